@@ -1,0 +1,178 @@
+package io.collectives;
+
+import java.util.regex.Pattern;
+
+/**
+ * The route by which a collective moves its payload. All ranks of a call must ask for the same one.
+ *
+ * <p>These values only name algorithms; the code that plans them is found on the class path. Asking
+ * for one whose module is missing is an {@link UnavailableException} that names the dependency to
+ * add.
+ *
+ * <p>Strided model-parallel rings (Kumar et al. 2021, figure 4) are not an algorithm but a group:
+ * {@link Communicator#strided(int, int, int)} gives it, and any algorithm runs in it.
+ */
+public sealed interface Algorithm {
+
+  /** One ring: 2(n-1) rounds, each rank sends 2M(n-1)/n bytes to its right neighbour. */
+  static Algorithm ring() {
+    return new Ring();
+  }
+
+  /** Two rings in opposite directions, each with half of the payload: 2(n-1) rounds. */
+  static Algorithm bidirectionalRing() {
+    return new BidirectionalRing();
+  }
+
+  /**
+   * Rings along the rows and columns of a mesh, two halves of the payload at once, one column first
+   * and one row first (Ying et al. 2018, section 3.3): 2(X-1)+2(Y-1) rounds.
+   *
+   * @param mesh the arrangement; it must have as many places as the group has ranks
+   */
+  static Algorithm torus(Mesh mesh) {
+    return new Torus(mesh);
+  }
+
+  /**
+   * Every rank serves one share of the payload: 2 rounds, each rank sends 2M(n-1)/n bytes to n-1
+   * peers.
+   */
+  static Algorithm direct() {
+    return new Direct();
+  }
+
+  /**
+   * A parameter server whose servers are the first ranks of the group, each of which serves an
+   * equal share of every buffer (Herring, Thangakrishnan et al. 2020, section III): 2 rounds.
+   *
+   * @param servers how many ranks serve, from 1 to the size of the group
+   */
+  static Algorithm parameterServer(int servers) {
+    return new ParameterServer(servers);
+  }
+
+  /**
+   * An algorithm that is not this library's own, planned by a {@link
+   * io.collectives.spi.PlanProvider} on the class path.
+   *
+   * @param name lower-case letters, digits, spaces and {@code -_=.} , at most 32 of them
+   */
+  static Algorithm named(String name) {
+    return new Named(name);
+  }
+
+  /**
+   * The name by which ranks compare their calls, as {@code ring} or {@code torus 4x2}: at most 32
+   * ASCII characters.
+   */
+  String name();
+
+  /**
+   * The Maven artifact that plans it, as {@code io.collectives:collectives-torus}; a hint for
+   * errors.
+   */
+  default String artifact() {
+    return "io.collectives:collectives-torus";
+  }
+
+  /** Whether it can run in a group of that many ranks. */
+  default boolean fits(int ranks) {
+    return true;
+  }
+
+  /** See {@link Algorithm#ring()}. */
+  record Ring() implements Algorithm {
+    @Override
+    public String name() {
+      return "ring";
+    }
+  }
+
+  /** See {@link Algorithm#bidirectionalRing()}. */
+  record BidirectionalRing() implements Algorithm {
+    @Override
+    public String name() {
+      return "bidirectional-ring";
+    }
+  }
+
+  /**
+   * See {@link Algorithm#torus(Mesh)}.
+   *
+   * @param mesh the arrangement of the group's ranks
+   */
+  record Torus(Mesh mesh) implements Algorithm {
+    @Override
+    public String name() {
+      return "torus " + mesh;
+    }
+
+    @Override
+    public boolean fits(int ranks) {
+      return mesh.ranks() == ranks;
+    }
+  }
+
+  /** See {@link Algorithm#direct()}. */
+  record Direct() implements Algorithm {
+    @Override
+    public String name() {
+      return "direct";
+    }
+  }
+
+  /**
+   * See {@link Algorithm#parameterServer(int)}.
+   *
+   * @param servers how many ranks serve
+   */
+  record ParameterServer(int servers) implements Algorithm {
+    /** Checks the number of servers. */
+    public ParameterServer {
+      if (servers < 1) {
+        throw new IllegalArgumentException(
+            "parameter server with " + servers + " servers: at least 1 is needed");
+      }
+    }
+
+    @Override
+    public String name() {
+      return "parameter-server " + servers;
+    }
+
+    @Override
+    public boolean fits(int ranks) {
+      return servers <= ranks;
+    }
+
+    @Override
+    public String artifact() {
+      return "io.collectives:collectives-ps";
+    }
+  }
+
+  /**
+   * See {@link Algorithm#named(String)}.
+   *
+   * @param name the name on the wire
+   */
+  record Named(String name) implements Algorithm {
+    private static final Pattern ALLOWED = Pattern.compile("[a-z0-9 _=.-]{1,32}");
+
+    /** Checks the name. */
+    public Named {
+      if (!ALLOWED.matcher(name).matches()) {
+        throw new IllegalArgumentException(
+            "algorithm name \""
+                + name
+                + "\": allowed are 1 to 32 lower-case letters, digits, spaces and -_=.");
+      }
+    }
+
+    @Override
+    public String artifact() {
+      return "the module that plans \"" + name + "\"";
+    }
+  }
+}

@@ -1,0 +1,63 @@
+package io.collectives;
+
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * What a communicator does unless a call says otherwise. All ranks must use the same algorithm,
+ * frame length and number of slabs in flight.
+ *
+ * @param algorithm the route of the payload
+ * @param timeout the longest time from the start of a call to its end, more than zero
+ * @param frameLength the most bytes of payload that one frame carries, at least 64; long payloads
+ *     are cut into slabs so that frames keep within it
+ * @param slabsInFlight how many slabs of one call may be under way at once, from 1 to 64; with the
+ *     frame length it bounds how much data is queued on a link
+ */
+public record CallSettings(
+    Algorithm algorithm, Duration timeout, int frameLength, int slabsInFlight) {
+  private static final CallSettings DEFAULTS =
+      new CallSettings(Algorithm.ring(), Duration.ofSeconds(30), 128 * 1024, 2);
+
+  /** Checks the values. */
+  public CallSettings {
+    Objects.requireNonNull(algorithm, "algorithm");
+    if (timeout.isNegative() || timeout.isZero() || timeout.compareTo(Duration.ofDays(365)) > 0) {
+      throw new IllegalArgumentException(
+          "call timeout " + timeout + ": must be more than zero and at most 365 days");
+    }
+    if (frameLength < 64 || frameLength > 64 * 1024 * 1024) {
+      throw new IllegalArgumentException(
+          "frame length " + frameLength + ": must be from 64 bytes to 64 MiB");
+    }
+    if (slabsInFlight < 1 || slabsInFlight > 64) {
+      throw new IllegalArgumentException(
+          "slabs in flight " + slabsInFlight + ": must be from 1 to 64");
+    }
+  }
+
+  /** A ring, 30 seconds, frames of 128 KiB, 2 slabs in flight. */
+  public static CallSettings defaults() {
+    return DEFAULTS;
+  }
+
+  /** The same with another algorithm. */
+  public CallSettings withAlgorithm(Algorithm other) {
+    return new CallSettings(other, timeout, frameLength, slabsInFlight);
+  }
+
+  /** The same with another time limit. */
+  public CallSettings withTimeout(Duration other) {
+    return new CallSettings(algorithm, other, frameLength, slabsInFlight);
+  }
+
+  /** The same with another frame length, in bytes. */
+  public CallSettings withFrameLength(int other) {
+    return new CallSettings(algorithm, timeout, other, slabsInFlight);
+  }
+
+  /** The same with another number of slabs in flight. */
+  public CallSettings withSlabsInFlight(int other) {
+    return new CallSettings(algorithm, timeout, frameLength, other);
+  }
+}

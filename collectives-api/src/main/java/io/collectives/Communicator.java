@@ -1,0 +1,188 @@
+package io.collectives;
+
+import java.time.Duration;
+
+/**
+ * A group of ranks that reduce together, seen from one of them.
+ *
+ * <p><b>Same calls everywhere.</b> All ranks of a group make the same calls on it in the same
+ * order: the same collective, operation, element type, count and algorithm. What differs is found
+ * before a byte is reduced and is a {@link MismatchException} on every rank.
+ *
+ * <p><b>All or an error.</b> A call ends with the result on this rank, or with a {@link
+ * CollectiveException}, by its deadline. After an error the group is broken: every later call
+ * throws the same error. What an in-place buffer holds after an error is undefined; the input of an
+ * out-of-place call is never written.
+ *
+ * <p><b>Numbers.</b> All ranks end with the same bits. They depend on the inputs, the algorithm and
+ * the number of ranks, not on the transport, nor on the run.
+ *
+ * <p><b>Threads.</b> A communicator may be used by any thread, and calls of one thread may be under
+ * way while another makes the next; their order is the order in which the methods were entered.
+ * Threads that call concurrently must bring about the same order on every rank themselves. The
+ * calling thread does the work while it waits; asynchronous calls are carried on by a daemon
+ * thread.
+ *
+ * <p><b>Groups.</b> A group that is made from this one has its settings; if its algorithm does not
+ * fit the new group's size, the new group uses a ring until it is told otherwise by {@link #using}.
+ *
+ * <p><b>Memory.</b> Buffers belong to the library from the call until it has returned, or until the
+ * handle is done. A synchronous call allocates nothing once it has been made a few times with the
+ * same shape.
+ */
+public interface Communicator extends AutoCloseable {
+
+  /** This process's place in the group, from 0 to {@code size() - 1}. */
+  int rank();
+
+  /** The number of ranks in the group. */
+  int size();
+
+  /** The rank in the whole job of the given rank of this group. */
+  int worldRank(int rank);
+
+  /** Reduces the whole array of every rank, in place. */
+  default void allReduce(float[] buffer, ReduceOp op) {
+    allReduce(buffer, 0, buffer.length, op);
+  }
+
+  /** Reduces the whole array of every rank, in place. */
+  default void allReduce(double[] buffer, ReduceOp op) {
+    allReduce(buffer, 0, buffer.length, op);
+  }
+
+  /** Reduces the whole array of every rank, in place. */
+  default void allReduce(int[] buffer, ReduceOp op) {
+    allReduce(buffer, 0, buffer.length, op);
+  }
+
+  /** Reduces the whole array of every rank, in place. */
+  default void allReduce(long[] buffer, ReduceOp op) {
+    allReduce(buffer, 0, buffer.length, op);
+  }
+
+  /**
+   * Reduces {@code count} elements of every rank, in place.
+   *
+   * @param offset the index of the first element; may differ between ranks
+   * @param count the number of elements; the same on all ranks, may be 0
+   */
+  void allReduce(float[] buffer, int offset, int count, ReduceOp op);
+
+  /** As {@link #allReduce(float[], int, int, ReduceOp)}. */
+  void allReduce(double[] buffer, int offset, int count, ReduceOp op);
+
+  /** As {@link #allReduce(float[], int, int, ReduceOp)}. */
+  void allReduce(int[] buffer, int offset, int count, ReduceOp op);
+
+  /** As {@link #allReduce(float[], int, int, ReduceOp)}. */
+  void allReduce(long[] buffer, int offset, int count, ReduceOp op);
+
+  /** Reduces a payload of every rank, in place. */
+  default void allReduce(Payload buffer, ReduceOp op) {
+    allReduce(buffer, buffer, op);
+  }
+
+  /**
+   * Reduces the inputs of all ranks into the output of each.
+   *
+   * @param input read, never written; its kind of memory may differ between ranks
+   * @param output of the same type and count as {@code input}; either the same payload, or memory
+   *     that does not overlap it
+   */
+  void allReduce(Payload input, Payload output, ReduceOp op);
+
+  /** Starts an all-reduce in place and returns at once. */
+  default CollectiveHandle allReduceAsync(float[] buffer, ReduceOp op) {
+    return allReduceAsync(Payload.of(buffer), op);
+  }
+
+  /** Starts an all-reduce in place and returns at once. */
+  default CollectiveHandle allReduceAsync(Payload buffer, ReduceOp op) {
+    return allReduceAsync(buffer, buffer, op);
+  }
+
+  /**
+   * Starts {@link #allReduce(Payload, Payload, ReduceOp)} and returns at once; the call's deadline
+   * runs from now.
+   *
+   * @throws CollectiveException only for what is known at once (a closed or broken group); all else
+   *     arrives by the handle
+   */
+  CollectiveHandle allReduceAsync(Payload input, Payload output, ReduceOp op);
+
+  /** Waits until every rank of the group has called this. */
+  void barrier();
+
+  /** Starts a {@link #barrier()} and returns at once. */
+  CollectiveHandle barrierAsync();
+
+  /**
+   * This group, with another algorithm for the calls that are made through the returned view.
+   *
+   * @throws UnavailableException if no module on the class path plans it
+   * @throws IllegalArgumentException if it does not fit the number of ranks
+   */
+  Communicator using(Algorithm algorithm);
+
+  /**
+   * This group, with another time limit for the calls that are made through the returned view.
+   *
+   * @param timeout more than zero
+   */
+  Communicator within(Duration timeout);
+
+  /**
+   * Divides the group: ranks that give the same colour form a new group, in the order of their keys
+   * and, among equal keys, of their ranks here. A collective call: every rank of this group must
+   * make it.
+   *
+   * @param colour any number; a rank that wants no company gives one that nobody else gives
+   */
+  Communicator split(int colour, int key);
+
+  /**
+   * The group of the given ranks of this one, in the given order. Only its members call this, all
+   * with the same ranks; no bytes move until its first call.
+   *
+   * @param ranks distinct, this rank among them
+   */
+  Communicator group(int... ranks);
+
+  /**
+   * The group of the ranks {@code start, start + stride, start + 2 stride, …} of this one, this
+   * rank among them: with m-way model parallelism along a row, the ranks that hold the same shard
+   * (Kumar et al. 2021, figure 4). Only its members call this.
+   *
+   * @param count the number of ranks in the new group
+   */
+  default Communicator strided(int start, int stride, int count) {
+    if (start < 0 || stride < 1 || count < 1 || start + (long) stride * (count - 1) >= size()) {
+      throw new IllegalArgumentException(
+          "ranks "
+              + start
+              + " + i * "
+              + stride
+              + " for i < "
+              + count
+              + " do not lie within a group of "
+              + size()
+              + " ranks");
+    }
+    int[] ranks = new int[count];
+    for (int i = 0; i < count; i++) {
+      ranks[i] = start + i * stride;
+    }
+    return group(ranks);
+  }
+
+  /**
+   * Leaves the group. Calls of this rank that are under way end with {@link
+   * CommunicatorClosedException}; a rank of the group that still needs this one gets {@link
+   * RankFailedException}. Closing the world closes all groups made from it and frees threads,
+   * sockets and buffers. Closing again does nothing; views of {@link #using} and {@link #within}
+   * close the group that they are views of.
+   */
+  @Override
+  void close();
+}

@@ -1,0 +1,63 @@
+package io.collectives;
+
+/**
+ * An arrangement of ranks in {@code y} rows of {@code x}: rank {@code r} stands in column {@code r
+ * % x} of row {@code r / x}.
+ *
+ * <p>A dimension that wraps has a link from its last place to its first (a torus); one that does
+ * not is a line. The TPU multipod of Kumar et al. 2021, section 3.2, is {@code new Mesh(128, 32,
+ * false, true)}.
+ *
+ * @param x the number of columns, at least 1
+ * @param y the number of rows, at least 1
+ * @param wrapX whether the last column is linked to the first
+ * @param wrapY whether the last row is linked to the first
+ */
+public record Mesh(int x, int y, boolean wrapX, boolean wrapY) {
+
+  /** Checks the shape. */
+  public Mesh {
+    if (x < 1 || y < 1) {
+      throw new IllegalArgumentException(
+          "mesh " + x + "x" + y + ": both dimensions must be at least 1");
+    }
+    Math.multiplyExact(x, y);
+  }
+
+  /** A mesh that wraps in both dimensions. */
+  public static Mesh torus(int x, int y) {
+    return new Mesh(x, y, true, true);
+  }
+
+  /**
+   * The mesh nearest to a square that wraps in both dimensions and has exactly {@code ranks}
+   * places.
+   */
+  public static Mesh torusOf(int ranks) {
+    if (ranks < 1) {
+      throw new IllegalArgumentException("a mesh of " + ranks + " ranks: at least 1 is needed");
+    }
+    int y = (int) Math.sqrt(ranks);
+    while (ranks % y != 0) {
+      y--;
+    }
+    return torus(ranks / y, y);
+  }
+
+  /** The number of places. */
+  public int ranks() {
+    return x * y;
+  }
+
+  /** The rank in the given column and row. */
+  public int rankAt(int column, int row) {
+    return row * x + column;
+  }
+
+  /** As {@code 4x2} when both dimensions wrap, {@code 128x32 wrap=y}, {@code 3x3 wrap=none}. */
+  @Override
+  public String toString() {
+    String wraps = wrapX ? (wrapY ? "" : " wrap=x") : (wrapY ? " wrap=y" : " wrap=none");
+    return x + "x" + y + wraps;
+  }
+}

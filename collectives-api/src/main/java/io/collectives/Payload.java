@@ -1,0 +1,254 @@
+package io.collectives;
+
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * The memory that a call reads or writes: a range of one array, one direct buffer, or several of
+ * these in a row.
+ *
+ * <p>A payload is a description; it copies nothing and owns nothing. While a call that was given it
+ * is under way, the library owns the memory: reading or writing it then gives undefined numbers.
+ * Payloads are immutable and may be used by any thread and in any number of calls; keeping one and
+ * using it again spares an allocation.
+ */
+public sealed interface Payload {
+
+  /** The type of every element. */
+  ElementType type();
+
+  /** The number of elements; may exceed 2^31 when there are several parts. */
+  long count();
+
+  /** The number of bytes. */
+  default long length() {
+    return count() * type().bytes();
+  }
+
+  /** All elements of an array. */
+  static Payload of(float[] array) {
+    return of(array, 0, array.length);
+  }
+
+  /** All elements of an array. */
+  static Payload of(double[] array) {
+    return of(array, 0, array.length);
+  }
+
+  /** All elements of an array. */
+  static Payload of(int[] array) {
+    return of(array, 0, array.length);
+  }
+
+  /** All elements of an array. */
+  static Payload of(long[] array) {
+    return of(array, 0, array.length);
+  }
+
+  /** {@code count} elements of an array from {@code offset} on. */
+  static Payload of(float[] array, int offset, int count) {
+    return new OfArray(ElementType.FLOAT32, array, offset, checkRange(offset, count, array.length));
+  }
+
+  /** {@code count} elements of an array from {@code offset} on. */
+  static Payload of(double[] array, int offset, int count) {
+    return new OfArray(ElementType.FLOAT64, array, offset, checkRange(offset, count, array.length));
+  }
+
+  /** {@code count} elements of an array from {@code offset} on. */
+  static Payload of(int[] array, int offset, int count) {
+    return new OfArray(ElementType.INT32, array, offset, checkRange(offset, count, array.length));
+  }
+
+  /** {@code count} elements of an array from {@code offset} on. */
+  static Payload of(long[] array, int offset, int count) {
+    return new OfArray(ElementType.INT64, array, offset, checkRange(offset, count, array.length));
+  }
+
+  /**
+   * The bytes between position and limit of a direct buffer, whose own position, limit and order
+   * are left alone.
+   *
+   * @param buffer direct, in native byte order, its remaining length a multiple of the type's
+   */
+  static Payload of(ByteBuffer buffer, ElementType type) {
+    Objects.requireNonNull(type, "type");
+    if (!buffer.isDirect()) {
+      throw new IllegalArgumentException(
+          "a ByteBuffer on the heap: only direct ones can be payloads; pass the array itself or use ByteBuffer.allocateDirect");
+    }
+    checkOrder(buffer.order());
+    if (buffer.remaining() % type.bytes() != 0) {
+      throw new IllegalArgumentException(
+          "a buffer of "
+              + buffer.remaining()
+              + " bytes holds no whole number of "
+              + type
+              + " elements of "
+              + type.bytes()
+              + " bytes");
+    }
+    return new OfBuffer(type, buffer.slice().order(ByteOrder.nativeOrder()));
+  }
+
+  /**
+   * The elements between position and limit of a view of a direct buffer in native order, or of an
+   * array.
+   */
+  static Payload of(FloatBuffer buffer) {
+    checkOrder(buffer.order());
+    return buffer.hasArray()
+        ? of(buffer.array(), buffer.arrayOffset() + buffer.position(), buffer.remaining())
+        : new OfBuffer(ElementType.FLOAT32, checkDirect(buffer).slice());
+  }
+
+  /**
+   * The elements between position and limit of a view of a direct buffer in native order, or of an
+   * array.
+   */
+  static Payload of(DoubleBuffer buffer) {
+    checkOrder(buffer.order());
+    return buffer.hasArray()
+        ? of(buffer.array(), buffer.arrayOffset() + buffer.position(), buffer.remaining())
+        : new OfBuffer(ElementType.FLOAT64, checkDirect(buffer).slice());
+  }
+
+  /**
+   * The elements between position and limit of a view of a direct buffer in native order, or of an
+   * array.
+   */
+  static Payload of(IntBuffer buffer) {
+    checkOrder(buffer.order());
+    return buffer.hasArray()
+        ? of(buffer.array(), buffer.arrayOffset() + buffer.position(), buffer.remaining())
+        : new OfBuffer(ElementType.INT32, checkDirect(buffer).slice());
+  }
+
+  /**
+   * The elements between position and limit of a view of a direct buffer in native order, or of an
+   * array.
+   */
+  static Payload of(LongBuffer buffer) {
+    checkOrder(buffer.order());
+    return buffer.hasArray()
+        ? of(buffer.array(), buffer.arrayOffset() + buffer.position(), buffer.remaining())
+        : new OfBuffer(ElementType.INT64, checkDirect(buffer).slice());
+  }
+
+  /**
+   * Several payloads of one type, one after the other, as if they were one.
+   *
+   * @param parts at least one; they must not overlap where the payload is written
+   */
+  static Payload of(List<Payload> parts) {
+    return new OfParts(List.copyOf(parts));
+  }
+
+  private static int checkRange(int offset, int count, int length) {
+    if (offset < 0 || count < 0 || offset > length - count) {
+      throw new IndexOutOfBoundsException(
+          "offset "
+              + offset
+              + " and count "
+              + count
+              + " do not lie within an array of "
+              + length
+              + " elements");
+    }
+    return count;
+  }
+
+  private static <B extends Buffer> B checkDirect(B view) {
+    if (!view.isDirect()) {
+      throw new IllegalArgumentException(
+          "a view of a heap ByteBuffer, or a read-only one of an array: only views of direct buffers can be payloads");
+    }
+    return view;
+  }
+
+  private static void checkOrder(ByteOrder order) {
+    if (order != ByteOrder.nativeOrder()) {
+      throw new IllegalArgumentException(
+          "a buffer in "
+              + order
+              + " order: set order(ByteOrder.nativeOrder()), which is "
+              + ByteOrder.nativeOrder()
+              + " here");
+    }
+  }
+
+  /**
+   * A range of a Java array; made by the {@code of} methods.
+   *
+   * @param type the element type that belongs to the array's
+   * @param array a {@code float[]}, {@code double[]}, {@code int[]} or {@code long[]}
+   * @param offset the index of the first element
+   * @param count the number of elements
+   */
+  record OfArray(ElementType type, Object array, int offset, long count) implements Payload {}
+
+  /**
+   * A direct buffer, from 0 to its capacity; made by the {@code of} methods.
+   *
+   * @param type the element type
+   * @param buffer a direct {@link ByteBuffer} in native order, or the view that belongs to the type
+   */
+  record OfBuffer(ElementType type, Buffer buffer) implements Payload {
+    @Override
+    public long count() {
+      return buffer instanceof ByteBuffer ? buffer.capacity() / type.bytes() : buffer.capacity();
+    }
+  }
+
+  /**
+   * Payloads in a row; made by {@link Payload#of(List)}.
+   *
+   * @param parts the payloads, none of which consists of parts itself
+   * @param count the number of elements in all
+   */
+  record OfParts(List<Payload> parts, long count) implements Payload {
+    OfParts(List<Payload> parts) {
+      this(flat(parts), parts.stream().mapToLong(Payload::count).reduce(0, Math::addExact));
+    }
+
+    private static List<Payload> flat(List<Payload> parts) {
+      if (parts.isEmpty()) {
+        throw new IllegalArgumentException(
+            "a payload of no parts has no element type; pass an empty array instead");
+      }
+      List<Payload> flat =
+          parts.stream()
+              .flatMap(
+                  p ->
+                      p instanceof OfParts more
+                          ? more.parts().stream()
+                          : java.util.stream.Stream.of(p))
+              .toList();
+      for (int i = 1; i < flat.size(); i++) {
+        if (flat.get(i).type() != flat.get(0).type()) {
+          throw new IllegalArgumentException(
+              "part "
+                  + i
+                  + " is of "
+                  + flat.get(i).type()
+                  + " and part 0 of "
+                  + flat.get(0).type()
+                  + ": all parts of a payload must be of one type");
+        }
+      }
+      return flat;
+    }
+
+    @Override
+    public ElementType type() {
+      return parts.get(0).type();
+    }
+  }
+}

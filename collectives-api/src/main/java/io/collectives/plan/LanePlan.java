@@ -1,0 +1,42 @@
+package io.collectives.plan;
+
+import io.collectives.Collective;
+import java.util.List;
+
+/** A plan put together from the rounds of its lanes. */
+record LanePlan(Collective collective, int ranks, int chunks, List<Rounds> rounds) implements Plan {
+
+  LanePlan {
+    if (ranks < 1 || chunks < 1 || rounds.isEmpty()) {
+      throw new IllegalArgumentException(
+          "a plan of "
+              + ranks
+              + " ranks, "
+              + chunks
+              + " chunks and "
+              + rounds.size()
+              + " lanes: at least 1 of each is needed");
+    }
+  }
+
+  @Override
+  public int lanes() {
+    return rounds.size();
+  }
+
+  @Override
+  public int rounds(int lane) {
+    return rounds.get(lane).count();
+  }
+
+  @Override
+  public void transfers(int lane, int round, Transfer.Sink sink) {
+    rounds.get(lane).transfers(round, sink);
+  }
+
+  @Override
+  public String toString() {
+    List<Integer> counts = rounds.stream().map(Rounds::count).toList();
+    return collective + " of " + ranks + " ranks, " + chunks + " chunks, rounds by lane " + counts;
+  }
+}

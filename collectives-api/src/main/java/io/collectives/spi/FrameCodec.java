@@ -1,0 +1,150 @@
+package io.collectives.spi;
+
+import io.collectives.ProtocolException;
+import java.nio.ByteBuffer;
+import java.util.zip.CRC32C;
+
+/**
+ * Frame headers as bytes, for transports that carry bytes. All numbers are little-endian.
+ *
+ * <pre>
+ *     0  magic "JCOL"        4  version (16 bits), kind (8), zero (8)
+ *     8  job epoch, high    16  job epoch, low
+ *    24  group              32  sequence
+ *    40  slab (32)          44  lane (32)
+ *    48  round (32)         52  first chunk (32)
+ *    56  chunk count (32)   60  length of the body (32)
+ *    64  fingerprint of the call, 6 words
+ *   112  sender's rank      116  receiver's rank
+ *   120  zero (32)          124  CRC32C of bytes 0 to 123
+ * </pre>
+ *
+ * <p>The body follows, padded with zeros to a multiple of 8 bytes, so that every header and body
+ * begins at a multiple of 8 in the stream. One codec serves one link in one direction; used by one
+ * thread at a time.
+ */
+public final class FrameCodec {
+
+  /** The length of a header in bytes. */
+  public static final int HEADER_LENGTH = 128;
+
+  private static final int MAGIC = 'J' | 'C' << 8 | 'O' << 16 | 'L' << 24;
+  private static final int CRC_AT = 124;
+  private static final FrameHeader.Kind[] KINDS = FrameHeader.Kind.values();
+
+  private final JobEpoch epoch;
+  private final int sender;
+  private final int receiver;
+  private final CRC32C crc = new CRC32C();
+
+  /**
+   * A codec of one direction.
+   *
+   * @param sender the rank, counted in the whole job, whose frames these are
+   * @param receiver the rank that they go to
+   */
+  public FrameCodec(JobEpoch epoch, int sender, int receiver) {
+    this.epoch = epoch;
+    this.sender = sender;
+    this.receiver = receiver;
+  }
+
+  /** The length of a body and its padding. */
+  public static int padded(int length) {
+    return length + 7 & ~7;
+  }
+
+  /** Writes a header to {@code target} from index {@code at} on. */
+  public void encode(FrameHeader header, FrameBytes target, int at) {
+    ByteBuffer b = target.bytes();
+    b.putInt(at, MAGIC);
+    b.putShort(at + 4, (short) Rendezvous.PROTOCOL_VERSION);
+    b.putShort(at + 6, (short) header.kind.ordinal());
+    b.putLong(at + 8, epoch.high());
+    b.putLong(at + 16, epoch.low());
+    b.putLong(at + 24, header.group);
+    b.putLong(at + 32, header.sequence);
+    b.putInt(at + 40, header.slab);
+    b.putInt(at + 44, header.lane);
+    b.putInt(at + 48, header.round);
+    b.putInt(at + 52, header.firstChunk);
+    b.putInt(at + 56, header.chunkCount);
+    b.putInt(at + 60, header.length);
+    for (int i = 0; i < CallFingerprint.WORDS; i++) {
+      b.putLong(at + 64 + 8 * i, header.call[i]);
+    }
+    b.putInt(at + 112, sender);
+    b.putInt(at + 116, receiver);
+    b.putInt(at + 120, 0);
+    b.putInt(at + CRC_AT, crc(b, at));
+  }
+
+  /**
+   * Reads a header.
+   *
+   * @throws ProtocolException naming what was found and what was expected
+   */
+  public void decode(FrameBytes source, int at, FrameHeader header) {
+    ByteBuffer b = source.bytes();
+    check("magic", b.getInt(at), MAGIC);
+    check("checksum of a header", b.getInt(at + CRC_AT), crc(b, at));
+    check("protocol version", b.getShort(at + 4) & 0xffff, Rendezvous.PROTOCOL_VERSION);
+    if (b.getLong(at + 8) != epoch.high() || b.getLong(at + 16) != epoch.low()) {
+      throw new ProtocolException(
+          "a frame from rank "
+              + sender
+              + " to rank "
+              + receiver
+              + " is of another run of the job: its epoch is "
+              + new JobEpoch(b.getLong(at + 8), b.getLong(at + 16))
+              + ", expected "
+              + epoch);
+    }
+    check("sender's rank", b.getInt(at + 112), sender);
+    check("receiver's rank", b.getInt(at + 116), receiver);
+    int kind = b.getShort(at + 6) & 0xffff;
+    if (kind >= KINDS.length) {
+      check("kind of frame", kind, KINDS.length - 1);
+    }
+    header.kind = KINDS[kind];
+    header.group = b.getLong(at + 24);
+    header.sequence = b.getLong(at + 32);
+    header.slab = b.getInt(at + 40);
+    header.lane = b.getInt(at + 44);
+    header.round = b.getInt(at + 48);
+    header.firstChunk = b.getInt(at + 52);
+    header.chunkCount = b.getInt(at + 56);
+    header.length = b.getInt(at + 60);
+    if (header.length < 0 || header.length > Integer.MAX_VALUE - 7) {
+      throw new ProtocolException(
+          "a frame from rank " + sender + " claims a body of " + header.length + " bytes");
+    }
+    for (int i = 0; i < CallFingerprint.WORDS; i++) {
+      header.call[i] = b.getLong(at + 64 + 8 * i);
+    }
+  }
+
+  private int crc(ByteBuffer header, int at) {
+    crc.reset();
+    header.limit(at + CRC_AT).position(at);
+    crc.update(header);
+    header.clear();
+    return (int) crc.getValue();
+  }
+
+  private void check(String what, int found, int expected) {
+    if (found != expected) {
+      throw new ProtocolException(
+          "a frame from rank "
+              + sender
+              + " to rank "
+              + receiver
+              + ": "
+              + what
+              + " is 0x"
+              + Integer.toHexString(found)
+              + ", expected 0x"
+              + Integer.toHexString(expected));
+    }
+  }
+}

@@ -1,0 +1,84 @@
+package io.collectives.spi;
+
+/**
+ * What a frame says about itself. Mutable, so that one object serves many frames; used by one
+ * thread at a time.
+ *
+ * <p>{@link #round}, {@link #firstChunk} and {@link #chunkCount} are redundant: the receiver knows
+ * from its own plan what comes next. They are sent so that it can check.
+ */
+public final class FrameHeader {
+
+  /** What a frame is for. */
+  public enum Kind {
+    /** A transfer of a plan. */
+    DATA,
+    /** The sender's call failed; group and sequence tell which, the body why. */
+    FAILURE
+  }
+
+  /** What the frame is for. */
+  public Kind kind = Kind.DATA;
+
+  /** The group in which the call is made. */
+  public long group;
+
+  /** The number of the call in its group, from 0. */
+  public long sequence;
+
+  /** The part of the payload that is under way, from 0. */
+  public int slab;
+
+  /** The lane of the plan. */
+  public int lane;
+
+  /** The round of the lane. */
+  public int round;
+
+  /** The first chunk of the transfer. */
+  public int firstChunk;
+
+  /** The number of chunks. */
+  public int chunkCount;
+
+  /** The length of the body in bytes. */
+  public int length;
+
+  /** What the sender's call is; see {@link CallFingerprint}. */
+  public final long[] call = new long[CallFingerprint.WORDS];
+
+  /** Takes over all values of another header. */
+  public void copyFrom(FrameHeader other) {
+    kind = other.kind;
+    group = other.group;
+    sequence = other.sequence;
+    slab = other.slab;
+    lane = other.lane;
+    round = other.round;
+    firstChunk = other.firstChunk;
+    chunkCount = other.chunkCount;
+    length = other.length;
+    System.arraycopy(other.call, 0, call, 0, call.length);
+  }
+
+  @Override
+  public String toString() {
+    return kind
+        + " group="
+        + Long.toHexString(group)
+        + " sequence="
+        + sequence
+        + " slab="
+        + slab
+        + " lane="
+        + lane
+        + " round="
+        + round
+        + " chunks="
+        + firstChunk
+        + "+"
+        + chunkCount
+        + " length="
+        + length;
+  }
+}

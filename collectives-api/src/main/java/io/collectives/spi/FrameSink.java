@@ -1,0 +1,42 @@
+package io.collectives.spi;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a transport puts what arrives. For each frame of a link: {@link #header} once; then, if its
+ * length is not zero, either {@link #bytes} as often as it takes or {@link #view} once. Frames of
+ * one link do not mix; those of different links may.
+ */
+public interface FrameSink {
+
+  /**
+   * A frame begins.
+   *
+   * @param header valid during this call only; its checksum, version and epoch have been checked,
+   *     all else has not
+   */
+  void header(Link link, FrameHeader header);
+
+  /**
+   * The next bytes of the frame's body, which the sink uses or copies before it returns.
+   *
+   * @param at the index of the first, a multiple of 8 wherever a piece begins at a multiple of 8 in
+   *     the body
+   * @param length how many; a multiple of 8 unless they are the last of the frame
+   */
+  void bytes(Link link, FrameBytes source, int at, int length);
+
+  /**
+   * The whole body of the frame as its sender offered it; the sink owes it a {@link
+   * FrameBody#release}, now or later.
+   */
+  void view(Link link, FrameBody source);
+
+  /**
+   * No further frame will come on this link, and none that is sent will arrive. Called at most once
+   * for each link.
+   *
+   * @param cause nothing if the peer said that it leaves
+   */
+  void lost(Link link, @Nullable Throwable cause);
+}

@@ -1,0 +1,23 @@
+package io.collectives.spi;
+
+import io.collectives.Algorithm;
+import io.collectives.Collective;
+import io.collectives.plan.Plan;
+import java.util.Optional;
+
+/**
+ * Turns the names of algorithms into plans; found by {@link java.util.ServiceLoader}. Must be
+ * usable by any thread.
+ */
+public interface PlanProvider {
+
+  /**
+   * The plan of a collective by an algorithm.
+   *
+   * @param ranks the number of ranks in the group, at least 1
+   * @return nothing if this provider does not know the algorithm
+   * @throws IllegalArgumentException if the algorithm does not fit the number of ranks, saying what
+   *     would
+   */
+  Optional<Plan> plan(Algorithm algorithm, Collective collective, int ranks);
+}

@@ -1,0 +1,18 @@
+package io.collectives.spi;
+
+import java.util.List;
+
+/**
+ * What the ranks know after they have met.
+ *
+ * @param epoch of this run of the job
+ * @param addresses where each rank's endpoint is, in the order of ranks, in the words of the
+ *     transport
+ */
+public record Roster(JobEpoch epoch, List<String> addresses) {
+
+  /** Keeps a copy of the list. */
+  public Roster {
+    addresses = List.copyOf(addresses);
+  }
+}

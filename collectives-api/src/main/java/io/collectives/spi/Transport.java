@@ -1,0 +1,51 @@
+package io.collectives.spi;
+
+/**
+ * Carries frames between this rank and its peers, each link in order and without loss, or says that
+ * the link is lost.
+ *
+ * <p><b>Threads.</b> All methods of a transport and its links are called by one thread at a time,
+ * which may be another one each time, but for {@link #wakeup} and {@link #close}, which any thread
+ * may call at any time. The sink is called from within {@link #poll} only. A transport has no
+ * thread of its own: whoever waits, drives.
+ */
+public interface Transport extends AutoCloseable {
+
+  /** This rank, counted in the whole job. */
+  int rank();
+
+  /** The number of ranks in the job. */
+  int size();
+
+  /**
+   * The link to a peer, which is opened if it is not yet; returns at once in any case. Frames may
+   * be sent on it from now on. The same object each time.
+   *
+   * @param peer any rank but this one
+   */
+  Link link(int peer);
+
+  /**
+   * Moves what can be moved without waiting: sends what is queued, and gives the sink what has
+   * arrived, on links that either side has opened.
+   *
+   * @return how much was done; 0 if nothing
+   */
+  int poll(FrameSink sink);
+
+  /**
+   * Returns when {@link #poll} may find something to do, after {@code nanos}, or when woken; may
+   * return early.
+   */
+  void await(long nanos);
+
+  /** Ends a present or else the next {@link #await}. */
+  void wakeup();
+
+  /**
+   * Tells the peers that this rank leaves, sends what is queued if that is possible soon, and frees
+   * everything. Frames that were accepted from the sink's owner reach peers that keep polling.
+   */
+  @Override
+  void close();
+}

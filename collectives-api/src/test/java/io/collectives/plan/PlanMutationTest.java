@@ -1,0 +1,269 @@
+package io.collectives.plan;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Collective;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Takes plans that are right, changes them a little at random, and asks both the verifier and a
+ * second judge, who counts contributions with maps of integers. They must agree. The seed of a
+ * failure is in its message.
+ */
+class PlanMutationTest {
+  private static final int MUTANTS = 10_000;
+  private static final int FRAMES = 2;
+
+  @Test
+  void verifierAndSecondJudgeAgreeOnExactSets() {
+    long seed = System.nanoTime();
+    SplittableRandom random = new SplittableRandom(seed);
+    int rejected = 0;
+    for (int i = 0; i < MUTANTS; i++) {
+      TablePlan mutant = mutant(random, random.nextInt(2, 7));
+      String ours = verdict(mutant, seed);
+      String theirs = new SecondJudge(mutant, true).verdict();
+      assertEquals(theirs == null, ours == null, () -> say(seed, mutant, ours, theirs));
+      rejected += ours == null ? 0 : 1;
+    }
+    int some = rejected;
+    assertTrue(
+        some > MUTANTS / 2 && some < MUTANTS, () -> some + " mutants rejected, seed " + seed);
+  }
+
+  @Test
+  void verifierAndSecondJudgeAgreeOnTags() {
+    long seed = System.nanoTime();
+    SplittableRandom random = new SplittableRandom(seed);
+    for (int i = 0; i < 24; i++) {
+      TablePlan mutant = mutant(random, random.nextInt(65, 72));
+      String ours = verdict(mutant, seed);
+      String theirs = new SecondJudge(mutant, false).verdict();
+      assertEquals(theirs == null, ours == null, () -> say(seed, mutant, ours, theirs));
+    }
+  }
+
+  @Test
+  void secondJudgeAcceptsWhatIsRight() {
+    SplittableRandom random = new SplittableRandom(1);
+    for (int n = 2; n < 10; n++) {
+      for (int i = 0; i < 20; i++) {
+        assertEquals(null, new SecondJudge(right(random, n), true).verdict());
+      }
+    }
+  }
+
+  private static String say(long seed, Plan plan, @Nullable String ours, @Nullable String theirs) {
+    return "seed " + seed + ": verifier " + ours + ", second judge " + theirs + ", " + plan;
+  }
+
+  private static @Nullable String verdict(Plan plan, long seed) {
+    try {
+      PlanVerifier.verify(plan, FRAMES, seed);
+      return null;
+    } catch (InvalidPlanException e) {
+      return e.getMessage();
+    }
+  }
+
+  private static TablePlan right(SplittableRandom random, int n) {
+    return switch (random.nextInt(6)) {
+      case 0 -> TablePlan.ring(n);
+      case 1 -> TablePlan.twice(TablePlan.ring(n));
+      case 2 -> TablePlan.star(n, 3);
+      case 3 -> exchange(n, n);
+      case 4 -> exchange(n, random.nextInt(1, n + 1));
+      default -> TablePlan.copyOf(Dissemination.barrier(n));
+    };
+  }
+
+  private static TablePlan exchange(int ranks, int owners) {
+    return TablePlan.copyOf(
+        Plan.of(
+            Collective.ALL_REDUCE,
+            ranks,
+            owners,
+            DirectExchange.reduceScatter(ranks, owners)
+                .then(DirectExchange.allGather(ranks, owners))));
+  }
+
+  private static TablePlan mutant(SplittableRandom random, int n) {
+    TablePlan plan = right(random, n);
+    TablePlan original = TablePlan.copyOf(plan);
+    do {
+      mutate(plan, random);
+    } while (plan.equals(original));
+    assertNotEquals(original, plan);
+    return plan;
+  }
+
+  private static void mutate(TablePlan plan, SplittableRandom random) {
+    List<List<Transfer>> rounds = plan.table().get(random.nextInt(plan.lanes()));
+    List<Transfer> round = rounds.get(random.nextInt(rounds.size()));
+    if (round.isEmpty()) {
+      return;
+    }
+    int at = random.nextInt(round.size());
+    Transfer t = round.get(at);
+    int rank = random.nextInt(-1, plan.ranks() + 1);
+    int chunk = random.nextInt(-1, plan.chunks() + 1);
+    switch (random.nextInt(10)) {
+      case 0 ->
+          round.set(at, new Transfer(rank, t.to(), t.firstChunk(), t.chunkCount(), t.effect()));
+      case 1 ->
+          round.set(at, new Transfer(t.from(), rank, t.firstChunk(), t.chunkCount(), t.effect()));
+      case 2 -> round.set(at, new Transfer(t.from(), t.to(), chunk, t.chunkCount(), t.effect()));
+      case 3 -> round.set(at, new Transfer(t.from(), t.to(), t.firstChunk(), chunk, t.effect()));
+      case 4 -> {
+        Effect other = t.effect() == Effect.REDUCE ? Effect.REPLACE : Effect.REDUCE;
+        round.set(at, new Transfer(t.from(), t.to(), t.firstChunk(), t.chunkCount(), other));
+      }
+      case 5 -> round.remove(at);
+      case 6 -> round.add(random.nextInt(round.size() + 1), t);
+      case 7 -> rounds.get(random.nextInt(rounds.size())).add(round.remove(at));
+      case 8 -> Collections.swap(rounds, 0, random.nextInt(rounds.size()));
+      default -> Collections.swap(round, at, random.nextInt(round.size()));
+    }
+  }
+
+  /**
+   * Judges a plan by counting, for each chunk of each rank, how often it holds each contribution.
+   * Shares no code and no representation with the verifier.
+   */
+  private static final class SecondJudge {
+    private final TablePlan plan;
+
+    /** Whether a contribution must not be held twice even where a later replacement mends it. */
+    private final boolean strict;
+
+    private final boolean barrier;
+    private Map<List<Integer>, int[]> held = new HashMap<>();
+    private final Map<Integer, Integer> laneOfChunk = new HashMap<>();
+    private final Map<Integer, Integer> completions = new HashMap<>();
+
+    SecondJudge(TablePlan plan, boolean strict) {
+      this.plan = plan;
+      this.strict = strict;
+      barrier = plan.collective() == Collective.BARRIER;
+      for (int rank = 0; rank < plan.ranks(); rank++) {
+        for (int chunk = 0; chunk < plan.chunks(); chunk++) {
+          int[] counts = new int[plan.ranks()];
+          counts[rank] = 1;
+          held.put(List.of(rank, chunk), counts);
+        }
+      }
+    }
+
+    @Nullable String verdict() {
+      for (int lane = 0; lane < plan.lanes(); lane++) {
+        for (List<Transfer> round : plan.table().get(lane)) {
+          String fault = shape(lane, round);
+          if (fault == null) {
+            fault = move(round);
+          }
+          if (fault != null) {
+            return fault;
+          }
+        }
+      }
+      for (int[] counts : held.values()) {
+        if (!complete(counts)) {
+          return "incomplete at the end";
+        }
+      }
+      for (int count : completions.values()) {
+        if (count != 1) {
+          return count + " owners";
+        }
+      }
+      return null;
+    }
+
+    private @Nullable String shape(int lane, List<Transfer> round) {
+      Map<List<Integer>, List<Effect>> effects = new HashMap<>();
+      Map<List<Integer>, Integer> frames = new HashMap<>();
+      for (Transfer t : round) {
+        Set<Integer> both = new HashSet<>(List.of(t.from(), t.to()));
+        if (both.size() == 1 || Collections.min(both) < 0) {
+          return "bad ranks";
+        }
+        if (Collections.max(both) > plan.ranks() - 1 || t.chunkCount() <= 0) {
+          return "bad rank or count";
+        }
+        frames.merge(List.of(t.from(), t.to()), 1, Integer::sum);
+        for (int chunk : chunks(t)) {
+          if (chunk < 0 || chunk >= plan.chunks()) {
+            return "bad chunk";
+          }
+          if (laneOfChunk.computeIfAbsent(chunk, c -> lane) != lane) {
+            return "two lanes";
+          }
+          effects.computeIfAbsent(List.of(t.to(), chunk), c -> new ArrayList<>()).add(t.effect());
+        }
+      }
+      for (List<Effect> met : effects.values()) {
+        if (met.contains(Effect.REPLACE) && met.size() > 1) {
+          return "collision";
+        }
+      }
+      return frames.values().stream().anyMatch(count -> count > FRAMES) ? "frames" : null;
+    }
+
+    private @Nullable String move(List<Transfer> round) {
+      Map<List<Integer>, int[]> next = new HashMap<>();
+      held.forEach((cell, counts) -> next.put(cell, counts.clone()));
+      for (Transfer t : round) {
+        for (int chunk : chunks(t)) {
+          int[] carried = held.get(List.of(t.from(), chunk));
+          int[] there = next.get(List.of(t.to(), chunk));
+          if (t.effect() == Effect.REPLACE) {
+            if (!complete(carried)) {
+              return "incomplete replacement";
+            }
+            next.put(List.of(t.to(), chunk), carried.clone());
+            continue;
+          }
+          for (int i = 0; i < there.length; i++) {
+            there[i] += carried[i];
+            if (strict && !barrier && there[i] > 1) {
+              return "twice";
+            }
+          }
+          if (!barrier && complete(there)) {
+            completions.merge(chunk, 1, Integer::sum);
+          }
+        }
+      }
+      held = next;
+      return null;
+    }
+
+    private boolean complete(int[] counts) {
+      for (int count : counts) {
+        if (barrier ? count < 1 : count != 1) {
+          return false;
+        }
+      }
+      return true;
+    }
+
+    private static List<Integer> chunks(Transfer t) {
+      List<Integer> list = new ArrayList<>();
+      for (int i = 0; i < t.chunkCount(); i++) {
+        list.add(t.firstChunk() + i);
+      }
+      return list;
+    }
+  }
+}

@@ -1,0 +1,355 @@
+package io.collectives.plan;
+
+import static io.collectives.plan.Effect.REDUCE;
+import static io.collectives.plan.Effect.REPLACE;
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Collective;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * A catalogue of wrong plans, each with what must be said of it; and right ones, with their
+ * figures.
+ */
+class PlanVerifierTest {
+
+  /** The ring of 4 ranks, in which lane 0 has rounds 0 to 2 of REDUCE and 3 to 5 of REPLACE. */
+  static Stream<Wrong> wrongPlans() {
+    return Stream.of(
+        new Wrong(
+            "wrong neighbour",
+            () -> TablePlan.ring(4).with(2, 2, new Transfer(2, 0, 3, 1, REDUCE)),
+            "lane 0, round 2: rank 2 sends chunk 3 to rank 0, which already holds the contribution of"
+                + " rank 0"),
+        new Wrong(
+            "missing round of the reduce-scatter",
+            () -> without(TablePlan.ring(4), 1),
+            "lane 0, round 2: rank 0 sends chunk 0 to rank 1 as a replacement, but it lacks the"
+                + " contribution of rank 1"),
+        new Wrong(
+            "missing round of the all-gather",
+            () -> without(TablePlan.ring(4), 4),
+            "lane 0, round 4: rank 0 sends chunk 2 to rank 1 as a replacement, but it lacks the"
+                + " contribution of rank 1"),
+        new Wrong(
+            "missing last round",
+            () -> without(TablePlan.ring(4), 5),
+            "at the end chunk 1 of rank 0 lacks the contribution of rank 1"),
+        new Wrong(
+            "missing transfer of the last round",
+            () -> {
+              TablePlan ring = TablePlan.ring(4);
+              ring.round(0, 5).remove(3);
+              return ring;
+            },
+            "at the end chunk 1 of rank 0 lacks the contribution of rank 1"),
+        new Wrong(
+            "REPLACE for REDUCE",
+            () -> TablePlan.ring(4).with(1, 3, new Transfer(3, 0, 1, 1, REPLACE)),
+            "lane 0, round 1: rank 3 sends chunk 1 to rank 0 as a replacement, but it lacks the"
+                + " contribution of rank 0"),
+        new Wrong(
+            "REDUCE for REPLACE",
+            () -> TablePlan.ring(4).with(3, 0, new Transfer(0, 1, 0, 1, REDUCE)),
+            "lane 0, round 3: rank 0 sends chunk 0 to rank 1, which already holds the contribution of"
+                + " rank 1"),
+        new Wrong(
+            "a contribution twice, by the same transfer in the same round",
+            () -> TablePlan.ring(4).plus(0, new Transfer(0, 1, 3, 1, REDUCE)),
+            "lane 0, round 0: rank 0 sends chunk 3 to rank 1, which already holds the contribution of"
+                + " rank 0"),
+        new Wrong(
+            "a contribution twice, by a second way round",
+            () -> TablePlan.ring(4).plus(0, new Transfer(0, 2, 3, 1, REDUCE)),
+            "lane 0, round 1: rank 1 sends chunk 3 to rank 2, which already holds the contribution of"
+                + " rank 0"),
+        new Wrong(
+            "chunk out of range",
+            () -> TablePlan.ring(4).with(0, 0, new Transfer(0, 1, 4, 1, REDUCE)),
+            "lane 0, round 0: rank 0 sends chunk 4 to rank 1, but chunks are 0 to 3"),
+        new Wrong(
+            "negative chunk",
+            () -> TablePlan.ring(4).with(0, 0, new Transfer(0, 1, -1, 1, REDUCE)),
+            "lane 0, round 0: rank 0 sends chunk -1 to rank 1, but chunks are 0 to 3"),
+        new Wrong(
+            "range that ends beyond the chunks",
+            () -> TablePlan.ring(4).with(0, 0, new Transfer(0, 1, 3, 2, REDUCE)),
+            "lane 0, round 0: rank 0 sends 2 chunks from chunk 3 on to rank 1, but chunks are 0 to 3"),
+        new Wrong(
+            "range that overflows",
+            () -> TablePlan.ring(4).with(0, 0, new Transfer(0, 1, 3, Integer.MAX_VALUE, REDUCE)),
+            "lane 0, round 0: rank 0 sends 2147483647 chunks from chunk 3 on to rank 1, but chunks are"
+                + " 0 to 3"),
+        new Wrong(
+            "empty range",
+            () -> TablePlan.ring(4).with(0, 0, new Transfer(0, 1, 3, 0, REDUCE)),
+            "lane 0, round 0: rank 0 sends 0 chunks from chunk 3 on to rank 1: at least 1 is needed"),
+        new Wrong(
+            "receiver out of range",
+            () -> TablePlan.ring(4).with(0, 3, new Transfer(3, 4, 2, 1, REDUCE)),
+            "lane 0, round 0: rank 3 sends chunk 2 to rank 4, but ranks are 0 to 3"),
+        new Wrong(
+            "sender out of range",
+            () -> TablePlan.ring(4).with(0, 3, new Transfer(-1, 0, 2, 1, REDUCE)),
+            "lane 0, round 0: rank -1 sends chunk 2 to rank 0, but ranks are 0 to 3"),
+        new Wrong(
+            "send to itself",
+            () -> TablePlan.ring(4).with(0, 3, new Transfer(3, 3, 2, 1, REDUCE)),
+            "lane 0, round 0: rank 3 sends chunk 2 to rank 3, which is itself"),
+        new Wrong(
+            "two REPLACEs in a round",
+            () -> TablePlan.ring(4).plus(4, new Transfer(1, 2, 0, 1, REPLACE)),
+            "lane 0, round 4: rank 1 sends chunk 0 to rank 2, where the round replaces it twice"),
+        new Wrong(
+            "REDUCE after REPLACE in a round",
+            () -> TablePlan.ring(4).plus(4, new Transfer(3, 2, 0, 1, REDUCE)),
+            "lane 0, round 4: rank 3 sends chunk 0 to rank 2, where the round both reduces into it and"
+                + " replaces it"),
+        new Wrong(
+            "REPLACE after REDUCE in a round",
+            () -> TablePlan.ring(4).plus(2, new Transfer(3, 1, 1, 1, REPLACE)),
+            "lane 0, round 2: rank 3 sends chunk 1 to rank 1, where the round both reduces into it and"
+                + " replaces it"),
+        new Wrong(
+            "REDUCE after two REPLACEs in a row would be wrong even if the last were right",
+            () ->
+                TablePlan.ring(4)
+                    .plus(4, new Transfer(3, 2, 0, 1, REDUCE))
+                    .plus(4, new Transfer(1, 2, 0, 1, REPLACE)),
+            "lane 0, round 4: rank 3 sends chunk 0 to rank 2, where the round both reduces into it and"
+                + " replaces it"),
+        new Wrong(
+            "a chunk in two lanes",
+            () -> {
+              TablePlan both = TablePlan.twice(TablePlan.ring(4));
+              both.round(1, 5).add(new Transfer(0, 1, 1, 1, REPLACE));
+              return both;
+            },
+            "lane 1, round 5: rank 0 sends chunk 1 to rank 1, but the chunk belongs to lane 0"),
+        new Wrong(
+            "a chunk that no lane moves",
+            () -> new TablePlan(Collective.ALL_REDUCE, 4, 5, TablePlan.ring(4).table()),
+            "at the end chunk 4 of rank 0 lacks the contribution of rank 1"),
+        new Wrong(
+            "an incomplete REPLACE, though nobody needs it",
+            () -> TablePlan.ring(4).plus(0, new Transfer(0, 2, 1, 1, REPLACE)),
+            "lane 0, round 0: rank 0 sends chunk 1 to rank 2 as a replacement, but it lacks the"
+                + " contribution of rank 1"),
+        new Wrong(
+            "what a rank receives in a round is not yet there to be sent on",
+            () ->
+                new TablePlan(
+                    Collective.ALL_REDUCE,
+                    3,
+                    1,
+                    List.of(
+                        List.of(
+                            List.of(
+                                new Transfer(0, 1, 0, 1, REDUCE), new Transfer(1, 2, 0, 1, REDUCE)),
+                            List.of(
+                                new Transfer(2, 0, 0, 1, REPLACE),
+                                new Transfer(2, 1, 0, 1, REPLACE))))),
+            "lane 0, round 1: rank 2 sends chunk 0 to rank 0 as a replacement, but it lacks the"
+                + " contribution of rank 0"),
+        new Wrong(
+            "too many frames on a link",
+            () -> split(TablePlan.star(2, 5), 5),
+            "lane 0, round 0: rank 1 sends chunk 4 to rank 0, frame 5 of the round on this link:"
+                + " allowed are 4"),
+        new Wrong(
+            "two owners: recursive doubling, whose ranks add in different orders",
+            () -> TablePlan.copyOf(recursiveDoubling()),
+            "lane 0, round 1: rank 3 sends chunk 0 to rank 1, which completes it, as rank 0 did: a"
+                + " chunk has one owner"),
+        new Wrong(
+            "no rounds",
+            () ->
+                TablePlan.copyOf(Plan.of(Collective.ALL_REDUCE, 2, 1, Rounds.of(0, (r, s) -> {}))),
+            "at the end chunk 0 of rank 0 lacks the contribution of rank 1"),
+        new Wrong(
+            "no lanes",
+            () -> new TablePlan(Collective.ALL_REDUCE, 2, 1, List.of()),
+            "a plan of 2 ranks, 1 chunks and 0 lanes: at least 1 of each is needed"),
+        new Wrong(
+            "no ranks",
+            () -> new TablePlan(Collective.ALL_REDUCE, 0, 1, List.of(List.of())),
+            "a plan of 0 ranks, 1 chunks and 1 lanes: at least 1 of each is needed"),
+        new Wrong(
+            "barrier without its last round",
+            () -> without(TablePlan.copyOf(Dissemination.barrier(5)), 2),
+            "at the end chunk 0 of rank 0 does not know of rank 1"),
+        new Wrong(
+            "barrier of more than 64 ranks without its last round",
+            () -> without(TablePlan.copyOf(Dissemination.barrier(130)), 7),
+            "at the end chunk 0 of rank 0 does not know of rank 1"),
+        new Wrong(
+            "barrier that forgets the last rank only",
+            () -> barrierThatForgets(129),
+            "at the end chunk 0 of rank 1 does not know of rank 128"),
+        new Wrong(
+            "barrier that releases too early",
+            () ->
+                new TablePlan(
+                    Collective.BARRIER,
+                    3,
+                    1,
+                    List.of(
+                        List.of(
+                            List.of(new Transfer(1, 0, 0, 1, REDUCE)),
+                            List.of(new Transfer(0, 1, 0, 1, REPLACE))))),
+            "lane 0, round 1: rank 0 sends chunk 0 to rank 1 as a replacement, but it does not know of"
+                + " rank 2"),
+        new Wrong(
+            "barrier of two chunks",
+            () -> new TablePlan(Collective.BARRIER, 1, 2, List.of(List.of())),
+            "a barrier of 2 chunks: it has 1"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("wrongPlans")
+  void rejects(Wrong wrong) {
+    TablePlan plan = wrong.plan.get();
+    assertEquals(
+        wrong.message,
+        assertThrows(InvalidPlanException.class, () -> PlanVerifier.verify(plan)).getMessage());
+  }
+
+  @Test
+  void rejectsByTagsWithTheSeed() {
+    TablePlan replaced = TablePlan.ring(70).with(3, 5, new Transfer(5, 6, 1, 1, REPLACE));
+    assertEquals(
+        "lane 0, round 3: rank 5 sends chunk 1 to rank 6 as a replacement, but it does not hold every"
+            + " contribution exactly once (sums of tags, seed 7)",
+        rejection(replaced, 7));
+
+    TablePlan doubled = TablePlan.ring(70).plus(68, new Transfer(6, 7, 7, 1, REDUCE));
+    assertEquals(
+        "lane 0, round 69: rank 7 sends chunk 7 to rank 8 as a replacement, but it does not hold every"
+            + " contribution exactly once (sums of tags, seed 8)",
+        rejection(doubled, 8));
+
+    assertEquals(
+        "at the end chunk 1 of rank 0 does not hold every contribution exactly once (sums of tags,"
+            + " seed 9)",
+        rejection(without(TablePlan.ring(70), 137), 9));
+  }
+
+  @Test
+  void acceptsRingsOfUpTo80() {
+    for (int n = 1; n <= 80; n++) {
+      PlanFigures figures = PlanVerifier.verify(TablePlan.ring(n));
+      assertEquals(2L * n * (n - 1), figures.transfers());
+    }
+  }
+
+  @Test
+  void countsWhatAPlanCosts() {
+    assertEquals(
+        new PlanFigures(5, 3, 1, 2, 8, 12, 3, 12, 1, 8, 4),
+        PlanVerifier.verify(TablePlan.star(5, 3)));
+    assertEquals(
+        new PlanFigures(4, 8, 2, 6, 48, 12, 12, 12, 1, 4, 2),
+        PlanVerifier.verify(TablePlan.twice(TablePlan.ring(4))));
+    assertEquals(
+        new PlanFigures(1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0), PlanVerifier.verify(TablePlan.ring(1)));
+    assertEquals(4, PlanVerifier.verify(split(TablePlan.star(2, 4), 4)).framesPerLink());
+    assertEquals(75.0, PlanVerifier.verify(TablePlan.ring(4)).mostBytesSent(50), "2 x 50 x 3/4");
+  }
+
+  @Test
+  void limitOfFramesIsTheCallers() {
+    TablePlan plan = split(TablePlan.star(2, 5), 5);
+    assertEquals(5, PlanVerifier.verify(plan, 5, 1).framesPerLink());
+    String message = rejection(TablePlan.ring(3), 0, 1);
+    assertTrue(message.endsWith("frame 1 of the round on this link: allowed are 0"), message);
+  }
+
+  @Test
+  void severalReductionsMayMeetInARound() {
+    assertDoesNotThrow(() -> PlanVerifier.verify(TablePlan.star(64, 2)));
+    assertDoesNotThrow(() -> PlanVerifier.verify(TablePlan.star(65, 2)));
+  }
+
+  @Test
+  void barrierMayBeReleasedByReplacement() {
+    TablePlan star = TablePlan.star(70, 1);
+    PlanVerifier.verify(new TablePlan(Collective.BARRIER, 70, 1, star.table()));
+  }
+
+  @Test
+  void refusesWhatDoesNotFitAnArray() {
+    Plan huge = Plan.of(Collective.ALL_REDUCE, 65_536, 65_536, Rounds.of(0, (r, s) -> {}));
+    String message =
+        assertThrows(IllegalArgumentException.class, () -> PlanVerifier.verify(huge)).getMessage();
+    assertTrue(message.startsWith("a plan of 65536 ranks and 65536 chunks is too large"), message);
+  }
+
+  private static String rejection(Plan plan, long seed) {
+    return rejection(plan, PlanVerifier.FRAMES_PER_LINK, seed);
+  }
+
+  private static String rejection(Plan plan, int framesPerLink, long seed) {
+    return assertThrows(
+            InvalidPlanException.class, () -> PlanVerifier.verify(plan, framesPerLink, seed))
+        .getMessage();
+  }
+
+  private static TablePlan without(TablePlan plan, int round) {
+    plan.table().get(0).remove(round);
+    return plan;
+  }
+
+  /** The first transfer of each round as so many of one chunk each. */
+  private static TablePlan split(TablePlan plan, int chunks) {
+    for (List<Transfer> round : plan.table().get(0)) {
+      Transfer whole = round.remove(0);
+      for (int chunk = 0; chunk < chunks; chunk++) {
+        round.add(new Transfer(whole.from(), whole.to(), chunk, 1, whole.effect()));
+      }
+    }
+    return plan;
+  }
+
+  private static Plan recursiveDoubling() {
+    return Plan.of(
+        Collective.ALL_REDUCE,
+        4,
+        1,
+        Rounds.of(
+            2,
+            (round, sink) -> {
+              for (int rank = 0; rank < 4; rank++) {
+                sink.transfer(rank ^ (1 << round), rank, 0, 1, REDUCE);
+              }
+            }));
+  }
+
+  /** Everybody tells rank 0, which tells everybody but has not waited for the last. */
+  private static TablePlan barrierThatForgets(int ranks) {
+    List<Transfer> in = new ArrayList<>();
+    List<Transfer> out = new ArrayList<>();
+    for (int rank = 1; rank < ranks; rank++) {
+      in.add(new Transfer(rank, 0, 0, 1, REDUCE));
+      out.add(new Transfer(0, rank, 0, 1, REDUCE));
+    }
+    Transfer last = in.remove(ranks - 2);
+    out.add(last);
+    return new TablePlan(Collective.BARRIER, ranks, 1, List.of(List.of(in, out)));
+  }
+
+  record Wrong(String name, Supplier<TablePlan> plan, String message) {
+    @Override
+    public String toString() {
+      return name;
+    }
+  }
+}

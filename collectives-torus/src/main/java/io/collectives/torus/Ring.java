@@ -1,0 +1,74 @@
+package io.collectives.torus;
+
+import io.collectives.plan.Effect;
+import io.collectives.plan.Rounds;
+import io.collectives.plan.Transfer;
+import java.util.function.IntUnaryOperator;
+
+/**
+ * A ring of ranks, as pure index functions: what rings, tori and hierarchies are put together from.
+ *
+ * <p>It has places 0 to P-1, a rank at each, and each place owns a share of the chunks. In each
+ * round every place sends one share to the next place, which is one {@code step} away:
+ *
+ * <pre>
+ *   reduce-scatter, P = 4, step 1          round 0     round 1     round 2
+ *     place 0 sends to place 1             share 3     share 2     share 1   (place 1 has the sum of share 1)
+ *     place 1 sends to place 2             share 0     share 3     share 2
+ *     place 2 sends to place 3             share 1     share 0     share 3
+ *     place 3 sends to place 0             share 2     share 1     share 0
+ * </pre>
+ *
+ * <p>A share that place p will own sets out from place p+1 and comes by every other place, last by
+ * p: its sum is x(p+1) + x(p+2) + … + x(p), from the left. The all-gather goes on from there: place
+ * p passes on its own share first, then in each round the share that it received in the round
+ * before.
+ *
+ * @param places the number of ranks in the ring, at least 1
+ * @param rankAt the rank at each place
+ * @param chunkAt the first chunk of the share that each place owns
+ * @param shareChunks how many consecutive chunks a share has
+ * @param step 1 if each place sends to the one after it, -1 if to the one before
+ */
+record Ring(
+    int places, IntUnaryOperator rankAt, IntUnaryOperator chunkAt, int shareChunks, int step) {
+
+  /**
+   * P-1 rounds, in each of which every place sends one share; then each place holds the sum of its
+   * own.
+   */
+  Rounds reduceScatter() {
+    return Rounds.of(
+        places - 1,
+        (round, sink) -> {
+          for (int place = 0; place < places; place++) {
+            send(place, place - step * (round + 1), Effect.REDUCE, sink);
+          }
+        });
+  }
+
+  /**
+   * P-1 rounds, in each of which every place sends one share; then each place has got the share of
+   * every other.
+   */
+  Rounds allGather() {
+    return Rounds.of(
+        places - 1,
+        (round, sink) -> {
+          for (int place = 0; place < places; place++) {
+            send(place, place - step * round, Effect.REPLACE, sink);
+          }
+        });
+  }
+
+  private void send(int place, int share, Effect effect, Transfer.Sink sink) {
+    int next = Math.floorMod(place + step, places);
+    int owner = Math.floorMod(share, places);
+    sink.transfer(
+        rankAt.applyAsInt(place),
+        rankAt.applyAsInt(next),
+        chunkAt.applyAsInt(owner),
+        shareChunks,
+        effect);
+  }
+}

@@ -1,0 +1,104 @@
+package io.collectives.torus;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.collectives.Collective;
+import io.collectives.Mesh;
+import io.collectives.plan.Plan;
+import io.collectives.plan.PlanFigures;
+import io.collectives.plan.PlanVerifier;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The figures of the papers' pods: 128 by 32 chips, 32 by 32, and the 102.4 MB of ResNet-50's
+ * gradients.
+ */
+class PodScaleTest {
+  private static final double MB = 102.4;
+
+  /** 33,546,240 transfers. */
+  @Test
+  void ringOf4096IsRight() {
+    PlanFigures figures = PlanVerifier.verify(RingPlan.allReduce(4096));
+    assertEquals(8190, figures.rounds());
+    assertEquals(4096L * 8190, figures.transfers());
+    assertEquals(2 * MB * 4095 / 4096, figures.mostBytesSent(MB), 1e-9);
+  }
+
+  @Test
+  void torusOf32By32SendsHalfOfTheRingsBytesInEachDimension() {
+    PlanFigures figures = PlanVerifier.verify(TorusPlan.allReduce(Mesh.torus(32, 32)), 1, 0);
+    assertEquals(4 * 31, figures.rounds());
+    assertEquals(204.6, figures.mostBytesSent(MB), 0.05);
+    assertEquals(figures.mostChunksSent(), figures.leastChunksSent());
+
+    Sent sent = Sent.byOneRank(TorusPlan.allReduce(Mesh.torus(32, 32)), 32);
+    assertEquals(102.3, sent.megabytesAlongX(), 0.05);
+    assertEquals(sent.alongX, sent.alongY);
+    assertEquals(figures.mostChunksSent(), sent.alongX + sent.alongY);
+  }
+
+  /** In chunks, which are (2XY)ths of M. */
+  @Test
+  void everyTorusSendsInEachDimensionWhatItSays() {
+    for (int x = 1; x <= 16; x++) {
+      for (int y = 1; y <= 16; y++) {
+        Sent sent = Sent.byOneRank(TorusPlan.allReduce(Mesh.torus(x, y)), x);
+        assertEquals(2L * x * (y - 1) + 2L * (y - 1), sent.alongY);
+        assertEquals(2L * y * (x - 1) + 2L * (x - 1), sent.alongX);
+      }
+    }
+  }
+
+  @Test
+  void torusOf128By32Takes316Steps() {
+    Plan plan = TorusPlan.allReduce(Mesh.torus(128, 32));
+    assertEquals(316, plan.rounds(0));
+    assertEquals(316, plan.rounds(1));
+    Sent sent = Sent.byOneRank(plan, 128);
+    assertEquals(MB * 31 / 32 + MB / 128 * 31 / 32, sent.megabytesAlongY(), 1e-9);
+    assertEquals(MB * 127 / 128 + MB / 32 * 127 / 128, sent.megabytesAlongX(), 1e-9);
+  }
+
+  /** Kumar et al. 2021, section 3.3: the payload along X is 32 times smaller. */
+  @Test
+  void hierarchyOf128By32Sends198MegabytesAlongYAndSixAlongX() {
+    Mesh mesh = Mesh.torus(128, 32);
+    Hierarchy columnsFirst = new Hierarchy(32, 128, (r, c) -> mesh.rankAt(c, r), 0, 1);
+    Plan plan = Plan.of(Collective.ALL_REDUCE, 4096, 4096, columnsFirst.allReduce());
+    assertEquals(316, plan.rounds(0));
+    Sent sent = Sent.byOneRank(plan, 128);
+    assertEquals(198.4, sent.megabytesAlongY(), 0.05);
+    assertEquals(6.35, sent.megabytesAlongX(), 0.005);
+    assertEquals(31.24, (double) sent.alongY / sent.alongX, 0.005);
+  }
+
+  /** What rank 0, like any other, sends in each dimension, counted in chunks. */
+  private record Sent(int chunks, long alongX, long alongY) {
+
+    static Sent byOneRank(Plan plan, int x) {
+      long[] sent = new long[2];
+      for (int lane = 0; lane < plan.lanes(); lane++) {
+        for (int round = 0; round < plan.rounds(lane); round++) {
+          plan.transfers(
+              lane,
+              round,
+              (from, to, first, count, effect) -> {
+                if (from == 0) {
+                  sent[to < x ? 0 : 1] += count;
+                }
+              });
+        }
+      }
+      return new Sent(plan.chunks(), sent[0], sent[1]);
+    }
+
+    double megabytesAlongX() {
+      return MB * alongX / chunks;
+    }
+
+    double megabytesAlongY() {
+      return MB * alongY / chunks;
+    }
+  }
+}
