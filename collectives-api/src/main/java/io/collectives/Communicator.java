@@ -7,7 +7,8 @@ import java.time.Duration;
  *
  * <p><b>Same calls everywhere.</b> All ranks of a group make the same calls on it in the same
  * order: the same collective, operation, element type, count and algorithm. What differs is found
- * before a byte is reduced and is a {@link MismatchException} on every rank.
+ * before a byte of one call is reduced into another, and is a {@link MismatchException} on every
+ * rank that names two ranks and both values.
  *
  * <p><b>All or an error.</b> A call ends with the result on this rank, or with a {@link
  * CollectiveException}, by its deadline. After an error the group is broken: every later call

@@ -1,0 +1,257 @@
+package io.collectives.engine;
+
+import io.collectives.engine.run.Call;
+import io.collectives.engine.run.Engine;
+import io.collectives.spi.Transport;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Lends one engine to the threads that need it.
+ *
+ * <p>An engine is driven by whoever waits: a thread that has made a call takes the lock and polls
+ * until its call is over, which saves the hand-over to another thread (two wake-ups, tens of
+ * microseconds). Threads that find the lock taken wait for their call and take over when the first
+ * driver leaves. Asynchronous calls that nobody waits for are driven by a daemon thread; when
+ * nothing is under way it looks in every few milliseconds, so that peers that connect or die are
+ * noticed.
+ *
+ * <p>The lock is fair, and a driver that sees somebody queue for it lets go, so that a call can
+ * always be submitted.
+ */
+final class Driver implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Driver.class);
+  private static final long IDLE_LOOK_NANOS = 5_000_000;
+  private static final long TAKE_OVER_NANOS = 50_000;
+  private static final long CLOSE_JOIN_MILLIS = 2_000;
+
+  private final Engine engine;
+  private final Transport transport;
+  private final Idle idle;
+  private final ReentrantLock lock = new ReentrantLock(true);
+  private final Thread background;
+
+  /** Calls with completions under way; changed under the lock. */
+  private volatile int asynchronous;
+
+  private volatile boolean closed;
+
+  Driver(Engine engine, Transport transport, boolean oversubscribed) {
+    this.engine = engine;
+    this.transport = transport;
+    this.idle = new Idle(transport, oversubscribed);
+    this.background = new Thread(this::run, "collectives-rank" + transport.rank() + "-progress");
+    background.setDaemon(true);
+    background.start();
+  }
+
+  Engine engine() {
+    return engine;
+  }
+
+  /** Takes the engine for something short. To be followed by {@link #unlock} in a finally block. */
+  void lock() {
+    if (!lock.tryLock()) {
+      transport.wakeup();
+      lock.lock();
+    }
+  }
+
+  void unlock() {
+    lock.unlock();
+  }
+
+  /** To be called with the lock held, when a call with a completion was submitted. */
+  void submittedAsynchronous() {
+    asynchronous++;
+    LockSupport.unpark(background);
+  }
+
+  /** Drives, or lets others drive, until the call has ended. */
+  void await(Call call) {
+    idle.begin();
+    while (!call.isDone()) {
+      if (!lock.hasQueuedThreads() && lock.tryLock()) {
+        try {
+          while (!call.isDone() && !lock.hasQueuedThreads()) {
+            step();
+          }
+        } finally {
+          lock.unlock();
+        }
+        runCompletions();
+      } else {
+        LockSupport.parkNanos(this, TAKE_OVER_NANOS);
+      }
+    }
+  }
+
+  /**
+   * Drives, or lets others drive, until a condition holds that the completion of a call brings
+   * about.
+   *
+   * @param deadlineNanos on the clock of {@link System#nanoTime}, nothing if there is none
+   * @return whether it holds
+   */
+  boolean await(BooleanSupplier condition, @Nullable Long deadlineNanos) {
+    while (!condition.getAsBoolean()) {
+      if (deadlineNanos != null && System.nanoTime() - deadlineNanos >= 0) {
+        return false;
+      }
+      if (!lock.hasQueuedThreads() && lock.tryLock()) {
+        try {
+          for (int i = 0; i < 64 && !engine.hasCompletions() && !lock.hasQueuedThreads(); i++) {
+            step();
+          }
+        } finally {
+          lock.unlock();
+        }
+        runCompletions();
+      } else {
+        LockSupport.parkNanos(this, TAKE_OVER_NANOS);
+      }
+    }
+    return true;
+  }
+
+  private void step() {
+    idle.idle(poll());
+  }
+
+  private int poll() {
+    try {
+      return engine.poll();
+    } catch (RuntimeException | Error e) {
+      engine.crash(e);
+      throw e;
+    }
+  }
+
+  /** Runs what waits for the end of calls, without the lock, so that it may make calls itself. */
+  void runCompletions() {
+    while (asynchronous > 0) {
+      Call call;
+      lock();
+      try {
+        call = engine.takeEnded();
+        if (call == null) {
+          return;
+        }
+        asynchronous--;
+      } finally {
+        unlock();
+      }
+      call.runCompletion();
+      lock();
+      try {
+        engine.recycle(call);
+      } finally {
+        unlock();
+      }
+    }
+  }
+
+  private void run() {
+    while (!closed) {
+      boolean busy = asynchronous > 0;
+      LockSupport.parkNanos(this, busy ? TAKE_OVER_NANOS : IDLE_LOOK_NANOS);
+      if (!closed && !lock.hasQueuedThreads() && lock.tryLock()) {
+        try {
+          poll();
+          while (asynchronous > 0
+              && !engine.hasCompletions()
+              && !closed
+              && !lock.hasQueuedThreads()) {
+            step();
+          }
+        } catch (RuntimeException | Error e) {
+          // The engine has failed every group with it; whoever makes or awaits a call gets it.
+          LOG.error("rank {}: the progress thread hit an error", transport.rank(), e);
+        } finally {
+          lock.unlock();
+        }
+        runCompletions();
+      }
+    }
+  }
+
+  /** Ends all calls, leaves the job and frees everything. Closing again does nothing. */
+  @Override
+  public void close() {
+    boolean interrupted = false;
+    lock();
+    try {
+      if (!closed) {
+        engine.close();
+        engine.poll();
+        closed = true;
+        transport.close();
+      }
+    } finally {
+      unlock();
+    }
+    runCompletions();
+    LockSupport.unpark(background);
+    if (Thread.currentThread() != background) {
+      try {
+        background.join(CLOSE_JOIN_MILLIS);
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /**
+   * What to do when there was nothing to do: poll again at once, then give way to other threads,
+   * then sleep until something may have come. Ranks that outnumber the cores give way at once,
+   * because whoever they wait for may need this core.
+   */
+  private static final class Idle {
+    private static final int SPINS = 500;
+    private static final int LOOKS_PER_CLOCK = 32;
+    private static final long SLEEP_AFTER_NANOS = 2_000_000;
+    private static final long SLEEP_NANOS = 200_000;
+
+    private final Transport transport;
+    private final int spins;
+    private int idles;
+    private long idleSince;
+
+    Idle(Transport transport, boolean oversubscribed) {
+      this.transport = transport;
+      this.spins = oversubscribed ? 0 : SPINS;
+    }
+
+    void begin() {
+      idles = 0;
+    }
+
+    void idle(int work) {
+      if (work > 0) {
+        idles = 0;
+        return;
+      }
+      idles++;
+      if (idles <= spins) {
+        Thread.onSpinWait();
+        return;
+      }
+      if (idles == spins + 1) {
+        idleSince = System.nanoTime();
+      }
+      if (idles % LOOKS_PER_CLOCK == 0 && System.nanoTime() - idleSince > SLEEP_AFTER_NANOS) {
+        transport.await(SLEEP_NANOS);
+        idles--; // so that the next idle look sleeps too
+      } else {
+        Thread.yield();
+      }
+    }
+  }
+}

@@ -1,0 +1,126 @@
+package io.collectives.engine;
+
+import io.collectives.CallSettings;
+import io.collectives.Communicator;
+import io.collectives.JobSettings;
+import io.collectives.JoinException;
+import io.collectives.UnavailableException;
+import io.collectives.engine.inprocess.InProcessFabric;
+import io.collectives.engine.join.JobEnvironment;
+import io.collectives.engine.run.Engine;
+import io.collectives.engine.run.Group;
+import io.collectives.spi.CollectivesRuntime;
+import io.collectives.spi.Rendezvous;
+import io.collectives.spi.RendezvousProvider;
+import io.collectives.spi.Roster;
+import io.collectives.spi.Transport;
+import io.collectives.spi.TransportProvider;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import java.util.stream.Collectors;
+
+/** The runtime of this module; see {@link CollectivesRuntime}. */
+public final class EngineRuntime implements CollectivesRuntime {
+  @Override
+  public JobSettings settings(Map<String, String> environment) {
+    return JobEnvironment.settings(environment);
+  }
+
+  @Override
+  public Communicator join(JobSettings settings) {
+    TransportProvider.Endpoint endpoint = transport(settings.transport()).listen(settings);
+    try (endpoint;
+        Rendezvous rendezvous = rendezvous(settings)) {
+      Roster roster =
+          rendezvous.meet(
+              new Rendezvous.Announcement(
+                  settings.job(),
+                  settings.rank(),
+                  settings.size(),
+                  Rendezvous.PROTOCOL_VERSION,
+                  settings.transport(),
+                  endpoint.address(),
+                  "process " + ProcessHandle.current().pid() + " at " + endpoint.address()),
+              settings.joinTimeout());
+      return world(endpoint.open(roster), settings.calls(), neighbours(roster, settings.rank()));
+    }
+  }
+
+  @Override
+  public List<Communicator> inProcess(int ranks, CallSettings calls) {
+    InProcessFabric fabric = new InProcessFabric(ranks);
+    List<Communicator> worlds = new ArrayList<>();
+    try {
+      for (int rank = 0; rank < ranks; rank++) {
+        worlds.add(world(fabric.transport(rank), calls, ranks));
+      }
+    } catch (RuntimeException | Error e) {
+      worlds.forEach(Communicator::close);
+      throw e;
+    }
+    return worlds;
+  }
+
+  private static Communicator world(Transport transport, CallSettings calls, int neighbours) {
+    int size = transport.size();
+
+    long heldLimit = Engine.heldLimit(size, calls.frameLength(), calls.slabsInFlight());
+    Driver driver =
+        new Driver(
+            new Engine(transport, System::nanoTime, heldLimit),
+            transport,
+            neighbours > Runtime.getRuntime().availableProcessors());
+    try {
+      Group world = Group.world(size, transport.rank());
+      return new EngineCommunicator(new Seat(driver, new Plans(), world), calls, true);
+    } catch (RuntimeException | Error e) {
+      driver.close();
+      throw e;
+    }
+  }
+
+  /** How many ranks have the host of this one in their address, this one included. */
+  private static int neighbours(Roster roster, int rank) {
+    String own = host(roster.addresses().get(rank));
+    return (int) roster.addresses().stream().filter(address -> host(address).equals(own)).count();
+  }
+
+  private static String host(String address) {
+    int colon = address.lastIndexOf(':');
+    return colon < 0 ? address : address.substring(0, colon);
+  }
+
+  private static TransportProvider transport(String name) {
+    List<TransportProvider> all =
+        ServiceLoader.load(TransportProvider.class).stream()
+            .map(ServiceLoader.Provider::get)
+            .toList();
+    return all.stream()
+        .filter(provider -> provider.name().equals(name))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new UnavailableException(
+                    "no transport \""
+                        + name
+                        + "\" is on the class path, only "
+                        + all.stream().map(TransportProvider::name).collect(Collectors.toList())
+                        + ": \"tcp\" comes with the dependency io.collectives:collectives-netty"));
+  }
+
+  private static Rendezvous rendezvous(JobSettings settings) {
+    return ServiceLoader.load(RendezvousProvider.class).stream()
+        .map(provider -> provider.get().open(settings))
+        .flatMap(Optional::stream)
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new JoinException(
+                    "nothing on the class path knows how to meet at "
+                        + settings.rendezvous()
+                        + ": allowed are file:///directory, and tcp://host:port with the dependency io.collectives:collectives-netty"));
+  }
+}

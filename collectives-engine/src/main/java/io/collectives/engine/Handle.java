@@ -1,0 +1,53 @@
+package io.collectives.engine;
+
+import io.collectives.CollectiveException;
+import io.collectives.CollectiveHandle;
+import io.collectives.engine.run.Call;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/** The user's end of an asynchronous call. */
+final class Handle extends CompletableFuture<Void> implements CollectiveHandle, Call.Completion {
+  private final Driver driver;
+
+  Handle(Driver driver) {
+    this.driver = driver;
+  }
+
+  @Override
+  public void ended(@Nullable CollectiveException error) {
+    if (error == null) {
+      complete(null);
+    } else {
+      completeExceptionally(error);
+    }
+  }
+
+  @Override
+  public void await() {
+    driver.await(this::isDone, null);
+    check();
+  }
+
+  @Override
+  public boolean await(Duration timeout) {
+    boolean ended = driver.await(this::isDone, System.nanoTime() + timeout.toNanos());
+    if (ended) {
+      check();
+    }
+    return ended;
+  }
+
+  private void check() {
+    try {
+      join();
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof CollectiveException error) {
+        throw error;
+      }
+      throw e;
+    }
+  }
+}

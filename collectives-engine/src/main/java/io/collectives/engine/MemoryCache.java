@@ -1,0 +1,48 @@
+package io.collectives.engine;
+
+import io.collectives.Payload;
+import io.collectives.engine.memory.Memory;
+import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The memories of payloads that users keep and use again, so that their calls allocate nothing.
+ *
+ * <p>Keys are compared by identity and held weakly; a memory does not refer to its payload, so it
+ * goes when the payload does. Payloads whose hash codes collide push each other out, which costs an
+ * allocation and nothing else.
+ */
+final class MemoryCache {
+  private static final int SLOTS = 256;
+
+  private final @Nullable Entry[] slots = new Entry[SLOTS];
+  private final ReferenceQueue<Payload> collected = new ReferenceQueue<>();
+
+  synchronized Memory memory(Payload payload) {
+    int slot = System.identityHashCode(payload) & SLOTS - 1;
+    Entry entry = slots[slot];
+    if (entry == null || !entry.refersTo(payload)) {
+      for (Object old = collected.poll(); old != null; old = collected.poll()) {
+        int index = ((Entry) old).slot;
+        if (slots[index] == old) {
+          slots[index] = null;
+        }
+      }
+      entry = new Entry(payload, slot, collected);
+      slots[slot] = entry;
+    }
+    return entry.memory;
+  }
+
+  private static final class Entry extends WeakReference<Payload> {
+    final int slot;
+    final Memory memory;
+
+    Entry(Payload payload, int slot, ReferenceQueue<Payload> queue) {
+      super(payload, queue);
+      this.slot = slot;
+      this.memory = Memory.of(payload);
+    }
+  }
+}

@@ -1,0 +1,189 @@
+package io.collectives.engine.inprocess;
+
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.FrameSink;
+import io.collectives.spi.Link;
+import io.collectives.spi.Transport;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/** One rank's end of an {@link InProcessFabric}. */
+final class InProcessTransport implements Transport {
+  private final InProcessFabric fabric;
+  private final int rank;
+  private final InProcessLink[] links;
+  private volatile boolean closed;
+  private volatile @Nullable Throwable death;
+  private volatile @Nullable Thread parked;
+  private volatile boolean woken;
+
+  InProcessTransport(InProcessFabric fabric, int rank, int size) {
+    this.fabric = fabric;
+    this.rank = rank;
+    this.links = new InProcessLink[size];
+    for (int peer = 0; peer < size; peer++) {
+      links[peer] = new InProcessLink(peer);
+    }
+  }
+
+  @Override
+  public int rank() {
+    return rank;
+  }
+
+  @Override
+  public int size() {
+    return links.length;
+  }
+
+  @Override
+  public Link link(int peer) {
+    if (peer == rank) {
+      throw new IllegalArgumentException("rank " + rank + " has no link to itself");
+    }
+    InProcessLink link = links[peer];
+    if (!link.open) {
+      link.open = true;
+      fabric.peer(peer).links[rank].open = true;
+    }
+    return link;
+  }
+
+  @Override
+  public int poll(FrameSink sink) {
+    if (closed) {
+      return 0;
+    }
+    int work = 0;
+    for (InProcessLink link : links) {
+      if (link.open && !link.lost) {
+        work += link.poll(sink);
+      }
+    }
+    return work;
+  }
+
+  @Override
+  public void await(long nanos) {
+    parked = Thread.currentThread();
+    if (!woken && !closed && !hasArrivals()) {
+      // A frame that arrives between the look and the nap is found when the nap is over; naps are
+      // short.
+      LockSupport.parkNanos(this, nanos);
+    }
+    parked = null;
+    woken = false;
+  }
+
+  private boolean hasArrivals() {
+    for (InProcessLink link : links) {
+      if (link.open && !link.lost && link.in.peek() != null) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  @Override
+  public void wakeup() {
+    woken = true;
+    unpark();
+  }
+
+  private void unpark() {
+    Thread thread = parked;
+    if (thread != null) {
+      LockSupport.unpark(thread);
+    }
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    wakeup();
+    for (InProcessLink link : links) {
+      if (link.open) {
+        fabric.peer(link.peer).unpark();
+      }
+    }
+  }
+
+  /** Ends this rank as a crash would, for tests of what its peers make of it. */
+  void kill(Throwable cause) {
+    death = cause;
+    close();
+  }
+
+  /** Frames to the peer go through the peer's link back to this rank. */
+  private final class InProcessLink implements Link {
+    private final int peer;
+    private final FrameQueue in = new FrameQueue();
+    private volatile boolean open;
+    private boolean lost;
+    private long bytesSent;
+    private long bytesReceived;
+
+    InProcessLink(int peer) {
+      this.peer = peer;
+    }
+
+    int poll(FrameSink sink) {
+      InProcessTransport other = fabric.peer(peer);
+      // Looked at first: what was sent before the peer closed is delivered before its loss is.
+      boolean peerClosed = other.closed;
+      int work = 0;
+      for (FrameQueue.Slot slot = in.peek(); slot != null && !closed; slot = in.peek()) {
+        int length = slot.header.length;
+        bytesReceived += length;
+        try {
+          sink.header(this, slot.header);
+          if (length > 0) {
+            sink.view(this, slot.body);
+          } else {
+            slot.body.release();
+          }
+        } finally {
+          in.remove();
+        }
+        work++;
+      }
+      if (peerClosed && !closed) {
+        lost = true;
+        sink.lost(this, other.death);
+        work++;
+      }
+      return work;
+    }
+
+    @Override
+    public int peer() {
+      return peer;
+    }
+
+    @Override
+    public boolean trySend(FrameHeader header, FrameBody body) {
+      InProcessTransport other = fabric.peer(peer);
+      if (other.closed || closed) {
+        body.release();
+        return true;
+      }
+      if (!other.links[rank].in.offer(header, body)) {
+        return false;
+      }
+      bytesSent += header.length;
+      other.unpark();
+      return true;
+    }
+
+    @Override
+    public long bytesSent() {
+      return bytesSent;
+    }
+
+    @Override
+    public long bytesReceived() {
+      return bytesReceived;
+    }
+  }
+}

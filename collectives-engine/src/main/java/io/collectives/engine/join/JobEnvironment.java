@@ -1,0 +1,534 @@
+package io.collectives.engine.join;
+
+import io.collectives.CallSettings;
+import io.collectives.JobSettings;
+import io.collectives.JoinException;
+import java.math.BigDecimal;
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.time.format.DateTimeParseException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the seat of a process from what its launcher put into the environment.
+ *
+ * <p>The first of these whose rank is set wins, so that a variable that was set by hand wins over a
+ * launcher's:
+ *
+ * <pre>
+ *   torchrun         RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT
+ *   Open MPI         OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
+ *   PMI              PMI_RANK or PMI_ID, PMI_SIZE, MPI_LOCALNRANKS
+ *   Slurm            SLURM_PROCID, SLURM_NTASKS or SLURM_NPROCS, SLURM_LOCALID
+ *   Kubernetes       JOB_COMPLETION_INDEX, WORLD_SIZE or COLLECTIVES_SIZE
+ * </pre>
+ *
+ * <p>The ranks meet where rank 0 is: at MASTER_ADDR and MASTER_PORT when these are set. Otherwise
+ * on this host if the launcher started ranks on no other, on the first host of Slurm's list, or in
+ * the first pod of Kubernetes' job; and on a port that every rank derives from the launcher's
+ * number of the job. COLLECTIVES_RENDEZVOUS overrides all of that, and COLLECTIVES_JOB,
+ * COLLECTIVES_TRANSPORT, COLLECTIVES_LISTEN, COLLECTIVES_JOIN_TIMEOUT and COLLECTIVES_CALL_TIMEOUT
+ * what their names say. Empty variables count as not set.
+ *
+ * <p>A rank listens on loopback unless COLLECTIVES_LISTEN names another address. When the meeting
+ * place is on another address, listening on loopback would make every peer wait in vain, and
+ * listening elsewhere unasked would open a port to the network; so then COLLECTIVES_LISTEN is
+ * required.
+ */
+public final class JobEnvironment {
+  /**
+   * Derived ports lie below the range from which Linux, macOS and Windows take ports for outgoing
+   * connections.
+   */
+  private static final int FIRST_DERIVED_PORT = 15_000;
+
+  private static final int DERIVED_PORTS = 15_000;
+
+  /** In Kubernetes each pod has ports of its own; this is the one that torchrun uses. */
+  private static final int POD_PORT = 29_500;
+
+  private static final int LONGEST_JOB_NAME = 128;
+  private static final Duration LONGEST_TIMEOUT = Duration.ofDays(365);
+  private static final Pattern SECONDS = Pattern.compile("\\d{1,9}(\\.\\d{1,9})?");
+  private static final Pattern LISTEN =
+      Pattern.compile(
+          "\\[(?<v6>[0-9A-Fa-f:.%]+)](:(?<v6port>\\d+))?|(?<host>[^:\\[\\]\\s]+)(:(?<port>\\d+))?");
+  private static final Pattern BARE_V6 =
+      Pattern.compile("[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.%]*");
+  private static final Pattern LOOPBACK =
+      Pattern.compile("localhost|127(\\.\\d{1,3}){3}|::1|0:0:0:0:0:0:0:1");
+
+  private final Map<String, String> variables;
+  private final Predicate<String> loopback;
+
+  private JobEnvironment(Map<String, String> variables, Predicate<String> loopback) {
+    this.variables = variables;
+    this.loopback = loopback;
+  }
+
+  /**
+   * The seat that an environment describes; names of hosts are looked up by the system.
+   *
+   * @throws JoinException naming the variables that are missing or wrong, or that were looked for
+   *     in vain
+   */
+  public static JobSettings settings(Map<String, String> environment) {
+    return settings(environment, JobEnvironment::resolvesToLoopback);
+  }
+
+  /**
+   * As {@link #settings(Map)}, with nothing asked of the system.
+   *
+   * @param loopback whether a name of a host stands for a loopback address of this one
+   */
+  public static JobSettings settings(Map<String, String> environment, Predicate<String> loopback) {
+    return new JobEnvironment(environment, loopback).settings();
+  }
+
+  /**
+   * What a launcher says.
+   *
+   * @param place where the ranks meet, asked only when COLLECTIVES_RENDEZVOUS does not say it
+   */
+  private record Seat(int rank, int size, String job, Supplier<URI> place) {}
+
+  private JobSettings settings() {
+    Seat seat = seat();
+    URI rendezvous = has("COLLECTIVES_RENDEZVOUS") ? rendezvous() : seat.place.get();
+    JobSettings settings =
+        JobSettings.of(seat.rank, seat.size, rendezvous)
+            .withJob(seat.job)
+            .withCalls(
+                CallSettings.defaults()
+                    .withTimeout(
+                        duration("COLLECTIVES_CALL_TIMEOUT", CallSettings.defaults().timeout())));
+    settings =
+        settings.withJoinTimeout(duration("COLLECTIVES_JOIN_TIMEOUT", settings.joinTimeout()));
+    if (has("COLLECTIVES_JOB")) {
+      try {
+        settings = settings.withJob(value("COLLECTIVES_JOB"));
+      } catch (IllegalArgumentException e) {
+        throw wrong("COLLECTIVES_JOB", e.getMessage());
+      }
+    }
+    if (has("COLLECTIVES_TRANSPORT")) {
+      settings = settings.withTransport(value("COLLECTIVES_TRANSPORT"));
+    }
+    if (has("COLLECTIVES_LISTEN")) {
+      return listening(settings);
+    }
+    String host = rendezvous.getHost();
+    if ("tcp".equals(rendezvous.getScheme()) && !isLoopback(host)) {
+      throw new JoinException(
+          "the ranks meet at "
+              + rendezvous
+              + ", which is no loopback address, but COLLECTIVES_LISTEN is not set, so that each "
+              + "rank would accept its"
+              + " peers on loopback only, where other hosts cannot reach it; set "
+              + "COLLECTIVES_LISTEN on each rank to an"
+              + " address of its host, or MASTER_ADDR=localhost if all ranks are on this one");
+    }
+    return settings;
+  }
+
+  private Seat seat() {
+    if (has("RANK")) {
+      return torchrun();
+    }
+    if (has("OMPI_COMM_WORLD_RANK")) {
+      return openMpi();
+    }
+    if (has("PMI_RANK") || has("PMI_ID")) {
+      return pmi();
+    }
+    if (has("SLURM_PROCID")) {
+      return slurm();
+    }
+    if (has("JOB_COMPLETION_INDEX")) {
+      return kubernetes();
+    }
+    String[][] halves = {
+      {"WORLD_SIZE", "RANK"},
+      {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+      {"PMI_SIZE", "PMI_RANK"},
+      {"SLURM_NTASKS", "SLURM_PROCID, which srun sets"},
+      {"SLURM_NPROCS", "SLURM_PROCID, which srun sets"}
+    };
+    for (String[] half : halves) {
+      if (has(half[0])) {
+        throw new JoinException(
+            half[0] + "=" + value(half[0]) + " is set, but the rank is not: missing is " + half[1]);
+      }
+    }
+    throw new JoinException(
+        "the environment describes no job: none of RANK, OMPI_COMM_WORLD_RANK, PMI_RANK, PMI_ID, "
+            + "SLURM_PROCID and"
+            + " JOB_COMPLETION_INDEX is set; start the ranks with bin/collectives launch -n 4 -- "
+            + "java …, or pass"
+            + " JobSettings to Collectives.join");
+  }
+
+  private Seat torchrun() {
+    List<String> missing = new ArrayList<>();
+    List<String> needed =
+        has("COLLECTIVES_RENDEZVOUS")
+            ? List.of("WORLD_SIZE")
+            : List.of("WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT");
+    for (String name : needed) {
+      if (!has(name)) {
+        missing.add(name);
+      }
+    }
+    if (!missing.isEmpty()) {
+      throw new JoinException(
+          "RANK="
+              + value("RANK")
+              + " is set, but not what belongs to it: missing "
+              + (missing.size() == 1 ? "is " : "are ")
+              + String.join(", ", missing)
+              + (has("MASTER_ADDR") && has("MASTER_PORT")
+                  ? ""
+                  : "; COLLECTIVES_RENDEZVOUS can stand for MASTER_ADDR and MASTER_PORT"));
+    }
+    int size = size("WORLD_SIZE");
+    int rank = rank("RANK", "WORLD_SIZE", size);
+    optional("LOCAL_RANK", size);
+    return new Seat(
+        rank, size, "default", () -> tcp(value("MASTER_ADDR"), "MASTER_ADDR", masterPort()));
+  }
+
+  /**
+   * torchrun's agent may itself listen on MASTER_PORT; then the ranks meet on a port that follows
+   * from it.
+   */
+  private int masterPort() {
+    int port = number("MASTER_PORT", 1, 65_535);
+    return Boolean.parseBoolean(variables.get("TORCHELASTIC_USE_AGENT_STORE"))
+        ? derivedPort("torchrun-" + variables.getOrDefault("TORCHELASTIC_RUN_ID", "") + "-" + port)
+        : port;
+  }
+
+  private Seat openMpi() {
+    require("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE");
+    int size = size("OMPI_COMM_WORLD_SIZE");
+    int rank = rank("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", size);
+    int localRank = optional("OMPI_COMM_WORLD_LOCAL_RANK", size);
+    boolean oneHost =
+        has("OMPI_COMM_WORLD_LOCAL_SIZE")
+            ? number("OMPI_COMM_WORLD_LOCAL_SIZE", 1, size) == size
+            : localRank < 0 || localRank == rank;
+    return launched(
+        "Open MPI",
+        "ompi",
+        rank,
+        size,
+        oneHost,
+        firstOf("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"));
+  }
+
+  private Seat pmi() {
+    String rankName = has("PMI_RANK") ? "PMI_RANK" : "PMI_ID";
+    require(rankName, "PMI_SIZE");
+    int size = size("PMI_SIZE");
+    int rank = rank(rankName, "PMI_SIZE", size);
+    if (has("SLURM_PROCID")) {
+      return new Seat(rank, size, slurmJob(), this::slurmPlace);
+    }
+    boolean oneHost = !has("MPI_LOCALNRANKS") || number("MPI_LOCALNRANKS", 1, size) == size;
+    return launched("PMI", "pmi", rank, size, oneHost, firstOf("PMI_JOBID"));
+  }
+
+  private Seat launched(
+      String launcher, String prefix, int rank, int size, boolean oneHost, @Nullable String id) {
+    String job = id == null ? "default" : jobName(prefix + "-" + id);
+    return new Seat(
+        rank,
+        size,
+        job,
+        () -> {
+          if (!has("MASTER_ADDR") && !oneHost) {
+            throw new JoinException(
+                launcher
+                    + " started ranks on several hosts and does not say where rank 0 is; set "
+                    + "MASTER_ADDR and MASTER_PORT"
+                    + " on all ranks, or COLLECTIVES_RENDEZVOUS");
+          }
+          if (!has("MASTER_PORT") && id == null) {
+            throw new JoinException(
+                launcher
+                    + " does not say which job this is, so that no port can be derived from it; "
+                    + "set MASTER_ADDR and"
+                    + " MASTER_PORT on all ranks, or COLLECTIVES_RENDEZVOUS");
+          }
+          return place("localhost", job);
+        });
+  }
+
+  private Seat slurm() {
+    String sizeName = has("SLURM_NTASKS") || !has("SLURM_NPROCS") ? "SLURM_NTASKS" : "SLURM_NPROCS";
+    require("SLURM_PROCID", sizeName);
+    int size = size(sizeName);
+    int rank = rank("SLURM_PROCID", sizeName, size);
+    optional("SLURM_LOCALID", size);
+    return new Seat(rank, size, slurmJob(), this::slurmPlace);
+  }
+
+  private String slurmJob() {
+    String id = firstOf("SLURM_JOB_ID", "SLURM_JOBID");
+    return id == null
+        ? "default"
+        : jobName("slurm-" + id + (has("SLURM_STEP_ID") ? "." + value("SLURM_STEP_ID") : ""));
+  }
+
+  private URI slurmPlace() {
+    String first = "localhost";
+    if (!has("MASTER_ADDR")) {
+      String name = firstSet("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST");
+      if (name == null) {
+        throw new JoinException(
+            "Slurm does not say which hosts the job has: missing is SLURM_JOB_NODELIST; set "
+                + "MASTER_ADDR and MASTER_PORT"
+                + " on all ranks, or COLLECTIVES_RENDEZVOUS");
+      }
+      try {
+        NodeList hosts = NodeList.parse(value(name));
+        first = hosts.single() ? "localhost" : hosts.first();
+      } catch (IllegalArgumentException e) {
+        throw wrong(name, e.getMessage());
+      }
+    }
+    if (!has("MASTER_PORT") && firstSet("SLURM_JOB_ID", "SLURM_JOBID") == null) {
+      throw new JoinException(
+          "Slurm does not say which job this is, so that no port can be derived from it: missing "
+              + "is SLURM_JOB_ID; set"
+              + " MASTER_PORT on all ranks, or COLLECTIVES_RENDEZVOUS");
+    }
+    return place(first, slurmJob());
+  }
+
+  private Seat kubernetes() {
+    String sizeName = has("WORLD_SIZE") ? "WORLD_SIZE" : "COLLECTIVES_SIZE";
+    if (!has(sizeName)) {
+      throw new JoinException(
+          "JOB_COMPLETION_INDEX="
+              + value("JOB_COMPLETION_INDEX")
+              + " is set, but the number of ranks is not: missing is WORLD_SIZE or "
+              + "COLLECTIVES_SIZE; give it the job's"
+              + " completions");
+    }
+    int size = size(sizeName);
+    int rank = rank("JOB_COMPLETION_INDEX", sizeName, size);
+    String suffix = "-" + rank;
+    String pod = variables.getOrDefault("HOSTNAME", "").strip();
+    @Nullable String job =
+        pod.endsWith(suffix) && pod.length() > suffix.length()
+            ? pod.substring(0, pod.length() - suffix.length())
+            : null;
+    return new Seat(
+        rank,
+        size,
+        job == null ? "default" : jobName(job),
+        () -> {
+          if (has("MASTER_ADDR")) {
+            return tcp(value("MASTER_ADDR"), "MASTER_ADDR", podPort());
+          }
+          if (job == null || !has("COLLECTIVES_SERVICE")) {
+            throw new JoinException(
+                "Kubernetes does not say where rank 0 is; set COLLECTIVES_SERVICE to the name of "
+                    + "the job's headless"
+                    + " service, with HOSTNAME="
+                    + (job == null ? "<job>" + suffix : pod)
+                    + (job == null && !pod.isEmpty() ? " instead of " + pod : "")
+                    + ", or MASTER_ADDR");
+          }
+          return tcp(
+              job + "-0." + value("COLLECTIVES_SERVICE"),
+              "HOSTNAME, COLLECTIVES_SERVICE",
+              podPort());
+        });
+  }
+
+  private int podPort() {
+    return has("MASTER_PORT") ? number("MASTER_PORT", 1, 65_535) : POD_PORT;
+  }
+
+  private URI place(String address, String job) {
+    return tcp(
+        has("MASTER_ADDR") ? value("MASTER_ADDR") : address,
+        "MASTER_ADDR",
+        has("MASTER_PORT") ? number("MASTER_PORT", 1, 65_535) : derivedPort(job));
+  }
+
+  private static int derivedPort(String job) {
+    return FIRST_DERIVED_PORT + Math.floorMod(job.hashCode(), DERIVED_PORTS);
+  }
+
+  private static URI tcp(String host, String source, int port) {
+    try {
+      return new URI("tcp", null, host, port, null, null, null);
+    } catch (URISyntaxException e) {
+      throw new JoinException(
+          source
+              + "="
+              + host
+              + ": not a name or an address of a host (letters, digits, dots and dashes)",
+          e);
+    }
+  }
+
+  private URI rendezvous() {
+    String text = value("COLLECTIVES_RENDEZVOUS");
+    try {
+      URI uri = new URI(text);
+      boolean complete =
+          uri.getScheme() != null
+              && (!uri.getScheme().equals("tcp")
+                  || uri.getHost() != null && uri.getPort() > 0 && uri.getPort() <= 65_535)
+              && (!uri.getScheme().equals("file")
+                  || uri.getPath() != null && uri.getPath().startsWith("/"));
+      if (complete) {
+        return uri;
+      }
+    } catch (URISyntaxException e) {
+      throw wrong(
+          "COLLECTIVES_RENDEZVOUS",
+          e.getReason() + "; needed is tcp://host:port or file:///directory");
+    }
+    throw wrong("COLLECTIVES_RENDEZVOUS", "needed is tcp://host:port or file:///directory");
+  }
+
+  private JobSettings listening(JobSettings settings) {
+    String text = value("COLLECTIVES_LISTEN");
+    if (BARE_V6.matcher(text).matches()) {
+      return settings.withListen(text, 0);
+    }
+    Matcher matcher = LISTEN.matcher(text);
+    if (!matcher.matches()) {
+      throw wrong("COLLECTIVES_LISTEN", "needed is host, host:port or [v6-address]:port");
+    }
+    String host = matcher.group("v6") != null ? matcher.group("v6") : matcher.group("host");
+    String port = matcher.group("v6") != null ? matcher.group("v6port") : matcher.group("port");
+    return settings.withListen(
+        host, port == null ? 0 : number("COLLECTIVES_LISTEN", port, 0, 65_535));
+  }
+
+  private Duration duration(String name, Duration otherwise) {
+    if (!has(name)) {
+      return otherwise;
+    }
+    String text = value(name);
+    try {
+      Duration duration =
+          SECONDS.matcher(text).matches()
+              ? Duration.ofNanos(new BigDecimal(text).movePointRight(9).longValueExact())
+              : Duration.parse(text);
+      if (!duration.isNegative()
+          && !duration.isZero()
+          && duration.compareTo(LONGEST_TIMEOUT) <= 0) {
+        return duration;
+      }
+    } catch (DateTimeParseException | ArithmeticException e) {
+      // Said below.
+    }
+    throw wrong(
+        name, "needed is a time of more than zero and at most 365 days, in seconds or as PT1M30S");
+  }
+
+  private void require(String present, String missing) {
+    if (!has(missing)) {
+      throw new JoinException(
+          present
+              + "="
+              + value(present)
+              + " is set, but the number of ranks is not: missing is "
+              + missing);
+    }
+  }
+
+  private int size(String name) {
+    return number(name, 1, Integer.MAX_VALUE);
+  }
+
+  private int rank(String name, String sizeName, int size) {
+    int rank = number(name, 0, Integer.MAX_VALUE);
+    if (rank >= size) {
+      throw wrong(name, "must be from 0 to " + (size - 1) + ", because " + sizeName + "=" + size);
+    }
+    return rank;
+  }
+
+  /** A rank on this host, which nothing but the check needs; -1 if it is not set. */
+  private int optional(String name, int size) {
+    return has(name) ? number(name, 0, size - 1) : -1;
+  }
+
+  private int number(String name, int least, int most) {
+    return number(name, value(name), least, most);
+  }
+
+  private int number(String name, String digits, int least, int most) {
+    try {
+      int number = Integer.parseInt(digits);
+      if (number >= least && number <= most) {
+        return number;
+      }
+    } catch (NumberFormatException e) {
+      // Said below.
+    }
+    throw wrong(name, "needed is a whole number from " + least + " to " + most);
+  }
+
+  private JoinException wrong(String name, String why) {
+    return new JoinException(name + "=" + value(name) + ": " + why);
+  }
+
+  private boolean has(String name) {
+    return !variables.getOrDefault(name, "").isBlank();
+  }
+
+  private String value(String name) {
+    return variables.getOrDefault(name, "").strip();
+  }
+
+  private @Nullable String firstSet(String... names) {
+    for (String name : names) {
+      if (has(name)) {
+        return name;
+      }
+    }
+    return null;
+  }
+
+  private @Nullable String firstOf(String... names) {
+    String name = firstSet(names);
+    return name == null ? null : value(name);
+  }
+
+  private static String jobName(String text) {
+    String name = text.replaceAll("[^!-~]", "_");
+    return name.substring(0, Math.min(name.length(), LONGEST_JOB_NAME));
+  }
+
+  private boolean isLoopback(String host) {
+    String name = host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
+    return LOOPBACK.matcher(name).matches() || loopback.test(name);
+  }
+
+  private static boolean resolvesToLoopback(String host) {
+    try {
+      return InetAddress.getByName(host).isLoopbackAddress();
+    } catch (UnknownHostException e) {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,82 @@
+package io.collectives.engine.memory;
+
+import io.collectives.ElementType;
+import java.nio.Buffer;
+import java.util.Objects;
+
+/**
+ * A range of an array. Can be bound to one array after the other, so that a call need not allocate
+ * its memory.
+ *
+ * <p>Binding is not synchronized: whoever hands a bound memory to another thread must publish it
+ * safely, and must not bind it again while others read it.
+ */
+public final class ArrayMemory extends FlatMemory {
+  private final Object none;
+  private Object array;
+  private int offset;
+  private int count;
+
+  /** A memory of no elements, until it is bound. */
+  public ArrayMemory(ElementType type) {
+    super(Elements.of(type));
+    none = elements.newArray(0);
+    array = none;
+  }
+
+  /**
+   * Makes this the memory of {@code count} elements of {@code array} from {@code offset} on.
+   *
+   * @param array of the Java type that belongs to the element type
+   */
+  public void bind(Object array, int offset, int count) {
+    Objects.checkFromIndexSize(offset, count, elements.arrayLength(array));
+    this.array = array;
+    this.offset = offset;
+    this.count = count;
+  }
+
+  /** Lets go of the array; the memory has no elements then. */
+  public void unbind() {
+    bind(none, 0, 0);
+  }
+
+  @Override
+  public long count() {
+    return count;
+  }
+
+  @Override
+  public void checkWritable() {}
+
+  Object array() {
+    return array;
+  }
+
+  /** Where in the array the element at {@code position} lies. */
+  int index(int position) {
+    return offset + position;
+  }
+
+  @Override
+  @SuppressWarnings("SuspiciousSystemArraycopy")
+  void load(int from, int count, Object target, int at) {
+    System.arraycopy(array, offset + from, target, at, count);
+  }
+
+  @Override
+  @SuppressWarnings("SuspiciousSystemArraycopy")
+  void save(int to, int count, Object source, int at) {
+    System.arraycopy(source, at, array, offset + to, count);
+  }
+
+  @Override
+  void store(int from, int count, Buffer target, int at) {
+    elements.put(target, at, array, offset + from, count);
+  }
+
+  @Override
+  void replace(int to, int count, Buffer source, int at) {
+    elements.get(source, at, array, offset + to, count);
+  }
+}

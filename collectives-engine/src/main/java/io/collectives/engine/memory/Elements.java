@@ -1,0 +1,128 @@
+package io.collectives.engine.memory;
+
+import io.collectives.ElementType;
+import io.collectives.ReduceOp;
+import io.collectives.spi.FrameBytes;
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.util.Objects;
+
+/**
+ * All that differs between element types. A new type is one more subclass.
+ *
+ * <p>Arrays and buffers come as {@link Object} and {@link Buffer}, of the one Java type that
+ * belongs to the element type; the cast at the entry of a method costs nothing beside its loop.
+ *
+ * <h2>Why equal indexes</h2>
+ *
+ * The just-in-time compiler C2 (JDK 17 to 25) turns a loop into vector instructions only if every
+ * array in it is accessed with <em>the same index expression</em>: {@code a[i] = b[i] + c[i]}. With
+ * {@code a[i] += c[i + k]} it cannot rule out that one array overlaps itself, and with elements of
+ * a buffer it does not even try; both run four to eight times slower. Hence the shape of every
+ * kernel: arrays, one range of indexes for all of them. That {@code a} may be {@code b} does no
+ * harm, because element i depends on elements i only.
+ *
+ * <h2>Why scratch blocks</h2>
+ *
+ * Where the indexes differ, or memory is not an array, elements travel through a {@link Scratch}: a
+ * block of each operand is copied to index 0 of a small array (bulk copies run at the speed of
+ * memory), combined there with equal indexes, and copied back:
+ *
+ * <pre>
+ *   own    [..........|XXXX|......]  load   first  [XXXX]
+ *   source [....|YYYY|............]  load   second [YYYY]   first[i] = first[i] op second[i]
+ *   result [..........|ZZZZ|......]  save   first  [ZZZZ]
+ * </pre>
+ *
+ * A block is {@value #BLOCK_BYTES} bytes: both blocks and what they are copied from and to stay in
+ * 32 KiB of L1 cache, so the copies cost a fraction of a scalar loop.
+ *
+ * <h2>Why short loops of their own</h2>
+ *
+ * C2 does not unroll a loop beyond the number of turns that it saw while it collected profiles, and
+ * does not vectorise what it does not unroll. A program that begins with thousands of one-element
+ * calls would therefore be stuck with scalar kernels for its gradients. So ranges below {@value
+ * #SHORT} elements go through a method of their own, and the vector loops see long ranges only.
+ */
+abstract sealed class Elements
+    permits Float32Elements, Float64Elements, Int32Elements, Int64Elements {
+  static final int BLOCK_BYTES = 6144;
+  static final int SHORT = 256;
+
+  final ElementType type;
+
+  /** The number of elements in a scratch block. */
+  final int block;
+
+  Elements(ElementType type) {
+    this.type = type;
+    this.block = BLOCK_BYTES / type.bytes();
+  }
+
+  static Elements of(ElementType type) {
+    return switch (type) {
+      case FLOAT32 -> Float32Elements.INSTANCE;
+      case FLOAT64 -> Float64Elements.INSTANCE;
+      case INT32 -> Int32Elements.INSTANCE;
+      case INT64 -> Int64Elements.INSTANCE;
+    };
+  }
+
+  /** The index of the element at a byte of a frame. */
+  final int index(int at) {
+    int bytes = type.bytes();
+    if (at % bytes != 0) {
+      throw new IllegalArgumentException(
+          "byte " + at + " of a frame: " + type + " elements begin at multiples of " + bytes);
+    }
+    return at / bytes;
+  }
+
+  abstract Object newArray(int count);
+
+  /**
+   * The number of elements of an array.
+   *
+   * @throws IllegalArgumentException if it is not an array of this type
+   */
+  abstract int arrayLength(Object array);
+
+  /** A view of bytes in their order; index 0 is byte 0. */
+  abstract Buffer view(ByteBuffer bytes);
+
+  /** The view of a frame, which is little-endian; made once for each frame. */
+  abstract Buffer view(FrameBytes frame);
+
+  /**
+   * The same buffer.
+   *
+   * @throws IllegalArgumentException if it is not a view of this type
+   */
+  abstract Buffer checkView(Buffer view);
+
+  /** Copies elements of a buffer to an array. */
+  abstract void get(Buffer source, int from, Object array, int offset, int count);
+
+  /** Copies elements of an array to a buffer. */
+  abstract void put(Buffer target, int at, Object array, int offset, int count);
+
+  /** Copies elements of a buffer to a buffer. */
+  abstract void copy(Buffer target, int at, Buffer source, int from, int count);
+
+  /**
+   * {@code result[i] = own[i] op source[i]} for i from {@code from} to {@code to}; {@code result}
+   * may be {@code own}. AVERAGE adds.
+   */
+  abstract void combine(ReduceOp op, Object result, Object own, Object source, int from, int to);
+
+  /** Divides in place; integers round toward zero. */
+  abstract void divide(Object array, int from, int to, int divisor);
+
+  final IllegalArgumentException unfit(Object memory) {
+    return new IllegalArgumentException(
+        Objects.requireNonNull(memory).getClass().getTypeName()
+            + " as memory of "
+            + type
+            + " elements");
+  }
+}

@@ -1,0 +1,134 @@
+package io.collectives.engine.memory;
+
+import io.collectives.ElementType;
+import io.collectives.ReduceOp;
+import io.collectives.spi.FrameBytes;
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.nio.FloatBuffer;
+
+/** The elements of {@link ElementType#FLOAT32}. */
+final class Float32Elements extends Elements {
+  static final Float32Elements INSTANCE = new Float32Elements();
+
+  private Float32Elements() {
+    super(ElementType.FLOAT32);
+  }
+
+  @Override
+  Object newArray(int count) {
+    return new float[count];
+  }
+
+  @Override
+  int arrayLength(Object array) {
+    if (array instanceof float[] fit) {
+      return fit.length;
+    }
+    throw unfit(array);
+  }
+
+  @Override
+  Buffer view(ByteBuffer bytes) {
+    return bytes.asFloatBuffer();
+  }
+
+  @Override
+  Buffer view(FrameBytes frame) {
+    return frame.floats();
+  }
+
+  @Override
+  Buffer checkView(Buffer view) {
+    if (view instanceof FloatBuffer) {
+      return view;
+    }
+    throw unfit(view);
+  }
+
+  @Override
+  void get(Buffer source, int from, Object array, int offset, int count) {
+    ((FloatBuffer) source).get(from, (float[]) array, offset, count);
+  }
+
+  @Override
+  void put(Buffer target, int at, Object array, int offset, int count) {
+    ((FloatBuffer) target).put(at, (float[]) array, offset, count);
+  }
+
+  @Override
+  void copy(Buffer target, int at, Buffer source, int from, int count) {
+    ((FloatBuffer) target).put(at, (FloatBuffer) source, from, count);
+  }
+
+  @Override
+  void combine(ReduceOp op, Object result, Object own, Object source, int from, int to) {
+    float[] r = (float[]) result;
+    float[] a = (float[]) own;
+    float[] b = (float[]) source;
+    if (to - from < SHORT) {
+      few(op, r, a, b, from, to);
+      return;
+    }
+    switch (op) {
+      case SUM, AVERAGE -> add(r, a, b, from, to);
+      case PRODUCT -> multiply(r, a, b, from, to);
+      case MIN -> min(r, a, b, from, to);
+      case MAX -> max(r, a, b, from, to);
+    }
+  }
+
+  @Override
+  void divide(Object array, int from, int to, int divisor) {
+    float[] a = (float[]) array;
+    if (to - from >= SHORT) {
+      divideMany(a, from, to, divisor);
+      return;
+    }
+    for (int i = from; i < to; i++) {
+      a[i] /= divisor;
+    }
+  }
+
+  private static void divideMany(float[] a, int from, int to, int divisor) {
+    for (int i = from; i < to; i++) {
+      a[i] /= divisor;
+    }
+  }
+
+  private static void few(ReduceOp op, float[] r, float[] a, float[] b, int from, int to) {
+    for (int i = from; i < to; i++) {
+      r[i] =
+          switch (op) {
+            case SUM, AVERAGE -> a[i] + b[i];
+            case PRODUCT -> a[i] * b[i];
+            case MIN -> Math.min(a[i], b[i]);
+            case MAX -> Math.max(a[i], b[i]);
+          };
+    }
+  }
+
+  private static void add(float[] r, float[] a, float[] b, int from, int to) {
+    for (int i = from; i < to; i++) {
+      r[i] = a[i] + b[i];
+    }
+  }
+
+  private static void multiply(float[] r, float[] a, float[] b, int from, int to) {
+    for (int i = from; i < to; i++) {
+      r[i] = a[i] * b[i];
+    }
+  }
+
+  private static void min(float[] r, float[] a, float[] b, int from, int to) {
+    for (int i = from; i < to; i++) {
+      r[i] = Math.min(a[i], b[i]);
+    }
+  }
+
+  private static void max(float[] r, float[] a, float[] b, int from, int to) {
+    for (int i = from; i < to; i++) {
+      r[i] = Math.max(a[i], b[i]);
+    }
+  }
+}

@@ -1,0 +1,134 @@
+package io.collectives.engine.memory;
+
+import io.collectives.ElementType;
+import io.collectives.ReduceOp;
+import io.collectives.spi.FrameBytes;
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.nio.DoubleBuffer;
+
+/** The elements of {@link ElementType#FLOAT64}. */
+final class Float64Elements extends Elements {
+  static final Float64Elements INSTANCE = new Float64Elements();
+
+  private Float64Elements() {
+    super(ElementType.FLOAT64);
+  }
+
+  @Override
+  Object newArray(int count) {
+    return new double[count];
+  }
+
+  @Override
+  int arrayLength(Object array) {
+    if (array instanceof double[] fit) {
+      return fit.length;
+    }
+    throw unfit(array);
+  }
+
+  @Override
+  Buffer view(ByteBuffer bytes) {
+    return bytes.asDoubleBuffer();
+  }
+
+  @Override
+  Buffer view(FrameBytes frame) {
+    return frame.doubles();
+  }
+
+  @Override
+  Buffer checkView(Buffer view) {
+    if (view instanceof DoubleBuffer) {
+      return view;
+    }
+    throw unfit(view);
+  }
+
+  @Override
+  void get(Buffer source, int from, Object array, int offset, int count) {
+    ((DoubleBuffer) source).get(from, (double[]) array, offset, count);
+  }
+
+  @Override
+  void put(Buffer target, int at, Object array, int offset, int count) {
+    ((DoubleBuffer) target).put(at, (double[]) array, offset, count);
+  }
+
+  @Override
+  void copy(Buffer target, int at, Buffer source, int from, int count) {
+    ((DoubleBuffer) target).put(at, (DoubleBuffer) source, from, count);
+  }
+
+  @Override
+  void combine(ReduceOp op, Object result, Object own, Object source, int from, int to) {
+    double[] r = (double[]) result;
+    double[] a = (double[]) own;
+    double[] b = (double[]) source;
+    if (to - from < SHORT) {
+      few(op, r, a, b, from, to);
+      return;
+    }
+    switch (op) {
+      case SUM, AVERAGE -> add(r, a, b, from, to);
+      case PRODUCT -> multiply(r, a, b, from, to);
+      case MIN -> min(r, a, b, from, to);
+      case MAX -> max(r, a, b, from, to);
+    }
+  }
+
+  @Override
+  void divide(Object array, int from, int to, int divisor) {
+    double[] a = (double[]) array;
+    if (to - from >= SHORT) {
+      divideMany(a, from, to, divisor);
+      return;
+    }
+    for (int i = from; i < to; i++) {
+      a[i] /= divisor;
+    }
+  }
+
+  private static void divideMany(double[] a, int from, int to, int divisor) {
+    for (int i = from; i < to; i++) {
+      a[i] /= divisor;
+    }
+  }
+
+  private static void few(ReduceOp op, double[] r, double[] a, double[] b, int from, int to) {
+    for (int i = from; i < to; i++) {
+      r[i] =
+          switch (op) {
+            case SUM, AVERAGE -> a[i] + b[i];
+            case PRODUCT -> a[i] * b[i];
+            case MIN -> Math.min(a[i], b[i]);
+            case MAX -> Math.max(a[i], b[i]);
+          };
+    }
+  }
+
+  private static void add(double[] r, double[] a, double[] b, int from, int to) {
+    for (int i = from; i < to; i++) {
+      r[i] = a[i] + b[i];
+    }
+  }
+
+  private static void multiply(double[] r, double[] a, double[] b, int from, int to) {
+    for (int i = from; i < to; i++) {
+      r[i] = a[i] * b[i];
+    }
+  }
+
+  private static void min(double[] r, double[] a, double[] b, int from, int to) {
+    for (int i = from; i < to; i++) {
+      r[i] = Math.min(a[i], b[i]);
+    }
+  }
+
+  private static void max(double[] r, double[] a, double[] b, int from, int to) {
+    for (int i = from; i < to; i++) {
+      r[i] = Math.max(a[i], b[i]);
+    }
+  }
+}

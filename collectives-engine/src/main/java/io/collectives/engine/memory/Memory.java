@@ -1,0 +1,262 @@
+package io.collectives.engine.memory;
+
+import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.spi.FrameBytes;
+import java.util.Objects;
+
+/**
+ * A payload of a call: the only thing that knows what an element is. Positions and counts are in
+ * elements, {@code at} in bytes.
+ *
+ * <p>A memory is a row of flat parts, mostly one: an array or a direct buffer. Every method here
+ * walks the <em>runs</em> of its operands, the longest stretches in which none of them changes its
+ * part, and leaves each run to {@link FlatMemory}. No method allocates.
+ *
+ * <p>Threads: reading (as the source or as {@code own}) changes no state, so any number of threads
+ * may read a memory at once, its owner included. Writing is the business of one thread at a time
+ * for each range; a {@link Scratch} belongs to one thread.
+ */
+public abstract sealed class Memory permits FlatMemory, PartsMemory {
+  final Elements elements;
+
+  Memory(Elements elements) {
+    this.elements = elements;
+  }
+
+  /**
+   * The memory that a payload describes.
+   *
+   * @throws IllegalArgumentException if a part is not what its element type needs
+   */
+  public static Memory of(Payload payload) {
+    Elements elements = Elements.of(payload.type());
+    if (payload instanceof Payload.OfArray range) {
+      ArrayMemory memory = new ArrayMemory(range.type());
+      memory.bind(range.array(), range.offset(), Math.toIntExact(range.count()));
+      return memory;
+    }
+    if (payload instanceof Payload.OfBuffer direct) {
+      return new BufferMemory(elements, direct.buffer());
+    }
+    Payload.OfParts several = (Payload.OfParts) payload;
+    return several.parts().size() == 1
+        ? of(several.parts().get(0))
+        : new PartsMemory(elements, several.parts());
+  }
+
+  /** The type of every element. */
+  public final ElementType type() {
+    return elements.type;
+  }
+
+  /** The number of elements. */
+  public abstract long count();
+
+  /**
+   * Refuses a memory that cannot be the output of a call.
+   *
+   * @throws IllegalArgumentException if a part is a read-only buffer
+   */
+  public abstract void checkWritable();
+
+  /**
+   * The index of the part that holds the element at {@code position}, which must be less than the
+   * count.
+   */
+  abstract int partAt(long position);
+
+  abstract FlatMemory part(int index);
+
+  /** The position of the first element of a part. */
+  abstract long start(int index);
+
+  /** The position after the last element of a part. */
+  abstract long end(int index);
+
+  /**
+   * Copies elements {@code [from, from+count)} into a frame, little-endian.
+   *
+   * @param at where in the frame, a multiple of the element's length
+   */
+  public final void store(long from, int count, FrameBytes target, int at) {
+    Objects.checkFromIndexSize(from, count, count());
+    int index = elements.index(at);
+    int part = count == 0 ? 0 : partAt(from);
+    for (int done = 0; done < count; part++) {
+      int run = run(count - done, part, from + done);
+      part(part).store(local(part, from + done), run, elements.view(target), index + done);
+      done += run;
+    }
+  }
+
+  /**
+   * Elements {@code [to, to+count)} become those of a frame.
+   *
+   * @param at where in the frame, a multiple of the element's length
+   */
+  public final void replace(long to, int count, FrameBytes source, int at) {
+    Objects.checkFromIndexSize(to, count, count());
+    int index = elements.index(at);
+    int part = count == 0 ? 0 : partAt(to);
+    for (int done = 0; done < count; part++) {
+      int run = run(count - done, part, to + done);
+      part(part).replace(local(part, to + done), run, elements.view(source), index + done);
+      done += run;
+    }
+  }
+
+  /**
+   * Elements {@code [to, to+count)} become elements {@code [from, from+count)} of {@code source}, a
+   * memory of the same type and any kind; ranges of one memory may overlap if it is flat.
+   */
+  public final void replace(long to, int count, Memory source, long from) {
+    checkType(source);
+    Objects.checkFromIndexSize(to, count, count());
+    Objects.checkFromIndexSize(from, count, source.count());
+    if (count == 0) {
+      return;
+    }
+    int part = partAt(to);
+    int sourcePart = source.partAt(from);
+    for (int done = 0; done < count; ) {
+      long here = to + done;
+      long there = from + done;
+      int run = source.run(run(count - done, part, here), sourcePart, there);
+      FlatMemory flat = source.part(sourcePart);
+      part(part).replace(local(part, here), run, flat, source.local(sourcePart, there));
+      done += run;
+      part = next(part, here + run);
+      sourcePart = source.next(sourcePart, there + run);
+    }
+  }
+
+  /**
+   * {@code this[to+i] = own[to+i] op source[i]} for all i less than {@code count}; AVERAGE adds.
+   *
+   * @param own this memory (in place), or another of its type and count (out of place), which is
+   *     only read
+   * @param at where in the frame, a multiple of the element's length
+   */
+  public final void reduce(
+      ReduceOp op, long to, int count, Memory own, FrameBytes source, int at, Scratch scratch) {
+    checkType(own);
+    Objects.checkFromIndexSize(to, count, count());
+    Objects.checkFromIndexSize(to, count, own.count());
+    int index = elements.index(at);
+    if (count == 0) {
+      return;
+    }
+    int part = partAt(to);
+    int ownPart = own.partAt(to);
+    for (int done = 0; done < count; ) {
+      long here = to + done;
+      int run = own.run(run(count - done, part, here), ownPart, here);
+      FlatMemory ownFlat = own.part(ownPart);
+      part(part)
+          .reduce(
+              op,
+              local(part, here),
+              run,
+              ownFlat,
+              own.local(ownPart, here),
+              elements.view(source),
+              index + done,
+              scratch);
+      done += run;
+      part = next(part, here + run);
+      ownPart = own.next(ownPart, here + run);
+    }
+  }
+
+  /**
+   * {@code this[to+i] = own[to+i] op source[from+i]} for all i less than {@code count}; AVERAGE
+   * adds. Fastest where the three are arrays and the elements have the same indexes in them, so
+   * that nothing is copied.
+   *
+   * @param own this memory (in place), or another of its type and count (out of place), which is
+   *     only read
+   * @param source a memory of the same type and any kind, which is only read; what it is reduced
+   *     from must not overlap with what is written, unless position by position
+   */
+  public final void reduce(
+      ReduceOp op, long to, int count, Memory own, Memory source, long from, Scratch scratch) {
+    checkType(own);
+    checkType(source);
+    Objects.checkFromIndexSize(to, count, count());
+    Objects.checkFromIndexSize(to, count, own.count());
+    Objects.checkFromIndexSize(from, count, source.count());
+    if (count == 0) {
+      return;
+    }
+    int part = partAt(to);
+    int ownPart = own.partAt(to);
+    int sourcePart = source.partAt(from);
+    for (int done = 0; done < count; ) {
+      long here = to + done;
+      long there = from + done;
+      int run = own.run(run(count - done, part, here), ownPart, here);
+      run = source.run(run, sourcePart, there);
+      FlatMemory ownFlat = own.part(ownPart);
+      FlatMemory sourceFlat = source.part(sourcePart);
+      part(part)
+          .reduce(
+              op,
+              local(part, here),
+              run,
+              ownFlat,
+              own.local(ownPart, here),
+              sourceFlat,
+              source.local(sourcePart, there),
+              scratch);
+      done += run;
+      part = next(part, here + run);
+      ownPart = own.next(ownPart, here + run);
+      sourcePart = source.next(sourcePart, there + run);
+    }
+  }
+
+  /**
+   * Divides elements {@code [at, at+count)} in place, which makes an AVERAGE of a sum; integers
+   * round toward zero.
+   *
+   * @param divisor at least 1
+   */
+  public final void divide(long at, int count, int divisor, Scratch scratch) {
+    if (divisor < 1) {
+      throw new IllegalArgumentException("divisor " + divisor + ": must be at least 1");
+    }
+    Objects.checkFromIndexSize(at, count, count());
+    int part = count == 0 ? 0 : partAt(at);
+    for (int done = 0; done < count; part++) {
+      int run = run(count - done, part, at + done);
+      part(part).divide(local(part, at + done), run, divisor, scratch);
+      done += run;
+    }
+  }
+
+  /** How many of {@code count} elements from {@code position} on lie in this part. */
+  private int run(int count, int part, long position) {
+    return (int) Math.min(count, end(part) - position);
+  }
+
+  private int local(int part, long position) {
+    return (int) (position - start(part));
+  }
+
+  private int next(int part, long position) {
+    return position == end(part) ? part + 1 : part;
+  }
+
+  private void checkType(Memory other) {
+    if (other.elements != elements) {
+      throw new IllegalArgumentException(
+          "memories of "
+              + type()
+              + " and "
+              + other.type()
+              + " elements meet: both must be of one type");
+    }
+  }
+}

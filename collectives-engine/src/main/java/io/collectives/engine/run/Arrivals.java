@@ -1,0 +1,245 @@
+package io.collectives.engine.run;
+
+import io.collectives.spi.CallFingerprint;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.FrameSink;
+import io.collectives.spi.Link;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Takes what arrives: checks every frame against this rank's own calls and plans, and applies it,
+ * or holds it until its turn has come.
+ */
+final class Arrivals implements FrameSink {
+  private final Calls calls;
+  private final Failures failures;
+  private final HeldFrames heldFrames;
+  private final FrameApplier applier;
+  private final Inbound[] inbound;
+
+  /** Frames of calls that this rank has not entered, in the order of arrival. */
+  private final List<HeldFrame> early = new ArrayList<>();
+
+  Arrivals(
+      Calls calls,
+      Failures failures,
+      HeldFrames heldFrames,
+      FrameApplier applier,
+      Inbound[] inbound) {
+    this.calls = calls;
+    this.failures = failures;
+    this.heldFrames = heldFrames;
+    this.applier = applier;
+    this.inbound = inbound;
+  }
+
+  /** Gives a call that starts the frames that came before it. */
+  void deliverEarly(Call call) {
+    for (int i = 0; i < early.size(); ) {
+      HeldFrame held = early.get(i);
+      Group group = calls.group(held.header.group);
+      if (group != null && group.broken != null) {
+        early.remove(i);
+        heldFrames.discard(held);
+      } else if (group == call.group && held.header.sequence == call.sequence) {
+        early.remove(i);
+        if (accept(call, held.peer, held.header, held)) {
+          call.held.add(held);
+        } else {
+          heldFrames.discard(held);
+        }
+      } else {
+        i++;
+      }
+    }
+  }
+
+  @Override
+  public void header(Link link, FrameHeader head) {
+    Inbound in = inbound[link.peer()];
+    in.drop();
+    in.length = head.length;
+    in.received = 0;
+    if (head.kind == FrameHeader.Kind.FAILURE) {
+      in.notice(head);
+      return;
+    }
+    Group group = calls.group(head.group);
+    if (group == null) {
+      hold(in, link.peer(), head, early);
+      return;
+    }
+    if (group.broken != null) {
+      return;
+    }
+    if (group.rankOf(link.peer()) < 0) {
+      failures.protocol(group, link.peer(), head, "the sender is not a member of " + group);
+      return;
+    }
+    Call call = calls.underWay(group, head.sequence);
+    if (call == null) {
+      long firstNotStarted = group.nextSequence - group.waiting.size();
+      if (head.sequence >= firstNotStarted) {
+        hold(in, link.peer(), head, early);
+      } else {
+        failures.protocol(group, link.peer(), head, "call #" + head.sequence + " has ended");
+      }
+      return;
+    }
+    if (!accept(call, link.peer(), head, in)) {
+      return;
+    }
+    if (in.run.receiveReady(in.step)) {
+      in.call = call;
+      if (head.length == 0) {
+        in.over();
+      }
+    } else {
+      Call.SlabRun run = in.run;
+      Program.Step step = in.step;
+      HeldFrame held = hold(in, link.peer(), head, call.held);
+      if (held != null) {
+        held.run = run;
+        held.step = step;
+      }
+    }
+  }
+
+  /**
+   * Checks a header against this rank's own call and plan, and finds its step. Returns false if the
+   * group failed.
+   */
+  private boolean accept(Call call, int worldRank, FrameHeader head, Target target) {
+    if (!CallFingerprint.same(call.fingerprint, head.call)) {
+      failures.mismatch(call, worldRank, head);
+      return false;
+    }
+    Call.SlabRun run = call.run(head.slab);
+    if (run == null) {
+      return failures.protocol(
+          call.group,
+          worldRank,
+          head,
+          "slabs "
+              + call.firstOpen
+              + " to "
+              + (call.firstOpen + 2 * call.slabsInFlight - 1)
+              + " are open");
+    }
+    int peer = call.program.peerIndex(call.group.rankOf(worldRank));
+    if (peer < 0 || head.lane < 0 || head.lane >= run.lanes.length) {
+      return failures.protocol(call.group, worldRank, head, "the plan has no such transfer");
+    }
+    Call.LaneRun lane = run.lanes[head.lane];
+    Program.Step[] steps = lane.lane.receives[peer];
+    int next = lane.nextReceive[peer];
+    if (next == steps.length) {
+      return failures.protocol(
+          call.group,
+          worldRank,
+          head,
+          "the plan expects no more frames from it in this slab and lane");
+    }
+    Program.Step step = steps[next];
+    if (head.round != step.round
+        || head.firstChunk != step.firstChunk
+        || head.chunkCount != step.chunkCount
+        || head.length != call.frameLength(step, head.slab)) {
+      return failures.protocol(
+          call.group,
+          worldRank,
+          head,
+          "the plan expects round="
+              + step.round
+              + " chunks="
+              + step.firstChunk
+              + "+"
+              + step.chunkCount
+              + " length="
+              + call.frameLength(step, head.slab));
+    }
+    lane.nextReceive[peer]++;
+    target.run = run;
+    target.step = step;
+    return true;
+  }
+
+  private @Nullable HeldFrame hold(Inbound in, int peer, FrameHeader head, List<HeldFrame> where) {
+    HeldFrame held = heldFrames.take(peer, head);
+    if (held != null) {
+      where.add(held);
+      in.held = held;
+    } else {
+      Group group = calls.group(head.group);
+      if (group != null) {
+        failures.protocol(
+            group,
+            peer,
+            head,
+            "more than " + heldFrames.limit() + " bytes would wait for their turn");
+      }
+    }
+    return held;
+  }
+
+  @Override
+  public void bytes(Link link, FrameBytes source, int at, int length) {
+    Inbound in = inbound[link.peer()];
+    Call call = in.call;
+    if (call != null && !call.isDone()) {
+      applier.bytes(call, in.run, in.step, in.received, source, at, length);
+    } else if (in.held != null) {
+      in.held.take(source, at, length);
+      if (in.held.unwanted && in.held.isComplete()) {
+        heldFrames.giveBack(in.held);
+      }
+    } else if (in.isNotice) {
+      in.noticeBytes.bytes().put(in.received, source.bytes(), at, length);
+    }
+    in.received += length;
+    if (in.received == in.length) {
+      finish(in);
+    }
+  }
+
+  @Override
+  public void view(Link link, FrameBody source) {
+    Inbound in = inbound[link.peer()];
+    Call call = in.call;
+    in.received = in.length;
+    if (call != null && !call.isDone()) {
+      applier.view(call, in.run, in.step, source);
+    } else if (in.held != null) {
+      in.held.take(source);
+    } else {
+      if (in.isNotice) {
+        source.store(in.noticeBytes, 0);
+      }
+      source.release();
+    }
+    finish(in);
+  }
+
+  private void finish(Inbound in) {
+    Call call = in.call;
+    if (call != null && !call.isDone()) {
+      in.over();
+    } else if (in.isNotice) {
+      Failure failure = Failure.read(in.noticeBytes, in.length);
+      long group = in.noticeGroup;
+      in.drop();
+      failures.toldOf(group, failure);
+    } else {
+      in.drop();
+    }
+  }
+
+  @Override
+  public void lost(Link link, @Nullable Throwable cause) {
+    failures.lost(link.peer(), cause);
+  }
+}

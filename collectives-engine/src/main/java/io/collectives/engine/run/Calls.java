@@ -1,0 +1,129 @@
+package io.collectives.engine.run;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.List;
+import org.agrona.collections.Long2ObjectHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** The groups of a rank and their calls: which wait, which are under way, which have ended. */
+final class Calls {
+
+  /** How many calls of a group are under way at once. */
+  static final int IN_FLIGHT = 8;
+
+  private final HeldFrames heldFrames;
+  private final Long2ObjectHashMap<Group> groups = new Long2ObjectHashMap<>();
+  private final List<Call> underWay = new ArrayList<>();
+  private final Deque<Group> withRoom = new ArrayDeque<>();
+  private final Deque<Call> ended = new ArrayDeque<>();
+
+  Calls(HeldFrames heldFrames) {
+    this.heldFrames = heldFrames;
+  }
+
+  void add(Group group) {
+    groups.put(group.id, group);
+  }
+
+  @Nullable Group group(long id) {
+    return groups.get(id);
+  }
+
+  Collection<Group> groups() {
+    return groups.values();
+  }
+
+  /** The calls under way, for looping by index while calls end. */
+  List<Call> underWay() {
+    return underWay;
+  }
+
+  @Nullable Call underWay(Group group, long sequence) {
+    for (int i = 0; i < underWay.size(); i++) {
+      Call call = underWay.get(i);
+      if (call.sequence == sequence && call.group == group) {
+        return call;
+      }
+    }
+    return null;
+  }
+
+  /** Numbers a new call. Returns whether it may start; else it waits for its turn. */
+  boolean enter(Call call) {
+    Group group = call.group;
+    call.sequence = group.nextSequence++;
+    if (group.callsUnderWay == IN_FLIGHT) {
+      group.waiting.add(call);
+      return false;
+    }
+    begin(call);
+    return true;
+  }
+
+  /** The next call whose turn has come, now under way; nothing if there is none. */
+  @Nullable Call nextWaiting() {
+    while (!withRoom.isEmpty()) {
+      Group group = withRoom.peek();
+      if (group.callsUnderWay < IN_FLIGHT && !group.waiting.isEmpty()) {
+        Call call = group.waiting.remove();
+        begin(call);
+        return call;
+      }
+      withRoom.remove();
+    }
+    return null;
+  }
+
+  private void begin(Call call) {
+    call.group.callsUnderWay++;
+    underWay.add(call);
+  }
+
+  /** Ends a call that is under way or was refused. */
+  void end(Call call, @Nullable Failure why) {
+    Group group = call.group;
+    if (underWay.remove(call)) {
+      group.callsUnderWay--;
+      if (!group.waiting.isEmpty()) {
+        withRoom.add(group);
+      }
+    }
+    // By index here and wherever calls pass: an iterator is an allocation unless the compiler is in
+    // luck.
+    for (int i = 0; i < call.held.size(); i++) {
+      heldFrames.discard(call.held.get(i));
+    }
+    call.held.clear();
+    // If any are left the call has failed, and so has that of whoever still reads them.
+    call.views.clear();
+    call.end(why);
+    if (call.hasCompletion()) {
+      ended.add(call);
+    }
+  }
+
+  /** Breaks a group: ends all its calls. */
+  void endAll(Group group, Failure why) {
+    group.broken = why;
+    while (!group.waiting.isEmpty()) {
+      end(group.waiting.remove(), why);
+    }
+    for (int i = underWay.size() - 1; i >= 0; i--) {
+      if (underWay.get(i).group == group) {
+        end(underWay.get(i), why);
+      }
+    }
+  }
+
+  boolean hasEnded() {
+    return !ended.isEmpty();
+  }
+
+  /** Takes a call with a completion that has ended. */
+  @Nullable Call takeEnded() {
+    return ended.poll();
+  }
+}

@@ -1,0 +1,336 @@
+package io.collectives.engine.run;
+
+import io.collectives.ReduceOp;
+import io.collectives.engine.memory.Memory;
+import io.collectives.spi.CallFingerprint;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.Link;
+import io.collectives.spi.Transport;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs the plans of one rank.
+ *
+ * <p><b>Vocabulary.</b> A call is cut into slabs; each slab is one run of the plan over a part of
+ * every chunk. A slab runs as soon as its turn has come: at most {@code slabsInFlight} of them send
+ * at a time. Within a slab a step runs when the earlier steps on its chunks have (see {@link
+ * Program}). One transfer of one slab is one frame.
+ *
+ * <p><b>Path of a frame.</b> A send step offers a view of this rank's memory to the link; a
+ * transport of bytes copies it once, one that shares memory hands it over. At the receiver the
+ * bytes are combined with the chunk, or stored into it, while they arrive, straight from the
+ * transport's buffer or from the sender's memory. A frame whose turn has not come (a sum is taken
+ * in the order of the plan, or this rank has not entered the call yet) is <em>held</em>: a copy of
+ * the bytes, or the sender's view.
+ *
+ * <p><b>Why what is held is bounded.</b> A rank begins slab s only when its slab s - slabsInFlight
+ * is over. In a collective in which every rank contributes to every result, that means that every
+ * rank had begun that slab; so no frame arrives that is 2 slabsInFlight slabs ahead of the
+ * receiver's first open slab, and a receiver that has not entered the call gets at most what its
+ * peers send before they need its contribution. The limit of {@link HeldFrames} is checked all the
+ * same.
+ *
+ * <p><b>Why nothing deadlocks.</b> A rank always takes what arrives, so links always drain and a
+ * refused send is accepted later. The order of steps is free of circles; see {@link Program}.
+ *
+ * <p><b>Rooms.</b> This class starts calls and sends; {@link Arrivals} takes what comes; {@link
+ * Failures} breaks groups; {@link Calls} keeps the books for all three.
+ *
+ * <p><b>Threads.</b> None of its own. One thread at a time may call it: the driver.
+ */
+public final class Engine {
+  private final Transport transport;
+  private final LongSupplier clock;
+  private final HeldFrames heldFrames;
+  private final Calls calls;
+  private final Failures failures;
+  private final Arrivals arrivals;
+  private final FrameApplier applier = new FrameApplier();
+  private final FrameHeader header = new FrameHeader();
+  private final Deque<OutFrame> freeOut = new ArrayDeque<>();
+
+  /** Copies that were sent but not yet read; their steps are over. */
+  private final List<OutFrame> lingering = new ArrayList<>();
+
+  /**
+   * An engine.
+   *
+   * @param clock nanoseconds, as {@link System#nanoTime}
+   * @param heldLimit the most bytes of frames that may be held before their turn has come; see
+   *     {@link #heldLimit}
+   */
+  public Engine(Transport transport, LongSupplier clock, long heldLimit) {
+    Inbound[] inbound = new Inbound[transport.size()];
+    for (int peer = 0; peer < inbound.length; peer++) {
+      inbound[peer] = new Inbound();
+    }
+    this.transport = transport;
+    this.clock = clock;
+    this.heldFrames = new HeldFrames(heldLimit);
+    this.calls = new Calls(heldFrames);
+    this.failures = new Failures(transport, clock, calls, inbound);
+    this.arrivals = new Arrivals(calls, failures, heldFrames, applier, inbound);
+  }
+
+  /**
+   * A limit that calls with these settings do not reach: from every peer, of every call under way,
+   * the slabs in flight of both ranks, in up to two lanes.
+   */
+  public static long heldLimit(int ranks, int frameLength, int slabsInFlight) {
+    return 4L * Math.max(1, ranks - 1) * Calls.IN_FLIGHT * slabsInFlight * frameLength;
+  }
+
+  /** Makes a group known. Frames of it that have come already are waiting. */
+  public void add(Group group) {
+    calls.add(group);
+    failures.added(group);
+  }
+
+  /** Leaves a group and tells its members; calls under way end. */
+  public void leave(Group group) {
+    failures.leave(group);
+  }
+
+  /** Ends all calls of all groups of this rank, for good. The transport tells the peers. */
+  public void close() {
+    for (Group group : calls.groups()) {
+      failures.close(group);
+    }
+  }
+
+  /** Breaks all groups after an error that this rank cannot go on from, and tells their members. */
+  public void crash(Throwable error) {
+    failures.crash(error);
+  }
+
+  /**
+   * Starts a call, or lets it wait until earlier ones have ended. If the group is broken the call
+   * ends at once.
+   *
+   * @param frameLength the most bytes of a frame
+   * @param timeoutNanos from now to the deadline
+   * @param completion hears of the end from {@link Call#runCompletion}; nothing if the caller looks
+   *     at the call
+   */
+  public Call submit(
+      Group group,
+      Program program,
+      Memory input,
+      Memory output,
+      ReduceOp op,
+      int frameLength,
+      int slabsInFlight,
+      long timeoutNanos,
+      Call.@Nullable Completion completion) {
+    Call call = program.freeCalls.poll();
+    if (call == null || call.group != group || call.slabsInFlight != slabsInFlight) {
+      call = new Call(group, program, slabsInFlight);
+    }
+    call.prepare(input, output, op, frameLength, clock.getAsLong(), timeoutNanos, completion);
+    for (int peer : program.peers) {
+      group.contacts[peer] = true;
+    }
+    failures.checkComplete(group);
+    if (group.broken != null) {
+      calls.end(call, group.broken);
+    } else if (calls.enter(call)) {
+      start(call);
+    }
+    return call;
+  }
+
+  /** Gives back a call that has ended and that nobody will look at again. */
+  public void recycle(Call call) {
+    // After a failure a peer may still look at what this call has sent.
+    if (call.error() == null) {
+      call.forget();
+      call.program.freeCalls.add(call);
+    }
+  }
+
+  /**
+   * Moves everything that can be moved without waiting.
+   *
+   * @return how much was done; 0 if nothing
+   */
+  public int poll() {
+    int work = transport.poll(arrivals);
+    List<Call> underWay = calls.underWay();
+    for (int i = underWay.size() - 1; i >= 0; i--) {
+      if (advance(underWay.get(i))) {
+        work++;
+      }
+    }
+    for (Call next = calls.nextWaiting(); next != null; next = calls.nextWaiting()) {
+      start(next);
+    }
+    for (int i = lingering.size() - 1; i >= 0; i--) {
+      if (lingering.get(i).isReleased()) {
+        freeOut.add(lingering.remove(i));
+      }
+    }
+    return work + failures.poll();
+  }
+
+  /** Whether there are completions to run. */
+  public boolean hasCompletions() {
+    return calls.hasEnded();
+  }
+
+  /**
+   * Takes a call whose completion is to be run, nothing if there is none. The caller runs and
+   * recycles it.
+   */
+  public @Nullable Call takeEnded() {
+    return calls.takeEnded();
+  }
+
+  private void start(Call call) {
+    if (call.program.steps == 0) {
+      if (call.input != call.output) {
+        copyAll(call.input, call.output);
+      }
+      calls.end(call, null);
+      return;
+    }
+    arrivals.deliverEarly(call);
+    if (!call.isDone()) {
+      advance(call);
+    }
+  }
+
+  private static void copyAll(Memory input, Memory output) {
+    long at = 0;
+    while (at < input.count()) {
+      int piece = (int) Math.min(1 << 20, input.count() - at);
+      output.replace(at, piece, input, at);
+      at += piece;
+    }
+  }
+
+  /** Sends what may be sent and applies what may be applied. Returns whether anything was done. */
+  private boolean advance(Call call) {
+    boolean any = false;
+    boolean again;
+    do {
+      again = collectReleased(call);
+      call.nextToIssue =
+          Math.max(call.nextToIssue, Math.min(call.slabs, call.firstOpen + call.slabsInFlight));
+      for (int slab = call.firstOpen; slab < call.nextToIssue; slab++) {
+        again |= sendReady(call, call.run(slab));
+      }
+      again |= applyHeld(call);
+      if (call.advanceWindow()) {
+        calls.end(call, null);
+        return true;
+      }
+      any |= again;
+    } while (again);
+    return any;
+  }
+
+  private boolean collectReleased(Call call) {
+    boolean any = false;
+    List<OutFrame> views = call.views;
+    for (int i = views.size() - 1; i >= 0; i--) {
+      OutFrame out = views.get(i);
+      if (out.isReleased()) {
+        out.run.sendOver(out.step);
+        views.set(i, views.get(views.size() - 1));
+        views.remove(views.size() - 1);
+        freeOut.add(out);
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  private boolean sendReady(Call call, Call.SlabRun run) {
+    boolean any = false;
+    for (int i = 0; i < run.lanes.length; i++) {
+      Call.LaneRun lane = run.lanes[i];
+      Program.Step[] sends = lane.lane.sends;
+      while (lane.nextSend < sends.length
+          && run.sendReady(sends[lane.nextSend])
+          && send(call, run, i, sends[lane.nextSend])) {
+        lane.nextSend++;
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  private boolean send(Call call, Call.SlabRun run, int lane, Program.Step step) {
+    Link link = transport.link(call.group.members[step.peer]);
+    int length = call.frameLength(step, run.slab);
+    header.kind = FrameHeader.Kind.DATA;
+    header.group = call.group.id;
+    header.sequence = call.sequence;
+    header.slab = run.slab;
+    header.lane = lane;
+    header.round = step.round;
+    header.firstChunk = step.firstChunk;
+    header.chunkCount = step.chunkCount;
+    header.length = length;
+    System.arraycopy(call.fingerprint, 0, header.call, 0, CallFingerprint.WORDS);
+    if (length == 0) {
+      if (!link.trySend(header, FrameBody.EMPTY)) {
+        return false;
+      }
+      run.sendOver(step);
+      return true;
+    }
+    OutFrame out = freeOut.poll();
+    if (out == null) {
+      out = new OutFrame();
+    }
+    out.fill(call, run, step, length);
+    if (step.snapshot) {
+      out.snapshot();
+    }
+    if (!link.trySend(header, out)) {
+      freeOut.push(out);
+      return false;
+    }
+    if (out.isReleased()) {
+      run.sendOver(step);
+      freeOut.push(out);
+    } else if (step.snapshot) {
+      run.sendOver(step);
+      lingering.add(out);
+    } else {
+      call.views.add(out);
+    }
+    return true;
+  }
+
+  private boolean applyHeld(Call call) {
+    boolean any = false;
+    List<HeldFrame> held = call.held;
+    for (int i = 0; i < held.size(); ) {
+      HeldFrame frame = held.get(i);
+      if (frame.isComplete() && frame.run.receiveReady(frame.step)) {
+        held.remove(i);
+        if (frame.view != null) {
+          applier.view(call, frame.run, frame.step, frame.view);
+          frame.view = null;
+        } else {
+          applier.bytes(call, frame.run, frame.step, 0, frame.bytes(), 0, frame.header.length);
+        }
+        frame.run.receiveOver(frame.step);
+        heldFrames.giveBack(frame);
+        any = true;
+        i = 0;
+      } else {
+        i++;
+      }
+    }
+    return any;
+  }
+}

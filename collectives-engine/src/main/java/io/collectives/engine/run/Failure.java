@@ -1,0 +1,91 @@
+package io.collectives.engine.run;
+
+import io.collectives.CallTimeoutException;
+import io.collectives.CollectiveException;
+import io.collectives.CommunicatorClosedException;
+import io.collectives.MismatchException;
+import io.collectives.ProtocolException;
+import io.collectives.RankFailedException;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * Why a group is broken, in a form that ranks can tell each other.
+ *
+ * @param kind decides which exception it becomes
+ * @param reporter the rank, counted in the whole job, that found it
+ * @param culprit the rank that caused it, or the one that the reporter waits for; -1 if there is
+ *     none
+ * @param message for people
+ */
+record Failure(Kind kind, int reporter, int culprit, String message) {
+
+  /** The most bytes that a notice takes in a frame. */
+  static final int MAX_LENGTH = 1024;
+
+  private static final int FIXED_LENGTH = 16;
+
+  enum Kind {
+    MISMATCH,
+    TIMEOUT,
+    RANK_FAILED,
+    /** The reporter left this group; those who need it no more need not care. */
+    LEFT,
+    PROTOCOL,
+    /** This rank closed the group; never sent. */
+    CLOSED
+  }
+
+  /** A new exception for this failure; each waiting thread gets its own, with its own stack. */
+  CollectiveException exception() {
+    return switch (kind) {
+      case MISMATCH -> new MismatchException(message);
+      case TIMEOUT -> new CallTimeoutException(message);
+      case RANK_FAILED, LEFT -> new RankFailedException(message, culprit);
+      case PROTOCOL -> new ProtocolException(message);
+      case CLOSED -> new CommunicatorClosedException(message);
+    };
+  }
+
+  /** The notice as the body of a frame. */
+  FrameBody body() {
+    byte[] text = message.getBytes(StandardCharsets.UTF_8);
+    int textLength = Math.min(text.length, MAX_LENGTH - FIXED_LENGTH);
+    return new FrameBody() {
+      @Override
+      public int length() {
+        return FIXED_LENGTH + textLength;
+      }
+
+      @Override
+      public void store(FrameBytes target, int at) {
+        ByteBuffer b = target.bytes();
+        b.putInt(at, kind.ordinal());
+        b.putInt(at + 4, reporter);
+        b.putInt(at + 8, culprit);
+        b.putInt(at + 12, textLength);
+        b.put(at + FIXED_LENGTH, text, 0, textLength);
+      }
+
+      @Override
+      public void release() {}
+    };
+  }
+
+  /** Reads a notice of {@code length} bytes, all of which come from elsewhere. */
+  static Failure read(FrameBytes source, int length) {
+    ByteBuffer b = source.bytes();
+    Kind[] kinds = Kind.values();
+    int kind = length < FIXED_LENGTH ? -1 : b.getInt(0);
+    int textLength = length < FIXED_LENGTH ? 0 : b.getInt(12);
+    if (kind < 0 || kind >= kinds.length || textLength != length - FIXED_LENGTH) {
+      throw new ProtocolException("a failure notice of " + length + " bytes that makes no sense");
+    }
+    byte[] text = new byte[textLength];
+    b.get(FIXED_LENGTH, text);
+    return new Failure(
+        kinds[kind], b.getInt(4), b.getInt(8), new String(text, StandardCharsets.UTF_8));
+  }
+}

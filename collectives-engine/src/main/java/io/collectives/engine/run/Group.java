@@ -1,0 +1,101 @@
+package io.collectives.engine.run;
+
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A group of ranks, as one of them keeps it. All fields belong to the engine's driver, but for the
+ * final ones.
+ */
+public final class Group {
+  private static final long WORLD_ID = 1;
+
+  final long id;
+  final int[] members;
+  final int rank;
+  private final Map<Integer, Integer> rankByWorldRank = new HashMap<>();
+
+  /** The number of the next call. */
+  long nextSequence;
+
+  /** Calls that wait because too many are under way. */
+  final Deque<Call> waiting = new ArrayDeque<>();
+
+  int callsUnderWay;
+
+  /** The ranks (of the group) that frames went to or came from. */
+  final boolean[] contacts;
+
+  /** Why members have gone, by their rank in the group: calls that need them fail. */
+  final Map<Integer, Failure> gone = new LinkedHashMap<>();
+
+  /** Why no call can be made any more. */
+  @Nullable Failure broken;
+
+  /** Who waits for whom (world ranks), learnt at the deadline of a call; see {@link Engine}. */
+  final Map<Integer, Integer> awaited = new HashMap<>();
+
+  /**
+   * A group.
+   *
+   * @param id the same at all members, and different from that of every other group of the job
+   * @param members the world ranks, in the order of their ranks in the group
+   * @param rank this rank's place in it
+   */
+  public Group(long id, int[] members, int rank) {
+    this.id = id;
+    this.members = members;
+    this.rank = rank;
+    this.contacts = new boolean[members.length];
+    for (int i = 0; i < members.length; i++) {
+      rankByWorldRank.put(members[i], i);
+    }
+  }
+
+  /** The group of all ranks of a job. */
+  public static Group world(int size, int rank) {
+    return new Group(WORLD_ID, IntStream.range(0, size).toArray(), rank);
+  }
+
+  boolean isWorld() {
+    return id == WORLD_ID;
+  }
+
+  /** The rank of this process in the group. */
+  public int rank() {
+    return rank;
+  }
+
+  /** The number of members. */
+  public int size() {
+    return members.length;
+  }
+
+  /** The world rank of a member. */
+  public int worldRank(int member) {
+    return members[member];
+  }
+
+  /** What all members know it by. */
+  public long id() {
+    return id;
+  }
+
+  /** The rank in the group of a world rank, -1 if it is no member. */
+  int rankOf(int worldRank) {
+    return rankByWorldRank.getOrDefault(worldRank, -1);
+  }
+
+  @Override
+  public String toString() {
+    return isWorld()
+        ? "the job"
+        : "group " + Long.toHexString(id) + " of ranks " + Arrays.toString(members);
+  }
+}

@@ -1,0 +1,53 @@
+package io.collectives.engine.run;
+
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.FrameHeader;
+import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
+
+/** A frame whose turn has not come, or whose call this rank has not entered. Reused. */
+final class HeldFrame extends Target {
+  final FrameHeader header = new FrameHeader();
+
+  /** The world rank that sent it. */
+  int peer;
+
+  /** The sender's memory, if the transport gave it; else the bytes are in {@link #bytes}. */
+  @Nullable FrameBody view;
+
+  /** Whether its call has ended while bytes of it were still to come. */
+  boolean unwanted;
+
+  private FrameBytes bytes = new FrameBytes(ByteBuffer.allocateDirect(0));
+  private int received;
+
+  void begin(int from, FrameHeader head) {
+    peer = from;
+    header.copyFrom(head);
+    received = 0;
+    unwanted = false;
+    view = null;
+  }
+
+  void take(FrameBytes source, int at, int length) {
+    if (bytes.bytes().capacity() < header.length) {
+      bytes = new FrameBytes(ByteBuffer.allocateDirect(header.length + 7 & ~7));
+    }
+    bytes.bytes().put(received, source.bytes(), at, length);
+    received += length;
+  }
+
+  void take(FrameBody body) {
+    view = body;
+    received = header.length;
+  }
+
+  boolean isComplete() {
+    return received == header.length;
+  }
+
+  FrameBytes bytes() {
+    return bytes;
+  }
+}

@@ -1,0 +1,96 @@
+package io.collectives.engine.run;
+
+import org.jspecify.annotations.Nullable;
+
+/** What a call that is not over waits for. */
+final class Waiting {
+  private Waiting() {}
+
+  /** Whether frames are still to come from a member, or to go to it. */
+  static boolean needs(Call call, int member, Inbound[] inbound) {
+    int peer = call.program.peerIndex(member);
+    if (peer < 0) {
+      return false;
+    }
+    int windowEnd = Math.min(call.slabs, call.firstOpen + 2 * call.slabsInFlight);
+    if (windowEnd < call.slabs) {
+      return true;
+    }
+    Inbound in = inbound[call.group.members[member]];
+    if (in.call == call || in.held != null && call.held.contains(in.held)) {
+      return true;
+    }
+    for (OutFrame view : call.views) {
+      if (view.step.peer == member) {
+        return true;
+      }
+    }
+    for (int slab = call.firstOpen; slab < windowEnd; slab++) {
+      for (Call.LaneRun lane : call.run(slab).lanes) {
+        if (lane.nextReceive[peer] < lane.lane.receives[peer].length) {
+          return true;
+        }
+        for (int i = lane.nextSend; i < lane.lane.sends.length; i++) {
+          if (lane.lane.sends[i].peer == member) {
+            return true;
+          }
+        }
+      }
+    }
+    return false;
+  }
+
+  /** For people; ranks are those of the whole job. */
+  static String describe(Call call, long now, Inbound[] inbound) {
+    Group group = call.group;
+    StringBuilder text = new StringBuilder();
+    text.append(call)
+        .append(": rank ")
+        .append(group.members[group.rank])
+        .append(" waited ")
+        .append((now - call.startNanos) / 1_000_000);
+    text.append(" ms for rank ").append(group.members[member(call, inbound)]);
+    Program.Step step = firstMissing(call);
+    if (step != null) {
+      text.append(" to send chunk ")
+          .append(step.firstChunk)
+          .append(" in round ")
+          .append(step.round);
+    }
+    text.append(" (slab ").append(call.firstOpen).append(" of ").append(call.slabs).append(')');
+    return text.toString();
+  }
+
+  /** The earliest transfer of the first open slab that has not begun to arrive. */
+  private static Program.@Nullable Step firstMissing(Call call) {
+    Program.Step first = null;
+    for (Call.LaneRun lane : call.run(call.firstOpen).lanes) {
+      for (int peer = 0; peer < lane.nextReceive.length; peer++) {
+        Program.Step[] steps = lane.lane.receives[peer];
+        int next = lane.nextReceive[peer];
+        if (next < steps.length && (first == null || steps[next].round < first.round)) {
+          first = steps[next];
+        }
+      }
+    }
+    return first;
+  }
+
+  /** The rank of the group that the call waits for. */
+  static int member(Call call, Inbound[] inbound) {
+    for (int member : call.program.peers) {
+      Inbound in = inbound[call.group.members[member]];
+      if (in.call == call) {
+        return member;
+      }
+    }
+    Program.Step step = firstMissing(call);
+    if (step != null) {
+      return step.peer;
+    }
+    if (!call.views.isEmpty()) {
+      return call.views.get(0).step.peer;
+    }
+    return call.program.peers[0];
+  }
+}

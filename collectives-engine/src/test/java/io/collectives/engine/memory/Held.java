@@ -1,0 +1,256 @@
+package io.collectives.engine.memory;
+
+import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import java.lang.reflect.Array;
+import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.function.Supplier;
+
+/**
+ * A memory of some kind together with a way to look at its elements that uses nothing of the
+ * memory's own. Elements are boxed: {@code equals} of {@link Float} and {@link Double} tells -0.0
+ * from 0.0 and takes every NaN for equal.
+ */
+record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
+  enum Kind {
+    ARRAY,
+    ARRAY_AT_OFFSET,
+    BYTE_BUFFER,
+    TYPED_VIEW,
+    PARTS
+  }
+
+  private static final int MARGIN = 3;
+
+  Number[] elements() {
+    return look.get();
+  }
+
+  static Held of(Kind kind, ElementType type, Number[] values, Random random) {
+    return switch (kind) {
+      case ARRAY -> array(type, values, 0);
+      case ARRAY_AT_OFFSET -> array(type, values, MARGIN);
+      case BYTE_BUFFER -> buffer(type, values, false);
+      case TYPED_VIEW -> buffer(type, values, true);
+      case PARTS -> parts(type, values, random);
+    };
+  }
+
+  private static Held array(ElementType type, Number[] values, int margin) {
+    Object array = Elements.of(type).newArray(values.length + 2 * margin);
+    for (int i = 0; i < values.length; i++) {
+      Array.set(array, margin + i, values[i]);
+    }
+    Payload payload =
+        switch (type) {
+          case FLOAT32 -> Payload.of((float[]) array, margin, values.length);
+          case FLOAT64 -> Payload.of((double[]) array, margin, values.length);
+          case INT32 -> Payload.of((int[]) array, margin, values.length);
+          case INT64 -> Payload.of((long[]) array, margin, values.length);
+        };
+    return new Held(
+        payload,
+        Memory.of(payload),
+        () -> {
+          Number[] all = new Number[Array.getLength(array)];
+          for (int i = 0; i < all.length; i++) {
+            all[i] = (Number) Array.get(array, i);
+          }
+          return withoutMargins(all, margin);
+        });
+  }
+
+  private static Held buffer(ElementType type, Number[] values, boolean typed) {
+    int bytes = type.bytes();
+    ByteBuffer buffer =
+        ByteBuffer.allocateDirect((values.length + 2 * MARGIN) * bytes)
+            .order(ByteOrder.nativeOrder());
+    for (int i = 0; i < values.length; i++) {
+      write(buffer, (MARGIN + i) * bytes, values[i]);
+    }
+    ByteBuffer middle =
+        buffer
+            .duplicate()
+            .position(MARGIN * bytes)
+            .limit((MARGIN + values.length) * bytes)
+            .order(ByteOrder.nativeOrder());
+    Payload payload =
+        !typed
+            ? Payload.of(middle, type)
+            : switch (type) {
+              case FLOAT32 -> Payload.of(middle.asFloatBuffer());
+              case FLOAT64 -> Payload.of(middle.asDoubleBuffer());
+              case INT32 -> Payload.of(middle.asIntBuffer());
+              case INT64 -> Payload.of(middle.asLongBuffer());
+            };
+    return new Held(
+        payload,
+        Memory.of(payload),
+        () -> {
+          Number[] all = new Number[values.length + 2 * MARGIN];
+          for (int i = 0; i < all.length; i++) {
+            all[i] = read(buffer, i * bytes, type);
+          }
+          return withoutMargins(all, MARGIN);
+        });
+  }
+
+  /** Odd boundaries, all kinds of parts, some of them empty, also at both ends. */
+  private static Held parts(ElementType type, Number[] values, Random random) {
+    Kind[] flat = {Kind.ARRAY, Kind.ARRAY_AT_OFFSET, Kind.BYTE_BUFFER, Kind.TYPED_VIEW};
+    List<Held> parts = new ArrayList<>();
+    parts.add(of(Kind.ARRAY, type, new Number[0], random));
+    for (int from = 0; from < values.length; ) {
+      int most = values.length - from;
+      int count =
+          switch (random.nextInt(3)) {
+            case 0 -> 0;
+            case 1 -> Math.min(most, 1 + random.nextInt(7));
+            default -> 1 + random.nextInt(most);
+          };
+      Number[] piece = java.util.Arrays.copyOfRange(values, from, from + count);
+      parts.add(of(flat[random.nextInt(flat.length)], type, piece, random));
+      from += count;
+    }
+    parts.add(of(Kind.BYTE_BUFFER, type, new Number[0], random));
+    Payload payload = Payload.of(parts.stream().map(Held::payload).toList());
+    return new Held(
+        payload,
+        Memory.of(payload),
+        () ->
+            parts.stream()
+                .flatMap(part -> java.util.Arrays.stream(part.elements()))
+                .toArray(Number[]::new));
+  }
+
+  private static Number[] withoutMargins(Number[] all, int margin) {
+    for (int i = 0; i < margin; i++) {
+      if (all[i].doubleValue() != 0 || all[all.length - 1 - i].doubleValue() != 0) {
+        throw new AssertionError("written outside of the memory");
+      }
+    }
+    return java.util.Arrays.copyOfRange(all, margin, all.length - margin);
+  }
+
+  static Number read(ByteBuffer buffer, int at, ElementType type) {
+    return switch (type) {
+      case FLOAT32 -> (Number) buffer.getFloat(at);
+      case FLOAT64 -> (Number) buffer.getDouble(at);
+      case INT32 -> (Number) buffer.getInt(at);
+      case INT64 -> (Number) buffer.getLong(at);
+    };
+  }
+
+  static void write(ByteBuffer buffer, int at, Number value) {
+    if (value instanceof Float number) {
+      buffer.putFloat(at, number);
+    } else if (value instanceof Double number) {
+      buffer.putDouble(at, number);
+    } else if (value instanceof Integer number) {
+      buffer.putInt(at, number);
+    } else {
+      buffer.putLong(at, value.longValue());
+    }
+  }
+
+  /** Random elements, one in four of which is a number at some edge. */
+  static Number[] random(ElementType type, int count, Random random) {
+    Number[] values = new Number[count];
+    for (int i = 0; i < count; i++) {
+      values[i] = random.nextInt(4) == 0 ? edge(type, random.nextInt(9)) : inner(type, random);
+    }
+    return values;
+  }
+
+  private static Number inner(ElementType type, Random random) {
+    return switch (type) {
+      case FLOAT32 -> (Number) (random.nextFloat() - 0.5f);
+      case FLOAT64 -> (Number) (random.nextDouble() - 0.5);
+      case INT32 -> (Number) random.nextInt();
+      case INT64 -> (Number) random.nextLong();
+    };
+  }
+
+  private static Number edge(ElementType type, int which) {
+    double[] edges = {
+      Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, 0.0, -0.0, 1, -1
+    };
+    long[] integers = {0, 1, -1, 2, -2, 7, -7};
+    return switch (type) {
+      case FLOAT32 ->
+          (Number)
+              (which < 7 ? (float) edges[which] : which == 7 ? Float.MAX_VALUE : Float.MIN_VALUE);
+      case FLOAT64 ->
+          (Number) (which < 7 ? edges[which] : which == 7 ? Double.MAX_VALUE : Double.MIN_VALUE);
+      case INT32 ->
+          (Number)
+              (which < 7
+                  ? (int) integers[which]
+                  : which == 7 ? Integer.MAX_VALUE : Integer.MIN_VALUE);
+      case INT64 ->
+          (Number) (which < 7 ? integers[which] : which == 7 ? Long.MAX_VALUE : Long.MIN_VALUE);
+    };
+  }
+
+  /** What the operation means, element by element. */
+  static Number apply(ReduceOp op, Number a, Number b) {
+    boolean leftIsLess = isLess(a, b);
+    return switch (op) {
+      case MIN -> isNaN(a) ? a : isNaN(b) ? b : leftIsLess ? a : b;
+      case MAX -> isNaN(a) ? a : isNaN(b) ? b : leftIsLess ? b : a;
+      case SUM, AVERAGE -> {
+        if (a instanceof Float number) {
+          yield number + (float) b;
+        }
+        if (a instanceof Double number) {
+          yield number + (double) b;
+        }
+        yield wrapped(a, whole(a).add(whole(b)));
+      }
+      case PRODUCT -> {
+        if (a instanceof Float number) {
+          yield number * (float) b;
+        }
+        if (a instanceof Double number) {
+          yield number * (double) b;
+        }
+        yield wrapped(a, whole(a).multiply(whole(b)));
+      }
+    };
+  }
+
+  static Number divided(Number a, int divisor) {
+    if (a instanceof Float number) {
+      return number / divisor;
+    }
+    if (a instanceof Double number) {
+      return number / divisor;
+    }
+    return wrapped(a, whole(a).divide(BigInteger.valueOf(divisor)));
+  }
+
+  private static boolean isNaN(Number a) {
+    return Double.isNaN(a.doubleValue());
+  }
+
+  /** As {@link Double#compare}: -0.0 is less than 0.0. */
+  private static boolean isLess(Number a, Number b) {
+    return a instanceof Float || a instanceof Double
+        ? Double.compare(a.doubleValue(), b.doubleValue()) < 0
+        : a.longValue() < b.longValue();
+  }
+
+  private static BigInteger whole(Number a) {
+    return BigInteger.valueOf(a.longValue());
+  }
+
+  private static Number wrapped(Number like, BigInteger value) {
+    return like instanceof Integer ? (Number) value.intValue() : (Number) value.longValue();
+  }
+}

@@ -1,0 +1,220 @@
+package io.collectives.engine.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.collectives.ElementType;
+import io.collectives.ReduceOp;
+import io.collectives.engine.memory.Held.Kind;
+import io.collectives.spi.FrameBytes;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Random;
+import java.util.concurrent.ThreadLocalRandom;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Every method of a memory, for all types, operations and kinds of memory, against the same thing
+ * done element by element. Ranges begin somewhere inside of the memories, and what lies around them
+ * must stay as it was.
+ */
+@Timeout(120)
+class MemoryPropertiesTest {
+  private final Scratch scratch = new Scratch();
+
+  private static int[] counts(ElementType type) {
+    int block = Elements.of(type).block;
+    return new int[] {
+      0, 1, 2, 7, Elements.SHORT - 1, Elements.SHORT, block - 1, block, block + 1, 3 * block + 5
+    };
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void reducesFromMemory(ElementType type) {
+    for (ReduceOp op : ReduceOp.values()) {
+      for (Kind kind : Kind.values()) {
+        for (Kind ownKind : Kind.values()) {
+          for (Kind sourceKind : Kind.values()) {
+            for (int count : counts(type)) {
+              reduceFromMemory(new Case(type, op, kind, ownKind, sourceKind, count));
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private void reduceFromMemory(Case test) {
+    Random random = new Random(test.seed);
+    int to = random.nextInt(4);
+    int from = random.nextBoolean() ? to : random.nextInt(4);
+    int size = to + test.count + random.nextInt(4);
+    Number[] before = Held.random(test.type, size, random);
+    Number[] own = Held.random(test.type, size, random);
+    Number[] source = Held.random(test.type, from + test.count + random.nextInt(4), random);
+    Held target = Held.of(test.kind, test.type, before, random);
+    Held sourceHeld = Held.of(test.other, test.type, source, random);
+    if (test.isInPlace()) {
+      own = before;
+      target
+          .memory()
+          .reduce(test.op, to, test.count, target.memory(), sourceHeld.memory(), from, scratch);
+    } else {
+      Held ownHeld = Held.of(test.ownKind, test.type, own, random);
+      target
+          .memory()
+          .reduce(test.op, to, test.count, ownHeld.memory(), sourceHeld.memory(), from, scratch);
+      test.check(own, ownHeld.elements());
+    }
+    Number[] expected = before.clone();
+    for (int i = 0; i < test.count; i++) {
+      expected[to + i] = Held.apply(test.op, own[to + i], source[from + i]);
+    }
+    test.check(expected, target.elements());
+    test.check(source, sourceHeld.elements());
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void reducesFromFrame(ElementType type) {
+    for (ReduceOp op : ReduceOp.values()) {
+      for (Kind kind : Kind.values()) {
+        for (Kind ownKind : Kind.values()) {
+          for (int count : counts(type)) {
+            reduceFromFrame(new Case(type, op, kind, ownKind, Kind.BYTE_BUFFER, count));
+          }
+        }
+      }
+    }
+  }
+
+  private void reduceFromFrame(Case test) {
+    Random random = new Random(test.seed);
+    int to = random.nextInt(4);
+    int from = random.nextInt(4);
+    int size = to + test.count + random.nextInt(4);
+    Number[] before = Held.random(test.type, size, random);
+    Number[] own = Held.random(test.type, size, random);
+    Number[] source = Held.random(test.type, from + test.count, random);
+    Held target = Held.of(test.kind, test.type, before, random);
+    FrameBytes frame = frame(test.type, source, random);
+    int at = from * test.type.bytes();
+    if (test.isInPlace()) {
+      own = before;
+      target.memory().reduce(test.op, to, test.count, target.memory(), frame, at, scratch);
+    } else {
+      Held ownHeld = Held.of(test.ownKind, test.type, own, random);
+      target.memory().reduce(test.op, to, test.count, ownHeld.memory(), frame, at, scratch);
+      test.check(own, ownHeld.elements());
+    }
+    Number[] expected = before.clone();
+    for (int i = 0; i < test.count; i++) {
+      expected[to + i] = Held.apply(test.op, own[to + i], source[from + i]);
+    }
+    test.check(expected, target.elements());
+    test.check(source, elements(frame, test.type, source.length));
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void storesAndReplaces(ElementType type) {
+    for (Kind kind : Kind.values()) {
+      for (Kind sourceKind : Kind.values()) {
+        for (int count : counts(type)) {
+          storeAndReplace(new Case(type, ReduceOp.SUM, kind, kind, sourceKind, count));
+        }
+      }
+    }
+  }
+
+  private void storeAndReplace(Case test) {
+    Random random = new Random(test.seed);
+    int count = test.count;
+    int to = random.nextInt(4);
+    int from = random.nextInt(4);
+    Number[] before = Held.random(test.type, to + count + random.nextInt(4), random);
+    Number[] source = Held.random(test.type, from + count + random.nextInt(4), random);
+    Held sourceHeld = Held.of(test.other, test.type, source, random);
+    Number[] expected = before.clone();
+    System.arraycopy(source, from, expected, to, count);
+
+    Held copied = Held.of(test.kind, test.type, before, random);
+    copied.memory().replace(to, count, sourceHeld.memory(), from);
+    test.check(expected, copied.elements());
+
+    FrameBytes frame = frame(test.type, before, random);
+    sourceHeld.memory().store(from, count, frame, to * test.type.bytes());
+    test.check(expected, elements(frame, test.type, before.length));
+
+    Held received = Held.of(test.kind, test.type, before, random);
+    received.memory().replace(to, count, frame, to * test.type.bytes());
+    test.check(expected, received.elements());
+    test.check(source, sourceHeld.elements());
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void divides(ElementType type) {
+    for (Kind kind : Kind.values()) {
+      for (int count : counts(type)) {
+        for (int divisor : new int[] {1, 2, 3, 64, 1000003, Integer.MAX_VALUE}) {
+          Case test = new Case(type, ReduceOp.AVERAGE, kind, kind, kind, count);
+          Random random = new Random(test.seed);
+          int at = random.nextInt(4);
+          Number[] expected = Held.random(type, at + count + random.nextInt(4), random);
+          Held held = Held.of(kind, type, expected, random);
+          held.memory().divide(at, count, divisor, scratch);
+          for (int i = at; i < at + count; i++) {
+            expected[i] = Held.divided(expected[i], divisor);
+          }
+          test.check(expected, held.elements());
+        }
+      }
+    }
+  }
+
+  private static FrameBytes frame(ElementType type, Number[] elements, Random random) {
+    int bytes = elements.length * type.bytes();
+    ByteBuffer buffer =
+        random.nextBoolean() ? ByteBuffer.allocateDirect(bytes) : ByteBuffer.allocate(bytes);
+    buffer.order(ByteOrder.LITTLE_ENDIAN);
+    for (int i = 0; i < elements.length; i++) {
+      Held.write(buffer, i * type.bytes(), elements[i]);
+    }
+    return new FrameBytes(buffer);
+  }
+
+  private static Number[] elements(FrameBytes frame, ElementType type, int count) {
+    Number[] elements = new Number[count];
+    for (int i = 0; i < count; i++) {
+      elements[i] = Held.read(frame.bytes(), i * type.bytes(), type);
+    }
+    return elements;
+  }
+
+  /**
+   * In place if {@code kind} and {@code ownKind} are the same. To repeat a failure, put its seed
+   * here.
+   */
+  private record Case(
+      ElementType type, ReduceOp op, Kind kind, Kind ownKind, Kind other, int count, long seed) {
+    Case(ElementType type, ReduceOp op, Kind kind, Kind ownKind, Kind other, int count) {
+      this(type, op, kind, ownKind, other, count, ThreadLocalRandom.current().nextLong());
+    }
+
+    boolean isInPlace() {
+      return kind == ownKind && (seed & 1) == 0;
+    }
+
+    void check(Number[] expected, Number[] actual) {
+      assertEquals(expected.length, actual.length, this::toString);
+      for (int i = 0; i < expected.length; i++) {
+        if (!expected[i].equals(actual[i])) {
+          assertEquals(expected[i], actual[i], "element " + i + " of " + this);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+package io.collectives.engine.run;
+
+import io.collectives.Algorithm;
+import io.collectives.Collective;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.engine.inprocess.InProcessFabric;
+import io.collectives.engine.memory.Memory;
+import io.collectives.spi.PlanProvider;
+import io.collectives.spi.Transport;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.ServiceLoader;
+import java.util.function.BiFunction;
+import java.util.stream.IntStream;
+
+/** Engines of some ranks on one thread and a clock that stands still until it is told otherwise. */
+final class Bench {
+  static final long SECOND = 1_000_000_000L;
+
+  final List<Engine> engines = new ArrayList<>();
+  final List<Group> groups = new ArrayList<>();
+  final List<Program> programs = new ArrayList<>();
+  final List<Program> barriers = new ArrayList<>();
+  long now = 1;
+  int frameLength = 64;
+  int slabsInFlight = 2;
+
+  /** Ranks in one process; {@code wrap} may put something between an engine and its transport. */
+  Bench(int ranks, Algorithm algorithm, BiFunction<Integer, Transport, Transport> wrap) {
+    InProcessFabric fabric = new InProcessFabric(ranks);
+    for (int rank = 0; rank < ranks; rank++) {
+      Engine engine = new Engine(wrap.apply(rank, fabric.transport(rank)), () -> now, 1 << 20);
+      Group group = new Group(1, IntStream.range(0, ranks).toArray(), rank);
+      engine.add(group);
+      engines.add(engine);
+      groups.add(group);
+      programs.add(program(algorithm, Collective.ALL_REDUCE, ranks, rank));
+      barriers.add(program(algorithm, Collective.BARRIER, ranks, rank));
+    }
+  }
+
+  Bench(int ranks, Algorithm algorithm) {
+    this(ranks, algorithm, (rank, transport) -> transport);
+  }
+
+  static Program program(Algorithm algorithm, Collective collective, int ranks, int rank) {
+    return ServiceLoader.load(PlanProvider.class).stream()
+        .flatMap(provider -> provider.get().plan(algorithm, collective, ranks).stream())
+        .map(plan -> Program.compile(algorithm, plan, rank))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  /** Starts an all-reduce of a rank in place, with a deadline of one second. */
+  Call sum(int rank, int[] values) {
+    Memory memory = Memory.of(Payload.of(values));
+    return submit(rank, programs.get(rank), memory, ReduceOp.SUM);
+  }
+
+  Call submit(int rank, Program program, Memory memory, ReduceOp op) {
+    return engines
+        .get(rank)
+        .submit(
+            groups.get(rank),
+            program,
+            memory,
+            memory,
+            op,
+            frameLength,
+            slabsInFlight,
+            SECOND,
+            null);
+  }
+
+  /** Polls the engines in turn until none has anything to do. */
+  void settle() {
+    int quiet = 0;
+    while (quiet < 3) {
+      int work = 0;
+      for (Engine engine : engines) {
+        work += engine.poll();
+      }
+      quiet = work == 0 ? quiet + 1 : 0;
+    }
+  }
+
+  /** Lets time pass, and the engines do what they do then. */
+  void pass(long nanos) {
+    now += nanos;
+    settle();
+  }
+}

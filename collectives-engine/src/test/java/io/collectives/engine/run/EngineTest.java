@@ -1,0 +1,230 @@
+package io.collectives.engine.run;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Algorithm;
+import io.collectives.CallTimeoutException;
+import io.collectives.Collective;
+import io.collectives.CollectiveException;
+import io.collectives.Mesh;
+import io.collectives.Payload;
+import io.collectives.RankFailedException;
+import io.collectives.ReduceOp;
+import io.collectives.engine.memory.Memory;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Engines on one thread, in an order and at times that the test decides. */
+class EngineTest {
+
+  /**
+   * Whatever the order in which ranks enter calls and are polled, sums are right and no call hangs.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"ring", "bidirectional", "torus", "direct"})
+  void anyScheduleSums(String name) {
+    for (long seed = 0; seed < 60; seed++) {
+      Random random = new Random(seed);
+      int ranks = 1 + random.nextInt(7);
+      Algorithm algorithm =
+          switch (name) {
+            case "ring" -> Algorithm.ring();
+            case "bidirectional" -> Algorithm.bidirectionalRing();
+            case "torus" -> Algorithm.torus(Mesh.torusOf(ranks));
+            default -> Algorithm.direct();
+          };
+      Bench bench = new Bench(ranks, algorithm);
+      bench.slabsInFlight = 1 + random.nextInt(3);
+      int calls = 1 + random.nextInt(2 * Calls.IN_FLIGHT);
+      int count = random.nextInt(500);
+      int[][][] values = new int[ranks][calls][count];
+      List<List<Call>> made = new ArrayList<>();
+      for (int rank = 0; rank < ranks; rank++) {
+        made.add(new ArrayList<>());
+        for (int call = 0; call < calls; call++) {
+          int value = (rank + 1) * (call + 1);
+          Arrays.setAll(values[rank][call], i -> value + i);
+        }
+      }
+      for (int left = ranks * calls; left > 0; ) {
+        int rank = random.nextInt(ranks);
+        if (random.nextInt(4) == 0 && made.get(rank).size() < calls) {
+          made.get(rank).add(bench.sum(rank, values[rank][made.get(rank).size()]));
+          left--;
+        } else {
+          bench.engines.get(rank).poll();
+        }
+      }
+      bench.settle();
+      for (int rank = 0; rank < ranks; rank++) {
+        for (int call = 0; call < calls; call++) {
+          assertTrue(made.get(rank).get(call).isDone(), "seed " + seed);
+          assertNull(made.get(rank).get(call).error(), "seed " + seed);
+          int sum = ranks * (ranks + 1) / 2 * (call + 1);
+          int[] expected = IntStream.range(0, count).map(i -> sum + ranks * i).toArray();
+          assertArrayEquals(
+              expected, values[rank][call], "seed " + seed + ", rank " + rank + ", call " + call);
+        }
+      }
+    }
+  }
+
+  @Test
+  void outOfPlaceLeavesTheInputAlone() {
+    for (int ranks = 1; ranks <= 5; ranks++) {
+      for (Algorithm algorithm :
+          List.of(Algorithm.ring(), Algorithm.direct(), Algorithm.torus(Mesh.torusOf(ranks)))) {
+        Bench bench = new Bench(ranks, algorithm);
+        double[][] in = new double[ranks][101];
+        double[][] out = new double[ranks][101];
+        for (int rank = 0; rank < ranks; rank++) {
+          Arrays.fill(in[rank], rank + 1);
+          bench
+              .engines
+              .get(rank)
+              .submit(
+                  bench.groups.get(rank),
+                  bench.programs.get(rank),
+                  Memory.of(Payload.of(in[rank])),
+                  Memory.of(Payload.of(out[rank])),
+                  ReduceOp.AVERAGE,
+                  64,
+                  2,
+                  Bench.SECOND,
+                  null);
+        }
+        bench.settle();
+        for (int rank = 0; rank < ranks; rank++) {
+          double[] own = new double[101];
+          Arrays.fill(own, rank + 1);
+          assertArrayEquals(own, in[rank], algorithm + ": the input");
+          double[] average = new double[101];
+          Arrays.fill(average, (ranks + 1) / 2.0);
+          assertArrayEquals(average, out[rank], algorithm + ": the output");
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {2, 3, 5, 8})
+  void theRankThatNeverCameIsNamedByAll(int ranks) {
+    for (Algorithm algorithm :
+        List.of(Algorithm.ring(), Algorithm.direct(), Algorithm.bidirectionalRing())) {
+      for (int absent = 0; absent < ranks; absent++) {
+        Bench bench = new Bench(ranks, algorithm);
+        Call[] calls = new Call[ranks];
+        for (int rank = 0; rank < ranks; rank++) {
+          if (rank != absent) {
+            calls[rank] = bench.sum(rank, new int[1000]);
+            bench.now += 1000;
+          }
+        }
+        bench.settle();
+        bench.pass(Bench.SECOND / 2);
+        for (int rank = 0; rank < ranks; rank++) {
+          assertFalse(rank != absent && calls[rank].isDone(), "before the deadline");
+        }
+        bench.pass(Bench.SECOND / 2);
+        bench.pass(Bench.SECOND / 4);
+        for (int rank = 0; rank < ranks; rank++) {
+          if (rank != absent) {
+            assertTrue(calls[rank].isDone());
+            CollectiveException error = calls[rank].error();
+            assertInstanceOf(CallTimeoutException.class, error);
+            String message = String.valueOf(error.getMessage());
+            boolean direct = message.contains(" ms for rank " + absent);
+            assertTrue(direct || message.contains("the chain ends at rank " + absent), message);
+          }
+        }
+        Call late = bench.sum(absent, new int[1000]);
+        assertTrue(late.isDone(), "the group is broken for the late rank, too");
+        assertInstanceOf(CallTimeoutException.class, late.error());
+      }
+    }
+  }
+
+  @Test
+  void aRankThatLeavesAfterItsLastCallHarmsNobody() {
+    Bench bench = new Bench(4, Algorithm.direct());
+    Call[] calls = new Call[4];
+    for (int rank = 0; rank < 4; rank++) {
+      calls[rank] = bench.sum(rank, new int[1000]);
+    }
+    while (!calls[0].isDone()) {
+      bench.engines.forEach(Engine::poll);
+    }
+    bench.engines.get(0).leave(bench.groups.get(0));
+    bench.settle();
+    for (Call call : calls) {
+      assertTrue(call.isDone());
+      assertNull(call.error());
+    }
+    Call next = bench.sum(2, new int[1000]);
+    bench.settle();
+    assertTrue(next.isDone(), "a call that needs the rank fails at once");
+    RankFailedException error = assertInstanceOf(RankFailedException.class, next.error());
+    assertEquals(0, error.worldRank());
+  }
+
+  @Test
+  void aRankThatLeavesDuringACallIsNamedByAll() {
+    Bench bench = new Bench(5, Algorithm.ring());
+    Call[] calls = new Call[5];
+    for (int rank = 0; rank < 5; rank++) {
+      if (rank != 3) {
+        calls[rank] = bench.sum(rank, new int[1000]);
+      }
+    }
+    bench.settle();
+    // It has never made a call, so it has told nobody; its neighbours hear of it from the
+    // transport.
+    bench.engines.get(3).crash(new IllegalStateException("planted"));
+    bench.settle();
+    Call own = bench.sum(3, new int[1000]);
+    bench.settle();
+    calls[3] = own;
+    bench.pass(2 * Bench.SECOND);
+    bench.pass(Bench.SECOND);
+    for (Call call : calls) {
+      assertTrue(call.isDone());
+      assertNotNull(call.error());
+    }
+  }
+
+  @Test
+  void framesThatComeBeforeTheGroupIsMadeAreNotLost() {
+    Bench bench = new Bench(2, Algorithm.ring());
+    int[][] values = {{1}, {2}};
+    Call[] calls = new Call[2];
+    for (int rank = 0; rank < 2; rank++) {
+      Group group = new Group(77, new int[] {1, 0}, 1 - rank);
+      bench.engines.get(rank).add(group);
+      Memory memory = Memory.of(Payload.of(values[rank]));
+      Program program = Bench.program(Algorithm.ring(), Collective.ALL_REDUCE, 2, 1 - rank);
+      calls[rank] =
+          bench
+              .engines
+              .get(rank)
+              .submit(group, program, memory, memory, ReduceOp.SUM, 64, 2, Bench.SECOND, null);
+      bench.settle();
+      assertEquals(rank == 1, calls[rank].isDone());
+    }
+    bench.settle();
+    assertArrayEquals(new int[] {3}, values[0]);
+    assertArrayEquals(new int[] {3}, values[1]);
+    assertTrue(calls[0].isDone());
+  }
+}

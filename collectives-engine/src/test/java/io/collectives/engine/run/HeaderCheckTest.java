@@ -1,0 +1,217 @@
+package io.collectives.engine.run;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Algorithm;
+import io.collectives.CollectiveException;
+import io.collectives.MismatchException;
+import io.collectives.ProtocolException;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.FrameSink;
+import io.collectives.spi.Link;
+import io.collectives.spi.Transport;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * A receiver checks every field of a header against its own call and plan, before it applies a
+ * byte.
+ */
+class HeaderCheckTest {
+  private static final int COUNT = 300;
+
+  /** One field, made wrong on its way to rank 1. */
+  record Tampering(
+      String field,
+      Class<? extends CollectiveException> error,
+      String says,
+      Consumer<FrameHeader> change) {
+    @Override
+    public String toString() {
+      return field;
+    }
+  }
+
+  static Stream<Tampering> fields() {
+    return Stream.of(
+        new Tampering(
+            "slab, too far", ProtocolException.class, "slabs 0 to 3 are open", h -> h.slab += 4),
+        new Tampering("slab, negative", ProtocolException.class, "are open", h -> h.slab = -1),
+        new Tampering("lane", ProtocolException.class, "no such transfer", h -> h.lane++),
+        new Tampering(
+            "lane, negative", ProtocolException.class, "no such transfer", h -> h.lane = -1),
+        new Tampering("round", ProtocolException.class, "the plan expects round=0", h -> h.round++),
+        new Tampering(
+            "first chunk",
+            ProtocolException.class,
+            "the plan expects round=0 chunks=",
+            h -> h.firstChunk++),
+        new Tampering(
+            "chunk count",
+            ProtocolException.class,
+            "the plan expects round=0 chunks=",
+            h -> h.chunkCount++),
+        new Tampering("length, longer", ProtocolException.class, "length=", h -> h.length += 4),
+        new Tampering("length, shorter", ProtocolException.class, "length=", h -> h.length -= 4),
+        new Tampering(
+            "count",
+            MismatchException.class,
+            "rank 1 has count 300, rank 0 has count 301",
+            h -> h.call[1]++),
+        new Tampering(
+            "op",
+            MismatchException.class,
+            "rank 1 has op sum, rank 0 has op max",
+            h -> h.call[0] ^= 3L << 48),
+        new Tampering(
+            "element type",
+            MismatchException.class,
+            "rank 1 has element type int32, rank 0 has element type int64",
+            h -> h.call[0] ^= 1L << 40),
+        new Tampering(
+            "collective",
+            MismatchException.class,
+            "rank 1 has collective all-reduce, rank 0 has collective barrier",
+            h -> h.call[0] ^= 1L << 56),
+        new Tampering(
+            "wire type", MismatchException.class, "wire type", h -> h.call[0] ^= 1L << 32),
+        new Tampering("slabs", MismatchException.class, "number of slabs", h -> h.call[0]++),
+        new Tampering(
+            "algorithm",
+            MismatchException.class,
+            "algorithm ring, rank 0 has algorithm sing",
+            h -> h.call[2] ^= 1L << 56));
+  }
+
+  @ParameterizedTest
+  @MethodSource("fields")
+  void aWrongFieldFailsTheCallOnBothRanks(Tampering tampering) {
+    Bench bench =
+        new Bench(
+            2,
+            Algorithm.ring(),
+            (rank, transport) ->
+                rank == 1 ? new TamperingTransport(transport, tampering.change) : transport);
+    int[][] values = {new int[COUNT], new int[COUNT]};
+    Call[] calls = {bench.sum(0, values[0]), bench.sum(1, values[1])};
+    bench.settle();
+    for (int rank = 0; rank < 2; rank++) {
+      assertTrue(calls[rank].isDone(), "rank " + rank);
+      CollectiveException error = calls[rank].error();
+      assertNotNull(error, "rank " + rank);
+      assertInstanceOf(tampering.error, error);
+      assertTrue(error.getMessage().contains(tampering.says), error.getMessage());
+    }
+    assertArrayEquals(new int[COUNT], values[1], "nothing was reduced");
+  }
+
+  @Test
+  void anUntouchedHeaderPasses() {
+    Bench bench =
+        new Bench(
+            2,
+            Algorithm.ring(),
+            (rank, transport) -> new TamperingTransport(transport, header -> {}));
+    int[][] values = {{1, 2, 3}, {10, 20, 30}};
+    Call[] calls = {bench.sum(0, values[0]), bench.sum(1, values[1])};
+    bench.settle();
+    for (int rank = 0; rank < 2; rank++) {
+      assertTrue(calls[rank].isDone());
+      assertArrayEquals(new int[] {11, 22, 33}, values[rank]);
+    }
+  }
+
+  @Test
+  void aFrameOfACallThatHasEndedIsAnError() {
+    Bench bench =
+        new Bench(
+            2,
+            Algorithm.ring(),
+            (rank, transport) ->
+                rank == 1 ? new TamperingTransport(transport, h -> h.sequence = 0) : transport);
+    bench.sum(0, new int[1]);
+    bench.sum(1, new int[1]);
+    bench.settle();
+    Call second = bench.sum(1, new int[1]);
+    bench.sum(0, new int[1]);
+    bench.settle();
+    assertTrue(second.isDone());
+    CollectiveException error = second.error();
+    assertNotNull(error);
+    assertTrue(error.getMessage().contains("call #0 has ended"), error.getMessage());
+  }
+
+  /** Changes the headers of data frames that arrive. */
+  private record TamperingTransport(Transport inner, Consumer<FrameHeader> change)
+      implements Transport {
+    @Override
+    public int rank() {
+      return inner.rank();
+    }
+
+    @Override
+    public int size() {
+      return inner.size();
+    }
+
+    @Override
+    public Link link(int peer) {
+      return inner.link(peer);
+    }
+
+    @Override
+    public int poll(FrameSink sink) {
+      return inner.poll(
+          new FrameSink() {
+            @Override
+            public void header(Link link, FrameHeader header) {
+              FrameHeader changed = new FrameHeader();
+              changed.copyFrom(header);
+              if (header.kind == FrameHeader.Kind.DATA) {
+                change.accept(changed);
+              }
+              sink.header(link, changed);
+            }
+
+            @Override
+            public void bytes(Link link, FrameBytes source, int at, int length) {
+              sink.bytes(link, source, at, length);
+            }
+
+            @Override
+            public void view(Link link, FrameBody source) {
+              sink.view(link, source);
+            }
+
+            @Override
+            public void lost(Link link, @Nullable Throwable cause) {
+              sink.lost(link, cause);
+            }
+          });
+    }
+
+    @Override
+    public void await(long nanos) {
+      inner.await(nanos);
+    }
+
+    @Override
+    public void wakeup() {
+      inner.wakeup();
+    }
+
+    @Override
+    public void close() {
+      inner.close();
+    }
+  }
+}
