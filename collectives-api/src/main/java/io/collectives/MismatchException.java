@@ -1,6 +1,10 @@
 package io.collectives;
 
-/** Ranks made different calls. The message names two ranks and both values; nothing was reduced. */
+/**
+ * Ranks made different calls. The message names two ranks and both values. No byte of one call was
+ * reduced into another; with more than two ranks, those that agreed may have reduced each other's
+ * into their outputs by then.
+ */
 public final class MismatchException extends CollectiveException {
   private static final long serialVersionUID = 1L;
 

@@ -1,0 +1,127 @@
+package io.collectives.all;
+
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.equivalentTo;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.lang.conditions.ArchConditions.callConstructor;
+import static com.tngtech.archunit.lang.conditions.ArchConditions.callMethod;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.fields;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+import io.collectives.spi.PlanProvider;
+import java.net.InetSocketAddress;
+
+/** Who may know whom, and what nobody may do. */
+@AnalyzeClasses(packages = "io.collectives", importOptions = ImportOption.DoNotIncludeTests.class)
+class ArchitectureTest {
+
+  @ArchTest
+  static final ArchRule PLANS_KNOW_NO_BYTES_AND_NO_TRANSPORTS =
+      classes()
+          .that()
+          .resideInAPackage("io.collectives.plan")
+          .should()
+          .onlyDependOnClassesThat(
+              resideInAnyPackage(
+                  "io.collectives",
+                  "io.collectives.plan",
+                  "java.lang..",
+                  "java.util..",
+                  "org.jspecify.."));
+
+  @ArchTest
+  static final ArchRule ALGORITHMS_KNOW_PLANS_ONLY =
+      classes()
+          .that()
+          .resideInAnyPackage("io.collectives.torus..", "io.collectives.ps..")
+          .should()
+          .onlyDependOnClassesThat(
+              resideInAnyPackage(
+                      "io.collectives",
+                      "io.collectives.plan",
+                      "io.collectives.torus..",
+                      "io.collectives.ps..",
+                      "java.lang..",
+                      "java.util..",
+                      "org.jspecify..")
+                  .or(equivalentTo(PlanProvider.class)));
+
+  @ArchTest
+  static final ArchRule ALGORITHMS_DO_NOT_KNOW_EACH_OTHER =
+      noClasses()
+          .that()
+          .resideInAPackage("io.collectives.torus..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("io.collectives.ps..");
+
+  @ArchTest
+  static final ArchRule TRANSPORTS_KNOW_NO_PLANS_AND_NO_ELEMENTS =
+      noClasses()
+          .that()
+          .resideInAnyPackage("io.collectives.netty..", "io.collectives.engine.inprocess..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "io.collectives.plan..",
+              "io.collectives.torus..",
+              "io.collectives.ps..",
+              "io.collectives.engine.run..",
+              "io.collectives.engine.memory..");
+
+  @ArchTest
+  static final ArchRule THE_ENGINE_KNOWS_NO_NETTY_AND_NO_ALGORITHM =
+      noClasses()
+          .that()
+          .resideInAPackage("io.collectives.engine..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "io.netty..",
+              "io.collectives.netty..",
+              "io.collectives.torus..",
+              "io.collectives.ps..");
+
+  @ArchTest
+  static final ArchRule THE_STATE_MACHINE_STARTS_NO_THREAD =
+      noClasses()
+          .that()
+          .resideInAPackage("io.collectives.engine.run..")
+          .should()
+          .dependOnClassesThat()
+          .areAssignableTo(Thread.class);
+
+  @ArchTest
+  static final ArchRule MEMORY_KNOWS_NO_PLANS =
+      noClasses()
+          .that()
+          .resideInAPackage("io.collectives.engine.memory..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("io.collectives.plan..", "io.collectives.engine.run..");
+
+  @ArchTest
+  static final ArchRule NOBODY_DESERIALIZES_JAVA_OBJECTS =
+      noClasses().should().dependOnClassesThat().areAssignableTo(java.io.ObjectInput.class);
+
+  @ArchTest
+  static final ArchRule NOBODY_BINDS_TO_EVERY_ADDRESS =
+      noClasses().should(callConstructor(InetSocketAddress.class, int.class));
+
+  @ArchTest
+  static final ArchRule NOBODY_ENDS_THE_PROCESS_OR_PRINTS =
+      noClasses()
+          .should(callMethod(System.class, "exit", int.class))
+          .orShould(callMethod(Runtime.class, "halt", int.class))
+          .orShould(callMethod(Runtime.class, "addShutdownHook", Thread.class))
+          .orShould()
+          .accessField(System.class, "out")
+          .orShould()
+          .accessField(System.class, "err");
+
+  @ArchTest static final ArchRule NO_STATIC_STATE = fields().that().areStatic().should().beFinal();
+}

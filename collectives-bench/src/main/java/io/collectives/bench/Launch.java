@@ -1,0 +1,150 @@
+package io.collectives.bench;
+
+import io.collectives.bench.process.FreePort;
+import io.collectives.bench.process.LinePump;
+import io.collectives.bench.process.ProcessGroup;
+import io.collectives.bench.process.RankEnvironment;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code collectives launch}: a job of processes on this host. */
+@Command(
+    name = "launch",
+    customSynopsis = "collectives launch [-h] -n=RANKS [--] COMMAND [ARGUMENT...]",
+    descriptionHeading = "%n",
+    parameterListHeading = "%nParameters:%n",
+    optionListHeading = "%nOptions:%n",
+    footerHeading = "%nExamples:%n",
+    description = {
+      "Start a job of several processes on this host.",
+      "",
+      "Each process runs COMMAND with its seat in the environment: RANK and LOCAL_RANK (0 to RANKS-1), WORLD_SIZE, MASTER_ADDR "
+          + "(127.0.0.1) and MASTER_PORT (a free port). Collectives.join() reads these, and so do other frameworks. Their standard "
+          + "input is empty. Every line that they write appears here with its rank before it, as '[2] ...', standard output and "
+          + "standard error apart.",
+      "",
+      "When a process fails, the others are ended: SIGTERM, and SIGKILL 5 seconds later. So they are, with the processes that "
+          + "they started, when this program receives SIGINT, SIGTERM or SIGHUP; only SIGKILL leaves it no time to."
+    },
+    footer = {
+      "  collectives launch -n 4 -- java -cp app.jar com.example.Train --epochs 3",
+      "  collectives launch -n 2 sh -c 'echo rank $RANK of $WORLD_SIZE'",
+      "",
+      "Exit status: 0 when all ended with 0; that of the first that failed, 128 and the signal's number if one",
+      "killed it; 126 when COMMAND cannot be run, 127 when there is none of that name; 2 wrong usage."
+    })
+final class Launch implements Callable<Integer> {
+  static final int CANNOT_RUN = 126;
+  static final int NOT_FOUND = 127;
+
+  /**
+   * The system's number for it, as JDK 17 ({@code error=2,}) and JDK 25 ({@code error: 2 }) put it.
+   */
+  private static final Pattern NO_SUCH_FILE = Pattern.compile("error(=|: )2\\b");
+
+  @Spec private CommandSpec spec;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Print this help.")
+  private boolean help;
+
+  @Option(
+      names = {"-n", "--ranks"},
+      required = true,
+      paramLabel = "RANKS",
+      description = "How many processes, from 1 to 1024.")
+  private int ranks;
+
+  @Parameters(
+      arity = "1..*",
+      paramLabel = "COMMAND",
+      description = "The command and its arguments, passed on as they are.")
+  private List<String> command = List.of();
+
+  private final PrintStream out;
+  private final PrintStream err;
+
+  Launch() {
+    this(System.out, System.err);
+  }
+
+  Launch(PrintStream out, PrintStream err) {
+    this.out = out;
+    this.err = err;
+  }
+
+  @Override
+  public Integer call() throws IOException, InterruptedException {
+    Usage.require(ranks >= 1 && ranks <= 1024, spec, "-n " + ranks + ": must be from 1 to 1024");
+    List<LinePump> pumps = new ArrayList<>();
+    int status;
+    try (ProcessGroup group = new ProcessGroup()) {
+      int port = FreePort.find();
+      for (int rank = 0; rank < ranks; rank++) {
+        Process process;
+        try {
+          process = group.start(rank, builder(new RankEnvironment(rank, ranks, port)));
+        } catch (IOException e) {
+          return cannotRun(e);
+        }
+        process.getOutputStream().close();
+        pumps.add(
+            LinePump.start(
+                "rank" + rank + "-stdout", process.getInputStream(), "[" + rank + "] ", out));
+        pumps.add(
+            LinePump.start(
+                "rank" + rank + "-stderr", process.getErrorStream(), "[" + rank + "] ", err));
+      }
+      status = firstFailure(group);
+    }
+    for (LinePump pump : pumps) {
+      pump.await(ProcessGroup.GRACE);
+    }
+    return status;
+  }
+
+  private ProcessBuilder builder(RankEnvironment environment) {
+    ProcessBuilder builder = new ProcessBuilder(command);
+    builder.environment().putAll(environment.variables());
+    return builder;
+  }
+
+  private int firstFailure(ProcessGroup group) throws InterruptedException {
+    for (int ended = 0; ended < ranks; ended++) {
+      ProcessGroup.Exit exit = group.awaitExit();
+      if (exit.status() != 0) {
+        String others = ended + 1 < ranks ? "; ending the others" : "";
+        err.println(
+            "collectives launch: rank "
+                + exit.rank()
+                + " ended with status "
+                + exit.status()
+                + others);
+        return exit.status();
+      }
+    }
+    return 0;
+  }
+
+  /** As a shell tells the two cases apart. */
+  private int cannotRun(IOException e) {
+    String message = String.valueOf(e.getMessage());
+    if (NO_SUCH_FILE.matcher(message).find()) {
+      err.println("collectives launch: " + command.get(0) + ": no such command");
+      return NOT_FOUND;
+    }
+    err.println("collectives launch: " + message);
+    return CANNOT_RUN;
+  }
+}

@@ -1,0 +1,176 @@
+package io.collectives.bench;
+
+import io.collectives.Collective;
+import io.collectives.CollectiveException;
+import io.collectives.ElementType;
+import io.collectives.ReduceOp;
+import io.collectives.bench.model.Model;
+import io.collectives.bench.perf.AlgorithmChoice;
+import io.collectives.bench.perf.Memory;
+import io.collectives.bench.report.ByteSize;
+import io.collectives.bench.report.Provenance;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** The command {@code collectives}. */
+@Command(
+    name = "collectives",
+    versionProvider = Main.Version.class,
+    synopsisSubcommandLabel = "COMMAND",
+    descriptionHeading = "%n",
+    optionListHeading = "%nOptions:%n",
+    commandListHeading = "%nCommands:%n",
+    footerHeading = "%nExamples:%n",
+    description =
+        "Collective communication for training jobs, in pure Java: try it, launch jobs, measure it.",
+    footer = {
+      "  collectives demo                                   4 processes average ResNet-50's gradients",
+      "  collectives launch -n 4 -- java -cp app.jar Train  4 processes of your own program",
+      "  collectives perf --bytes 8,64K,1M,16M --check      what an all-reduce takes here",
+      "  collectives help perf                              all about one command",
+      "",
+      "Exit status: 0 all went well; 1 a check or a job failed; 2 wrong usage."
+    },
+    subcommands = {
+      Demo.class,
+      Launch.class,
+      Perf.class,
+      Jmh.class,
+      CommandLine.HelpCommand.class,
+      Demo.Rank.class,
+      Perf.Rank.class
+    })
+public final class Main implements Callable<Integer> {
+  static final int FAILED = 1;
+  static final int WRONG_USAGE = 2;
+
+  @Spec private CommandSpec spec;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Print this help.")
+  private boolean help;
+
+  @Option(
+      names = {"-V", "--version"},
+      versionHelp = true,
+      description = "Print the versions of this program and of Java.")
+  private boolean version;
+
+  /** Runs a command and ends this JVM with its exit status. */
+  public static void main(String[] args) {
+    System.exit(run(commandLine(), args));
+  }
+
+  /** The command line with all its commands. */
+  static CommandLine commandLine() {
+    CommandLine line = new CommandLine(new Main());
+    line.registerConverter(ByteSize.class, Usage.reader(ByteSize::parse));
+    line.registerConverter(AlgorithmChoice.class, Usage.reader(AlgorithmChoice::parse));
+    label(line, Model.class);
+    label(line, Demo.Placement.class);
+    label(line, Collective.class);
+    label(line, ElementType.class);
+    label(line, ReduceOp.class);
+    label(line, Memory.class);
+    label(line, Perf.Placement.class);
+    label(line, Perf.Transport.class);
+    label(line, PerfRow.Format.class);
+    line.setUsageHelpWidth(120);
+    line.setUsageHelpLongOptionsMaxWidth(34);
+    line.setParameterExceptionHandler(Main::wrongUsage);
+    line.setExecutionExceptionHandler(Main::failed);
+    // What follows the command's name is not for this program.
+    line.getSubcommands().get("launch").setStopAtPositional(true);
+    line.getSubcommands()
+        .get("jmh")
+        .setStopAtPositional(true)
+        .setUnmatchedOptionsArePositionalParams(true);
+    return line;
+  }
+
+  private static <E extends Enum<E>> void label(CommandLine line, Class<E> type) {
+    line.registerConverter(type, Usage.labels(type));
+  }
+
+  static int run(CommandLine line, String... args) {
+    try {
+      return line.execute(args);
+    } catch (OutOfMemoryError e) {
+      line.getErr()
+          .println(
+              "collectives: out of memory ("
+                  + e.getMessage()
+                  + "); fewer bytes or ranks, or a larger heap, may help");
+      return FAILED;
+    }
+  }
+
+  /** Without a command: the help, as an error. */
+  @Override
+  public Integer call() {
+    spec.commandLine().usage(spec.commandLine().getErr());
+    return WRONG_USAGE;
+  }
+
+  private static int wrongUsage(ParameterException e, String[] args) {
+    CommandLine line = e.getCommandLine();
+    String name = line.getCommandSpec().qualifiedName();
+    line.getErr().println(name + ": " + oneLine(message(e)) + "; try '" + name + " --help'");
+    return WRONG_USAGE;
+  }
+
+  /** The same in fewer words than picocli's. */
+  private static String message(ParameterException e) {
+    if (e instanceof UnmatchedArgumentException unmatched) {
+      String what = "'" + unmatched.getUnmatched().get(0) + "'";
+      if (unmatched.isUnknownOption()) {
+        return "unknown option " + what;
+      }
+      return (e.getCommandLine().getParent() == null
+              ? "there is no command "
+              : "unexpected argument ")
+          + what;
+    }
+    return e.getMessage()
+        .replaceFirst("^Invalid value for option '([^']+)'( \\([^)]*\\))?: ", "$1: ")
+        .replaceFirst("^Missing", "missing")
+        .replaceFirst(" is not an? (int|long)$", " is no whole number")
+        .replaceFirst(" is not a double$", " is no number");
+  }
+
+  private static int failed(Exception e, CommandLine line, ParseResult result) {
+    PrintWriter err = line.getErr();
+    String name = line.getCommandSpec().qualifiedName();
+    if (e instanceof CollectiveException || e instanceof IOException) {
+      err.println(name + ": " + oneLine(String.valueOf(e.getMessage())));
+    } else {
+      err.println(name + ": this should not have happened");
+      e.printStackTrace(err);
+    }
+    err.flush();
+    return FAILED;
+  }
+
+  private static String oneLine(String text) {
+    return text.strip().replaceAll("\\s*\\R\\s*", " ");
+  }
+
+  static final class Version implements IVersionProvider {
+    @Override
+    public String[] getVersion() {
+      return new String[] {Provenance.line()};
+    }
+  }
+}

@@ -1,0 +1,499 @@
+package io.collectives.bench;
+
+import io.collectives.CallSettings;
+import io.collectives.Collective;
+import io.collectives.ElementType;
+import io.collectives.ReduceOp;
+import io.collectives.bench.perf.AlgorithmChoice;
+import io.collectives.bench.perf.CaseResult;
+import io.collectives.bench.perf.CoreDistance;
+import io.collectives.bench.perf.CoreProbe;
+import io.collectives.bench.perf.Memory;
+import io.collectives.bench.perf.PerfCase;
+import io.collectives.bench.perf.ProcessRanks;
+import io.collectives.bench.perf.Ranks;
+import io.collectives.bench.perf.ThreadRanks;
+import io.collectives.bench.process.FreePort;
+import io.collectives.bench.process.JavaCommand;
+import io.collectives.bench.process.ParentLines;
+import io.collectives.bench.report.ByteSize;
+import io.collectives.bench.report.Progress;
+import io.collectives.bench.report.Provenance;
+import io.collectives.bench.report.Units;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code collectives perf}: what a collective takes here. */
+@Command(
+    name = "perf",
+    customSynopsis = "collectives perf [OPTION...]",
+    sortOptions = false,
+    descriptionHeading = "%n",
+    optionListHeading = "%nOptions:%n",
+    footerHeading = "%nExamples:%n",
+    description = {
+      "Measure collectives, as nccl-tests does for NCCL.",
+      "",
+      "Options with ',...' take several values with commas between, and every combination is measured. The time of an "
+          + "iteration is that of the slowest rank after a barrier; the median counts. algbw is bytes / median, busbw algbw x "
+          + "2(n-1)/n.",
+      "",
+      "Before and after each case, while all ranks sleep, this process measures how long a cache line takes from one core to "
+          + "another: below 35 ns they are threads of one core, below 100 ns they are near, below 400 ns far, else disturbed. "
+          + "On a virtual machine that changes every few seconds, and the figures with it; a case during which it changed is "
+          + "measured again, at most twice."
+    },
+    footer = {
+      "  collectives perf                                                      2 processes over TCP, 8 B to 100 MiB",
+      "  collectives perf --placement threads --transport inprocess --ranks 4  threads that share memory",
+      "  collectives perf --algorithm ring,direct --bytes 64K,1M --check       two algorithms, results checked",
+      "  collectives perf --format tsv --wait-near > figures.tsv               for a program to read",
+      "",
+      "Exit status: 0 all went well; 1 a rank failed or --check found wrong elements; 2 wrong usage."
+    })
+final class Perf implements Callable<Integer> {
+  private static final int ATTEMPTS = 3;
+
+  /**
+   * Larger payloads are not repeated to warm up: they need more time, and compile nothing that
+   * smaller ones do not.
+   */
+  private static final long WARM_UP_BYTES = 16 << 20;
+
+  @Spec private CommandSpec spec;
+
+  @Option(
+      names = {"-n", "--ranks"},
+      defaultValue = "2",
+      paramLabel = "N",
+      description = "How many ranks, from 1 to 256. Default: ${DEFAULT-VALUE}.")
+  private int ranks;
+
+  @Option(
+      names = "--placement",
+      paramLabel = "PLACEMENT",
+      description =
+          "Where they run: ${COMPLETION-CANDIDATES}. Default: processes, or threads with --transport inprocess.")
+  private Optional<Placement> wantedPlacement = Optional.empty();
+
+  @Option(
+      names = "--transport",
+      paramLabel = "TRANSPORT",
+      description =
+          "How they talk: ${COMPLETION-CANDIDATES}. Default: tcp for processes, inprocess for threads.")
+  private Optional<Transport> wantedTransport = Optional.empty();
+
+  @Option(
+      names = "--collective",
+      defaultValue = "all-reduce",
+      paramLabel = "COLLECTIVE",
+      description = "What is measured; all-reduce is what there is.")
+  private Collective collective = Collective.ALL_REDUCE;
+
+  @Option(
+      names = "--algorithm",
+      split = ",",
+      defaultValue = "ring",
+      paramLabel = "ALGORITHM,...",
+      hideParamSyntax = true,
+      description = "The route: " + AlgorithmChoice.FORMS + ". Default: ${DEFAULT-VALUE}.")
+  private List<AlgorithmChoice> algorithms = List.of();
+
+  @Option(
+      names = "--type",
+      split = ",",
+      defaultValue = "float32",
+      paramLabel = "TYPE,...",
+      hideParamSyntax = true,
+      description = "Of the elements: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
+  private List<ElementType> types = List.of();
+
+  @Option(
+      names = "--op",
+      split = ",",
+      defaultValue = "sum",
+      paramLabel = "OP,...",
+      hideParamSyntax = true,
+      description = "How they are reduced: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
+  private List<ReduceOp> ops = List.of();
+
+  @Option(
+      names = "--bytes",
+      split = ",",
+      defaultValue = "8,1K,64K,1M,16M,100M",
+      paramLabel = "BYTES,...",
+      hideParamSyntax = true,
+      description =
+          "The length of each rank's payload; K, M and G are powers of 1024. Default: ${DEFAULT-VALUE}.")
+  private List<ByteSize> sizes = List.of();
+
+  @Option(
+      names = "--memory",
+      defaultValue = "array",
+      paramLabel = "MEMORY",
+      description = "Where the payload lies: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
+  private Memory memory = Memory.ARRAY;
+
+  @Option(names = "--out-of-place", description = "The result goes into memory of its own.")
+  private boolean outOfPlace;
+
+  @Option(
+      names = "--check",
+      description = "Compare every element of the first and the last result with the exact one.")
+  private boolean check;
+
+  @Option(
+      names = "--iterations",
+      defaultValue = "0",
+      paramLabel = "N",
+      description =
+          "How many are timed for each case; 0 for as many as --min-time takes, at least 9. Default: ${DEFAULT-VALUE}.")
+  private int iterations;
+
+  @Option(
+      names = "--min-time",
+      defaultValue = "0.5",
+      paramLabel = "SECONDS",
+      description =
+          "How long the timed iterations of a case take together. Default: ${DEFAULT-VALUE}.")
+  private double minSeconds;
+
+  @Option(
+      names = "--warmup",
+      defaultValue = "3",
+      paramLabel = "SECONDS",
+      description =
+          "How long each algorithm, type and op runs before its first case, for the JIT compiler. Default: "
+              + "${DEFAULT-VALUE}.")
+  private double warmUpSeconds;
+
+  @Option(
+      names = "--wait-near",
+      arity = "0..1",
+      fallbackValue = "60",
+      defaultValue = "0",
+      paramLabel = "SECONDS",
+      description =
+          "Before each case wait until the cores are near, at most so long. Default without a number: 60.")
+  private double nearSeconds;
+
+  @Mixin private Calls calls = new Calls();
+
+  @Option(
+      names = "--seed",
+      defaultValue = "1",
+      paramLabel = "N",
+      description = "Of the values. Default: ${DEFAULT-VALUE}.")
+  private long seed;
+
+  @Option(
+      names = "--format",
+      defaultValue = "table",
+      paramLabel = "FORMAT",
+      description = "Of the figures: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
+  private PerfRow.Format format = PerfRow.Format.TABLE;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Print this help.")
+  private boolean help;
+
+  @Override
+  public Integer call() throws Exception {
+    Placement placement = placement();
+    Transport transport = transport(placement);
+    CallSettings settings = calls.checked(spec);
+    List<PerfCase> cases = cases();
+    long wrong = 0;
+    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+      progress.stage("starting " + ranks + " " + placement);
+      CoreProbe probe = new CoreProbe();
+      probe.warmUp();
+      PerfRow.Printer printer = new PerfRow.Printer(format, spec.commandLine().getOut());
+      try (Ranks job = start(placement, transport, settings)) {
+        progress.clear();
+        printer.start(cases.stream().map(work -> work.algorithm().label(ranks)).toList());
+        for (int i = 0; i < cases.size(); i++) {
+          PerfCase work = cases.get(i);
+          if (i == 0 || !sameCode(work, cases.get(i - 1))) {
+            progress.stage(
+                String.format(
+                    Locale.ROOT,
+                    "%s %s: warming up for %.1f s",
+                    work.algorithm(),
+                    work.op(),
+                    warmUpSeconds));
+            warmUp(job, cases.stream().filter(other -> sameCode(work, other)).toList());
+          }
+          progress.step(
+              "case "
+                  + (i + 1)
+                  + " of "
+                  + cases.size()
+                  + ": "
+                  + work.algorithm()
+                  + ", "
+                  + new ByteSize(work.bytes()));
+          PerfRow row = measure(job, work, probe, placement, transport, progress);
+          progress.clear();
+          printer.row(row);
+          wrong += Math.max(0, row.result().wrong());
+        }
+      }
+      printer.end(
+          Provenance.line()
+              + "; "
+              + ranks
+              + " "
+              + placement
+              + " over "
+              + transport
+              + ", "
+              + settings(settings));
+    }
+    if (wrong > 0) {
+      spec.commandLine()
+          .getErr()
+          .println("collectives perf: " + Units.grouped(wrong) + " elements are wrong");
+      return Main.FAILED;
+    }
+    return 0;
+  }
+
+  private String settings(CallSettings settings) {
+    return "frames of "
+        + new ByteSize(settings.frameLength())
+        + ", "
+        + settings.slabsInFlight()
+        + " slabs in flight, "
+        + memory
+        + " memory, "
+        + (outOfPlace ? "out of place" : "in place")
+        + ", warm-up "
+        + warmUpSeconds
+        + " s, seed "
+        + seed;
+  }
+
+  private Placement placement() {
+    Usage.require(ranks >= 1 && ranks <= 256, spec, "--ranks " + ranks + ": must be from 1 to 256");
+    return wantedPlacement.orElse(
+        wantedTransport.equals(Optional.of(Transport.INPROCESS))
+            ? Placement.THREADS
+            : Placement.PROCESSES);
+  }
+
+  private Transport transport(Placement placement) {
+    Transport transport =
+        wantedTransport.orElse(
+            placement == Placement.PROCESSES ? Transport.TCP : Transport.INPROCESS);
+    Usage.require(
+        transport != Transport.INPROCESS || placement != Placement.PROCESSES,
+        spec,
+        "--transport inprocess with --placement processes: ranks in different processes share no memory; use --placement "
+            + "threads, or --transport tcp");
+    return transport;
+  }
+
+  private List<PerfCase> cases() {
+    Usage.require(
+        collective == Collective.ALL_REDUCE,
+        spec,
+        "--collective " + collective + ": only all-reduce can be measured so far");
+    Usage.require(
+        iterations >= 0 && iterations <= 10_000_000,
+        spec,
+        "--iterations " + iterations + ": must be from 0 to 10000000");
+    Usage.requireSeconds(minSeconds, spec, "--min-time");
+    Usage.requireSeconds(warmUpSeconds, spec, "--warmup");
+    Usage.requireSeconds(nearSeconds, spec, "--wait-near");
+    List<PerfCase> cases = new ArrayList<>();
+    for (AlgorithmChoice algorithm : algorithms) {
+      try {
+        algorithm.forRanks(ranks);
+      } catch (IllegalArgumentException e) {
+        throw Usage.error(spec, "--algorithm: " + e.getMessage());
+      }
+      for (ElementType type : types) {
+        for (ReduceOp op : ops) {
+          for (ByteSize size : sizes) {
+            cases.add(
+                new PerfCase(
+                    algorithm,
+                    type,
+                    op,
+                    count(size, type),
+                    memory,
+                    outOfPlace,
+                    check,
+                    iterations,
+                    (long) (minSeconds * 1e9),
+                    seed));
+          }
+        }
+      }
+    }
+    return cases;
+  }
+
+  private int count(ByteSize size, ElementType type) {
+    long bytes = size.bytes();
+    Usage.require(
+        bytes > 0 && bytes % type.bytes() == 0,
+        spec,
+        "--bytes "
+            + bytes
+            + ": must be a multiple of "
+            + type.bytes()
+            + " (one "
+            + type
+            + ") and more than 0");
+    Usage.require(bytes < 1L << 31, spec, "--bytes " + bytes + ": must be less than 2G");
+    return (int) (bytes / type.bytes());
+  }
+
+  private Ranks start(Placement placement, Transport transport, CallSettings settings)
+      throws IOException {
+    if (placement == Placement.PROCESSES) {
+      return ProcessRanks.start(
+          ranks, JavaCommand.of(Main.class, List.of(), calls.arguments()), System.err);
+    }
+    return transport == Transport.INPROCESS
+        ? ThreadRanks.inProcess(ranks, settings)
+        : ThreadRanks.overTcp(ranks, settings, FreePort.find());
+  }
+
+  private static boolean sameCode(PerfCase one, PerfCase other) {
+    return one.algorithm().equals(other.algorithm())
+        && one.type() == other.type()
+        && one.op() == other.op();
+  }
+
+  private void warmUp(Ranks job, List<PerfCase> cases) throws Exception {
+    List<PerfCase> small = cases.stream().filter(work -> work.bytes() <= WARM_UP_BYTES).toList();
+    List<PerfCase> chosen = small.isEmpty() ? cases.subList(0, 1) : small;
+    for (PerfCase work : chosen) {
+      job.warmUp(work, (long) (warmUpSeconds * 1e9 / chosen.size()));
+    }
+  }
+
+  private PerfRow measure(
+      Ranks job,
+      PerfCase work,
+      CoreProbe probe,
+      Placement placement,
+      Transport transport,
+      Progress progress)
+      throws Exception {
+    CaseResult result;
+    double before;
+    double after;
+    int attempt = 0;
+    do {
+      before = probe.awaitNear((long) (nearSeconds * 1e9));
+      if (nearSeconds > 0 && CoreDistance.of(before) != CoreDistance.NEAR) {
+        progress.say(
+            "collectives perf: the cores were not near within "
+                + nearSeconds
+                + " s; measuring nevertheless");
+      }
+      result = job.measure(work);
+      after = probe.nanos();
+    } while (CoreDistance.of(before) != CoreDistance.of(after) && ++attempt < ATTEMPTS);
+    return new PerfRow(
+        collective,
+        work.algorithm().label(ranks),
+        transport,
+        placement,
+        ranks,
+        work,
+        result,
+        (before + after) / 2);
+  }
+
+  /** Where the ranks run. */
+  enum Placement {
+    PROCESSES,
+    THREADS;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /** How the ranks talk. */
+  enum Transport {
+    TCP,
+    INPROCESS;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /** What the command and its workers are told alike. */
+  static final class Calls {
+    @Option(
+        names = "--frame-length",
+        paramLabel = "BYTES",
+        description = "The most bytes that a frame carries. Default: 128K.")
+    private Optional<ByteSize> frameLength = Optional.empty();
+
+    @Option(
+        names = "--slabs-in-flight",
+        paramLabel = "N",
+        description = "How many slabs of a call may be under way at once. Default: 2.")
+    private Optional<Integer> slabsInFlight = Optional.empty();
+
+    CallSettings checked(CommandSpec spec) {
+      try {
+        CallSettings settings = CallSettings.defaults();
+        if (frameLength.isPresent()) {
+          settings = settings.withFrameLength(Math.toIntExact(frameLength.get().bytes()));
+        }
+        return slabsInFlight.isPresent()
+            ? settings.withSlabsInFlight(slabsInFlight.get())
+            : settings;
+      } catch (ArithmeticException e) {
+        throw Usage.error(spec, "--frame-length: must be from 64 bytes to 64 MiB");
+      } catch (IllegalArgumentException e) {
+        throw Usage.error(spec, e.getMessage());
+      }
+    }
+
+    private List<String> arguments() {
+      List<String> arguments = new ArrayList<>();
+      arguments.add("perf-rank");
+      frameLength.ifPresent(length -> arguments.add("--frame-length=" + length.bytes()));
+      slabsInFlight.ifPresent(slabs -> arguments.add("--slabs-in-flight=" + slabs));
+      return arguments;
+    }
+  }
+
+  /** A rank in a process of its own. */
+  @Command(name = "perf-rank", hidden = true, description = "What perf starts.")
+  static final class Rank implements Callable<Integer> {
+    @Spec private CommandSpec spec;
+
+    @Mixin private Calls calls = new Calls();
+
+    @Override
+    public Integer call() throws InterruptedException {
+      ProcessRanks.serve(
+          System.getenv(), calls.checked(spec), ParentLines.read(System.in), System.out);
+      return 0;
+    }
+  }
+}

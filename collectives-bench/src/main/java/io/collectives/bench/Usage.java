@@ -1,0 +1,63 @@
+package io.collectives.bench;
+
+import java.util.Arrays;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.TypeConversionException;
+
+/** Wrong usage: what ends the program with status 2 and one line. */
+final class Usage {
+  private Usage() {}
+
+  /** An error that says what is wrong; how to get help is added. */
+  static ParameterException error(CommandSpec spec, String message) {
+    return new ParameterException(spec.commandLine(), message);
+  }
+
+  /** Checks a value. */
+  static void require(boolean good, CommandSpec spec, String message) {
+    if (!good) {
+      throw error(spec, message);
+    }
+  }
+
+  /** Checks a time that is given in seconds. */
+  static void requireSeconds(double seconds, CommandSpec spec, String option) {
+    require(
+        seconds >= 0 && seconds <= 86_400,
+        spec,
+        option + " " + seconds + ": must be from 0 to 86400 seconds");
+  }
+
+  /** Reads values whose own parser says what is wrong with them. */
+  static <T> ITypeConverter<T> reader(Function<String, T> parser) {
+    return text -> {
+      try {
+        return parser.apply(text);
+      } catch (IllegalArgumentException e) {
+        throw new TypeConversionException(e.getMessage());
+      }
+    };
+  }
+
+  /** Reads the constants of an enumeration by what their {@code toString} says. */
+  static <E extends Enum<E>> ITypeConverter<E> labels(Class<E> type) {
+    E[] all = type.getEnumConstants();
+    return text ->
+        Arrays.stream(all)
+            .filter(constant -> constant.toString().equalsIgnoreCase(text))
+            .findFirst()
+            .orElseThrow(
+                () ->
+                    new TypeConversionException(
+                        "'"
+                            + text
+                            + "' is none of "
+                            + Arrays.stream(all)
+                                .map(E::toString)
+                                .collect(Collectors.joining(", "))));
+  }
+}

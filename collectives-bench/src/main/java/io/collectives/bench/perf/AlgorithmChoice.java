@@ -1,0 +1,120 @@
+package io.collectives.bench.perf;
+
+import io.collectives.Algorithm;
+import io.collectives.Mesh;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * An algorithm as it is written on the command line: {@code ring}, {@code bidirectional-ring},
+ * {@code torus}, {@code torus:4x2}, {@code direct}, {@code parameter-server}, {@code
+ * parameter-server:2}.
+ *
+ * @param name the part before the colon
+ * @param detail the part after it
+ */
+public record AlgorithmChoice(String name, Optional<String> detail) {
+  /** All forms, for people. */
+  public static final String FORMS =
+      "ring, bidirectional-ring, torus[:XxY], direct, parameter-server[:S]";
+
+  private static final Pattern MESH = Pattern.compile("(\\d{1,4})x(\\d{1,4})");
+
+  /**
+   * Reads one.
+   *
+   * @throws IllegalArgumentException if it is none
+   */
+  public static AlgorithmChoice parse(String text) {
+    int colon = text.indexOf(':');
+    String name = colon < 0 ? text : text.substring(0, colon);
+    Optional<String> detail = colon < 0 ? Optional.empty() : Optional.of(text.substring(colon + 1));
+    boolean good =
+        switch (name) {
+          case "ring", "bidirectional-ring", "direct" -> detail.isEmpty();
+          case "torus" -> detail.isEmpty() || MESH.matcher(detail.get()).matches();
+          case "parameter-server" -> detail.isEmpty() || detail.get().matches("\\d{1,6}");
+          default -> false;
+        };
+    if (!good) {
+      throw new IllegalArgumentException("'" + text + "' is no algorithm; there are " + FORMS);
+    }
+    return new AlgorithmChoice(name, detail);
+  }
+
+  /**
+   * The algorithm, with what was left open: a mesh nearest to a square, half of the ranks as
+   * servers.
+   *
+   * @throws IllegalArgumentException if it does not fit the number of ranks
+   */
+  public Algorithm forRanks(int ranks) {
+    return switch (name) {
+      case "ring" -> Algorithm.ring();
+      case "bidirectional-ring" -> Algorithm.bidirectionalRing();
+      case "direct" -> Algorithm.direct();
+      case "torus" ->
+          Algorithm.torus(
+              detail
+                  .map(AlgorithmChoice::mesh)
+                  .map(m -> fitting(m, ranks))
+                  .orElseGet(() -> Mesh.torusOf(ranks)));
+      default ->
+          Algorithm.parameterServer(
+              detail
+                  .map(Integer::valueOf)
+                  .map(s -> fitting(s, ranks))
+                  .orElse(Math.max(1, ranks / 2)));
+    };
+  }
+
+  /** As it can be written on the command line, with what was left open. */
+  public String label(int ranks) {
+    Algorithm algorithm = forRanks(ranks);
+    return algorithm instanceof Algorithm.Torus || algorithm instanceof Algorithm.ParameterServer
+        ? algorithm.name().replaceFirst(" ", ":")
+        : algorithm.name();
+  }
+
+  private static Mesh mesh(String detail) {
+    Matcher matcher = MESH.matcher(detail);
+    if (!matcher.matches()) {
+      throw new IllegalArgumentException("'" + detail + "' is no mesh");
+    }
+    return Mesh.torus(Integer.parseInt(matcher.group(1)), Integer.parseInt(matcher.group(2)));
+  }
+
+  private static Mesh fitting(Mesh mesh, int ranks) {
+    if ((long) mesh.x() * mesh.y() != ranks) {
+      throw new IllegalArgumentException(
+          "torus:"
+              + mesh
+              + " has "
+              + (long) mesh.x() * mesh.y()
+              + " places, the job "
+              + ranks
+              + " ranks");
+    }
+    return mesh;
+  }
+
+  private static int fitting(int servers, int ranks) {
+    if (servers < 1 || servers > ranks) {
+      throw new IllegalArgumentException(
+          "parameter-server:"
+              + servers
+              + ": from 1 to "
+              + ranks
+              + " of "
+              + ranks
+              + " ranks can serve");
+    }
+    return servers;
+  }
+
+  @Override
+  public String toString() {
+    return name + detail.map(d -> ":" + d).orElse("");
+  }
+}

@@ -1,0 +1,41 @@
+package io.collectives.bench.perf;
+
+import java.util.Arrays;
+
+/**
+ * What a case took. The time of an iteration is that of the slowest rank.
+ *
+ * @param iterations how many were timed
+ * @param medianNanos half of them took no longer
+ * @param minNanos the fastest
+ * @param p99Nanos 99 of 100 took no longer; the slowest when there were fewer than 100
+ * @param wrong the number of wrong elements on all ranks, in the first and the last result; -1 if
+ *     they were not checked
+ */
+public record CaseResult(
+    int iterations, long medianNanos, long minNanos, long p99Nanos, long wrong) {
+
+  /** From the times of all iterations, in any order. */
+  public static CaseResult of(long[] nanos, long wrong) {
+    long[] sorted = nanos.clone();
+    Arrays.sort(sorted);
+    return new CaseResult(
+        sorted.length, percentile(sorted, 50), sorted[0], percentile(sorted, 99), wrong);
+  }
+
+  /** The result on one line, for another process. */
+  public String line() {
+    return iterations + " " + medianNanos + " " + minNanos + " " + p99Nanos + " " + wrong;
+  }
+
+  /** The result of a {@link #line()}. */
+  public static CaseResult parse(String line) {
+    long[] fields = Arrays.stream(line.split(" ")).mapToLong(Long::parseLong).toArray();
+    return new CaseResult((int) fields[0], fields[1], fields[2], fields[3], fields[4]);
+  }
+
+  /** The least value that is not exceeded by {@code percent} of all. */
+  private static long percentile(long[] sorted, int percent) {
+    return sorted[(int) Math.max(0, ((long) sorted.length * percent + 99) / 100 - 1)];
+  }
+}

@@ -1,0 +1,113 @@
+package io.collectives.bench.perf;
+
+import io.collectives.Communicator;
+import io.collectives.ReduceOp;
+import java.time.Duration;
+
+/**
+ * One rank's part in a case. All ranks call the same method with the same case; whatever depends on
+ * a clock is decided by rank 0 and told to the others by an all-reduce, so that all make the same
+ * calls.
+ *
+ * <p>A barrier precedes each iteration and is not timed. Each rank times its own call; afterwards
+ * the times of an iteration are combined by their maximum.
+ */
+public final class CaseRun {
+  /** So that a large payload has a median. */
+  private static final int LEAST_ITERATIONS = 9;
+
+  /** So that the times themselves stay small. */
+  private static final int MOST_ITERATIONS = 100_000;
+
+  private static final int FIRST_ITERATIONS = 3;
+
+  /**
+   * Ranks that share few processors wait long for the one that is checked last; a dead one is
+   * noticed anyway.
+   */
+  private static final Duration LIMIT = Duration.ofMinutes(10);
+
+  private final Communicator world;
+  private final Communicator view;
+  private final PerfCase work;
+  private final Elements input;
+  private final Elements output;
+
+  private CaseRun(Communicator world, PerfCase work) {
+    this.world = world.within(LIMIT);
+    this.view = this.world.using(work.algorithm().forRanks(world.size()));
+    this.work = work;
+    this.input = Elements.allocate(work.type(), work.count(), work.memory());
+    this.output =
+        work.outOfPlace() ? Elements.allocate(work.type(), work.count(), work.memory()) : input;
+  }
+
+  /** Repeats a case for {@code nanos} and at least three times. */
+  public static void warmUp(Communicator world, PerfCase work, long nanos) {
+    CaseRun run = new CaseRun(world, work);
+    run.input.fill(work.seed(), world.rank(), work.op());
+    long start = System.nanoTime();
+    int batch = FIRST_ITERATIONS;
+    do {
+      run.timed(batch);
+      batch = Math.min(2 * batch, 1_000);
+    } while (run.rankZeroSays(System.nanoTime() - start < nanos ? 1 : 0) == 1);
+  }
+
+  /** Measures a case. */
+  public static CaseResult measure(Communicator world, PerfCase work) {
+    CaseRun run = new CaseRun(world, work);
+    long wrong = run.checked();
+    long start = System.nanoTime();
+    int first = run.count() < 100_000 ? 10 * FIRST_ITERATIONS : FIRST_ITERATIONS;
+    run.timed(first);
+    long each = Math.max(1, (System.nanoTime() - start) / first);
+    long wanted =
+        work.iterations() > 0
+            ? work.iterations()
+            : Math.max(LEAST_ITERATIONS, Math.min(MOST_ITERATIONS, work.minNanos() / each));
+    long[] nanos = run.timed((int) run.rankZeroSays(wanted));
+    run.world.allReduce(nanos, ReduceOp.MAX);
+    wrong += run.checked();
+    return CaseResult.of(nanos, work.check() ? wrong : -1);
+  }
+
+  private int count() {
+    return work.count();
+  }
+
+  private long[] timed(int iterations) {
+    long[] nanos = new long[iterations];
+    for (int i = 0; i < iterations; i++) {
+      world.barrier();
+      long start = System.nanoTime();
+      view.allReduce(input.payload(), output.payload(), work.op());
+      nanos[i] = System.nanoTime() - start;
+    }
+    return nanos;
+  }
+
+  /**
+   * Fills in the values, reduces them, and returns the number of wrong elements on all ranks; 0 if
+   * nobody checks.
+   */
+  private long checked() {
+    input.fill(work.seed(), world.rank(), work.op());
+    if (!work.check()) {
+      return 0;
+    }
+    view.allReduce(input.payload(), output.payload(), work.op());
+    long[] wrong = {output.wrong(work.seed(), world.size(), work.op())};
+    world.allReduce(wrong, ReduceOp.SUM);
+    if (!work.outOfPlace()) {
+      input.fill(work.seed(), world.rank(), work.op());
+    }
+    return wrong[0];
+  }
+
+  private long rankZeroSays(long value) {
+    long[] message = {world.rank() == 0 ? value : 0};
+    world.allReduce(message, ReduceOp.SUM);
+    return message[0];
+  }
+}

@@ -1,0 +1,22 @@
+package io.collectives.bench.perf;
+
+/**
+ * How far apart two busy cores are, by the time that a cache line takes from one to the other. A
+ * host moves the virtual processors of its guests every few seconds; what crosses cores then
+ * changes by a factor of two to nine, so a figure without this beside it means little.
+ */
+public enum CoreDistance {
+  /** Two threads of one core: below 35 ns. */
+  SMT,
+  /** Cores that share a cache: below 100 ns. */
+  NEAR,
+  /** Cores that do not: below 400 ns. */
+  FAR,
+  /** Something else wanted the cores, or there is one only. */
+  DISTURBED;
+
+  /** The class of a time one way; NaN is disturbed. */
+  public static CoreDistance of(double nanos) {
+    return nanos < 35 ? SMT : nanos < 100 ? NEAR : nanos < 400 ? FAR : DISTURBED;
+  }
+}

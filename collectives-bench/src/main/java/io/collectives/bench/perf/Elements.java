@@ -1,0 +1,151 @@
+package io.collectives.bench.perf;
+
+import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
+
+/**
+ * A payload of any type in any memory, filled with small integers, so that every result is exact in
+ * whichever order it was taken, and checked against it. Values depend on seed, rank and index, so
+ * that a chunk at a wrong place is found.
+ */
+abstract class Elements {
+  private final int count;
+  private final Payload payload;
+
+  private Elements(int count, Payload payload) {
+    this.count = count;
+    this.payload = payload;
+  }
+
+  static Elements allocate(ElementType type, int count, Memory memory) {
+    if (memory == Memory.DIRECT) {
+      ByteBuffer bytes =
+          ByteBuffer.allocateDirect(Math.multiplyExact(count, type.bytes()))
+              .order(ByteOrder.nativeOrder());
+      return switch (type) {
+        case FLOAT32 -> of(bytes.asFloatBuffer());
+        case FLOAT64 -> of(bytes.asDoubleBuffer());
+        case INT32 -> of(bytes.asIntBuffer());
+        case INT64 -> of(bytes.asLongBuffer());
+      };
+    }
+    return switch (type) {
+      case FLOAT32 -> of(FloatBuffer.allocate(count));
+      case FLOAT64 -> of(DoubleBuffer.allocate(count));
+      case INT32 -> of(IntBuffer.allocate(count));
+      case INT64 -> of(LongBuffer.allocate(count));
+    };
+  }
+
+  Payload payload() {
+    return payload;
+  }
+
+  /** Writes what {@code rank} contributes. */
+  void fill(long seed, int rank, ReduceOp op) {
+    for (int i = 0; i < count; i++) {
+      put(i, value(seed, rank, i, op));
+    }
+  }
+
+  /** The number of elements that are not the reduction of what all ranks contributed. */
+  long wrong(long seed, int ranks, ReduceOp op) {
+    long wrong = 0;
+    for (int i = 0; i < count; i++) {
+      long exact = value(seed, 0, i, op);
+      for (int rank = 1; rank < ranks; rank++) {
+        long value = value(seed, rank, i, op);
+        exact =
+            switch (op) {
+              case SUM, AVERAGE -> exact + value;
+              case MIN -> Math.min(exact, value);
+              case MAX -> Math.max(exact, value);
+              case PRODUCT -> exact * value;
+            };
+      }
+      if (!holds(i, exact, op == ReduceOp.AVERAGE ? ranks : 1)) {
+        wrong++;
+      }
+    }
+    return wrong;
+  }
+
+  /** From -8 to 7; for products 1, -1 and, on the first 16 ranks, 2. */
+  private static long value(long seed, int rank, int index, ReduceOp op) {
+    long z = (seed * 31 + rank) * 0x9E3779B97F4A7C15L + index * 0xD1B54A32D192ED03L;
+    z = (z ^ z >>> 32) * 0xD6E8FEB86659FD93L;
+    long small = z >>> 60;
+    if (op != ReduceOp.PRODUCT) {
+      return small - 8;
+    }
+    return small == 0 && rank < 16 ? 2 : small % 2 == 0 ? 1 : -1;
+  }
+
+  abstract void put(int index, long value);
+
+  /** Whether an element is {@code dividend / divisor}, rounded as its type does. */
+  abstract boolean holds(int index, long dividend, int divisor);
+
+  private static Elements of(FloatBuffer buffer) {
+    return new Elements(buffer.remaining(), Payload.of(buffer)) {
+      @Override
+      void put(int index, long value) {
+        buffer.put(index, value);
+      }
+
+      @Override
+      boolean holds(int index, long dividend, int divisor) {
+        return buffer.get(index) == (float) ((double) dividend / divisor);
+      }
+    };
+  }
+
+  private static Elements of(DoubleBuffer buffer) {
+    return new Elements(buffer.remaining(), Payload.of(buffer)) {
+      @Override
+      void put(int index, long value) {
+        buffer.put(index, value);
+      }
+
+      @Override
+      boolean holds(int index, long dividend, int divisor) {
+        return buffer.get(index) == (double) dividend / divisor;
+      }
+    };
+  }
+
+  private static Elements of(IntBuffer buffer) {
+    return new Elements(buffer.remaining(), Payload.of(buffer)) {
+      @Override
+      void put(int index, long value) {
+        buffer.put(index, (int) value);
+      }
+
+      @Override
+      boolean holds(int index, long dividend, int divisor) {
+        return buffer.get(index) == (int) dividend / divisor;
+      }
+    };
+  }
+
+  private static Elements of(LongBuffer buffer) {
+    return new Elements(buffer.remaining(), Payload.of(buffer)) {
+      @Override
+      void put(int index, long value) {
+        buffer.put(index, value);
+      }
+
+      @Override
+      boolean holds(int index, long dividend, int divisor) {
+        return buffer.get(index) == dividend / divisor;
+      }
+    };
+  }
+}

@@ -1,0 +1,17 @@
+package io.collectives.bench.perf;
+
+import java.util.Locale;
+
+/** Where the payload of a case lies. */
+public enum Memory {
+  /** In Java arrays. */
+  ARRAY,
+  /** In direct buffers. */
+  DIRECT;
+
+  /** The name on the command line. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}

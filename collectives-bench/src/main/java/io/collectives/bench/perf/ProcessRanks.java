@@ -1,0 +1,134 @@
+package io.collectives.bench.perf;
+
+import io.collectives.CallSettings;
+import io.collectives.Collectives;
+import io.collectives.Communicator;
+import io.collectives.JobSettings;
+import io.collectives.bench.process.FreePort;
+import io.collectives.bench.process.ParentLines;
+import io.collectives.bench.process.ProcessGroup;
+import io.collectives.bench.process.RankEnvironment;
+import io.collectives.bench.process.Worker;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Ranks that are processes, joined by TCP. They read cases from standard input, which uses no
+ * processor while there is none, and answer on standard output.
+ */
+public final class ProcessRanks implements Ranks {
+  private static final String READY = "ready";
+  private static final String WARM_UP = "warm-up ";
+  private static final String MEASURE = "measure ";
+
+  private final ProcessGroup group = new ProcessGroup();
+  private final List<Worker> workers = new ArrayList<>();
+
+  private ProcessRanks() {}
+
+  /**
+   * Starts processes and waits until they have joined.
+   *
+   * @param command runs {@link #serve} in a JVM of its own
+   */
+  public static ProcessRanks start(int ranks, List<String> command, PrintStream err)
+      throws IOException {
+    ProcessRanks started = new ProcessRanks();
+    try {
+      int port = FreePort.find();
+      for (int rank = 0; rank < ranks; rank++) {
+        RankEnvironment environment = new RankEnvironment(rank, ranks, port);
+        started.workers.add(
+            Worker.start(started.group, rank, command, environment.variables(), err));
+      }
+      started.answers();
+      return started;
+    } catch (IOException | RuntimeException e) {
+      started.close();
+      throw e;
+    }
+  }
+
+  /**
+   * What such a process does: joins the job that its environment describes and works until there
+   * are no more cases.
+   */
+  public static void serve(
+      Map<String, String> environment, CallSettings calls, ParentLines parent, PrintStream out)
+      throws InterruptedException {
+    JobSettings settings =
+        JobSettings.of(
+                Integer.parseInt(environment.get("RANK")),
+                Integer.parseInt(environment.get("WORLD_SIZE")),
+                URI.create(
+                    "tcp://"
+                        + environment.get("MASTER_ADDR")
+                        + ":"
+                        + environment.get("MASTER_PORT")))
+            .withCalls(calls);
+    try (Communicator world = Collectives.join(settings)) {
+      answer(out, READY);
+      for (Optional<String> line; (line = parent.next()).isPresent(); ) {
+        answer(out, work(world, line.get()));
+      }
+    }
+  }
+
+  @Override
+  public void warmUp(PerfCase work, long nanos) throws IOException {
+    tell(WARM_UP + nanos + " " + work.line());
+    answers();
+  }
+
+  @Override
+  public CaseResult measure(PerfCase work) throws IOException {
+    tell(MEASURE + work.line());
+    return CaseResult.parse(answers().get(0));
+  }
+
+  @Override
+  public void close() {
+    for (Worker worker : workers) {
+      try {
+        worker.close();
+      } catch (IOException e) {
+        // It has ended.
+      }
+    }
+    group.awaitEnd();
+    group.close();
+  }
+
+  private static String work(Communicator world, String line) {
+    if (line.startsWith(MEASURE)) {
+      return CaseRun.measure(world, PerfCase.parse(line.substring(MEASURE.length()))).line();
+    }
+    String[] words = line.substring(WARM_UP.length()).split(" ", 2);
+    CaseRun.warmUp(world, PerfCase.parse(words[1]), Long.parseLong(words[0]));
+    return READY;
+  }
+
+  private static void answer(PrintStream out, String line) {
+    out.println(line);
+    out.flush();
+  }
+
+  private void tell(String line) throws IOException {
+    for (Worker worker : workers) {
+      worker.send(line);
+    }
+  }
+
+  private List<String> answers() throws IOException {
+    List<String> answers = new ArrayList<>();
+    for (Worker worker : workers) {
+      answers.add(worker.receive());
+    }
+    return answers;
+  }
+}

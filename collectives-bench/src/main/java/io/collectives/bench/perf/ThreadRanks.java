@@ -1,0 +1,122 @@
+package io.collectives.bench.perf;
+
+import io.collectives.CallSettings;
+import io.collectives.Collectives;
+import io.collectives.Communicator;
+import io.collectives.JobSettings;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+import java.util.function.IntFunction;
+
+/** Ranks that are threads of this JVM, joined in process or by TCP. */
+public final class ThreadRanks implements Ranks {
+  private final List<ExecutorService> threads;
+  private final List<Communicator> worlds;
+
+  private ThreadRanks(List<ExecutorService> threads, List<Communicator> worlds) {
+    this.threads = threads;
+    this.worlds = worlds;
+  }
+
+  /** Ranks that reach into each other's memory. */
+  public static ThreadRanks inProcess(int ranks, CallSettings calls) {
+    return new ThreadRanks(threads(ranks), Collectives.inProcess(ranks, calls));
+  }
+
+  /** Ranks that talk by TCP and meet at a port of 127.0.0.1. */
+  public static ThreadRanks overTcp(int ranks, CallSettings calls, int port) {
+    List<ExecutorService> threads = threads(ranks);
+    URI rendezvous = URI.create("tcp://127.0.0.1:" + port);
+    try {
+      return new ThreadRanks(
+          threads,
+          each(
+              threads,
+              rank -> Collectives.join(JobSettings.of(rank, ranks, rendezvous).withCalls(calls)),
+              () -> {}));
+    } catch (RuntimeException | Error e) {
+      threads.forEach(ExecutorService::shutdown);
+      throw e;
+    }
+  }
+
+  @Override
+  public void warmUp(PerfCase work, long nanos) {
+    all(
+        world -> {
+          CaseRun.warmUp(world, work, nanos);
+          return world;
+        });
+  }
+
+  @Override
+  public CaseResult measure(PerfCase work) {
+    return all(world -> CaseRun.measure(world, work)).get(0);
+  }
+
+  @Override
+  public void close() {
+    worlds.forEach(Communicator::close);
+    threads.forEach(ExecutorService::shutdown);
+  }
+
+  private <T> List<T> all(Function<Communicator, T> body) {
+    return each(
+        threads, rank -> body.apply(worlds.get(rank)), () -> worlds.forEach(Communicator::close));
+  }
+
+  /**
+   * Runs {@code body} on every thread; the first failure frees the others by {@code give up} and is
+   * thrown.
+   */
+  private static <T> List<T> each(
+      List<ExecutorService> threads, IntFunction<T> body, Runnable giveUp) {
+    AtomicReference<Throwable> first = new AtomicReference<>();
+    List<CompletableFuture<T>> results = new ArrayList<>();
+    for (int i = 0; i < threads.size(); i++) {
+      int rank = i;
+      CompletableFuture<T> result =
+          CompletableFuture.supplyAsync(() -> body.apply(rank), threads.get(i));
+      results.add(
+          result.whenComplete(
+              (value, error) -> {
+                if (error != null && first.compareAndSet(null, error)) {
+                  giveUp.run();
+                }
+              }));
+    }
+    try {
+      CompletableFuture.allOf(results.toArray(CompletableFuture[]::new)).join();
+    } catch (CompletionException e) {
+      Throwable cause =
+          first.get() instanceof CompletionException wrapped ? wrapped.getCause() : first.get();
+      if (cause instanceof Error error) {
+        throw error;
+      }
+      throw cause instanceof RuntimeException exception ? exception : e;
+    }
+    return results.stream().map(CompletableFuture::join).toList();
+  }
+
+  private static List<ExecutorService> threads(int ranks) {
+    List<ExecutorService> threads = new ArrayList<>();
+    for (int i = 0; i < ranks; i++) {
+      String name = "rank" + i;
+      threads.add(
+          Executors.newSingleThreadExecutor(
+              body -> {
+                Thread thread = new Thread(body, name);
+                thread.setDaemon(true);
+                return thread;
+              }));
+    }
+    return threads;
+  }
+}

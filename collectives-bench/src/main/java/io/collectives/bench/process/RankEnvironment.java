@@ -1,0 +1,24 @@
+package io.collectives.bench.process;
+
+import java.util.Map;
+
+/**
+ * What a process of a job on this host is told about itself, by the variables that PyTorch's
+ * launcher made usual.
+ *
+ * @param rank the seat of the process
+ * @param size the number of ranks
+ * @param port the port of 127.0.0.1 on which rank 0 meets the others
+ */
+public record RankEnvironment(int rank, int size, int port) {
+
+  /** The variables. */
+  public Map<String, String> variables() {
+    return Map.of(
+        "RANK", Integer.toString(rank),
+        "WORLD_SIZE", Integer.toString(size),
+        "LOCAL_RANK", Integer.toString(rank),
+        "MASTER_ADDR", "127.0.0.1",
+        "MASTER_PORT", Integer.toString(port));
+  }
+}

@@ -1,0 +1,61 @@
+package io.collectives.bench.train;
+
+/**
+ * What a run found; the same on all ranks.
+ *
+ * @param ranks how many took part
+ * @param medianNanos half of the steps' all-reduces took no longer on their slowest rank
+ * @param bestNanos the fastest one
+ * @param absoluteError the largest difference to the average in double, over all elements and steps
+ * @param relativeError the largest ratio of that difference to the average magnitude of the
+ *     element's gradients
+ * @param identicalBits whether all ranks ended every step with the same bits
+ */
+public record TrainingResult(
+    int ranks,
+    long medianNanos,
+    long bestNanos,
+    double absoluteError,
+    double relativeError,
+    boolean identicalBits) {
+
+  /**
+   * The largest relative error that rounding explains: every addition and the division may be off
+   * by half a unit in the last place, 2^-24.
+   */
+  public double tolerance() {
+    return ranks * 0x1p-24;
+  }
+
+  /** Whether nothing but rounding differs from the average in double, and no rank from another. */
+  public boolean good() {
+    return identicalBits && relativeError <= tolerance();
+  }
+
+  /** The result on one line, for another process. */
+  public String line() {
+    return ranks
+        + " "
+        + medianNanos
+        + " "
+        + bestNanos
+        + " "
+        + absoluteError
+        + " "
+        + relativeError
+        + " "
+        + identicalBits;
+  }
+
+  /** The result of a {@link #line()}. */
+  public static TrainingResult parse(String line) {
+    String[] fields = line.split(" ");
+    return new TrainingResult(
+        Integer.parseInt(fields[0]),
+        Long.parseLong(fields[1]),
+        Long.parseLong(fields[2]),
+        Double.parseDouble(fields[3]),
+        Double.parseDouble(fields[4]),
+        Boolean.parseBoolean(fields[5]));
+  }
+}

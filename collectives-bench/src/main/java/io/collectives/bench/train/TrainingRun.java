@@ -1,0 +1,160 @@
+package io.collectives.bench.train;
+
+import io.collectives.Communicator;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.bench.model.BitHash;
+import io.collectives.bench.model.Gradients;
+import io.collectives.bench.model.Tensor;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/**
+ * One rank's part in a run: for each step new gradients, one all-reduce over all tensors in place,
+ * as a training loop does, and a check.
+ *
+ * <p>The check needs no second copy of the model: any rank can make any other's gradients again,
+ * block by block. Each rank compares its share of every tensor with the average in double, and
+ * hashes the bits of all of it; as all hashes are equal, every element of every rank has been
+ * compared.
+ */
+public final class TrainingRun {
+  private static final int BLOCK = 1024;
+  private static final int LEAST_WARM_UPS = 3;
+
+  /**
+   * Ranks that share few processors wait long for the one that is checked last; a dead one is
+   * noticed anyway.
+   */
+  private static final Duration LIMIT = Duration.ofMinutes(10);
+
+  private final Communicator world;
+  private final Communicator view;
+  private final TrainingTask task;
+  private final Gradients gradients;
+  private final float[][] tensors;
+  private final Payload payload;
+  private final BitHash hash = new BitHash();
+  private double absoluteError;
+  private double relativeError;
+
+  private TrainingRun(Communicator world, TrainingTask task) {
+    this.world = world.within(LIMIT);
+    this.view = this.world.using(task.algorithm().forRanks(world.size()));
+    this.task = task;
+    this.gradients = new Gradients(task.seed());
+    List<Tensor> shapes = task.model().tensors();
+    this.tensors = shapes.stream().map(tensor -> new float[tensor.count()]).toArray(float[][]::new);
+    this.payload = Payload.of(Stream.of(tensors).map(Payload::of).toList());
+  }
+
+  /**
+   * Takes part in a run; all ranks call this with the same task.
+   *
+   * @param progress is told what is going on; called by rank 0 only
+   */
+  public static TrainingResult run(
+      Communicator world, TrainingTask task, Consumer<String> progress) {
+    return new TrainingRun(world, task).run(world.rank() == 0 ? progress : text -> {});
+  }
+
+  private TrainingResult run(Consumer<String> progress) {
+    progress.accept("warming up");
+    fill(0);
+    warmUp();
+    long[] nanos = new long[task.steps()];
+    for (int step = 1; step <= task.steps(); step++) {
+      progress.accept("step " + step + " of " + task.steps());
+      fill(step);
+      nanos[step - 1] = average();
+      check(step);
+      Arrays.stream(tensors).forEach(hash::add);
+    }
+    return combined(nanos);
+  }
+
+  private void warmUp() {
+    long start = System.nanoTime();
+    int done = 0;
+    long[] more = new long[1];
+    do {
+      average();
+      done++;
+      boolean wanted = done < LEAST_WARM_UPS || System.nanoTime() - start < task.warmUp().toNanos();
+      more[0] = world.rank() == 0 && wanted ? 1 : 0;
+      world.allReduce(more, ReduceOp.MAX);
+    } while (more[0] == 1);
+  }
+
+  private void fill(int step) {
+    for (int t = 0; t < tensors.length; t++) {
+      gradients.fill(step, world.rank(), t, 0, tensors[t], 0, tensors[t].length);
+    }
+  }
+
+  /** Returns the nanoseconds that this rank took. */
+  private long average() {
+    world.barrier();
+    long start = System.nanoTime();
+    view.allReduce(payload, ReduceOp.AVERAGE);
+    return System.nanoTime() - start;
+  }
+
+  /** Compares this rank's share of every tensor with the average in double. */
+  private void check(int step) {
+    int ranks = world.size();
+    float[] part = new float[BLOCK];
+    double[] sum = new double[BLOCK];
+    double[] magnitude = new double[BLOCK];
+    for (int t = 0; t < tensors.length; t++) {
+      long count = tensors[t].length;
+      int end = (int) (count * (world.rank() + 1) / ranks);
+      for (int first = (int) (count * world.rank() / ranks); first < end; first += BLOCK) {
+        int length = Math.min(BLOCK, end - first);
+        Arrays.fill(sum, 0);
+        Arrays.fill(magnitude, 0);
+        for (int rank = 0; rank < ranks; rank++) {
+          gradients.fill(step, rank, t, first, part, 0, length);
+          for (int i = 0; i < length; i++) {
+            sum[i] += part[i];
+            magnitude[i] += Math.abs(part[i]);
+          }
+        }
+        compare(tensors[t], first, length, sum, magnitude);
+      }
+    }
+  }
+
+  private void compare(float[] tensor, int first, int length, double[] sum, double[] magnitude) {
+    int ranks = world.size();
+    for (int i = 0; i < length; i++) {
+      double error = Math.abs(tensor[first + i] - sum[i] / ranks);
+      // Math.max keeps a NaN, so that one is not lost.
+      absoluteError = Math.max(absoluteError, error);
+      if (error != 0) {
+        relativeError = Math.max(relativeError, error / (magnitude[i] / ranks));
+      }
+    }
+  }
+
+  private TrainingResult combined(long[] nanos) {
+    world.allReduce(nanos, ReduceOp.MAX);
+    Arrays.sort(nanos);
+    double[] errors = {absoluteError, relativeError};
+    world.allReduce(errors, ReduceOp.MAX);
+    long[] least = {hash.value()};
+    long[] greatest = {hash.value()};
+    world.allReduce(least, ReduceOp.MIN);
+    world.allReduce(greatest, ReduceOp.MAX);
+    return new TrainingResult(
+        world.size(),
+        nanos[(nanos.length - 1) / 2],
+        nanos[0],
+        errors[0],
+        errors[1],
+        least[0] == greatest[0]);
+  }
+}

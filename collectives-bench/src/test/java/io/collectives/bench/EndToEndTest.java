@@ -1,0 +1,88 @@
+package io.collectives.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Whole runs of small jobs, in threads and in processes of their own. */
+@Tag("process")
+class EndToEndTest {
+  private static final String HEADER =
+      "collective\talgorithm\ttransport\tplacement\tranks\ttype\twire\top\tbytes\tcount\titerations\tmedian_us\tmin_us\tp99_us\t"
+          + "algbw_GBps\tbusbw_GBps\twrong\tcore_to_core_ns";
+
+  private static Invocation perf(String arguments) {
+    return Invocation.of(("perf --warmup 0.02 --min-time 0.02 --check " + arguments).split(" "));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "--placement processes --ranks 2",
+        "--placement threads --transport tcp --ranks 2",
+        "--transport inprocess --ranks 3 --memory direct --out-of-place"
+      })
+  void perfFindsNothingWrong(String placement) {
+    Invocation perf = perf("--format tsv --bytes 8,64K --type float32,int64 " + placement);
+    assertEquals(0, perf.status(), perf.err());
+    List<String> lines = perf.out().lines().toList();
+    assertEquals(HEADER, lines.get(0));
+    assertEquals(1 + 4, lines.size());
+    for (String line : lines.subList(1, 5)) {
+      String[] cells = line.split("\t");
+      assertEquals(18, cells.length, line);
+      assertEquals("0", cells[16], line);
+      assertTrue(Double.parseDouble(cells[11]) > 0, line);
+      assertTrue(Integer.parseInt(cells[10]) >= 9, line);
+    }
+  }
+
+  @Test
+  void everyAlgorithmAndOpIsMeasured() {
+    Invocation perf =
+        perf(
+            "--placement threads --ranks 4 --bytes 1000 --iterations 3 --format tsv --op sum,average,min,max,product "
+                + "--algorithm ring,bidirectional-ring,torus:2x2,direct,parameter-server:2");
+    assertEquals(0, perf.status(), perf.err());
+    assertEquals(1 + 25, perf.out().lines().count());
+  }
+
+  @Test
+  void jsonIsAnArrayOfObjects() {
+    Invocation perf =
+        perf("--placement threads --ranks 1 --bytes 8,16 --iterations 1 --format json");
+    assertEquals(0, perf.status(), perf.err());
+    List<String> lines = perf.out().lines().toList();
+    assertEquals("[", lines.get(0));
+    assertTrue(
+        lines.get(1).startsWith("  {\"collective\": \"all-reduce\", \"algorithm\": \"ring\","),
+        perf.out());
+    assertTrue(lines.get(1).endsWith("},"), perf.out());
+    assertEquals("]", lines.get(3));
+  }
+
+  @Test
+  void tableEndsWithHowItWasMade() {
+    Invocation perf = perf("--placement threads --ranks 2 --bytes 8 --iterations 5");
+    assertEquals(0, perf.status(), perf.err());
+    List<String> lines = perf.out().lines().toList();
+    assertEquals(4, lines.size());
+    assertTrue(lines.get(0).startsWith("algorithm"));
+    assertTrue(lines.get(3).contains("JDK ") && lines.get(3).contains("seed 1"), lines.get(3));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"processes", "threads"})
+  void demoPasses(String placement) {
+    Invocation demo =
+        Invocation.of("demo", "--ranks=2", "--steps=1", "--warmup=0", "--placement=" + placement);
+    assertEquals(0, demo.status(), demo.out() + demo.err());
+    assertTrue(demo.out().contains("25,557,032 parameters"), demo.out());
+    assertTrue(demo.out().contains("identical bits: yes"), demo.out());
+  }
+}

@@ -1,0 +1,103 @@
+package io.collectives.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import picocli.CommandLine;
+
+@DisabledOnOs(OS.WINDOWS)
+class LaunchTest {
+  private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+  private final ByteArrayOutputStream err = new ByteArrayOutputStream();
+
+  private int launch(String... arguments) {
+    Launch launch = new Launch(new PrintStream(out, true), new PrintStream(err, true));
+    return new CommandLine(launch).setStopAtPositional(true).execute(arguments);
+  }
+
+  private static List<String> sorted(ByteArrayOutputStream lines) {
+    return lines.toString(StandardCharsets.UTF_8).lines().sorted().toList();
+  }
+
+  @Test
+  void everyRankHasItsSeatInTheEnvironment() {
+    assertEquals(
+        0, launch("-n", "3", "--", "sh", "-c", "echo $RANK $LOCAL_RANK $WORLD_SIZE $MASTER_ADDR"));
+    assertEquals(
+        List.of("[0] 0 0 3 127.0.0.1", "[1] 1 1 3 127.0.0.1", "[2] 2 2 3 127.0.0.1"), sorted(out));
+    assertEquals("", err.toString(StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void allMeetAtOnePort() {
+    assertEquals(0, launch("-n", "2", "sh", "-c", "echo $MASTER_PORT"));
+    List<String> ports = sorted(out).stream().map(line -> line.substring(4)).distinct().toList();
+    assertEquals(1, ports.size());
+    assertTrue(Integer.parseInt(ports.get(0)) > 0);
+  }
+
+  @Test
+  void outputAndErrorsStayApartAndWhole() {
+    assertEquals(0, launch("-n", "1", "sh", "-c", "printf a; printf 'b\\nno end'; echo bad >&2"));
+    assertEquals(List.of("[0] ab", "[0] no end"), sorted(out));
+    assertEquals(List.of("[0] bad"), sorted(err));
+  }
+
+  @Test
+  void optionsOfTheCommandAreItsOwn() {
+    assertEquals(0, launch("-n", "1", "echo", "-n", "--help"));
+    assertEquals(List.of("[0] --help"), sorted(out));
+  }
+
+  @Test
+  void standardInputIsEmpty() {
+    assertEquals(0, launch("-n", "1", "cat"));
+  }
+
+  @Test
+  void theFirstFailureEndsTheOthersWithTheirDescendants() {
+    // Rank 0 fails only once rank 1 has said which process it waits for.
+    String script = "if [ $RANK = 0 ]; then exit 7; else sleep 1000 & echo $!; wait; fi";
+    assertEquals(7, launch("-n", "2", "sh", "-c", script));
+    assertEquals(
+        "collectives launch: rank 0 ended with status 7; ending the others", sorted(err).get(0));
+    Matcher started = Pattern.compile("\\[1] (\\d+)").matcher(out.toString(StandardCharsets.UTF_8));
+    if (started.find()) {
+      Optional<ProcessHandle> sleeper = ProcessHandle.of(Long.parseLong(started.group(1)));
+      // A zombie, which its new parent has not asked for yet, has no command.
+      assertFalse(
+          sleeper
+              .filter(ProcessHandle::isAlive)
+              .flatMap(handle -> handle.info().command())
+              .isPresent());
+    }
+  }
+
+  @Test
+  void aSignalIsToldAsShellsDo() {
+    assertEquals(128 + 9, launch("-n", "1", "sh", "-c", "kill -9 $$"));
+  }
+
+  @Test
+  void aMissingCommandIsOneLineAnd127() {
+    assertEquals(127, launch("-n", "2", "no-such-command-here"));
+    assertEquals(List.of("collectives launch: no-such-command-here: no such command"), sorted(err));
+  }
+
+  @Test
+  void whatCannotBeRunIs126() {
+    assertEquals(126, launch("-n", "1", "/"));
+    assertEquals(1, sorted(err).size());
+  }
+}

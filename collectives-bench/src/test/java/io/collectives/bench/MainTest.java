@@ -1,0 +1,104 @@
+package io.collectives.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class MainTest {
+
+  @Test
+  void withoutACommandTheHelpIsAnError() {
+    Invocation none = Invocation.of();
+    assertEquals(2, none.status());
+    assertEquals("", none.out());
+    assertTrue(none.err().startsWith("Usage: collectives"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "--help",
+        "demo --help",
+        "launch --help",
+        "perf --help",
+        "jmh --help",
+        "help perf"
+      })
+  void helpHasExamplesAndFits(String arguments) {
+    Invocation help = Invocation.of(arguments.split(" "));
+    assertEquals(0, help.status());
+    assertEquals("", help.err());
+    assertTrue(help.out().contains("Examples:\n  collectives "), help.out());
+    assertEquals(List.of(), help.out().lines().filter(line -> line.length() > 120).toList());
+  }
+
+  @Test
+  void hiddenCommandsAreNotInTheHelp() {
+    assertTrue(!Invocation.of("--help").out().contains("-rank"));
+  }
+
+  @Test
+  void theVersionIsOneLine() {
+    Invocation version = Invocation.of("--version");
+    assertEquals(0, version.status());
+    assertEquals(1, version.out().lines().count());
+    assertTrue(version.out().startsWith("collectives "));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "nonsense | collectives: there is no command 'nonsense'; try 'collectives --help'",
+        "--nonsense | collectives: unknown option '--nonsense'; try 'collectives --help'",
+        "perf --nonsense | collectives perf: unknown option '--nonsense'; try 'collectives perf --help'",
+        "perf extra | collectives perf: unexpected argument 'extra'; try",
+        "perf --ranks | collectives perf: missing required parameter for option '--ranks'",
+        "perf --ranks x | collectives perf: --ranks: 'x' is no whole number",
+        "perf --ranks 0 | collectives perf: --ranks 0: must be from 1 to 256",
+        "perf --min-time x | collectives perf: --min-time: 'x' is no number",
+        "perf --min-time -1 | collectives perf: --min-time -1.0: must be",
+        "perf --warmup NaN | collectives perf: --warmup NaN: must be",
+        "perf --wait-near=-1 | collectives perf: --wait-near -1.0: must be",
+        "perf --iterations -1 | collectives perf: --iterations -1: must be",
+        "perf --bytes x | collectives perf: --bytes: 'x' is no size; write bytes as",
+        "perf --bytes 8,7 | collectives perf: --bytes 7: must be a multiple of 4 (one float32) and more",
+        "perf --bytes 4 --type int64 | collectives perf: --bytes 4: must be a multiple of 8 (one int64) and more",
+        "perf --bytes 0 | collectives perf: --bytes 0: must be",
+        "perf --bytes 2G | collectives perf: --bytes 2147483648: must be less than 2G",
+        "perf --bytes 999999999999999G | collectives perf: --bytes: '999999999999999G' is more bytes than there are",
+        "perf --type float16 | collectives perf: --type: 'float16' is none of float32, float64, int32, int64",
+        "perf --op xor | collectives perf: --op: 'xor' is none of sum, average, min, max, product",
+        "perf --format xml | collectives perf: --format: 'xml' is none of table, tsv, json",
+        "perf --collective barrier | collectives perf: --collective barrier: only all-reduce",
+        "perf --algorithm tree | collectives perf: --algorithm: 'tree' is no algorithm; there are ring,",
+        "perf --algorithm torus:3x2 | collectives perf: --algorithm: torus:3x2 has 6 places, the job 2 ranks",
+        "perf --placement processes --transport inprocess | collectives perf: --transport inprocess with --placement processes: ",
+        "perf --frame-length 3 | collectives perf: frame length 3: must be",
+        "perf --frame-length 8G | collectives perf: --frame-length: must be",
+        "perf --slabs-in-flight 0 | collectives perf: slabs in flight 0: must be",
+        "launch | collectives launch: missing required options and parameters: '--ranks=RANKS', 'COMMAND'",
+        "launch -n 2 | collectives launch: missing required parameter: 'COMMAND'",
+        "launch -n 0 true | collectives launch: -n 0: must be from 1 to 1024",
+        "launch true | collectives launch: missing required option",
+        "demo --model vgg | collectives demo: --model: 'vgg' is none of resnet50, bert-large",
+        "demo --ranks 65 | collectives demo: --ranks 65: must be from 1 to 64",
+        "demo --steps 0 | collectives demo: --steps 0: must be",
+        "demo --algorithm parameter-server:9 | collectives demo: --algorithm: parameter-server:9: from 1 to 4",
+        "demo --placement moon | collectives demo: --placement: 'moon' is none of processes, threads",
+        "demo --model bert-large --ranks 64 --placement threads,processes | collectives demo: 64 ranks of BERT-large take",
+      })
+  void wrongUsageIsOneLineAnd2(String arguments, String start) {
+    Invocation wrong = Invocation.of(arguments.split(" "));
+    assertEquals(2, wrong.status(), wrong.err());
+    assertEquals("", wrong.out());
+    assertEquals(1, wrong.err().lines().count(), wrong.err());
+    assertTrue(wrong.err().startsWith(start), wrong.err());
+    assertTrue(wrong.err().endsWith("--help'\n"), wrong.err());
+  }
+}

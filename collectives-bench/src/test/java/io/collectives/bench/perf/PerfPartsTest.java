@@ -1,0 +1,153 @@
+package io.collectives.bench.perf;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Algorithm;
+import io.collectives.ElementType;
+import io.collectives.Mesh;
+import io.collectives.ReduceOp;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class PerfPartsTest {
+
+  @ParameterizedTest
+  @CsvSource({
+    "ring, 4, ring",
+    "bidirectional-ring, 4, bidirectional-ring",
+    "direct, 1, direct",
+    "torus:4x2, 8, torus:4x2",
+    "torus, 6, torus:3x2",
+    "torus, 7, torus:7x1",
+    "parameter-server:3, 4, parameter-server:3",
+    "parameter-server, 4, parameter-server:2",
+    "parameter-server, 1, parameter-server:1"
+  })
+  void algorithmsAreReadAndWritten(String text, int ranks, String label) {
+    AlgorithmChoice choice = AlgorithmChoice.parse(text);
+    assertEquals(text, choice.toString());
+    assertEquals(label, choice.label(ranks));
+    assertEquals(choice.forRanks(ranks), AlgorithmChoice.parse(label).forRanks(ranks));
+  }
+
+  @Test
+  void anAlgorithmIsTheApisOwn() {
+    assertEquals(Algorithm.torus(Mesh.torus(4, 2)), AlgorithmChoice.parse("torus:4x2").forRanks(8));
+    assertEquals(
+        Algorithm.parameterServer(2), AlgorithmChoice.parse("parameter-server:2").forRanks(2));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "tree",
+        "Ring",
+        "ring:2",
+        "torus:",
+        "torus:4",
+        "torus:4x",
+        "torus:-4x2",
+        "torus:99999x1",
+        "direct:",
+        "parameter-server:x"
+      })
+  void whatIsNoAlgorithmIsRefused(String text) {
+    assertThrows(IllegalArgumentException.class, () -> AlgorithmChoice.parse(text));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "torus:4x2, 4",
+    "torus:0x4, 4",
+    "torus:9999x9999, 4",
+    "parameter-server:0, 4",
+    "parameter-server:5, 4"
+  })
+  void whatDoesNotFitTheRanksIsRefused(String text, int ranks) {
+    AlgorithmChoice choice = AlgorithmChoice.parse(text);
+    assertThrows(IllegalArgumentException.class, () -> choice.forRanks(ranks));
+  }
+
+  @Test
+  void percentilesAreOfTheSortedTimes() {
+    long[] nanos = LongStream.rangeClosed(1, 200).map(i -> 201 - i).toArray();
+    assertEquals(new CaseResult(200, 100, 1, 198, 3), CaseResult.of(nanos, 3));
+    assertEquals(new CaseResult(1, 5, 5, 5, -1), CaseResult.of(new long[] {5}, -1));
+    assertEquals(new CaseResult(3, 2, 1, 9, 0), CaseResult.of(new long[] {9, 1, 2}, 0));
+  }
+
+  @Test
+  void casesAndResultsPassAsLines() {
+    PerfCase work =
+        new PerfCase(
+            AlgorithmChoice.parse("torus:2x2"),
+            ElementType.INT64,
+            ReduceOp.MAX,
+            7,
+            Memory.DIRECT,
+            true,
+            false,
+            9,
+            10,
+            -11);
+    assertEquals(work, PerfCase.parse(work.line()));
+    CaseResult result = new CaseResult(1, 2, 3, 4, -1);
+    assertEquals(result, CaseResult.parse(result.line()));
+  }
+
+  @ParameterizedTest
+  @EnumSource(ElementType.class)
+  void exactResultsHoldAndOthersDoNot(ElementType type) {
+    for (Memory memory : Memory.values()) {
+      for (ReduceOp op : ReduceOp.values()) {
+        // A single rank's reduction is its own input.
+        Elements elements = Elements.allocate(type, 1_000, memory);
+        assertEquals(1_000, elements.payload().count());
+        assertEquals(type, elements.payload().type());
+        elements.fill(5, 0, op);
+        assertEquals(0, elements.wrong(5, 1, op), op + " in " + memory);
+        elements.put(17, 99);
+        assertEquals(1, elements.wrong(5, 1, op), op + " in " + memory);
+        assertTrue(elements.wrong(6, 1, op) > 500 || op == ReduceOp.PRODUCT, "another seed");
+        assertTrue(elements.wrong(5, 3, op) > 100, "more ranks");
+      }
+    }
+  }
+
+  @Test
+  void averagesAreRoundedAsTheTypeDoes() {
+    Elements floats = Elements.allocate(ElementType.FLOAT32, 1, Memory.ARRAY);
+    floats.put(0, 2);
+    assertTrue(floats.holds(0, 6, 3));
+    Elements integers = Elements.allocate(ElementType.INT32, 1, Memory.ARRAY);
+    integers.put(0, -2);
+    assertTrue(integers.holds(0, -8, 3), "toward zero");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "20, SMT",
+    "35, NEAR",
+    "99, NEAR",
+    "100, FAR",
+    "399, FAR",
+    "400, DISTURBED",
+    "NaN, DISTURBED"
+  })
+  void distancesHaveClasses(double nanos, CoreDistance distance) {
+    assertEquals(distance, CoreDistance.of(nanos));
+  }
+
+  @Test
+  void theProbeEnds() {
+    double nanos = new CoreProbe().nanos();
+    assertTrue(Double.isNaN(nanos) || nanos > 1, "core to core " + nanos + " ns");
+  }
+}

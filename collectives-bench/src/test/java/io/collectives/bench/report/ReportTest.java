@@ -1,0 +1,123 @@
+package io.collectives.bench.report;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.bench.report.Columns.Column;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.math.BigDecimal;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ReportTest {
+
+  @ParameterizedTest
+  @CsvSource({
+    "0, 0, 0 B",
+    "8, 8, 8 B",
+    "1000, 1000, 1000 B",
+    "1K, 1024, 1 KiB",
+    "1k, 1024, 1 KiB",
+    "64KiB, 65536, 64 KiB",
+    "1500K, 1536000, 1500 KiB",
+    "100M, 104857600, 100 MiB",
+    "2G, 2147483648, 2 GiB",
+    "4B, 4, 4 B"
+  })
+  void sizesAreReadAndWritten(String text, long bytes, String written) {
+    ByteSize size = ByteSize.parse(text);
+    assertEquals(bytes, size.bytes());
+    assertEquals(written, size.toString());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "x", "-1", "1.5M", "1T", "K", "8 8", "1KK", "999999999999999G"})
+  void whatIsNoSizeIsRefused(String text) {
+    assertThrows(IllegalArgumentException.class, () -> ByteSize.parse(text));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "3, 3.00 ns",
+    "999.4, 999 ns",
+    "12345, 12.3 µs",
+    "1.5e6, 1.50 ms",
+    "123456789, 123 ms",
+    "2e9, 2.00 s"
+  })
+  void timesHaveThreeDigits(double nanos, String text) {
+    assertEquals(text, Units.time(nanos));
+  }
+
+  @Test
+  void ratesHaveThreeDigits() {
+    assertEquals("1.23 GB/s", Units.rate(1.234));
+    assertEquals("1.60 MB/s", Units.rate(0.0016));
+    assertEquals("25,557,032", Units.grouped(25_557_032));
+  }
+
+  @Test
+  void columnsAreAligned() {
+    Columns columns =
+        new Columns(List.of(Column.words("name", 6), Column.numbers("n", 4), Column.words("", 2)));
+    assertEquals("name       n", columns.header());
+    assertEquals("ring      12  x", columns.line(List.of("ring", "12", "x")));
+    assertEquals("a long one     1", columns.line(List.of("a long one", "1", "")));
+    assertThrows(IllegalArgumentException.class, () -> columns.line(List.of("one")));
+  }
+
+  private static Map<String, Object> fields() {
+    Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("name", "a \"b\"\\\t\u0001");
+    fields.put("time_us", new BigDecimal("1.500"));
+    fields.put("wrong", Fields.NONE);
+    fields.put("count", 3L);
+    return fields;
+  }
+
+  @Test
+  void tsvKeepsOneLineAndItsColumns() {
+    assertEquals("name\ttime_us\twrong\tcount", Fields.tsvHeader(fields()));
+    assertEquals("a \"b\"\\ \u0001\t1.500\t-\t3", Fields.tsv(fields()));
+  }
+
+  @Test
+  void jsonQuotesTextAndLeavesNumbers() {
+    assertEquals(
+        "{\"name\": \"a \\\"b\\\"\\\\\\u0009\\u0001\", \"time_us\": 1.500, \"wrong\": null, \"count\": 3}",
+        Fields.json(fields()));
+  }
+
+  @Test
+  void progressOverwritesOnATerminalOnly() {
+    StringWriter terminal = new StringWriter();
+    try (Progress progress = new Progress(new PrintWriter(terminal), true)) {
+      progress.stage("one long");
+      progress.step("two");
+    }
+    assertEquals("\rone long\rtwo     \r   \r", terminal.toString());
+
+    StringWriter file = new StringWriter();
+    try (Progress progress = new Progress(new PrintWriter(file), false)) {
+      progress.stage("one");
+      progress.step("so soon");
+      progress.say("three");
+    }
+    assertEquals(List.of("one", "three"), file.toString().lines().toList());
+    assertFalse(file.toString().contains("\r"));
+  }
+
+  @Test
+  void provenanceIsOneLine() {
+    assertEquals(1, Provenance.line().lines().count());
+    assertTrue(Provenance.line().contains("JDK " + Runtime.version().feature()));
+  }
+}

@@ -1,0 +1,233 @@
+package io.collectives.testkit;
+
+import io.collectives.Communicator;
+import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Elements of one type in one kind of memory, seen as their bits, with guards around them that
+ * nobody may touch. Used by one thread at a time.
+ */
+final class Cells {
+
+  /** The kinds of memory that a payload can be made of. */
+  enum Memory {
+    /** A whole array. */
+    ARRAY,
+    /** A range of an array. */
+    RANGE,
+    /** A direct buffer. */
+    DIRECT,
+    /** A range of a direct buffer that begins at an odd byte. */
+    ODD_DIRECT,
+    /** A typed view of a direct buffer. */
+    VIEW,
+    /** Many short parts, arrays and direct buffers in turn. */
+    PARTS
+  }
+
+  private static final long GUARD = 0x5a5a_a5a5_5a5a_a5a5L;
+  private static final int GUARDS = 3;
+  private static final int[] PART_COUNTS = {1, 3, 0, 7, 2, 5};
+
+  private final ElementType type;
+  private final Memory memory;
+  private final int count;
+  private final List<Segment> segments = new ArrayList<>();
+
+  Cells(ElementType type, Memory memory, int count) {
+    this.type = type;
+    this.memory = memory;
+    this.count = count;
+    if (memory != Memory.PARTS) {
+      segments.add(segment(memory, count));
+      return;
+    }
+    int left = count;
+    for (int i = 0; left > 0 || i == 0; i++) {
+      int part = Math.min(left, PART_COUNTS[i % PART_COUNTS.length]);
+      segments.add(segment(i % 2 == 0 ? Memory.RANGE : Memory.DIRECT, part));
+      left -= part;
+    }
+  }
+
+  /** The payload that a library gets to see. */
+  Payload payload() {
+    if (memory == Memory.PARTS) {
+      return Payload.of(
+          segments.stream().map(segment -> segment.payload(type, Memory.RANGE)).toList());
+    }
+    return segments.get(0).payload(type, memory);
+  }
+
+  /** Reduces in place by the method that fits the kind of memory best. */
+  void allReduce(Communicator group, ReduceOp op) {
+    Object array = segments.get(0).array;
+    int offset = segments.get(0).offset;
+    if (memory == Memory.ARRAY && array instanceof float[] floats) {
+      group.allReduce(floats, op);
+    } else if (memory == Memory.ARRAY && array instanceof double[] doubles) {
+      group.allReduce(doubles, op);
+    } else if (memory == Memory.ARRAY && array instanceof int[] ints) {
+      group.allReduce(ints, op);
+    } else if (memory == Memory.ARRAY && array instanceof long[] longs) {
+      group.allReduce(longs, op);
+    } else if (memory == Memory.RANGE && array instanceof float[] floats) {
+      group.allReduce(floats, offset, count, op);
+    } else if (memory == Memory.RANGE && array instanceof double[] doubles) {
+      group.allReduce(doubles, offset, count, op);
+    } else if (memory == Memory.RANGE && array instanceof int[] ints) {
+      group.allReduce(ints, offset, count, op);
+    } else if (memory == Memory.RANGE && array instanceof long[] longs) {
+      group.allReduce(longs, offset, count, op);
+    } else {
+      group.allReduce(payload(), op);
+    }
+  }
+
+  /** Sets all elements. */
+  void fill(long[] bits) {
+    int at = 0;
+    for (Segment segment : segments) {
+      for (int i = 0; i < segment.count; i++) {
+        segment.put(type, i, bits[at++]);
+      }
+    }
+  }
+
+  /** All elements. */
+  long[] bits() {
+    long[] bits = new long[count];
+    int at = 0;
+    for (Segment segment : segments) {
+      for (int i = 0; i < segment.count; i++) {
+        bits[at++] = segment.bits(type, i);
+      }
+    }
+    return bits;
+  }
+
+  /** Fails if something was written before the first or after the last element. */
+  void assertGuards() {
+    for (Segment segment : segments) {
+      for (int i = 1; i <= segment.guards; i++) {
+        if (segment.bits(type, -i) != guard()
+            || segment.bits(type, segment.count + i - 1) != guard()) {
+          throw new AssertionError(
+              i
+                  + " elements outside of "
+                  + memory
+                  + " memory of "
+                  + count
+                  + " "
+                  + type
+                  + ", something was written");
+        }
+      }
+    }
+  }
+
+  private Segment segment(Memory kind, int segmentCount) {
+    int guards = kind == Memory.ARRAY ? 0 : GUARDS;
+    int all = segmentCount + 2 * guards;
+    Segment segment =
+        switch (kind) {
+          case ARRAY, RANGE, PARTS -> new Segment(array(all), null, guards, segmentCount, guards);
+          case DIRECT, VIEW, ODD_DIRECT -> {
+            int first = kind == Memory.ODD_DIRECT ? 3 : 0;
+            ByteBuffer buffer =
+                ByteBuffer.allocateDirect(first + all * type.bytes())
+                    .order(ByteOrder.nativeOrder());
+            yield new Segment(null, buffer, first + guards * type.bytes(), segmentCount, guards);
+          }
+        };
+    for (int i = 1; i <= guards; i++) {
+      segment.put(type, -i, guard());
+      segment.put(type, segmentCount + i - 1, guard());
+    }
+    return segment;
+  }
+
+  private Object array(int length) {
+    return switch (type) {
+      case FLOAT32 -> new float[length];
+      case FLOAT64 -> new double[length];
+      case INT32 -> new int[length];
+      case INT64 -> new long[length];
+    };
+  }
+
+  private long guard() {
+    return type.bytes() == 4 ? (int) GUARD : GUARD;
+  }
+
+  /** A run of elements; {@code offset} counts elements of the array, or bytes of the buffer. */
+  private record Segment(
+      @Nullable Object array, @Nullable ByteBuffer buffer, int offset, int count, int guards) {
+
+    Payload payload(ElementType type, Memory memory) {
+      if (buffer != null) {
+        ByteBuffer range = buffer.duplicate().order(ByteOrder.nativeOrder());
+        range.position(offset).limit(offset + count * type.bytes());
+        if (memory != Memory.VIEW) {
+          return Payload.of(range, type);
+        }
+        return switch (type) {
+          case FLOAT32 -> Payload.of(range.asFloatBuffer());
+          case FLOAT64 -> Payload.of(range.asDoubleBuffer());
+          case INT32 -> Payload.of(range.asIntBuffer());
+          case INT64 -> Payload.of(range.asLongBuffer());
+        };
+      }
+      if (array instanceof float[] floats) {
+        return Payload.of(floats, offset, count);
+      }
+      if (array instanceof double[] doubles) {
+        return Payload.of(doubles, offset, count);
+      }
+      if (array instanceof int[] ints) {
+        return Payload.of(ints, offset, count);
+      }
+      return Payload.of((long[]) array, offset, count);
+    }
+
+    void put(ElementType type, int index, long bits) {
+      if (buffer != null) {
+        if (type.bytes() == 4) {
+          buffer.putInt(offset + 4 * index, (int) bits);
+        } else {
+          buffer.putLong(offset + 8 * index, bits);
+        }
+      } else if (array instanceof float[] floats) {
+        floats[offset + index] = Float.intBitsToFloat((int) bits);
+      } else if (array instanceof double[] doubles) {
+        doubles[offset + index] = Double.longBitsToDouble(bits);
+      } else if (array instanceof int[] ints) {
+        ints[offset + index] = (int) bits;
+      } else {
+        ((long[]) array)[offset + index] = bits;
+      }
+    }
+
+    long bits(ElementType type, int index) {
+      if (buffer != null) {
+        return type.bytes() == 4
+            ? buffer.getInt(offset + 4 * index)
+            : buffer.getLong(offset + 8 * index);
+      } else if (array instanceof float[] floats) {
+        return Float.floatToRawIntBits(floats[offset + index]);
+      } else if (array instanceof double[] doubles) {
+        return Double.doubleToRawLongBits(doubles[offset + index]);
+      } else if (array instanceof int[] ints) {
+        return ints[offset + index];
+      }
+      return ((long[]) array)[offset + index];
+    }
+  }
+}

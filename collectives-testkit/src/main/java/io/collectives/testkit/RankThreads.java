@@ -1,0 +1,95 @@
+package io.collectives.testkit;
+
+import io.collectives.Communicator;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.StringJoiner;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs one thread for each rank; whoever does not end in time is named together with where it
+ * hangs.
+ */
+final class RankThreads {
+  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(40);
+
+  private RankThreads() {}
+
+  /** What a rank does. */
+  @FunctionalInterface
+  interface Body {
+    void run(Communicator world) throws Exception;
+  }
+
+  /** Runs {@code body} on all ranks, all of which must end well. */
+  static void run(List<Communicator> worlds, Body body) throws InterruptedException {
+    List<@Nullable Throwable> outcomes = outcomes(worlds, body);
+    List<Throwable> failures = outcomes.stream().filter(Objects::nonNull).toList();
+    if (failures.isEmpty()) {
+      return;
+    }
+    StringJoiner text = new StringJoiner(";\n  ");
+    for (int rank = 0; rank < outcomes.size(); rank++) {
+      if (outcomes.get(rank) != null) {
+        text.add("rank " + rank + " of " + worlds.size() + ": " + outcomes.get(rank));
+      }
+    }
+    AssertionError failure = new AssertionError(text.toString(), failures.get(0));
+    failures.stream().skip(1).forEach(failure::addSuppressed);
+    throw failure;
+  }
+
+  /**
+   * Runs {@code body} on all ranks.
+   *
+   * @return for each rank what it threw, or nothing if it ended well
+   */
+  static List<@Nullable Throwable> outcomes(List<Communicator> worlds, Body body)
+      throws InterruptedException {
+    AtomicReferenceArray<@Nullable Throwable> outcomes = new AtomicReferenceArray<>(worlds.size());
+    List<Thread> threads = new ArrayList<>();
+    for (int i = 0; i < worlds.size(); i++) {
+      int rank = i;
+      Thread thread =
+          new Thread(
+              () -> {
+                try {
+                  body.run(worlds.get(rank));
+                } catch (Throwable e) {
+                  outcomes.set(rank, e);
+                }
+              },
+              "contract-rank" + rank);
+      thread.setDaemon(true);
+      threads.add(thread);
+      thread.start();
+    }
+    long endNanos = System.nanoTime() + PATIENCE_NANOS;
+    for (Thread thread : threads) {
+      TimeUnit.NANOSECONDS.timedJoin(thread, Math.max(1, endNanos - System.nanoTime()));
+    }
+    List<@Nullable Throwable> list = new ArrayList<>();
+    @Nullable AssertionError hang = null;
+    for (int rank = 0; rank < worlds.size(); rank++) {
+      Thread thread = threads.get(rank);
+      if (thread.isAlive()) {
+        AssertionError stack =
+            new AssertionError("rank " + rank + " of " + worlds.size() + " hangs here");
+        stack.setStackTrace(thread.getStackTrace());
+        hang = hang == null ? stack : hang;
+        if (hang != stack) {
+          hang.addSuppressed(stack);
+        }
+      }
+      list.add(outcomes.get(rank));
+    }
+    if (hang != null) {
+      list.stream().filter(Objects::nonNull).forEach(hang::addSuppressed);
+      throw hang;
+    }
+    return list;
+  }
+}
