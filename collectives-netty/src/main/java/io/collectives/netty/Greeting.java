@@ -1,0 +1,184 @@
+package io.collectives.netty;
+
+import io.collectives.ProtocolException;
+import io.collectives.spi.JobEpoch;
+import io.collectives.spi.Rendezvous;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What two ranks say to each other before the first frame and after the last one. As bytes, 64 of
+ * them, little-endian:
+ *
+ * <pre>
+ *     0  magic "JCHI"       4  version (16 bits), kind (8), objection (8)
+ *     8  job epoch, high   16  job epoch, low
+ *    24  size of the job   28  sender's rank      32  receiver's rank
+ *    36  zero (24 bytes)   60  CRC32C of bytes 0 to 59
+ * </pre>
+ *
+ * <p>The rank that connects says HELLO; the one that accepts answers HELLO, or a REFUSAL with its
+ * own values and its objection. The layout must stay the same in all versions, so that ranks of
+ * different versions can name the difference.
+ *
+ * <p>Who knows the epoch is believed to belong to the job. So a REFUSAL, which strangers may get,
+ * tells only its first 32 bits: enough to name the difference, not enough to come in.
+ *
+ * @param version of the protocol
+ * @param kind what is said
+ * @param objection why a connection is refused; nothing unless it is
+ * @param epoch of the run of the job
+ * @param size the number of ranks
+ * @param from the sender's rank
+ * @param to the receiver's rank
+ */
+record Greeting(
+    int version,
+    Kind kind,
+    @Nullable Objection objection,
+    JobEpoch epoch,
+    int size,
+    int from,
+    int to) {
+
+  /** The length in bytes. */
+  static final int LENGTH = 64;
+
+  /** The first four bytes, which no frame begins with. */
+  static final int MAGIC = 'J' | 'C' << 8 | 'H' << 16 | 'I' << 24;
+
+  private static final int CRC_AT = 60;
+  private static final Kind[] KINDS = Kind.values();
+  private static final Objection[] OBJECTIONS = Objection.values();
+
+  /** What is said. */
+  enum Kind {
+    /** Here I am. */
+    HELLO,
+    /** You do not belong here. */
+    REFUSAL,
+    /** All my frames have been sent; I leave. */
+    GOODBYE
+  }
+
+  /** What keeps a rank out. */
+  enum Objection {
+    /** It speaks another version of the protocol. */
+    VERSION,
+    /** It is of another run, or of another job. */
+    EPOCH,
+    /** It believes that the job has another size. */
+    SIZE,
+    /** It wants another rank than the one that listens here. */
+    RANK
+  }
+
+  /** A greeting of this version. */
+  static Greeting of(Kind kind, JobEpoch epoch, int size, int from, int to) {
+    return new Greeting(Rendezvous.PROTOCOL_VERSION, kind, null, epoch, size, from, to);
+  }
+
+  /**
+   * The first thing in which another rank's greeting to this one differs from what it should be.
+   */
+  @Nullable Objection objectionTo(Greeting other) {
+    if (other.version != version) {
+      return Objection.VERSION;
+    }
+    if (!other.epoch.equals(epoch)) {
+      return Objection.EPOCH;
+    }
+    if (other.size != size) {
+      return Objection.SIZE;
+    }
+    return other.to == from ? null : Objection.RANK;
+  }
+
+  /** The refusal with which this rank answers another one's greeting. */
+  Greeting refuse(Objection why, Greeting other) {
+    JobEpoch hint = new JobEpoch(epoch.high() >>> 32 << 32, 0);
+    return new Greeting(version, Kind.REFUSAL, why, hint, size, from, other.from);
+  }
+
+  /** For people: the value to which a rank objects. */
+  String value(Objection what) {
+    return switch (what) {
+      case VERSION -> "protocol version " + version;
+      case EPOCH -> "job epoch " + epoch.toString().substring(0, 8) + "…";
+      case SIZE -> "a job of " + size + " ranks";
+      case RANK -> "rank " + (kind == Kind.REFUSAL ? from : to);
+    };
+  }
+
+  /** All bytes. */
+  ByteBuffer bytes() {
+    ByteBuffer b = ByteBuffer.allocate(LENGTH).order(ByteOrder.LITTLE_ENDIAN);
+    b.putInt(0, MAGIC).putShort(4, (short) version).put(6, (byte) kind.ordinal());
+    b.put(7, (byte) (objection == null ? 0xff : objection.ordinal()));
+    b.putLong(8, epoch.high()).putLong(16, epoch.low());
+    b.putInt(24, size).putInt(28, from).putInt(32, to);
+    return b.putInt(CRC_AT, crc(b, 0));
+  }
+
+  /**
+   * Reads a greeting.
+   *
+   * @param source little-endian
+   * @throws ProtocolException if it is none, saying what was found
+   */
+  static Greeting read(ByteBuffer source, int at) {
+    int magic = source.getInt(at);
+    if (magic != MAGIC) {
+      throw new ProtocolException(
+          "it begins with 0x"
+              + Integer.toHexString(Integer.reverseBytes(magic))
+              + ", not \"JCHI\"");
+    }
+    int crc = crc(source, at);
+    if (source.getInt(at + CRC_AT) != crc) {
+      throw new ProtocolException(
+          "its checksum is 0x"
+              + Integer.toHexString(source.getInt(at + CRC_AT))
+              + ", not 0x"
+              + Integer.toHexString(crc));
+    }
+    int kind = source.get(at + 6);
+    int objection = source.get(at + 7);
+    if (kind < 0 || kind >= KINDS.length || objection < -1 || objection >= OBJECTIONS.length) {
+      throw new ProtocolException("its kind is " + kind + " with objection " + objection);
+    }
+    return new Greeting(
+        source.getShort(at + 4) & 0xffff,
+        KINDS[kind],
+        objection < 0 ? null : OBJECTIONS[objection],
+        new JobEpoch(source.getLong(at + 8), source.getLong(at + 16)),
+        source.getInt(at + 24),
+        source.getInt(at + 28),
+        source.getInt(at + 32));
+  }
+
+  private static int crc(ByteBuffer source, int at) {
+    CRC32C crc = new CRC32C();
+    crc.update(source.duplicate().clear().limit(at + CRC_AT).position(at));
+    return (int) crc.getValue();
+  }
+
+  /** For logs; tells no more of the epoch than a refusal does. */
+  @Override
+  public String toString() {
+    return kind
+        + (objection == null ? "" : " of " + objection)
+        + " from rank "
+        + from
+        + " to rank "
+        + to
+        + ", "
+        + value(Objection.SIZE)
+        + ", "
+        + value(Objection.EPOCH)
+        + ", "
+        + value(Objection.VERSION);
+  }
+}

@@ -1,0 +1,126 @@
+package io.collectives.netty;
+
+import io.collectives.JoinException;
+import io.collectives.ProtocolException;
+import io.collectives.spi.Rendezvous.Announcement;
+import io.collectives.spi.Roster;
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A rank that comes to meet rank 0. Tries again until its time is over, as rank 0 may start later.
+ */
+final class RendezvousGuest {
+  private static final int RETRY_FIRST_MILLIS = 10;
+  private static final int RETRY_MOST_MILLIS = 500;
+
+  /**
+   * The host knows how long this rank waits, and answers then; this much later it is taken for
+   * dead.
+   */
+  private static final int GRACE_MILLIS = 2_000;
+
+  private final TcpRendezvous place;
+  private final Announcement me;
+  private final Duration timeout;
+  private final long deadline;
+
+  RendezvousGuest(TcpRendezvous place, Announcement me, Duration timeout, long deadline) {
+    this.place = place;
+    this.me = me;
+    this.timeout = timeout;
+    this.deadline = deadline;
+  }
+
+  Roster meet() {
+    int pauseMillis = RETRY_FIRST_MILLIS;
+    while (true) {
+      IOException failure;
+      try (Socket socket = new Socket()) {
+        place.onClose(() -> close(socket));
+        return meet(socket, Long.MAX_VALUE);
+      } catch (ProtocolException e) {
+        throw new JoinException("at " + place + " is no rank 0 of a job: " + e.getMessage(), e);
+      } catch (IOException e) {
+        failure = e;
+      } finally {
+        place.onClose(() -> {});
+      }
+      if (place.isClosed()) {
+        throw place.closed(me);
+      }
+      if (leftMillis() <= 0) {
+        throw new JoinException(
+            "rank "
+                + me.rank()
+                + " of job \""
+                + me.job()
+                + "\" met nobody at "
+                + place
+                + " within "
+                + timeout.toMillis()
+                + " ms: "
+                + reason(failure)
+                + "; rank 0 must be started with the same address",
+            failure);
+      }
+      place.pause(me, Math.min(pauseMillis, Math.max(leftMillis(), 1)));
+      pauseMillis = Math.min(2 * pauseMillis, RETRY_MOST_MILLIS);
+    }
+  }
+
+  /**
+   * For a rank 0 that finds its port taken: if another rank 0 listens there, it says so.
+   *
+   * @throws JoinException with that rank's words
+   */
+  void askWhoIsThere() {
+    try (Socket socket = new Socket()) {
+      meet(socket, 0);
+    } catch (ProtocolException | IOException e) {
+      // Somebody else's port.
+    }
+  }
+
+  private Roster meet(Socket socket, long mostMillis) throws IOException {
+    socket.connect(place.address(), clamp(Math.max(leftMillis(), 1)));
+    int patienceMillis = clamp(Math.max(Math.min(leftMillis(), mostMillis), 0));
+    socket.getOutputStream().write(RendezvousWire.announcement(me, patienceMillis));
+    socket.setSoTimeout(patienceMillis + GRACE_MILLIS);
+    return RendezvousWire.readAnswer(
+        new DataInputStream(new BufferedInputStream(socket.getInputStream())), me.size());
+  }
+
+  private static String reason(IOException failure) {
+    String details = " (" + failure.getMessage() + ")";
+    if (failure instanceof UnknownHostException) {
+      return "no such host" + details;
+    } else if (failure instanceof SocketTimeoutException || failure instanceof EOFException) {
+      return "whoever listens there gave no answer" + details;
+    }
+    return "nobody listens there" + details;
+  }
+
+  private long leftMillis() {
+    return TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+  }
+
+  private static int clamp(long millis) {
+    return (int) Math.min(millis, Integer.MAX_VALUE - GRACE_MILLIS);
+  }
+
+  private static void close(Socket socket) {
+    try {
+      socket.close();
+    } catch (IOException e) {
+      // It is of no use any more, closed or not.
+    }
+  }
+}

@@ -1,0 +1,460 @@
+package io.collectives.netty;
+
+import io.collectives.ProtocolException;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.FrameCodec;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.Link;
+import io.netty.buffer.ByteBuf;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.nio.ByteBuffer;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The way to one peer: at most one connection, which is never replaced once it has been admitted.
+ *
+ * <p><b>Who connects.</b> Whoever opens the link, again and again until somebody listens. If both
+ * do, the connection that the higher rank makes is the one that counts: the lower one gives it a
+ * head start, and takes it instead of its own; the higher one sends the lower one's away while its
+ * own is under way. So it is always the higher rank that decides, by letting the other's connection
+ * in or by being let in, and it never does both.
+ *
+ * <p><b>Sending.</b> A frame is put, header and body behind each other, into one of a few reusable
+ * buffers (slots), which is then one write to the socket, at once. What the socket does not take,
+ * or what has no socket yet, waits in a queue of slots, and each poll writes on. Only when this
+ * rank is about to sleep is the queue handed over to Netty, which can be woken by a socket that has
+ * room again. The free slot of the lowest index is taken, so that as long as the socket keeps up it
+ * is always the same memory, warm in the cache.
+ */
+final class TcpLink implements Link {
+  private static final long HEAD_START_MILLIS = 10;
+  private static final long RETRY_FIRST_MILLIS = 10;
+  private static final long RETRY_MOST_MILLIS = 500;
+
+  private enum State {
+    CLOSED,
+    CONNECTED,
+    LOST
+  }
+
+  private final TcpTransport transport;
+  private final int peer;
+  private final FrameCodec encoder;
+  private final FrameCodec decoder;
+  private final FrameHeader header = new FrameHeader();
+  private final @Nullable Slot[] slots;
+  private final Slot[] queue; // A ring: queueLength from queueHead on.
+  private State state = State.CLOSED;
+  private @Nullable TcpConnection attempt; // Until it is admitted or has failed.
+  private @Nullable TcpConnection connection;
+  private @Nullable Throwable cause;
+  private boolean opened;
+  private long connectUntil;
+  private long retryMillis = RETRY_FIRST_MILLIS;
+  private int queueHead;
+  private int queueLength;
+  private int bodyLeft; // Bytes of the present frame's body that are still to come.
+  private long bytesSent;
+  private long bytesReceived;
+
+  TcpLink(TcpTransport transport, int peer) {
+    this.transport = transport;
+    this.peer = peer;
+    encoder = new FrameCodec(transport.epoch(), transport.rank(), peer);
+    decoder = new FrameCodec(transport.epoch(), peer, transport.rank());
+    slots = new Slot[transport.slotCount()];
+    queue = new Slot[transport.slotCount()];
+  }
+
+  @Override
+  public int peer() {
+    return peer;
+  }
+
+  @Override
+  public long bytesSent() {
+    return bytesSent;
+  }
+
+  @Override
+  public long bytesReceived() {
+    return bytesReceived;
+  }
+
+  @Override
+  public String toString() {
+    return "rank "
+        + transport.rank()
+        + "'s link to rank "
+        + peer
+        + " at "
+        + transport.address(peer);
+  }
+
+  @Override
+  public boolean trySend(FrameHeader frame, FrameBody body) {
+    int length = body.length();
+    if (frame.length != length || length > transport.bodyLimit()) {
+      throw new IllegalArgumentException(
+          "a body of "
+              + length
+              + " bytes, "
+              + frame.length
+              + " in its header: must be the same and at most "
+              + transport.bodyLimit());
+    }
+    transport.loop().enter();
+    try {
+      TcpConnection to = connection;
+      if (state == State.LOST || transport.isClosing() || to != null && !to.isWritable()) {
+        body.release();
+        bytesSent += length;
+        return true;
+      }
+      Slot slot = freeSlot();
+      if (slot == null) {
+        return false;
+      }
+      encoder.encode(frame, slot.bytes, 0);
+      body.store(slot.bytes, FrameCodec.HEADER_LENGTH);
+      body.release();
+      bytesSent += length;
+      int end = FrameCodec.HEADER_LENGTH + length;
+      int padded = FrameCodec.padded(end);
+      while (end < padded) {
+        slot.bytes.bytes().put(end++, (byte) 0);
+      }
+      slot.unsent.limit(padded).position(0);
+      queue[(queueHead + queueLength++) % queue.length] = slot;
+      slot.queued = true;
+      if (queueLength == 1) {
+        writeOn();
+      }
+      return true;
+    } finally {
+      transport.loop().leave();
+    }
+  }
+
+  private void writeOn() {
+    flush();
+    if (queueLength > 0 && connection != null) {
+      transport.blocked(this);
+    }
+  }
+
+  private @Nullable Slot freeSlot() {
+    for (int i = 0; i < slots.length; i++) {
+      Slot slot = slots[i];
+      if (slot == null) {
+        return slots[i] =
+            new Slot(
+                transport.allocator().directBuffer(transport.slotLength(), transport.slotLength()));
+      }
+      if (!slot.queued && slot.buffer.refCnt() == 1) {
+        return slot;
+      }
+    }
+    return null;
+  }
+
+  /** Whether frames wait to be written. */
+  boolean isBlocked() {
+    return queueLength > 0;
+  }
+
+  /**
+   * Writes what the socket takes, unless Netty has something to write before; returns whether that
+   * was anything.
+   */
+  boolean flush() {
+    TcpConnection to = connection;
+    boolean moved = false;
+    while (queueLength > 0 && to != null && to.isFlushed()) {
+      ByteBuffer unsent = queue[queueHead].unsent;
+      int before = unsent.position();
+      to.tryWrite(unsent);
+      moved |= unsent.position() > before;
+      if (unsent.hasRemaining()) {
+        break;
+      }
+      dequeue();
+    }
+    return moved;
+  }
+
+  /** Leaves what waits to Netty; returns whether something waits still. */
+  boolean handOver() {
+    TcpConnection to = connection;
+    while (queueLength > 0 && to != null) {
+      Slot slot = dequeue();
+      to.write(slot.buffer.setIndex(slot.unsent.position(), slot.unsent.limit()).retain());
+    }
+    return to != null && !to.isFlushed();
+  }
+
+  private Slot dequeue() {
+    Slot slot = queue[queueHead];
+    slot.queued = false;
+    queueHead = (queueHead + 1) % queue.length;
+    queueLength--;
+    return slot;
+  }
+
+  /** This rank wants the link. */
+  void open() {
+    if (!opened) {
+      opened = true;
+      connectUntil = System.nanoTime() + transport.connectTimeoutNanos();
+      if (peer < transport.rank()) {
+        connect();
+      } else {
+        transport.loop().schedule(this::connect, HEAD_START_MILLIS, TimeUnit.MILLISECONDS);
+      }
+    }
+  }
+
+  private void connect() {
+    if (state != State.CLOSED) {
+      return;
+    }
+    TcpConnection started = transport.newConnection(this);
+    attempt = started;
+    long leftMillis = TimeUnit.NANOSECONDS.toMillis(connectUntil - System.nanoTime());
+    started.connect(
+        transport.address(peer), (int) Math.min(Math.max(leftMillis, 1), Integer.MAX_VALUE));
+  }
+
+  /** The attempt to connect has succeeded, as far as TCP goes. */
+  void reached(TcpConnection by) {
+    by.write(transport.greeting(Greeting.Kind.HELLO, peer));
+  }
+
+  /** The attempt to connect has failed, for now. */
+  void unreached(TcpConnection by, Throwable why) {
+    if (by != attempt) {
+      return;
+    }
+    attempt = null;
+    long left = connectUntil - System.nanoTime();
+    if (left <= 0) {
+      ConnectException late =
+          new ConnectException(
+              "rank "
+                  + peer
+                  + " at "
+                  + transport.address(peer)
+                  + " has let nobody in for "
+                  + TimeUnit.NANOSECONDS.toMillis(transport.connectTimeoutNanos())
+                  + " ms; at last: "
+                  + why.getMessage());
+      late.initCause(why);
+      lose(late);
+      return;
+    }
+    long delay = Math.min(TimeUnit.MILLISECONDS.toNanos(retryMillis), left);
+    retryMillis = Math.min(2 * retryMillis, RETRY_MOST_MILLIS);
+    transport.loop().schedule(this::connect, delay, TimeUnit.NANOSECONDS);
+  }
+
+  /** The one whom this rank has greeted answers. */
+  void answered(TcpConnection by, Greeting answer) {
+    if (by != attempt) {
+      return;
+    }
+    Greeting mine = transport.greeting(Greeting.Kind.HELLO, peer);
+    Greeting.Objection refused = answer.objection();
+    if (answer.kind() == Greeting.Kind.REFUSAL && refused != null) {
+      lose(
+          new ProtocolException(
+              "rank "
+                  + peer
+                  + " at "
+                  + transport.address(peer)
+                  + " refused rank "
+                  + transport.rank()
+                  + ": "
+                  + answer.value(refused)
+                  + " there, "
+                  + mine.value(refused)
+                  + " here"));
+    } else if (answer.equals(
+        Greeting.of(
+            Greeting.Kind.HELLO, transport.epoch(), transport.size(), peer, transport.rank()))) {
+      admit(by);
+    } else {
+      lose(new ProtocolException(this + " was answered by " + answer + " to " + mine));
+    }
+  }
+
+  /** Whether the peer has had its connection, and so gets no other. */
+  boolean isUsed() {
+    return state != State.CLOSED;
+  }
+
+  /** Whether this rank is just about to be let in by the peer. */
+  boolean isConnecting() {
+    return attempt != null;
+  }
+
+  /** Whether frames wait for a connection. */
+  boolean isExpecting() {
+    return state == State.CLOSED && queueLength > 0;
+  }
+
+  @Nullable TcpConnection connection() {
+    return state == State.CONNECTED ? connection : null;
+  }
+
+  /** Both sides have said HELLO: what waits is sent. */
+  void admit(TcpConnection to) {
+    TcpConnection other = attempt;
+    attempt = null;
+    if (other != null && other != to) {
+      other.close();
+    }
+    state = State.CONNECTED;
+    connection = to;
+    to.admit(this);
+    writeOn();
+    transport.admitted(this);
+  }
+
+  /** Takes frames out of what has been received; returns where it stopped for want of more. */
+  int received(FrameBytes source, int from, int end) {
+    int at = from;
+    try {
+      while (state == State.CONNECTED) {
+        int available = end - at;
+        if (bodyLeft > 0) {
+          int length = available >= FrameCodec.padded(bodyLeft) ? bodyLeft : available & ~7;
+          if (length == 0) {
+            break;
+          }
+          bodyLeft -= length;
+          if (transport.bytes(this, source, at, length)) {
+            bytesReceived += length;
+          }
+          at += FrameCodec.padded(length);
+        } else if (available >= 4 && source.bytes().getInt(at) == Greeting.MAGIC) {
+          if (available < Greeting.LENGTH) {
+            break;
+          }
+          goodbye(Greeting.read(source.bytes(), at));
+        } else if (available < FrameCodec.HEADER_LENGTH) {
+          break;
+        } else {
+          decoder.decode(source, at, header);
+          if (header.length > transport.bodyLimit()) {
+            throw new ProtocolException(
+                "a frame from rank "
+                    + peer
+                    + " to rank "
+                    + transport.rank()
+                    + " has a body of "
+                    + header.length
+                    + " bytes, but frame lengths here are at most "
+                    + transport.bodyLimit());
+          }
+          at += FrameCodec.HEADER_LENGTH;
+          bodyLeft = header.length;
+          transport.header(this, header);
+        }
+      }
+    } catch (ProtocolException e) {
+      lose(e);
+    }
+    return at;
+  }
+
+  private void goodbye(Greeting found) {
+    if (!found.equals(
+        Greeting.of(
+            Greeting.Kind.GOODBYE, transport.epoch(), transport.size(), peer, transport.rank()))) {
+      throw new ProtocolException(this + " got " + found + " between frames");
+    }
+    lose(null);
+  }
+
+  /** A connection has ended, whoever ended it. */
+  void ended(TcpConnection which, @Nullable Throwable problem) {
+    if (which == attempt) {
+      unreached(
+          which,
+          problem != null
+              ? problem
+              : new EOFException("the connection was closed without an answer"));
+    } else if (state == State.CONNECTED && which == connection) {
+      lose(
+          problem == null
+              ? new EOFException(
+                  "rank "
+                      + peer
+                      + " at "
+                      + transport.address(peer)
+                      + " closed the connection without a goodbye")
+              : new IOException(
+                  "the connection to rank "
+                      + peer
+                      + " at "
+                      + transport.address(peer)
+                      + " broke: "
+                      + problem.getMessage(),
+                  problem));
+    }
+  }
+
+  /** Nothing more will come or go; the sink is told at the end of this or in the next poll. */
+  void lose(@Nullable Throwable why) {
+    if (state != State.LOST) {
+      state = State.LOST;
+      cause = why;
+      free();
+      transport.lost(this);
+    }
+  }
+
+  @Nullable Throwable cause() {
+    return cause;
+  }
+
+  /**
+   * Closes what is connected and gives up the slots; Netty keeps those that it writes until they
+   * are written or dropped.
+   */
+  private void free() {
+    TcpConnection unfinished = attempt;
+    attempt = null;
+    if (unfinished != null) {
+      unfinished.close();
+    }
+    if (connection != null) {
+      connection.close();
+    }
+    queueLength = 0;
+    for (int i = 0; i < slots.length; i++) {
+      Slot slot = slots[i];
+      if (slot != null) {
+        slot.buffer.release();
+        slots[i] = null;
+      }
+    }
+  }
+
+  private static final class Slot {
+    final ByteBuf buffer;
+    final FrameBytes bytes;
+    final ByteBuffer unsent;
+    boolean queued;
+
+    Slot(ByteBuf buffer) {
+      this.buffer = buffer;
+      bytes = new FrameBytes(buffer.nioBuffer(0, buffer.capacity()));
+      unsent = buffer.nioBuffer(0, buffer.capacity());
+    }
+  }
+}

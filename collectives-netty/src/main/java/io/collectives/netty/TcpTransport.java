@@ -1,0 +1,570 @@
+package io.collectives.netty;
+
+import io.collectives.JobSettings;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.FrameCodec;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.FrameSink;
+import io.collectives.spi.JobEpoch;
+import io.collectives.spi.Link;
+import io.collectives.spi.Roster;
+import io.collectives.spi.Transport;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.socket.ServerSocketChannel;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A rank's end of all its TCP connections.
+ *
+ * <pre>
+ *   trySend ─ header, body ─▶ slot ─ one write ─▶ socket ═▶ socket ─ one read ─▶ receive buffer ─▶ sink.header, bytes
+ *             (copied once)                                                      (not copied)       within poll
+ * </pre>
+ *
+ * <p><b>Memory.</b> One receive buffer of {@link #RECEIVE_LENGTH}, and for each link at most {@code
+ * slotCount} send buffers of a header and a longest body, allocated when first needed; all direct,
+ * from an allocator of its own so that it can be counted, and freed by {@link #close}. Nothing is
+ * allocated for a frame.
+ *
+ * <p><b>Threads.</b> Each method makes its caller the driver of the event loop (see {@link
+ * DrivenEventLoop}). {@link #close} from another thread raises {@code closing}, wakes the driver,
+ * which leaves, and becomes the driver itself. From within the sink it only raises {@code closing},
+ * as the loop is busy below; the poll finishes the job before it returns.
+ *
+ * <p><b>Who leaves.</b> A rank that closes sends what is queued and a goodbye. Then it must not
+ * close its sockets at once: were there unread bytes, or came some later, the kernel would answer
+ * them with a reset and drop what it has not delivered yet. So it reads and forgets until the peers
+ * have closed, which they do on goodbye; or until they are silent for {@link #QUIET_NANOS} (they do
+ * not poll now, so nothing of theirs will cross ours); at most {@link #CLOSE_NANOS}.
+ *
+ * <p><b>Strangers.</b> Whoever connects gets {@link #ADMISSION_SECONDS} to say a proper HELLO; when
+ * {@link #STRANGER_LIMIT} connections have not yet, no more are accepted. What is wrong is logged
+ * and closed, and touches no link.
+ */
+final class TcpTransport implements Transport {
+  private static final Logger LOG = LoggerFactory.getLogger(TcpTransport.class);
+
+  /**
+   * How much is read at once. Measured with frames of 128 KiB: of 64 KiB to 1 MiB, larger is better
+   * while the whole payload fits the cache, and no worse beyond.
+   */
+  static final int RECEIVE_LENGTH = 1024 * 1024;
+
+  /** How many frames may wait to be written on one link; see {@link TcpLink}. */
+  static final int SLOTS = 4;
+
+  /** How many connections may be open that have not been admitted. */
+  static final int STRANGER_LIMIT = 64;
+
+  /** How long a connection may take to be admitted. */
+  static final int ADMISSION_SECONDS = 5;
+
+  /** Failures are told in a frame whose body may be longer than the longest piece of a payload. */
+  private static final int CONTROL_LENGTH = 4096;
+
+  private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long QUIET_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  private final JobSettings settings;
+  private final Roster roster;
+  private final SocketKind kind;
+  private final DrivenEventLoop loop;
+  private final ServerSocketChannel server;
+  private final int slotCount;
+  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
+  private final ByteBuf receiveBuffer = allocator.directBuffer(RECEIVE_LENGTH, RECEIVE_LENGTH);
+  private final FrameBytes received = new FrameBytes(receiveBuffer.nioBuffer(0, RECEIVE_LENGTH));
+  private final @Nullable TcpLink[] links;
+  private final Queue<TcpLink> losses = new ArrayDeque<>();
+  private final List<TcpLink> blocked = new ArrayList<>();
+  private final Set<TcpConnection> strangers = new HashSet<>();
+  private @Nullable FrameSink sink; // During a poll.
+  private @Nullable Throwable sinkFailure;
+  private long lastActiveNanos;
+  private volatile boolean closing;
+  private boolean closeAfterPoll;
+  private boolean closed;
+
+  /**
+   * Begins to accept peers.
+   *
+   * @param server listens, but has accepted nobody yet
+   */
+  TcpTransport(
+      JobSettings settings,
+      Roster roster,
+      SocketKind kind,
+      DrivenEventLoop loop,
+      ServerSocketChannel server,
+      int slotCount) {
+    if (roster.addresses().size() != settings.size()) {
+      throw new IllegalArgumentException(
+          roster.addresses().size() + " addresses for a job of " + settings.size() + " ranks");
+    }
+    this.settings = settings;
+    this.roster = roster;
+    this.kind = kind;
+    this.loop = loop;
+    this.server = server;
+    this.slotCount = slotCount;
+    links = new TcpLink[settings.size()];
+    loop.enter();
+    try {
+      server.pipeline().addLast(new Reception());
+      server.config().setAutoRead(true);
+    } finally {
+      loop.leave();
+    }
+  }
+
+  @Override
+  public int rank() {
+    return settings.rank();
+  }
+
+  @Override
+  public int size() {
+    return settings.size();
+  }
+
+  @Override
+  public Link link(int peer) {
+    if (Objects.checkIndex(peer, size()) == rank()) {
+      throw new IllegalArgumentException("rank " + peer + " has no link to itself");
+    }
+    loop.enter();
+    try {
+      TcpLink link = at(peer);
+      if (!closing) {
+        link.open();
+      }
+      return link;
+    } finally {
+      loop.leave();
+    }
+  }
+
+  private TcpLink at(int peer) {
+    TcpLink link = links[peer];
+    if (link == null) {
+      link = links[peer] = new TcpLink(this, peer);
+    }
+    return link;
+  }
+
+  @Override
+  public int poll(FrameSink to) {
+    if (closing) {
+      return 0;
+    }
+    loop.enter();
+    try {
+      if (closing) {
+        return 0;
+      }
+      if (sink != null) {
+        throw new IllegalStateException("poll called from within a sink");
+      }
+      sink = to;
+      int done;
+      try {
+        done = loop.runNow() + flush() + reportLosses(to);
+      } finally {
+        sink = null;
+      }
+      if (sinkFailure != null) {
+        Throwable failure = sinkFailure;
+        sinkFailure = null;
+        throw TcpTransport.<RuntimeException>sneaky(failure);
+      }
+      return done;
+    } finally {
+      if (closeAfterPoll) {
+        shutDown();
+      }
+      loop.leave();
+    }
+  }
+
+  /** Writes on where a socket was full; returns how many links got on. */
+  private int flush() {
+    int count = 0;
+    for (int i = blocked.size() - 1; i >= 0; i--) {
+      TcpLink link = blocked.get(i);
+      if (link.flush()) {
+        count++;
+      }
+      if (!link.isBlocked()) {
+        blocked.remove(i);
+      }
+    }
+    return count;
+  }
+
+  /**
+   * Leaves what waits to Netty, which alone can wait for room in a socket.
+   *
+   * @return whether there is need to wait; if a socket has just taken everything, there is room in
+   *     its link again
+   */
+  private boolean handOver() {
+    boolean full = true;
+    for (TcpLink link : blocked) {
+      full &= link.handOver();
+    }
+    blocked.clear();
+    return full;
+  }
+
+  /** A socket is full: from now on each poll tries to write on. */
+  void blocked(TcpLink link) {
+    if (!blocked.contains(link)) {
+      blocked.add(link);
+    }
+  }
+
+  private int reportLosses(FrameSink to) {
+    int count = 0;
+    for (TcpLink link = losses.poll(); link != null; link = losses.poll()) {
+      try {
+        to.lost(link, link.cause());
+      } catch (Throwable t) {
+        sinkFailed(t);
+      }
+      count++;
+    }
+    return count;
+  }
+
+  @Override
+  public void await(long nanos) {
+    if (closing || nanos <= 0) {
+      return;
+    }
+    loop.enter();
+    try {
+      if (!closing && losses.isEmpty() && flush() == 0 && handOver()) {
+        loop.await(nanos);
+      }
+    } finally {
+      loop.leave();
+    }
+  }
+
+  @Override
+  public void wakeup() {
+    loop.wakeup();
+  }
+
+  @Override
+  public void close() {
+    closing = true;
+    loop.wakeup();
+    loop.enter();
+    try {
+      if (sink == null) {
+        shutDown();
+      } else {
+        closeAfterPoll = true;
+      }
+    } finally {
+      loop.leave();
+    }
+  }
+
+  private void shutDown() {
+    if (closed) {
+      return;
+    }
+    for (TcpLink link : links) {
+      if (link != null && link.connection() != null) {
+        sayGoodbye(link);
+      }
+    }
+    long start = System.nanoTime();
+    lastActiveNanos = start;
+    for (long now = start; now - start < CLOSE_NANOS && mustStay(now); now = System.nanoTime()) {
+      loop.await(Math.min(CLOSE_NANOS, QUIET_NANOS) / 10);
+      loop.runNow();
+    }
+    free();
+  }
+
+  /** Whether, while closing, something may still arrive somewhere. */
+  private boolean mustStay(long now) {
+    boolean connected = false;
+    for (TcpLink link : links) {
+      TcpConnection connection = link == null ? null : link.connection();
+      if (link != null && link.isExpecting() || connection != null && !connection.isFlushed()) {
+        return true;
+      }
+      connected |= connection != null;
+    }
+    return connected && now - lastActiveNanos < QUIET_NANOS;
+  }
+
+  /** Cuts all connections without a goodbye, as if the process had died. */
+  void kill() {
+    closing = true;
+    loop.wakeup();
+    loop.enter();
+    try {
+      free();
+    } finally {
+      loop.leave();
+    }
+  }
+
+  private void free() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    server.close();
+    for (TcpLink link : links) {
+      if (link != null) {
+        link.lose(null);
+      }
+    }
+    loop.destroy();
+    receiveBuffer.release();
+  }
+
+  /** How many bytes of direct memory this transport holds. */
+  long directMemoryLength() {
+    return allocator.metric().usedDirectMemory();
+  }
+
+  DrivenEventLoop loop() {
+    return loop;
+  }
+
+  SocketKind kind() {
+    return kind;
+  }
+
+  Logger log() {
+    return LOG;
+  }
+
+  UnpooledByteBufAllocator allocator() {
+    return allocator;
+  }
+
+  ByteBuf receiveBuffer() {
+    return receiveBuffer;
+  }
+
+  /** The receive buffer as the sink sees it. */
+  FrameBytes received() {
+    return received;
+  }
+
+  JobEpoch epoch() {
+    return roster.epoch();
+  }
+
+  String address(int peer) {
+    return roster.addresses().get(peer);
+  }
+
+  int slotCount() {
+    return slotCount;
+  }
+
+  int slotLength() {
+    return FrameCodec.HEADER_LENGTH + FrameCodec.padded(bodyLimit());
+  }
+
+  /** The length of the longest body that may be sent or received. */
+  int bodyLimit() {
+    return Math.max(settings.calls().frameLength(), CONTROL_LENGTH);
+  }
+
+  long connectTimeoutNanos() {
+    return settings.joinTimeout().toNanos();
+  }
+
+  boolean isClosing() {
+    return closing;
+  }
+
+  Greeting greeting(Greeting.Kind what, int peer) {
+    return Greeting.of(what, epoch(), size(), rank(), peer);
+  }
+
+  /** Something has arrived. */
+  void active() {
+    lastActiveNanos = closing ? System.nanoTime() : 0;
+  }
+
+  /** A connection of a link, which is not connected yet. */
+  TcpConnection newConnection(TcpLink link) {
+    return register(kind.socket(), link);
+  }
+
+  private TcpConnection register(Channel channel, @Nullable TcpLink link) {
+    TcpConnection connection = new TcpConnection(this, channel, link);
+    channel.unsafe().register(loop, channel.newPromise());
+    return connection;
+  }
+
+  /** Somebody who has connected to this rank says who they are. */
+  void greeted(TcpConnection connection, Greeting theirs) {
+    Channel channel = connection.channel();
+    Greeting mine = greeting(Greeting.Kind.HELLO, theirs.from());
+    Greeting.Objection objection = mine.objectionTo(theirs);
+    if (theirs.kind() != Greeting.Kind.HELLO) {
+      LOG.warn(
+          "rank {} closed a connection from {}, which began with {}",
+          rank(),
+          channel.remoteAddress(),
+          theirs);
+      connection.close();
+    } else if (objection != null) {
+      Greeting refusal = mine.refuse(objection, theirs);
+      LOG.warn(
+          "rank {} refused rank {} at {}: {} here, {} there",
+          rank(),
+          theirs.from(),
+          channel.remoteAddress(),
+          refusal.value(objection),
+          theirs.value(objection));
+      connection.refuse(refusal);
+    } else if (theirs.from() < 0 || theirs.from() >= size() || theirs.from() == rank()) {
+      LOG.warn(
+          "rank {} closed a connection from {}, which claims to be rank {}",
+          rank(),
+          channel.remoteAddress(),
+          theirs.from());
+      connection.close();
+    } else if (at(theirs.from()).isUsed()) {
+      LOG.debug(
+          "rank {} has a connection to rank {} already; closed that from {}",
+          rank(),
+          theirs.from(),
+          channel.remoteAddress());
+      connection.close();
+    } else if (theirs.from() < rank() && at(theirs.from()).isConnecting()) {
+      LOG.debug("rank {} sent rank {}'s connection away, as its own counts", rank(), theirs.from());
+      connection.close();
+    } else {
+      connection.write(mine);
+      at(theirs.from()).admit(connection);
+    }
+    left(connection);
+  }
+
+  /** A link has got its connection. */
+  void admitted(TcpLink link) {
+    if (closing) {
+      sayGoodbye(link);
+    }
+  }
+
+  private void sayGoodbye(TcpLink link) {
+    TcpConnection connection = link.connection();
+    if (connection != null && connection.isWritable()) {
+      link.handOver();
+      connection.write(greeting(Greeting.Kind.GOODBYE, link.peer()));
+    }
+  }
+
+  void lost(TcpLink link) {
+    losses.add(link);
+  }
+
+  void header(TcpLink link, FrameHeader header) {
+    if (sink != null) {
+      try {
+        sink.header(link, header);
+      } catch (Throwable t) {
+        sinkFailed(t);
+      }
+    }
+  }
+
+  /** Gives a piece of a body to the sink; false if there is none because this rank is leaving. */
+  boolean bytes(TcpLink link, FrameBytes source, int at, int length) {
+    if (sink == null) {
+      return false;
+    }
+    try {
+      sink.bytes(link, source, at, length);
+    } catch (Throwable t) {
+      sinkFailed(t);
+    }
+    return true;
+  }
+
+  /** Keeps what the sink has thrown, as Netty would swallow it, until the poll can throw it on. */
+  private void sinkFailed(Throwable t) {
+    if (sinkFailure == null) {
+      sinkFailure = t;
+    } else if (sinkFailure != t) {
+      sinkFailure.addSuppressed(t);
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <T extends Throwable> RuntimeException sneaky(Throwable t) throws T {
+    throw (T) t;
+  }
+
+  private void left(TcpConnection stranger) {
+    if (strangers.remove(stranger) && strangers.size() == STRANGER_LIMIT - 1 && server.isOpen()) {
+      server.config().setAutoRead(true);
+    }
+  }
+
+  /** Accepts connections. */
+  private final class Reception extends ChannelInboundHandlerAdapter {
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object message) {
+      Channel channel = (Channel) message;
+      TcpConnection stranger = register(channel, null);
+      strangers.add(stranger);
+      if (strangers.size() >= STRANGER_LIMIT) {
+        server.config().setAutoRead(false);
+      }
+      channel.closeFuture().addListener(future -> left(stranger));
+      loop.schedule(
+          () -> {
+            if (stranger.isStranger()) {
+              LOG.debug(
+                  "closed a connection from {}: no greeting within {} s",
+                  channel.remoteAddress(),
+                  ADMISSION_SECONDS);
+              stranger.close();
+            }
+          },
+          ADMISSION_SECONDS,
+          TimeUnit.SECONDS);
+    }
+
+    /**
+     * Most often there are no descriptors left; trying again at once would only burn the processor.
+     */
+    @Override
+    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+      LOG.warn("rank {} cannot accept a connection now", rank(), cause);
+      server.config().setOption(ChannelOption.AUTO_READ, false);
+      loop.schedule(() -> server.config().setAutoRead(server.isOpen()), 1, TimeUnit.SECONDS);
+    }
+  }
+}

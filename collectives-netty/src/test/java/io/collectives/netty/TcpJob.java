@@ -1,0 +1,36 @@
+package io.collectives.netty;
+
+import io.collectives.CallSettings;
+import io.collectives.JobSettings;
+import io.collectives.spi.JobEpoch;
+import io.collectives.spi.Roster;
+import io.collectives.spi.TransportProvider;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Opens the transports of all ranks of a job in this process. */
+final class TcpJob {
+  private TcpJob() {}
+
+  static JobSettings settings(int rank, int size, String host, CallSettings calls) {
+    return JobSettings.of(rank, size, URI.create("tcp://localhost:1"))
+        .withListen(host, 0)
+        .withJoinTimeout(Duration.ofSeconds(20))
+        .withCalls(calls);
+  }
+
+  static List<TcpTransport> open(
+      SocketKind kind, int slots, String host, int ranks, CallSettings calls) {
+    TransportProvider provider = new TcpTransportProvider(kind, slots);
+    List<TransportProvider.Endpoint> endpoints = new ArrayList<>();
+    for (int i = 0; i < ranks; i++) {
+      endpoints.add(provider.listen(settings(i, ranks, host, calls)));
+    }
+    Roster roster =
+        new Roster(
+            JobEpoch.draw(), endpoints.stream().map(TransportProvider.Endpoint::address).toList());
+    return endpoints.stream().map(endpoint -> (TcpTransport) endpoint.open(roster)).toList();
+  }
+}

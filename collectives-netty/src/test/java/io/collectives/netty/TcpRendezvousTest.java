@@ -1,0 +1,374 @@
+package io.collectives.netty;
+
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.JobSettings;
+import io.collectives.JoinException;
+import io.collectives.spi.Rendezvous;
+import io.collectives.spi.Rendezvous.Announcement;
+import io.collectives.spi.RendezvousProvider;
+import io.collectives.spi.Roster;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.ServiceLoader;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Who meets whom, and what those are told who do not. */
+class TcpRendezvousTest {
+  private static final Duration LONG = Duration.ofSeconds(30);
+  private static final Duration SHORT = Duration.ofMillis(700);
+
+  private final ExecutorService threads =
+      Executors.newCachedThreadPool(
+          task -> {
+            Thread thread = new Thread(task, "rendezvous-test");
+            thread.setDaemon(true);
+            return thread;
+          });
+  private final List<Rendezvous> opened = new ArrayList<>();
+  private int port;
+
+  @BeforeEach
+  void choosePort() throws IOException {
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+      port = free.getLocalPort();
+    }
+  }
+
+  @AfterEach
+  void close() {
+    opened.forEach(Rendezvous::close);
+    threads.shutdownNow();
+  }
+
+  @Test
+  void isFoundByScheme() {
+    RendezvousProvider provider =
+        ServiceLoader.load(RendezvousProvider.class).stream()
+            .map(ServiceLoader.Provider::get)
+            .filter(TcpRendezvousProvider.class::isInstance)
+            .findAny()
+            .orElseThrow();
+    assertTrue(
+        provider.open(JobSettings.of(0, 2, URI.create("tcp://localhost:29500"))).isPresent());
+    assertFalse(
+        provider.open(JobSettings.of(0, 2, URI.create("file:///tmp/somewhere"))).isPresent());
+    for (String wrong :
+        new String[] {"tcp://localhost", "tcp://localhost:0", "tcp://:29500", "tcp:29500"}) {
+      JobSettings settings = JobSettings.of(0, 2, URI.create(wrong));
+      assertContains(
+          assertThrows(JoinException.class, () -> provider.open(settings)),
+          wrong,
+          "tcp://host:port");
+    }
+  }
+
+  @Test
+  void givesAllTheSameRoster() throws Exception {
+    List<Future<Roster>> met = new ArrayList<>();
+    for (int rank = 8;
+        rank >= 0;
+        rank--) { // Rank 0 comes last; the others try again until it listens.
+      met.add(meet(announce(rank, 9), LONG));
+    }
+    Roster first = met.get(0).get();
+    for (Future<Roster> one : met) {
+      assertEquals(first, one.get());
+    }
+    for (int rank = 0; rank < 9; rank++) {
+      assertEquals("address-" + rank, first.addresses().get(rank));
+    }
+  }
+
+  @Test
+  void drawsAnotherEpochForAnotherRun() throws Exception {
+    Roster first = meetTwo().get(0).get();
+    Roster second = meetTwo().get(0).get();
+    assertEquals(first.addresses(), second.addresses());
+    assertFalse(first.epoch().equals(second.epoch()));
+  }
+
+  private List<Future<Roster>> meetTwo() throws Exception {
+    List<Future<Roster>> met = List.of(meet(announce(0, 2), LONG), meet(announce(1, 2), LONG));
+    for (Future<Roster> one : met) {
+      one.get();
+    }
+    return met;
+  }
+
+  @Test
+  void meetsOverIpv6() throws Exception {
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getByName("::1"))) {
+      port = free.getLocalPort();
+    } catch (IOException e) {
+      Assumptions.abort("no IPv6 on this host");
+    }
+    Future<Roster> zero = meet("[::1]", announce(0, 2), LONG);
+    Future<Roster> one = meet("[::1]", announce(1, 2), LONG);
+    assertEquals(zero.get(), one.get());
+  }
+
+  @Test
+  void aRankAloneNeedsNobody() throws Exception {
+    assertEquals(List.of("address-0"), meet(announce(0, 1), SHORT).get().addresses());
+  }
+
+  @Test
+  void refusesOtherJobsSizesVersionsAndTransports() throws Exception {
+    Future<Roster> zero = meet(announce(0, 2), LONG);
+    assertContains(
+        refused(new Announcement("other", 1, 2, 1, "tcp", "a", "h/2")), "\"other\"", "\"job\"");
+    assertContains(
+        refused(new Announcement("job", 1, 3, 1, "tcp", "a", "h/2")),
+        "expects 3 ranks",
+        "rank 0 (host/0) 2");
+    assertContains(
+        refused(new Announcement("job", 1, 2, 7, "tcp", "a", "h/2")), "version 1", "rank 7");
+    assertContains(
+        refused(new Announcement("job", 1, 2, 1, "shm", "a", "h/2")), "transport shm", "tcp");
+    assertFalse(zero.isDone());
+    Future<Roster> one = meet(announce(1, 2), LONG);
+    assertEquals(zero.get(), one.get());
+  }
+
+  @Test
+  void refusesASeatThatIsTaken() throws Exception {
+    Future<Roster> zero = meet(announce(0, 3), LONG);
+    Future<Roster> one = meet(announce(1, 3), LONG);
+    Announcement second = new Announcement("job", 1, 3, 1, "tcp", "elsewhere", "host/77");
+    // Whichever of the two comes first has the seat; the other is told both places.
+    Future<Roster> again = meet(second, LONG);
+    Future<Roster> loser = firstDone(one, again);
+    assertContains(failure(loser), "host/1", "host/77", "rank 1");
+    assertContains(
+        refused(new Announcement("job", 0, 3, 1, "tcp", "elsewhere", "host/88")),
+        "host/0",
+        "host/88");
+    Roster roster = meet(announce(2, 3), LONG).get();
+    assertEquals(roster, zero.get());
+    assertEquals(roster, (loser == one ? again : one).get());
+  }
+
+  @Test
+  void givesBackTheSeatOfARankThatDied() throws Exception {
+    Future<Roster> zero = meet(announce(0, 3), LONG);
+    sit(announce(1, 3)).close();
+    Future<Roster> two = meet(announce(2, 3), LONG);
+    Roster roster = null;
+    while (roster == null) { // The end of the first one may be seen a little later.
+      try {
+        roster = meet(announce(1, 3), LONG).get();
+      } catch (ExecutionException e) {
+        assertContains(assertInstanceOf(JoinException.class, e.getCause()), "already");
+      }
+    }
+    assertEquals(roster, zero.get());
+    assertEquals(roster, two.get());
+  }
+
+  @Test
+  void namesTheMissingToAllWhoCame() throws Exception {
+    List<Future<Roster>> met = new ArrayList<>();
+    for (int rank : new int[] {0, 1, 4}) {
+      met.add(meet(announce(rank, 5), SHORT));
+    }
+    for (Future<Roster> one : met) {
+      assertContains(failure(one), "ranks 2, 3 have not come", "3 of 5", "job");
+    }
+  }
+
+  @Test
+  void theShortestPatienceCounts() throws Exception {
+    long start = System.nanoTime();
+    Future<Roster> zero = meet(announce(0, 3), LONG);
+    Future<Roster> one = meet(announce(1, 3), SHORT);
+    assertContains(failure(one), "rank 2 has not come", "rank 1 waits no longer");
+    assertContains(failure(zero), "rank 2 has not come", "rank 1 waits no longer");
+    assertTrue(System.nanoTime() - start < LONG.toNanos() / 2);
+  }
+
+  @Test
+  void saysThatNobodyListens() {
+    assertContains(
+        failure(meet(announce(1, 2), SHORT)), "127.0.0.1:" + port, "nobody listens", "rank 0");
+    assertContains(failure(meet("no-such-host.invalid", announce(1, 2), SHORT)), "no such host");
+  }
+
+  @Test
+  void saysThatTheAddressIsTaken() throws Exception {
+    try (ServerSocket other = new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1"))) {
+      assertTrue(other.isBound());
+      assertContains(failure(meet(announce(0, 2), SHORT)), "cannot listen", "127.0.0.1:" + port);
+    }
+    assertContains(failure(meet("0.0.0.0", announce(0, 2), SHORT)), "0.0.0.0", "one address");
+  }
+
+  @Test
+  void strangersDisturbNobody() throws Exception {
+    Future<Roster> zero = meet(announce(0, 2), LONG);
+    List<Socket> sockets = new ArrayList<>();
+    try {
+      byte[] random = new byte[5000];
+      new Random(1).nextBytes(random);
+      byte[] tooLong = RendezvousWire.announcement(announce(1, 2), 0);
+      tooLong[4] = tooLong[5] = (byte) 0xff;
+      byte[] cut = RendezvousWire.announcement(announce(1, 2), 0);
+      cut[cut.length - 20] = 120; // A text that is longer than what is left.
+      byte[] http = "GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+      for (byte[] bytes : List.of(random, tooLong, cut, http, new byte[0])) {
+        Socket socket = connectSoon();
+        sockets.add(socket);
+        socket.getOutputStream().write(bytes);
+      }
+      sockets.get(3).setSoTimeout(20_000);
+      assertEquals(
+          -1,
+          assertDoesNotThrow(() -> sockets.get(3).getInputStream().read()),
+          "no answer to HTTP");
+      Future<Roster> one = meet(announce(1, 2), LONG);
+      assertEquals(zero.get(), one.get());
+    } finally {
+      for (Socket socket : sockets) {
+        socket.close();
+      }
+    }
+  }
+
+  @Test
+  void closeEndsTheMeeting() throws Exception {
+    Rendezvous host = rendezvous("127.0.0.1");
+    Future<Roster> zero = threads.submit(() -> host.meet(announce(0, 3), LONG));
+    try (Socket one = sit(announce(1, 3))) {
+      host.close();
+      host.close();
+      assertContains(failure(zero), "closed");
+      DataInputStream in = new DataInputStream(one.getInputStream());
+      assertContains(
+          assertThrows(JoinException.class, () -> RendezvousWire.readAnswer(in, 3)), "closed");
+    }
+    assertThrows(
+        IOException.class, () -> new Socket("127.0.0.1", port).close(), "nobody listens any more");
+  }
+
+  @Test
+  void severalJobsMeetAtSeveralPorts() throws Exception {
+    List<Future<Roster>> rosters = new ArrayList<>();
+    for (int job = 0; job < 4; job++) {
+      choosePort();
+      for (int rank = 0; rank < 3; rank++) {
+        rosters.add(
+            meet(
+                new Announcement("job-" + job, rank, 3, 1, "tcp", "a" + job + rank, "here"), LONG));
+      }
+    }
+    for (int i = 0; i < rosters.size(); i++) {
+      int job = i / 3;
+      assertEquals(
+          List.of("a" + job + 0, "a" + job + 1, "a" + job + 2), rosters.get(i).get().addresses());
+    }
+  }
+
+  @Test
+  void refusesToAnnounceTooMuch() {
+    Announcement long1 = new Announcement("job", 1, 2, 1, "tcp", "x".repeat(300), "h");
+    assertThrows(JoinException.class, () -> rendezvous("127.0.0.1").meet(long1, SHORT));
+    Announcement longest =
+        new Announcement("j".repeat(128), 1, 2, 1, "tcp", "x".repeat(256), "h".repeat(5000));
+    assertTrue(RendezvousWire.announcement(longest, 0).length <= RendezvousWire.ANNOUNCEMENT_LIMIT);
+  }
+
+  private static Announcement announce(int rank, int size) {
+    return new Announcement(
+        "job", rank, size, Rendezvous.PROTOCOL_VERSION, "tcp", "address-" + rank, "host/" + rank);
+  }
+
+  private Rendezvous rendezvous(String host) {
+    JobSettings settings = JobSettings.of(0, 2, URI.create("tcp://" + host + ":" + port));
+    Rendezvous rendezvous = new TcpRendezvousProvider().open(settings).orElseThrow();
+    opened.add(rendezvous);
+    return rendezvous;
+  }
+
+  private Future<Roster> meet(Announcement me, Duration timeout) {
+    return meet("127.0.0.1", me, timeout);
+  }
+
+  private Future<Roster> meet(String host, Announcement me, Duration timeout) {
+    Rendezvous rendezvous = rendezvous(host);
+    return threads.submit(() -> rendezvous.meet(me, timeout));
+  }
+
+  private JoinException refused(Announcement me) {
+    return failure(meet(me, LONG));
+  }
+
+  /** Takes a seat by nothing but bytes; it is taken when another one for it is refused. */
+  private Socket sit(Announcement me) throws Exception {
+    while (true) {
+      Socket sitting = connectSoon();
+      sitting.getOutputStream().write(RendezvousWire.announcement(me, 30_000));
+      Rendezvous other = rendezvous("127.0.0.1");
+      Future<Roster> attempt = threads.submit(() -> other.meet(me, LONG));
+      try {
+        attempt.get(500, TimeUnit.MILLISECONDS);
+      } catch (ExecutionException e) {
+        assertContains(assertInstanceOf(JoinException.class, e.getCause()), "already");
+        return sitting;
+      } catch (TimeoutException e) {
+        other.close(); // It was faster: once more.
+        sitting.close();
+      }
+    }
+  }
+
+  private static Future<Roster> firstDone(Future<Roster> a, Future<Roster> b) {
+    while (!a.isDone() && !b.isDone()) {
+      Thread.onSpinWait();
+    }
+    return a.isDone() ? a : b;
+  }
+
+  private Socket connectSoon() {
+    while (true) {
+      try {
+        return new Socket("127.0.0.1", port);
+      } catch (IOException e) {
+        Thread.onSpinWait();
+      }
+    }
+  }
+
+  private static JoinException failure(Future<Roster> meeting) {
+    return assertInstanceOf(
+        JoinException.class, assertThrows(ExecutionException.class, meeting::get).getCause());
+  }
+
+  private static void assertContains(Exception e, String... parts) {
+    for (String part : parts) {
+      assertTrue(String.valueOf(e.getMessage()).contains(part), part + " in: " + e.getMessage());
+    }
+  }
+}

@@ -1,0 +1,93 @@
+package io.collectives.netty;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.collectives.CallSettings;
+import io.collectives.spi.Transport;
+import io.collectives.testkit.TransportContractTest;
+import io.netty.channel.epoll.Epoll;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Nested;
+
+/**
+ * The contract of transports, for each kind of socket and address. Two slots, so that queues are
+ * full soon.
+ */
+class TcpTransportContractTest {
+
+  abstract static class Contract extends TransportContractTest {
+    private final SocketKind kind;
+    private final String host;
+    private final List<TcpTransport> opened = new ArrayList<>();
+
+    Contract(SocketKind kind, String host) {
+      this.kind = kind;
+      this.host = host;
+    }
+
+    @Override
+    protected List<Transport> open(int ranks, CallSettings calls) {
+      Assumptions.assumeTrue(kind != SocketKind.EPOLL || Epoll.isAvailable(), "epoll is for Linux");
+      Assumptions.assumeTrue(canListen(host), host + " is no address of this host");
+      opened.addAll(TcpJob.open(kind, 2, host, ranks, calls));
+      return List.copyOf(opened);
+    }
+
+    @Override
+    protected void kill(Transport transport) {
+      ((TcpTransport) transport).kill();
+    }
+
+    @Override
+    @AfterEach
+    protected void closeAll() {
+      super.closeAll();
+      for (TcpTransport transport : opened) {
+        assertEquals(
+            0, transport.directMemoryLength(), "direct memory left by rank " + transport.rank());
+      }
+    }
+
+    private static boolean canListen(String host) {
+      try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getByName(host))) {
+        return socket.isBound();
+      } catch (IOException e) {
+        return false;
+      }
+    }
+  }
+
+  @Nested
+  class EpollIpv4 extends Contract {
+    EpollIpv4() {
+      super(SocketKind.EPOLL, "127.0.0.1");
+    }
+  }
+
+  @Nested
+  class EpollIpv6 extends Contract {
+    EpollIpv6() {
+      super(SocketKind.EPOLL, "::1");
+    }
+  }
+
+  @Nested
+  class NioIpv4 extends Contract {
+    NioIpv4() {
+      super(SocketKind.NIO, "127.0.0.1");
+    }
+  }
+
+  @Nested
+  class NioIpv6 extends Contract {
+    NioIpv6() {
+      super(SocketKind.NIO, "::1");
+    }
+  }
+}

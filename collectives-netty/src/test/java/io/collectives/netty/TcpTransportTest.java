@@ -1,0 +1,557 @@
+package io.collectives.netty;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import com.sun.management.ThreadMXBean;
+import com.sun.management.UnixOperatingSystemMXBean;
+import io.collectives.CallSettings;
+import io.collectives.JobSettings;
+import io.collectives.JoinException;
+import io.collectives.ProtocolException;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.FrameCodec;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.FrameSink;
+import io.collectives.spi.JobEpoch;
+import io.collectives.spi.Link;
+import io.collectives.spi.Roster;
+import io.collectives.spi.TransportProvider;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.ServiceLoader;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
+
+/**
+ * What TCP adds to the contract of transports: strangers, damage, and what is left behind. Alone in
+ * its process while it runs, because it counts descriptors and allocations.
+ */
+@Isolated
+class TcpTransportTest {
+  private static final CallSettings CALLS = CallSettings.defaults().withFrameLength(64 * 1024);
+
+  private final List<TcpTransport> transports = new ArrayList<>();
+  private final List<Counter> counters = new ArrayList<>();
+
+  @AfterEach
+  void close() {
+    transports.forEach(TcpTransport::kill);
+  }
+
+  @Test
+  void isFoundByName() {
+    assertTrue(
+        ServiceLoader.load(TransportProvider.class).stream()
+            .anyMatch(found -> found.get().name().equals("tcp")));
+  }
+
+  @Test
+  void announcesAnAddressOfEachFamily() {
+    TransportProvider provider = new TcpTransportProvider();
+    try (TransportProvider.Endpoint endpoint =
+        provider.listen(TcpJob.settings(0, 2, "127.0.0.1", CALLS))) {
+      assertTrue(endpoint.address().matches("127\\.0\\.0\\.1:\\d+"), endpoint.address());
+    }
+  }
+
+  @Test
+  void listensOnOneAddressOnly() throws Exception {
+    TransportProvider provider = new TcpTransportProvider();
+    for (String everywhere : new String[] {"0.0.0.0", "::"}) {
+      JobSettings settings = TcpJob.settings(0, 2, everywhere, CALLS);
+      assertTrue(
+          assertThrows(JoinException.class, () -> provider.listen(settings))
+              .getMessage()
+              .contains(everywhere));
+    }
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+      JobSettings settings =
+          TcpJob.settings(0, 2, "127.0.0.1", CALLS).withListen("127.0.0.1", taken.getLocalPort());
+      String message =
+          assertThrows(JoinException.class, () -> provider.listen(settings)).getMessage();
+      assertTrue(message.contains("127.0.0.1:" + taken.getLocalPort()), message);
+    }
+    JobSettings settings = TcpJob.settings(0, 2, "no-such-host.invalid", CALLS);
+    assertThrows(JoinException.class, () -> provider.listen(settings));
+  }
+
+  @Test
+  void closesStrangersAndGoesOn() throws Exception {
+    open(2);
+    long seed = System.nanoTime();
+    byte[] random = new byte[100_000];
+    new Random(seed).nextBytes(random);
+    random[0] = 0; // Not the magic.
+    byte[] tls = new byte[200];
+    tls[0] = 0x16;
+    tls[1] = 3;
+    byte[] http =
+        "GET / HTTP/1.1\r\nHost: somewhere\r\nAccept: everything there is, please\r\n\r\n"
+            .getBytes(StandardCharsets.US_ASCII);
+    byte[] damaged = hello(0, 1, 2).bytes().array();
+    damaged[30] ^= 1;
+    byte[] nobody = hello(17, 1, 2).bytes().array();
+    byte[] myself = hello(1, 1, 2).bytes().array();
+    byte[] goodbye =
+        Greeting.of(Greeting.Kind.GOODBYE, transports.get(1).epoch(), 2, 0, 1).bytes().array();
+    for (byte[] bytes : List.of(random, tls, http, damaged, nobody, myself, goodbye)) {
+      assertEquals(0, answerTo(bytes).length, "no answer to strangers");
+    }
+    exchange(0, 1);
+    exchange(1, 0);
+  }
+
+  @Test
+  void refusesOtherVersionsEpochsSizesAndRanks() throws Exception {
+    open(2);
+    JobEpoch epoch = transports.get(1).epoch();
+    JobEpoch other = new JobEpoch(~epoch.high(), epoch.low());
+    check(Greeting.Objection.VERSION, new Greeting(7, Greeting.Kind.HELLO, null, epoch, 2, 0, 1));
+    check(Greeting.Objection.EPOCH, Greeting.of(Greeting.Kind.HELLO, other, 2, 0, 1));
+    check(Greeting.Objection.SIZE, hello(0, 1, 3));
+    check(Greeting.Objection.RANK, hello(1, 0, 2));
+    exchange(0, 1);
+  }
+
+  private void check(Greeting.Objection expected, Greeting greeting) throws IOException {
+    byte[] answer = answerTo(greeting.bytes().array());
+    assertEquals(Greeting.LENGTH, answer.length);
+    Greeting refusal = Greeting.read(ByteBuffer.wrap(answer).order(ByteOrder.LITTLE_ENDIAN), 0);
+    assertEquals(Greeting.Kind.REFUSAL, refusal.kind());
+    assertEquals(expected, refusal.objection());
+    assertFalse(
+        refusal.epoch().equals(transports.get(1).epoch()), "the epoch is not told to strangers");
+  }
+
+  @Test
+  void saysWhyThePeerRefuses() throws Exception {
+    // Rank 1 believes in another size and epoch than rank 0, as if it were left over from an
+    // earlier run.
+    TcpTransportProvider provider = new TcpTransportProvider();
+    TransportProvider.Endpoint first = provider.listen(TcpJob.settings(0, 2, "127.0.0.1", CALLS));
+    TransportProvider.Endpoint second = provider.listen(TcpJob.settings(1, 2, "127.0.0.1", CALLS));
+    List<String> addresses = List.of(first.address(), second.address());
+    JobEpoch one = new JobEpoch(0x1111111122222222L, 3);
+    JobEpoch two = new JobEpoch(0x4444444455555555L, 6);
+    add((TcpTransport) first.open(new Roster(one, addresses)));
+    add((TcpTransport) second.open(new Roster(two, addresses)));
+    transports.get(1).link(0);
+    pumpUntil(() -> counters.get(1).losses == 1);
+    Throwable cause = assertInstanceOf(ProtocolException.class, counters.get(1).cause);
+    assertTrue(
+        cause.getMessage().contains("11111111") && cause.getMessage().contains("44444444"),
+        cause.getMessage());
+  }
+
+  @Test
+  void letsNoSecondConnectionInForTheSameRank() throws Exception {
+    open(2);
+    exchange(0, 1);
+    assertEquals(0, answerTo(hello(0, 1, 2).bytes().array()).length);
+    exchange(0, 1);
+    exchange(1, 0);
+  }
+
+  @Test
+  void holdsFewConnectionsOfStrangersAndOnlyForAWhile() throws Exception {
+    open(2);
+    List<Socket> strangers = new ArrayList<>();
+    try {
+      for (int i = 0; i < TcpTransport.STRANGER_LIMIT + 30; i++) {
+        strangers.add(connect());
+      }
+      long before = descriptors();
+      for (int i = 0; i < 1000; i++) {
+        counters.forEach(Counter::pollOnce);
+      }
+      long accepted = descriptors() - before;
+      assertTrue(accepted < TcpTransport.STRANGER_LIMIT + 20, accepted + " connections accepted");
+      exchange(
+          0, 1); // Behind all of them; none says anything, so it takes as long as they may keep
+      // silent.
+    } finally {
+      for (Socket stranger : strangers) {
+        stranger.close();
+      }
+    }
+  }
+
+  @Test
+  void losesTheLinkWhenAHeaderIsDamaged() throws Exception {
+    open(2);
+    try (Socket socket = asRankZero()) {
+      byte[] frame = frame(8);
+      socket.getOutputStream().write(frame);
+      pumpUntil(() -> counters.get(1).frames == 1);
+      frame[40] ^= 4;
+      socket.getOutputStream().write(frame);
+      pumpUntil(() -> counters.get(1).losses == 1);
+      assertInstanceOf(ProtocolException.class, counters.get(1).cause);
+      assertEquals(1, counters.get(1).frames);
+    }
+  }
+
+  @Test
+  void losesTheLinkWhenABodyIsTooLong() throws Exception {
+    open(2);
+    try (Socket socket = asRankZero()) {
+      socket.getOutputStream().write(frame(64 * 1024 + 8), 0, FrameCodec.HEADER_LENGTH);
+      pumpUntil(() -> counters.get(1).losses == 1);
+      Throwable cause = assertInstanceOf(ProtocolException.class, counters.get(1).cause);
+      assertTrue(
+          cause.getMessage().contains("65544") && cause.getMessage().contains("65536"),
+          cause.getMessage());
+    }
+  }
+
+  @Test
+  void takesFramesThatArriveByteByByte() throws Exception {
+    open(2);
+    try (Socket socket = asRankZero()) {
+      socket.setTcpNoDelay(true);
+      byte[] frame = frame(21);
+      for (byte b : frame) {
+        socket.getOutputStream().write(b);
+        for (int i = 0; i < 3; i++) {
+          counters.get(1).pollOnce();
+        }
+      }
+      pumpUntil(() -> counters.get(1).frames == 1);
+      assertEquals(21, counters.get(1).bytes);
+      socket.shutdownOutput();
+      pumpUntil(() -> counters.get(1).losses == 1);
+      assertNotNull(counters.get(1).cause, "no goodbye");
+    }
+  }
+
+  @Test
+  void findsPeersThatListenLate() throws Exception {
+    ServerSocket reserved = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"));
+    int port = reserved.getLocalPort();
+    reserved.close(); // Refuses connections from now on.
+    TcpTransportProvider provider = new TcpTransportProvider();
+    TransportProvider.Endpoint second = provider.listen(TcpJob.settings(1, 2, "127.0.0.1", CALLS));
+    Roster roster = new Roster(JobEpoch.draw(), List.of("127.0.0.1:" + port, second.address()));
+    add((TcpTransport) second.open(roster));
+    Counter early = counters.get(0);
+    assertTrue(early.transport.link(0).trySend(header(8), early));
+    for (int i = 0; i < 1000; i++) {
+      early.pollOnce();
+    }
+    assertEquals(0, early.losses);
+    add(
+        (TcpTransport)
+            provider
+                .listen(TcpJob.settings(0, 2, "127.0.0.1", CALLS).withListen("127.0.0.1", port))
+                .open(roster));
+    pumpUntil(() -> counters.get(1).frames == 1);
+  }
+
+  @Test
+  void givesUpPeersThatNeverListen() throws Exception {
+    ServerSocket reserved = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"));
+    int port = reserved.getLocalPort();
+    reserved.close();
+    for (int rank = 0;
+        rank < 2;
+        rank++) { // The one that connects, and the one that is connected to.
+      TransportProvider.Endpoint mine =
+          new TcpTransportProvider()
+              .listen(
+                  TcpJob.settings(rank, 2, "127.0.0.1", CALLS)
+                      .withJoinTimeout(Duration.ofMillis(200)));
+      String nobody = "127.0.0.1:" + port;
+      List<String> addresses =
+          rank == 0 ? List.of(mine.address(), nobody) : List.of(nobody, mine.address());
+      add((TcpTransport) mine.open(new Roster(JobEpoch.draw(), addresses)));
+      Counter counter = counters.get(rank);
+      counter.transport.link(1 - rank);
+      pumpUntil(() -> counter.losses == 1);
+      String message = String.valueOf(assertNotNull0(counter.cause).getMessage());
+      assertTrue(message.contains(nobody) && message.contains("200 ms"), message);
+    }
+  }
+
+  @Test
+  void refusesBodiesThatAreTooLong() {
+    open(2);
+    Counter counter = counters.get(0);
+    counter.length = 64 * 1024 + 1;
+    Link link = counter.transport.link(1);
+    assertThrows(
+        IllegalArgumentException.class, () -> link.trySend(header(counter.length), counter));
+    counter.length = 8;
+    assertThrows(IllegalArgumentException.class, () -> link.trySend(header(16), counter));
+  }
+
+  @Test
+  void allocatesNothingForAFrame() {
+    for (SocketKind kind : SocketKind.values()) {
+      if (kind == SocketKind.EPOLL && SocketKind.best() != SocketKind.EPOLL) {
+        continue;
+      }
+      transports.clear();
+      counters.clear();
+      TcpJob.open(kind, TcpTransport.SLOTS, "127.0.0.1", 2, CALLS).forEach(this::add);
+      pingPong(20_000);
+      ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+      long thread = Thread.currentThread().getId();
+      int count = 20_000;
+      long before = threads.getThreadAllocatedBytes(thread);
+      pingPong(count);
+      long allocated = threads.getThreadAllocatedBytes(thread) - before;
+      // NIO's selector makes an object now and then; a frame makes none.
+      assertTrue(
+          allocated < 4L * count,
+          kind + " allocated " + allocated + " bytes for " + 2 * count + " frames");
+    }
+  }
+
+  @Test
+  void leavesNothingBehind() {
+    openAndClose(); // Loads what is loaded once.
+    openAndClose();
+    long descriptors = descriptors();
+    int threads = Thread.activeCount();
+    for (int i = 0; i < 30; i++) {
+      openAndClose();
+    }
+    assertTrue(
+        descriptors() <= descriptors,
+        descriptors() + " open descriptors, " + descriptors + " before");
+    assertTrue(
+        Thread.activeCount() <= threads, Thread.activeCount() + " threads, " + threads + " before");
+  }
+
+  private void openAndClose() {
+    transports.clear();
+    counters.clear();
+    open(3);
+    exchange(0, 1);
+    exchange(2, 1);
+    transports.get(0).link(2); // Being connected, maybe.
+    transports.get(1).close();
+    transports.get(2).kill();
+    transports.get(0).close();
+    transports.forEach(transport -> assertEquals(0, transport.directMemoryLength()));
+    new TcpTransportProvider()
+        .listen(TcpJob.settings(0, 2, "127.0.0.1", CALLS))
+        .close(); // Never opened.
+  }
+
+  private void pingPong(int count) {
+    Counter a = counters.get(0);
+    Counter b = counters.get(1);
+    Link there = a.transport.link(1);
+    Link back = b.transport.link(0);
+    for (int i = 0; i < count; i++) {
+      send(a, there, b);
+      send(b, back, a);
+    }
+  }
+
+  private static void send(Counter from, Link link, Counter to) {
+    long frames = to.frames;
+    from.header.length = from.length;
+    while (!link.trySend(from.header, from)) {
+      from.pollOnce();
+      to.pollOnce();
+    }
+    while (to.frames == frames) {
+      from.pollOnce();
+      to.pollOnce();
+    }
+  }
+
+  private void open(int ranks) {
+    TcpJob.open(SocketKind.best(), TcpTransport.SLOTS, "127.0.0.1", ranks, CALLS)
+        .forEach(this::add);
+  }
+
+  private void add(TcpTransport transport) {
+    transports.add(transport);
+    counters.add(new Counter(transport));
+  }
+
+  private void exchange(int from, int to) {
+    Counter sender = counters.get(from);
+    long frames = counters.get(to).frames;
+    assertTrue(sender.transport.link(to).trySend(header(8), sender));
+    pumpUntil(() -> counters.get(to).frames > frames);
+  }
+
+  private void pumpUntil(BooleanSupplier condition) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (!condition.getAsBoolean()) {
+      counters.forEach(Counter::pollOnce);
+      if (System.nanoTime() - end > 0) {
+        fail("waited too long: " + counters);
+      }
+    }
+  }
+
+  private Greeting hello(int from, int to, int size) {
+    return Greeting.of(Greeting.Kind.HELLO, transports.get(1).epoch(), size, from, to);
+  }
+
+  private static FrameHeader header(int length) {
+    FrameHeader header = new FrameHeader();
+    header.length = length;
+    return header;
+  }
+
+  /** A frame from rank 0 to rank 1. */
+  private byte[] frame(int length) {
+    byte[] bytes = new byte[FrameCodec.HEADER_LENGTH + FrameCodec.padded(length)];
+    new FrameCodec(transports.get(1).epoch(), 0, 1)
+        .encode(header(length), new FrameBytes(ByteBuffer.wrap(bytes)), 0);
+    return bytes;
+  }
+
+  private Socket connect() throws IOException {
+    String address = transports.get(1).address(1);
+    Socket socket =
+        new Socket("127.0.0.1", Integer.parseInt(address.substring(address.indexOf(':') + 1)));
+    socket.setSoTimeout(1);
+    return socket;
+  }
+
+  /** A connection that rank 1 takes for rank 0's. */
+  private Socket asRankZero() throws IOException {
+    Socket socket = connect();
+    socket.getOutputStream().write(hello(0, 1, 2).bytes().array());
+    assertEquals(Greeting.LENGTH, read(socket, Greeting.LENGTH).length);
+    return socket;
+  }
+
+  /** What rank 1 answers to a connection that begins like this, until it closes. */
+  private byte[] answerTo(byte[] bytes) throws IOException {
+    try (Socket socket = connect()) {
+      socket.getOutputStream().write(bytes);
+      return read(socket, Integer.MAX_VALUE);
+    }
+  }
+
+  private byte[] read(Socket socket, int most) throws IOException {
+    byte[] read = new byte[1024];
+    int length = 0;
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (length < most) {
+      counters.forEach(Counter::pollOnce);
+      assertTrue(System.nanoTime() - end < 0, "the connection is neither answered nor closed");
+      try {
+        int more = socket.getInputStream().read(read, length, read.length - length);
+        if (more < 0) {
+          break;
+        }
+        length += more;
+      } catch (SocketTimeoutException e) {
+        // Nothing yet.
+      } catch (IOException e) {
+        break; // Closed while it was still sending.
+      }
+    }
+    return Arrays.copyOf(read, length);
+  }
+
+  private static Throwable assertNotNull0(@Nullable Throwable cause) {
+    assertNotNull(cause);
+    return cause;
+  }
+
+  private static long descriptors() {
+    if (ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean unix) {
+      return unix.getOpenFileDescriptorCount();
+    }
+    return Assumptions.<Long>abort("descriptors are counted on Unix only");
+  }
+
+  /** Counts what arrives; is also a body of zeros. */
+  private static final class Counter implements FrameSink, FrameBody {
+    final TcpTransport transport;
+    final FrameHeader header = new FrameHeader();
+    int length = 8;
+    long left;
+    long frames;
+    long bytes;
+    int losses;
+    @Nullable Throwable cause;
+
+    Counter(TcpTransport transport) {
+      this.transport = transport;
+    }
+
+    void pollOnce() {
+      transport.poll(this);
+    }
+
+    @Override
+    public void header(Link link, FrameHeader header) {
+      left = header.length;
+    }
+
+    @Override
+    public void bytes(Link link, FrameBytes source, int at, int length) {
+      left -= length;
+      bytes += length;
+      if (left == 0) {
+        frames++;
+      }
+    }
+
+    @Override
+    public void view(Link link, FrameBody source) {
+      fail("bytes come over TCP, not views");
+    }
+
+    @Override
+    public void lost(Link link, @Nullable Throwable cause) {
+      losses++;
+      this.cause = cause;
+    }
+
+    @Override
+    public int length() {
+      return length;
+    }
+
+    @Override
+    public void store(FrameBytes target, int at) {
+      for (int i = 0; i < length; i++) {
+        target.bytes().put(at + i, (byte) 0);
+      }
+    }
+
+    @Override
+    public void release() {}
+
+    @Override
+    public String toString() {
+      return transport.rank() + ": " + frames + " frames, " + losses + " losses, " + cause;
+    }
+  }
+}
