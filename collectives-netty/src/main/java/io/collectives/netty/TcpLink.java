@@ -107,13 +107,14 @@ final class TcpLink implements Link {
               + " in its header: must be the same and at most "
               + transport.bodyLimit());
     }
+    if (transport.isClosing()) {
+      return drop(body); // Without waiting for the one who closes.
+    }
     transport.loop().enter();
     try {
       TcpConnection to = connection;
-      if (state == State.LOST || transport.isClosing() || to != null && !to.isWritable()) {
-        body.release();
-        bytesSent += length;
-        return true;
+      if (state == State.LOST || to != null && !to.isWritable()) {
+        return drop(body);
       }
       Slot slot = freeSlot();
       if (slot == null) {
@@ -138,6 +139,12 @@ final class TcpLink implements Link {
     } finally {
       transport.loop().leave();
     }
+  }
+
+  private boolean drop(FrameBody body) {
+    bytesSent += body.length();
+    body.release();
+    return true;
   }
 
   private void writeOn() {

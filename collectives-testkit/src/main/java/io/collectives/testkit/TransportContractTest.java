@@ -53,6 +53,9 @@ public abstract class TransportContractTest {
 
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(20);
 
+  /** How long to wait where something else than time must end it. */
+  private static final long WAIT_NANOS = 2 * PATIENCE_NANOS;
+
   private final List<Peer> peers = new ArrayList<>();
 
   /**
@@ -264,15 +267,17 @@ public abstract class TransportContractTest {
   @Test
   void wakeupEndsAwait() throws Exception {
     open(2);
+    exchange(0, 1);
+    exchange(1, 0);
     Transport transport = peers.get(0).transport;
     transport.wakeup(); // Before there is anything to end.
-    transport.await(TimeUnit.SECONDS.toNanos(50));
+    awaitShortly(transport);
     CountDownLatch waiting = new CountDownLatch(1);
     Future<?> waiter =
         start(
             () -> {
               waiting.countDown();
-              transport.await(TimeUnit.SECONDS.toNanos(50));
+              transport.await(WAIT_NANOS);
             });
     waiting.await();
     transport.wakeup();
@@ -298,7 +303,7 @@ public abstract class TransportContractTest {
       Peer to = peers.get(1);
       peers.get(0).send(1, frame(i, 8), content(8, i));
       while (to.from(0).size() < frames) {
-        to.transport.await(TimeUnit.SECONDS.toNanos(50));
+        awaitShortly(to.transport);
         to.pollOnce();
         peers.get(0).pollOnce();
       }
@@ -317,7 +322,7 @@ public abstract class TransportContractTest {
             () -> {
               Body body = content(FRAME_LENGTH, count);
               while (!sender.link(1).trySend(frame(count, FRAME_LENGTH), body)) {
-                sender.transport.await(TimeUnit.SECONDS.toNanos(50));
+                sender.transport.await(WAIT_NANOS);
                 sender.transport.poll(sender);
               }
             });
@@ -337,7 +342,7 @@ public abstract class TransportContractTest {
     peers.get(0).send(1, frame(0, 8), content(8, 0));
     for (int i = 0; i < 3; i++) {
       peers.get(0).pollOnce();
-      peers.get(1).transport.await(TimeUnit.SECONDS.toNanos(50));
+      awaitShortly(peers.get(1).transport);
     }
     assertEquals(1, peers.get(1).from(0).size());
     pumpUntil(() -> peers.get(1).from(0).size() == 2);
@@ -460,7 +465,7 @@ public abstract class TransportContractTest {
     peer.transport.close();
     peer.transport.close();
     assertEquals(0, peer.pollOnce());
-    peer.transport.await(TimeUnit.SECONDS.toNanos(50));
+    awaitShortly(peer.transport);
     peer.transport.wakeup();
     Body body = content(8, 0);
     assertTrue(link.trySend(frame(0, 8), body), "accepted and dropped");
@@ -509,7 +514,7 @@ public abstract class TransportContractTest {
         start(
             () -> {
               waiting.countDown();
-              transport.await(TimeUnit.SECONDS.toNanos(50));
+              transport.await(WAIT_NANOS);
             });
     waiting.await();
     transport.close();
@@ -521,6 +526,12 @@ public abstract class TransportContractTest {
     for (Transport transport : open(ranks, CallSettings.defaults().withFrameLength(FRAME_LENGTH))) {
       peers.add(new Peer(transport));
     }
+  }
+
+  private static void awaitShortly(Transport transport) {
+    long start = System.nanoTime();
+    transport.await(WAIT_NANOS);
+    assertTrue(System.nanoTime() - start < PATIENCE_NANOS, "await did not end");
   }
 
   /** Sends frames to a rank that does not poll, until no more are taken; returns how many were. */

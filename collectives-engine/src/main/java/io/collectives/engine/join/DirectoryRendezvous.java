@@ -103,6 +103,7 @@ public final class DirectoryRendezvous implements Rendezvous {
   private static final int MOST_RANKS = 12_000;
 
   private static final int MOST_OTHERS_NAMED = 4;
+  private static final int MOST_ABSENCES = 10;
   private static final long SHORTEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
   private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
   private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -423,13 +424,15 @@ public final class DirectoryRendezvous implements Rendezvous {
 
     /**
      * Reads a file that another rank may still be writing; an empty note if that does not end while
-     * a witness is there.
+     * a witness is there, or if the file is gone: a new rank 0 removes those of earlier runs.
      */
     private Note readWhole(Path file, Path witness) {
-      while (true) {
+      // A few looks, because a file server may show a name that was just taken a little later.
+      for (int absences = 0; ; ) {
         boolean last = stopReason() != null || !Files.exists(witness);
         Note note = read(file);
-        if (note != null || last) {
+        absences = note == null && !Files.exists(file) ? absences + 1 : 0;
+        if (note != null || last || absences == MOST_ABSENCES) {
           return note != null ? note : new Note();
         }
         pause(false);
