@@ -25,8 +25,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** A synchronous call that has been made often enough allocates nothing on the heap. */
 class SteadyStateAllocationTest {
   private static final int RANKS = 2;
-  private static final int WARM_UP = 4000;
-  private static final int CALLS = 2000;
+  private static final int WARM_UP = 3000;
+  private static final int CALLS = 1000;
 
   /**
    * JIT compilations and the like allocate a little now and then; a call that allocates has at

@@ -167,7 +167,8 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     int end = buffer.writerIndex();
     int at = use(end);
     restLength = stage == Stage.ENDED ? 0 : end - at;
-    buffer.getBytes(at, rest, 0, restLength);
+    // Not by the ByteBuf: without Unsafe, as on JDK 25, it would make a view for each call.
+    transport.received().bytes().get(at, rest, 0, restLength);
     buffer.release();
     transport.active();
   }

@@ -23,6 +23,7 @@ import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Link;
 import io.collectives.spi.Roster;
 import io.collectives.spi.TransportProvider;
+import io.netty.util.internal.PlatformDependent;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
@@ -113,7 +114,7 @@ class TcpTransportTest {
         "GET / HTTP/1.1\r\nHost: somewhere\r\nAccept: everything there is, please\r\n\r\n"
             .getBytes(StandardCharsets.US_ASCII);
     byte[] damaged = hello(0, 1, 2).bytes().array();
-    damaged[30] ^= 1;
+    damaged[40] ^= 1; // Which nothing but the checksum looks at.
     byte[] nobody = hello(17, 1, 2).bytes().array();
     byte[] myself = hello(1, 1, 2).bytes().array();
     byte[] goodbye =
@@ -324,9 +325,11 @@ class TcpTransportTest {
       long before = threads.getThreadAllocatedBytes(thread);
       pingPong(count);
       long allocated = threads.getThreadAllocatedBytes(thread) - before;
-      // NIO's selector makes an object now and then; a frame makes none.
+      // NIO's selector makes an object now and then; a frame makes none, but where Netty has no
+      // Unsafe (JDK 25) NIO's reads make a view each.
+      long views = kind == SocketKind.NIO && !PlatformDependent.hasUnsafe() ? 2 * 80L * count : 0;
       assertTrue(
-          allocated < 4L * count,
+          allocated < 4L * count + views,
           kind + " allocated " + allocated + " bytes for " + 2 * count + " frames");
     }
   }

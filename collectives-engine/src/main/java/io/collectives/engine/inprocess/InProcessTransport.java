@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /** One rank's end of an {@link InProcessFabric}. */
 final class InProcessTransport implements Transport {
+  private static final long LONGEST_NAP_NANOS = 1_000_000;
+
   private final InProcessFabric fabric;
   private final int rank;
   private final InProcessLink[] links;
@@ -68,9 +70,9 @@ final class InProcessTransport implements Transport {
   public void await(long nanos) {
     parked = Thread.currentThread();
     if (!woken && !closed && !hasArrivals()) {
-      // A frame that arrives between the look and the nap is found when the nap is over; naps are
-      // short.
-      LockSupport.parkNanos(this, nanos);
+      // A peer looks at parked without a fence after it has queued a frame or made room, so it may
+      // miss this nap; hence naps are short.
+      LockSupport.parkNanos(this, Math.min(nanos, LONGEST_NAP_NANOS));
     }
     parked = null;
     woken = false;
@@ -147,6 +149,9 @@ final class InProcessTransport implements Transport {
           in.remove();
         }
         work++;
+      }
+      if (work > 0) {
+        other.unpark();
       }
       if (peerClosed && !closed) {
         lost = true;
