@@ -25,8 +25,19 @@ public sealed interface Algorithm {
   }
 
   /**
+   * One ring that is used both ways at once: each contribution goes the shorter way round, and the
+   * result back. 2 floor(n/2) rounds, each rank sends 2M(n-1)/n bytes, half each way.
+   */
+  static Algorithm shortestWayRing() {
+    return new ShortestWayRing();
+  }
+
+  /**
    * Rings along the rows and columns of a mesh, two halves of the payload at once, one column first
    * and one row first (Ying et al. 2018, section 3.3): 2(X-1)+2(Y-1) rounds.
+   *
+   * <p>Along a dimension that does not wrap the ring is folded, so that each rank speaks with ranks
+   * at most two places from it.
    *
    * @param mesh the arrangement; it must have as many places as the group has ranks
    */
@@ -40,6 +51,25 @@ public sealed interface Algorithm {
    */
   static Algorithm direct() {
     return new Direct();
+  }
+
+  /**
+   * Recursive halving and doubling (Rabenseifner 2004): each rank sends 2M(n-1)/n bytes in 2 log2 n
+   * rounds if n is a power of two. Otherwise the ranks beyond the largest power of two hand theirs
+   * to a partner first and are handed the result last: 2 floor(log2 n) + 2 rounds, and up to M
+   * bytes more.
+   */
+  static Algorithm halvingDoubling() {
+    return new HalvingDoubling();
+  }
+
+  /**
+   * Two binary trees, each of which reduces and broadcasts half of the payload; the inner nodes of
+   * one are leaves of the other (Sanders, Speck and Träff 2009): 2 floor(log2 n) rounds, each rank
+   * sends from M to 2M bytes.
+   */
+  static Algorithm doubleBinaryTree() {
+    return new DoubleBinaryTree();
   }
 
   /**
@@ -97,6 +127,14 @@ public sealed interface Algorithm {
     }
   }
 
+  /** See {@link Algorithm#shortestWayRing()}. */
+  record ShortestWayRing() implements Algorithm {
+    @Override
+    public String name() {
+      return "shortest-way-ring";
+    }
+  }
+
   /**
    * See {@link Algorithm#torus(Mesh)}.
    *
@@ -119,6 +157,22 @@ public sealed interface Algorithm {
     @Override
     public String name() {
       return "direct";
+    }
+  }
+
+  /** See {@link Algorithm#halvingDoubling()}. */
+  record HalvingDoubling() implements Algorithm {
+    @Override
+    public String name() {
+      return "halving-doubling";
+    }
+  }
+
+  /** See {@link Algorithm#doubleBinaryTree()}. */
+  record DoubleBinaryTree() implements Algorithm {
+    @Override
+    public String name() {
+      return "double-binary-tree";
     }
   }
 

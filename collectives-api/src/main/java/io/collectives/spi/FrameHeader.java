@@ -14,7 +14,9 @@ public final class FrameHeader {
     /** A transfer of a plan. */
     DATA,
     /** The sender's call failed; group and sequence tell which, the body why. */
-    FAILURE
+    FAILURE,
+    /** The sender is alive and has nothing else to say; no body. */
+    HEARTBEAT
   }
 
   /** What the frame is for. */

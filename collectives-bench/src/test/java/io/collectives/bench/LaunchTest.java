@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -14,6 +15,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
 @DisabledOnOs(OS.WINDOWS)
@@ -66,22 +68,27 @@ class LaunchTest {
   }
 
   @Test
-  void theFirstFailureEndsTheOthersWithTheirDescendants() {
+  void theFirstFailureEndsTheOthersWithTheirDescendants(@TempDir Path directory) {
     // Rank 0 fails only once rank 1 has said which process it waits for.
-    String script = "if [ $RANK = 0 ]; then exit 7; else sleep 1000 & echo $!; wait; fi";
+    Path said = directory.resolve("said");
+    String script =
+        "if [ $RANK = 0 ]; then while [ ! -e '"
+            + said
+            + "' ]; do sleep 0.01; done; exit 7; else sleep 1000 & echo $!; : >'"
+            + said
+            + "'; wait; fi";
     assertEquals(7, launch("-n", "2", "sh", "-c", script));
     assertEquals(
         "collectives launch: rank 0 ended with status 7; ending the others", sorted(err).get(0));
     Matcher started = Pattern.compile("\\[1] (\\d+)").matcher(out.toString(StandardCharsets.UTF_8));
-    if (started.find()) {
-      Optional<ProcessHandle> sleeper = ProcessHandle.of(Long.parseLong(started.group(1)));
-      // A zombie, which its new parent has not asked for yet, has no command.
-      assertFalse(
-          sleeper
-              .filter(ProcessHandle::isAlive)
-              .flatMap(handle -> handle.info().command())
-              .isPresent());
-    }
+    assertTrue(started.find(), out::toString);
+    Optional<ProcessHandle> sleeper = ProcessHandle.of(Long.parseLong(started.group(1)));
+    // A zombie, which its new parent has not asked for yet, has no command.
+    assertFalse(
+        sleeper
+            .filter(ProcessHandle::isAlive)
+            .flatMap(handle -> handle.info().command())
+            .isPresent());
   }
 
   @Test

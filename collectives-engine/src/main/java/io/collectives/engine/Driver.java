@@ -28,6 +28,7 @@ final class Driver implements AutoCloseable {
   private static final long IDLE_LOOK_NANOS = 5_000_000;
   private static final long TAKE_OVER_NANOS = 50_000;
   private static final long CLOSE_JOIN_MILLIS = 2_000;
+  private static final long CLOSE_NEWS_NANOS = 1_000_000_000;
 
   private final Engine engine;
   private final Transport transport;
@@ -187,7 +188,7 @@ final class Driver implements AutoCloseable {
     try {
       if (!closed) {
         engine.close();
-        engine.poll();
+        tellNews();
         closed = true;
         transport.close();
       }
@@ -206,6 +207,20 @@ final class Driver implements AutoCloseable {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  /**
+   * Peers must learn who failed before they see this rank leave, or they would blame this one; a
+   * link that is full of frames may take the news only later.
+   */
+  private void tellNews() {
+    long deadline = System.nanoTime() + CLOSE_NEWS_NANOS;
+    do {
+      engine.poll();
+      if (engine.hasNews()) {
+        transport.await(Idle.SLEEP_NANOS);
+      }
+    } while (engine.hasNews() && System.nanoTime() - deadline < 0);
   }
 
   /**

@@ -70,7 +70,7 @@ public final class EngineRuntime implements CollectivesRuntime {
     long heldLimit = Engine.heldLimit(size, calls.frameLength(), calls.slabsInFlight());
     Driver driver =
         new Driver(
-            new Engine(transport, System::nanoTime, heldLimit),
+            new Engine(transport, System::nanoTime, heldLimit, calls.silenceLimit().toNanos()),
             transport,
             neighbours > Runtime.getRuntime().availableProcessors());
     try {

@@ -1052,7 +1052,13 @@ public abstract class AllReduceContractTest {
 
   private List<Communicator> open(int ranks, int frameLength, int slabsInFlight) throws Exception {
     return opened(
-        open(ranks, new CallSettings(algorithm(ranks), PATIENCE, frameLength, slabsInFlight)));
+        open(
+            ranks,
+            CallSettings.defaults()
+                .withAlgorithm(algorithm(ranks))
+                .withTimeout(PATIENCE)
+                .withFrameLength(frameLength)
+                .withSlabsInFlight(slabsInFlight)));
   }
 
   private List<Communicator> opened(List<Communicator> worlds) {

@@ -21,6 +21,9 @@ class PerfPartsTest {
   @CsvSource({
     "ring, 4, ring",
     "bidirectional-ring, 4, bidirectional-ring",
+    "shortest-way-ring, 4, shortest-way-ring",
+    "halving-doubling, 4, halving-doubling",
+    "double-binary-tree, 4, double-binary-tree",
     "direct, 1, direct",
     "torus:4x2, 8, torus:4x2",
     "torus, 6, torus:3x2",

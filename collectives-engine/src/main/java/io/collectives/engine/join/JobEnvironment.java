@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
  * on this host if the launcher started ranks on no other, on the first host of Slurm's list, or in
  * the first pod of Kubernetes' job; and on a port that every rank derives from the launcher's
  * number of the job. COLLECTIVES_RENDEZVOUS overrides all of that, and COLLECTIVES_JOB,
- * COLLECTIVES_TRANSPORT, COLLECTIVES_LISTEN, COLLECTIVES_JOIN_TIMEOUT and COLLECTIVES_CALL_TIMEOUT
- * what their names say. Empty variables count as not set.
+ * COLLECTIVES_TRANSPORT, COLLECTIVES_LISTEN, COLLECTIVES_JOIN_TIMEOUT, COLLECTIVES_CALL_TIMEOUT and
+ * COLLECTIVES_SILENCE_LIMIT what their names say. Empty variables count as not set.
  *
  * <p>A rank listens on loopback unless COLLECTIVES_LISTEN names another address. When the meeting
  * place is on another address, listening on loopback would make every peer wait in vain, and
@@ -111,7 +111,10 @@ public final class JobEnvironment {
             .withCalls(
                 CallSettings.defaults()
                     .withTimeout(
-                        duration("COLLECTIVES_CALL_TIMEOUT", CallSettings.defaults().timeout())));
+                        duration("COLLECTIVES_CALL_TIMEOUT", CallSettings.defaults().timeout()))
+                    .withSilenceLimit(
+                        duration(
+                            "COLLECTIVES_SILENCE_LIMIT", CallSettings.defaults().silenceLimit())));
     settings =
         settings.withJoinTimeout(duration("COLLECTIVES_JOIN_TIMEOUT", settings.joinTimeout()));
     if (has("COLLECTIVES_JOB")) {

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 final class Arrivals implements FrameSink {
   private final Calls calls;
   private final Failures failures;
+  private final Liveness liveness;
   private final HeldFrames heldFrames;
   private final FrameApplier applier;
   private final Inbound[] inbound;
@@ -27,11 +28,13 @@ final class Arrivals implements FrameSink {
   Arrivals(
       Calls calls,
       Failures failures,
+      Liveness liveness,
       HeldFrames heldFrames,
       FrameApplier applier,
       Inbound[] inbound) {
     this.calls = calls;
     this.failures = failures;
+    this.liveness = liveness;
     this.heldFrames = heldFrames;
     this.applier = applier;
     this.inbound = inbound;
@@ -64,8 +67,11 @@ final class Arrivals implements FrameSink {
     in.drop();
     in.length = head.length;
     in.received = 0;
-    if (head.kind == FrameHeader.Kind.FAILURE) {
-      in.notice(head);
+    liveness.heard(link.peer());
+    if (head.kind != FrameHeader.Kind.DATA) {
+      if (head.kind == FrameHeader.Kind.FAILURE) {
+        in.notice(head);
+      }
       return;
     }
     Group group = calls.group(head.group);
@@ -189,6 +195,7 @@ final class Arrivals implements FrameSink {
   @Override
   public void bytes(Link link, FrameBytes source, int at, int length) {
     Inbound in = inbound[link.peer()];
+    liveness.heard(link.peer());
     Call call = in.call;
     if (call != null && !call.isDone()) {
       applier.bytes(call, in.run, in.step, in.received, source, at, length);
@@ -240,6 +247,7 @@ final class Arrivals implements FrameSink {
 
   @Override
   public void lost(Link link, @Nullable Throwable cause) {
+    liveness.forget(link.peer());
     failures.lost(link.peer(), cause);
   }
 }

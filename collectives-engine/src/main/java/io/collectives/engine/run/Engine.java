@@ -50,6 +50,7 @@ public final class Engine {
   private final HeldFrames heldFrames;
   private final Calls calls;
   private final Failures failures;
+  private final Liveness liveness;
   private final Arrivals arrivals;
   private final FrameApplier applier = new FrameApplier();
   private final FrameHeader header = new FrameHeader();
@@ -64,8 +65,9 @@ public final class Engine {
    * @param clock nanoseconds, as {@link System#nanoTime}
    * @param heldLimit the most bytes of frames that may be held before their turn has come; see
    *     {@link #heldLimit}
+   * @param silenceLimitNanos after how long without a sign of life a peer is given up
    */
-  public Engine(Transport transport, LongSupplier clock, long heldLimit) {
+  public Engine(Transport transport, LongSupplier clock, long heldLimit, long silenceLimitNanos) {
     Inbound[] inbound = new Inbound[transport.size()];
     for (int peer = 0; peer < inbound.length; peer++) {
       inbound[peer] = new Inbound();
@@ -75,7 +77,8 @@ public final class Engine {
     this.heldFrames = new HeldFrames(heldLimit);
     this.calls = new Calls(heldFrames);
     this.failures = new Failures(transport, clock, calls, inbound);
-    this.arrivals = new Arrivals(calls, failures, heldFrames, applier, inbound);
+    this.liveness = new Liveness(transport, failures, silenceLimitNanos, clock.getAsLong());
+    this.arrivals = new Arrivals(calls, failures, liveness, heldFrames, applier, inbound);
   }
 
   /**
@@ -160,6 +163,8 @@ public final class Engine {
    * @return how much was done; 0 if nothing
    */
   public int poll() {
+    long now = clock.getAsLong();
+    liveness.begin(now);
     int work = transport.poll(arrivals);
     List<Call> underWay = calls.underWay();
     for (int i = underWay.size() - 1; i >= 0; i--) {
@@ -175,7 +180,13 @@ public final class Engine {
         freeOut.add(lingering.remove(i));
       }
     }
-    return work + failures.poll();
+    liveness.poll();
+    return work + failures.poll(now);
+  }
+
+  /** Whether peers are still to be told of a failure; polling goes on trying. */
+  public boolean hasNews() {
+    return failures.hasNews();
   }
 
   /** Whether there are completions to run. */
@@ -283,6 +294,7 @@ public final class Engine {
       if (!link.trySend(header, FrameBody.EMPTY)) {
         return false;
       }
+      liveness.said(link.peer());
       run.sendOver(step);
       return true;
     }
@@ -298,6 +310,7 @@ public final class Engine {
       freeOut.push(out);
       return false;
     }
+    liveness.said(link.peer());
     if (out.isReleased()) {
       run.sendOver(step);
       freeOut.push(out);

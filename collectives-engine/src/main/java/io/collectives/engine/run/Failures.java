@@ -49,7 +49,7 @@ final class Failures {
   }
 
   /** Tells, judges departures and looks at deadlines. Returns how much was done. */
-  int poll() {
+  int poll(long now) {
     int work = sendNotices();
     while (!departures.isEmpty()) {
       Departure departure = departures.remove();
@@ -57,9 +57,14 @@ final class Failures {
       work++;
     }
     if (!underWay.isEmpty()) {
-      checkDeadlines(clock.getAsLong());
+      checkDeadlines(now);
     }
     return work;
+  }
+
+  /** Whether there is something that could not be told yet. */
+  boolean hasNews() {
+    return !notices.isEmpty();
   }
 
   void added(Group group) {

@@ -271,6 +271,14 @@ final class JobEnvironmentTest {
   }
 
   @Test
+  void theLimitOfSilenceIsSettable() {
+    assertEquals(
+        Duration.ofMillis(1500),
+        settings(TORCH + "COLLECTIVES_SILENCE_LIMIT=1.5").calls().silenceLimit());
+    assertEquals(Duration.ofSeconds(5), settings(TORCH).calls().silenceLimit());
+  }
+
+  @Test
   void timesThatAreNotSetAreTheDefaults() {
     JobSettings s = settings(TORCH);
     assertEquals(Duration.ofSeconds(60), s.joinTimeout());

@@ -17,6 +17,7 @@ import java.util.stream.IntStream;
 /** Engines of some ranks on one thread and a clock that stands still until it is told otherwise. */
 final class Bench {
   static final long SECOND = 1_000_000_000L;
+  static final long SILENCE = 5 * SECOND;
 
   final List<Engine> engines = new ArrayList<>();
   final List<Group> groups = new ArrayList<>();
@@ -25,12 +26,17 @@ final class Bench {
   long now = 1;
   int frameLength = 64;
   int slabsInFlight = 2;
+  long timeoutNanos = SECOND;
+
+  /** A rank that is not polled, as if its process were stopped; -1 if there is none. */
+  int frozen = -1;
 
   /** Ranks in one process; {@code wrap} may put something between an engine and its transport. */
   Bench(int ranks, Algorithm algorithm, BiFunction<Integer, Transport, Transport> wrap) {
     InProcessFabric fabric = new InProcessFabric(ranks);
     for (int rank = 0; rank < ranks; rank++) {
-      Engine engine = new Engine(wrap.apply(rank, fabric.transport(rank)), () -> now, 1 << 20);
+      Engine engine =
+          new Engine(wrap.apply(rank, fabric.transport(rank)), () -> now, 1 << 20, SILENCE);
       Group group = new Group(1, IntStream.range(0, ranks).toArray(), rank);
       engine.add(group);
       engines.add(engine);
@@ -52,7 +58,7 @@ final class Bench {
         .orElseThrow();
   }
 
-  /** Starts an all-reduce of a rank in place, with a deadline of one second. */
+  /** Starts an all-reduce of a rank in place. */
   Call sum(int rank, int[] values) {
     Memory memory = Memory.of(Payload.of(values));
     return submit(rank, programs.get(rank), memory, ReduceOp.SUM);
@@ -69,7 +75,7 @@ final class Bench {
             op,
             frameLength,
             slabsInFlight,
-            SECOND,
+            timeoutNanos,
             null);
   }
 
@@ -78,8 +84,8 @@ final class Bench {
     int quiet = 0;
     while (quiet < 3) {
       int work = 0;
-      for (Engine engine : engines) {
-        work += engine.poll();
+      for (int rank = 0; rank < engines.size(); rank++) {
+        work += rank == frozen ? 0 : engines.get(rank).poll();
       }
       quiet = work == 0 ? quiet + 1 : 0;
     }

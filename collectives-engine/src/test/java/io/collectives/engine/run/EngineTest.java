@@ -17,10 +17,15 @@ import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
 import io.collectives.engine.memory.Memory;
+import io.collectives.spi.FrameSink;
+import io.collectives.spi.Link;
+import io.collectives.spi.Transport;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -226,5 +231,155 @@ class EngineTest {
     assertArrayEquals(new int[] {3}, values[0]);
     assertArrayEquals(new int[] {3}, values[1]);
     assertTrue(calls[0].isDone());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {2, 3, 5})
+  void aFrozenRankIsNamedByAllAfterTheLimitOfSilence(int ranks) {
+    for (int frozen = 0; frozen < ranks; frozen++) {
+      Bench bench = met(ranks);
+      bench.frozen = frozen;
+      Call[] calls = new Call[ranks];
+      for (int rank = 0; rank < ranks; rank++) {
+        if (rank != frozen) {
+          calls[rank] = bench.sum(rank, new int[1000]);
+        }
+      }
+      long began = bench.now;
+      while (bench.now - began < Bench.SILENCE - Bench.SECOND) {
+        bench.pass(Bench.SECOND / 4);
+      }
+      for (int rank = 0; rank < ranks; rank++) {
+        assertFalse(rank != frozen && calls[rank].isDone(), "before the limit");
+      }
+      while (bench.now - began < Bench.SILENCE + Bench.SECOND) {
+        bench.pass(Bench.SECOND / 4);
+      }
+      for (int rank = 0; rank < ranks; rank++) {
+        if (rank != frozen) {
+          assertTrue(calls[rank].isDone(), "rank " + rank);
+          RankFailedException error =
+              assertInstanceOf(RankFailedException.class, calls[rank].error());
+          assertEquals(frozen, error.worldRank());
+          assertTrue(error.getMessage().contains("no sign of life"), error.getMessage());
+        }
+      }
+    }
+  }
+
+  @Test
+  void aRankThatIsFrozenBetweenCallsFailsTheNextOneAtOnce() {
+    Bench bench = met(3);
+    bench.frozen = 1;
+    for (int i = 0; i < 24; i++) {
+      bench.pass(Bench.SECOND / 4);
+    }
+    Call call = bench.sum(2, new int[10]);
+    assertTrue(call.isDone());
+    assertEquals(1, assertInstanceOf(RankFailedException.class, call.error()).worldRank());
+  }
+
+  @Test
+  void aRankThatIsLateButBeatsIsNotGivenUp() {
+    Bench bench = met(3);
+    Call early = bench.sum(0, new int[10]);
+    bench.sum(2, new int[10]);
+    for (int i = 0; i < 100; i++) {
+      bench.pass(Bench.SECOND / 2);
+    }
+    assertFalse(early.isDone());
+    bench.sum(1, new int[10]);
+    bench.settle();
+    assertTrue(early.isDone());
+    assertNull(early.error());
+  }
+
+  @Test
+  void aRankThatWasItselfStoppedBlamesNobody() {
+    Bench bench = met(3);
+    for (int i = 0; i < 5; i++) {
+      bench.pass(10 * Bench.SECOND);
+    }
+    Call[] calls = {
+      bench.sum(0, new int[10]), bench.sum(1, new int[10]), bench.sum(2, new int[10])
+    };
+    bench.settle();
+    for (Call call : calls) {
+      assertTrue(call.isDone());
+      assertNull(call.error());
+    }
+  }
+
+  /** Ranks that have made a call together, and have a minute for the next. */
+  private static Bench met(int ranks) {
+    Bench bench = new Bench(ranks, Algorithm.ring());
+    bench.timeoutNanos = 60 * Bench.SECOND;
+    for (int rank = 0; rank < ranks; rank++) {
+      bench.sum(rank, new int[10]);
+    }
+    bench.settle();
+    return bench;
+  }
+
+  @Test
+  void linksAreOpenedToThePeersOfThePlanOnly() {
+    int ranks = 6;
+    List<Set<Integer>> asked = new ArrayList<>();
+    Bench bench =
+        new Bench(
+            ranks,
+            Algorithm.ring(),
+            (rank, transport) -> {
+              Set<Integer> peers = new TreeSet<>();
+              asked.add(peers);
+              return new RecordingTransport(transport, peers);
+            });
+    for (int rank = 0; rank < ranks; rank++) {
+      assertEquals(Set.of(), asked.get(rank), "before the first call");
+      bench.sum(rank, new int[1000]);
+    }
+    bench.settle();
+    for (int rank = 0; rank < ranks; rank++) {
+      // It sends to the right; its left neighbour opens the other link.
+      assertEquals(Set.of((rank + 1) % ranks), asked.get(rank));
+    }
+  }
+
+  private record RecordingTransport(Transport inner, Set<Integer> peers) implements Transport {
+    @Override
+    public int rank() {
+      return inner.rank();
+    }
+
+    @Override
+    public int size() {
+      return inner.size();
+    }
+
+    @Override
+    public Link link(int peer) {
+      peers.add(peer);
+      return inner.link(peer);
+    }
+
+    @Override
+    public int poll(FrameSink sink) {
+      return inner.poll(sink);
+    }
+
+    @Override
+    public void await(long nanos) {
+      inner.await(nanos);
+    }
+
+    @Override
+    public void wakeup() {
+      inner.wakeup();
+    }
+
+    @Override
+    public void close() {
+      inner.close();
+    }
   }
 }

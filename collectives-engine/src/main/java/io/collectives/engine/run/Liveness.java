@@ -1,0 +1,109 @@
+package io.collectives.engine.run;
+
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.Transport;
+import java.net.SocketTimeoutException;
+
+/**
+ * Finds peers that have stopped without their connection ending: frozen, or behind a dead network.
+ *
+ * <p>Any byte of a peer is a sign of life. A rank that has said nothing to a peer for a quarter of
+ * the limit sends it a heartbeat; a peer that was silent for the limit is given up, once and for
+ * all. Only peers that frames have gone to or come from are watched, so a ring of thousands watches
+ * two.
+ *
+ * <p>A rank that was itself stopped must not blame the others for its own silence: if it has not
+ * looked for half of the limit, all peers get the whole limit anew.
+ */
+final class Liveness {
+  private final Transport transport;
+  private final Failures failures;
+  private final long limitNanos;
+  private final FrameHeader header = new FrameHeader();
+  private final boolean[] watched;
+  private final boolean[] givenUp;
+  private final long[] heardNanos;
+  private final long[] saidNanos;
+  private long now;
+  private long lookedNanos;
+
+  Liveness(Transport transport, Failures failures, long limitNanos, long now) {
+    this.transport = transport;
+    this.failures = failures;
+    this.limitNanos = limitNanos;
+    this.watched = new boolean[transport.size()];
+    this.givenUp = new boolean[transport.size()];
+    this.heardNanos = new long[transport.size()];
+    this.saidNanos = new long[transport.size()];
+    this.now = now;
+    this.lookedNanos = now;
+  }
+
+  /** What time it is, until this is called again. */
+  void begin(long time) {
+    if (time - now > limitNanos / 2) {
+      for (int peer = 0; peer < watched.length; peer++) {
+        heardNanos[peer] = time;
+      }
+    }
+    now = time;
+  }
+
+  /** Something has come from a peer. */
+  void heard(int peer) {
+    watch(peer);
+    heardNanos[peer] = now;
+  }
+
+  /** Something has gone to a peer. */
+  void said(int peer) {
+    watch(peer);
+    saidNanos[peer] = now;
+  }
+
+  /** A peer has left or is lost. */
+  void forget(int peer) {
+    watched[peer] = false;
+    givenUp[peer] = true;
+  }
+
+  /** How long a peer has been silent, for errors. */
+  long silentMillis(int peer) {
+    return watched[peer] ? (now - heardNanos[peer]) / 1_000_000 : -1;
+  }
+
+  private void watch(int peer) {
+    if (!watched[peer] && !givenUp[peer]) {
+      watched[peer] = true;
+      heardNanos[peer] = now;
+      saidNanos[peer] = now;
+    }
+  }
+
+  /** Beats, and gives up who is silent; looks at the peers often enough, not at each call. */
+  void poll() {
+    if (now - lookedNanos < limitNanos / 16) {
+      return;
+    }
+    lookedNanos = now;
+    for (int peer = 0; peer < watched.length; peer++) {
+      if (!watched[peer]) {
+        continue;
+      }
+      if (now - heardNanos[peer] > limitNanos) {
+        long millis = silentMillis(peer);
+        forget(peer);
+        failures.lost(
+            peer,
+            new SocketTimeoutException(
+                "no sign of life for " + millis + " ms, the limit is " + limitNanos / 1_000_000));
+      } else if (now - saidNanos[peer] >= limitNanos / 4) {
+        header.kind = FrameHeader.Kind.HEARTBEAT;
+        if (transport.link(peer).trySend(header, FrameBody.EMPTY)) {
+          saidNanos[peer] = now;
+        }
+      }
+    }
+  }
+}
