@@ -3,6 +3,7 @@ package io.collectives.torus;
 import io.collectives.plan.Rounds;
 import java.util.function.Function;
 import java.util.function.IntBinaryOperator;
+import java.util.function.IntUnaryOperator;
 
 /**
  * Ranks in two dimensions, of A and B places, whose rings work one after the other on the same
@@ -14,13 +15,28 @@ import java.util.function.IntBinaryOperator;
  * chunk {@code firstChunk + a B + b}, and along the second dimension the payload is A times smaller
  * than along the first.
  *
- * @param first A, the number of places in the dimension that is reduced first
- * @param second B, the number of places in the other
+ * @param first A, the dimension that is reduced first
+ * @param second B, the other
  * @param rankAt the rank at (a, b)
  * @param firstChunk the first of its AB chunks
  * @param step the direction of all rings, as in {@link Ring}
  */
-record Hierarchy(int first, int second, IntBinaryOperator rankAt, int firstChunk, int step) {
+record Hierarchy(
+    Dimension first, Dimension second, IntBinaryOperator rankAt, int firstChunk, int step) {
+
+  /**
+   * One of the two dimensions.
+   *
+   * @param places how many places it has
+   * @param wraps whether its last place is linked to its first; if not, its rings are {@linkplain
+   *     Ring#folded folded}
+   */
+  record Dimension(int places, boolean wraps) {
+    Ring ring(IntUnaryOperator rankAt, IntUnaryOperator chunkAt, int shareChunks, int step) {
+      Ring closed = new Ring(places, rankAt, chunkAt, shareChunks, step);
+      return wraps ? closed : closed.folded();
+    }
+  }
 
   /** (A-1) + (B-1) rounds; then each rank holds the sum of its chunk. */
   Rounds reduceScatter() {
@@ -45,26 +61,24 @@ record Hierarchy(int first, int second, IntBinaryOperator rankAt, int firstChunk
 
   private Rounds alongFirst(Function<Ring, Rounds> phase) {
     return Rounds.sideBySide(
-        second,
+        second.places(),
         b ->
             phase.apply(
-                new Ring(
-                    first,
+                first.ring(
                     a -> rankAt.applyAsInt(a, b),
-                    a -> firstChunk + a * second,
-                    second,
+                    a -> firstChunk + a * second.places(),
+                    second.places(),
                     step)));
   }
 
   private Rounds alongSecond(Function<Ring, Rounds> phase) {
     return Rounds.sideBySide(
-        first,
+        first.places(),
         a ->
             phase.apply(
-                new Ring(
-                    second,
+                second.ring(
                     b -> rankAt.applyAsInt(a, b),
-                    b -> firstChunk + a * second + b,
+                    b -> firstChunk + a * second.places() + b,
                     1,
                     step)));
   }

@@ -61,6 +61,18 @@ record Ring(
         });
   }
 
+  /**
+   * The same ring with its places in the order 0, 2, 4, …, 5, 3, 1: out along a line and back by
+   * the places left out, so that no transfer spans more than two places of a line that is not
+   * closed. Each place keeps its rank and its share.
+   *
+   * <p>In a round each link between two places of the line is crossed once each way.
+   */
+  Ring folded() {
+    IntUnaryOperator fold = i -> 2 * i < places ? 2 * i : 2 * (places - i) - 1;
+    return new Ring(places, rankAt.compose(fold), chunkAt.compose(fold), shareChunks, step);
+  }
+
   private void send(int place, int share, Effect effect, Transfer.Sink sink) {
     int next = Math.floorMod(place + step, places);
     int owner = Math.floorMod(share, places);

@@ -13,6 +13,12 @@ import io.collectives.plan.Plan;
  * even while, on a mesh that is not square, both are busy in the same dimension. The rank in column
  * c and row r owns chunk rX + c of the first half (its own number) and chunk cY + r of the second.
  *
+ * <p>Along a dimension that does not wrap the ring is {@linkplain Ring#folded folded}: a rank sends
+ * to places at most two away on its line, and none is sent from one end to the other. Each lane
+ * then crosses every link of the line once each way in a round, so the two lanes share links while
+ * both are busy in that dimension. The owners, the steps and the bytes that a rank sends are the
+ * same.
+ *
  * <p>Steps: 2(X-1) + 2(Y-1). Bytes: each rank sends M(Y-1)/Y + (M/X)(Y-1)/Y along its column and
  * M(X-1)/X + (M/Y)(X-1)/X along its row, 2M(n-1)/n in all; on a square torus half of that in each
  * dimension.
@@ -22,14 +28,15 @@ final class TorusPlan {
 
   static Plan allReduce(Mesh mesh) {
     int ranks = mesh.ranks();
-    Hierarchy columnsFirst =
-        new Hierarchy(mesh.y(), mesh.x(), (row, column) -> mesh.rankAt(column, row), 0, 1);
-    Hierarchy rowsFirst = new Hierarchy(mesh.x(), mesh.y(), mesh::rankAt, ranks, -1);
+    Hierarchy.Dimension x = new Hierarchy.Dimension(mesh.x(), mesh.wrapX());
+    Hierarchy.Dimension y = new Hierarchy.Dimension(mesh.y(), mesh.wrapY());
+    Hierarchy columnsFirst = new Hierarchy(y, x, (row, column) -> mesh.rankAt(column, row), 0, 1);
+    Hierarchy rowsFirst = new Hierarchy(x, y, mesh::rankAt, ranks, -1);
     return Plan.of(
         Collective.ALL_REDUCE, ranks, 2 * ranks, columnsFirst.allReduce(), rowsFirst.allReduce());
   }
 
-  /** Refuses a mesh on which there are no such rings. */
+  /** Refuses a mesh with other than one place for each rank. */
   static void requireFit(Mesh mesh, int ranks) {
     if (mesh.ranks() != ranks) {
       throw new IllegalArgumentException(
@@ -43,25 +50,6 @@ final class TorusPlan {
               + ranks
               + "), "
               + Mesh.torusOf(ranks));
-    }
-    requireWrap(mesh, "x", mesh.x(), mesh.wrapX());
-    requireWrap(mesh, "y", mesh.y(), mesh.wrapY());
-  }
-
-  private static void requireWrap(Mesh mesh, String dimension, int places, boolean wraps) {
-    if (places > 2 && !wraps) {
-      throw new IllegalArgumentException(
-          "torus "
-              + mesh
-              + ": the "
-              + places
-              + " places of dimension "
-              + dimension
-              + " do not wrap, and rings along a line are not available; if they are linked, use Mesh.torus("
-              + mesh.x()
-              + ", "
-              + mesh.y()
-              + ")");
     }
   }
 }

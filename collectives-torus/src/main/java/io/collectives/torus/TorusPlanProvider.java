@@ -8,8 +8,9 @@ import io.collectives.spi.PlanProvider;
 import java.util.Optional;
 
 /**
- * Plans {@link Algorithm#ring}, {@link Algorithm#bidirectionalRing}, {@link Algorithm#torus} and
- * {@link Algorithm#direct}.
+ * Plans {@link Algorithm#ring}, {@link Algorithm#bidirectionalRing}, {@link
+ * Algorithm#shortestWayRing}, {@link Algorithm#torus}, {@link Algorithm#direct}, {@link
+ * Algorithm#halvingDoubling} and {@link Algorithm#doubleBinaryTree}.
  */
 public final class TorusPlanProvider implements PlanProvider {
 
@@ -34,11 +35,20 @@ public final class TorusPlanProvider implements PlanProvider {
     if (algorithm instanceof Algorithm.BidirectionalRing) {
       return Optional.of(BidirectionalRingPlan.allReduce(ranks));
     }
+    if (algorithm instanceof Algorithm.ShortestWayRing) {
+      return Optional.of(ShortestWayRingPlan.allReduce(ranks));
+    }
     if (algorithm instanceof Algorithm.Torus torus) {
       return Optional.of(TorusPlan.allReduce(torus.mesh()));
     }
     if (algorithm instanceof Algorithm.Direct) {
       return Optional.of(DirectPlan.allReduce(ranks));
+    }
+    if (algorithm instanceof Algorithm.HalvingDoubling) {
+      return Optional.of(HalvingDoublingPlan.allReduce(ranks));
+    }
+    if (algorithm instanceof Algorithm.DoubleBinaryTree) {
+      return Optional.of(DoubleBinaryTreePlan.allReduce(ranks));
     }
     return Optional.empty();
   }

@@ -1,5 +1,6 @@
 /**
- * The plans of algorithms in which every rank does the same: rings, tori, the direct exchange.
+ * The plans of algorithms without servers: rings, tori, the direct exchange, halving and doubling,
+ * trees.
  *
  * <p>They know ranks, meshes and chunks; they must not know bytes, transports, engines, or each
  * other's state, of which there is none.

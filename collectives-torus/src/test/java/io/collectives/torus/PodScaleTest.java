@@ -60,11 +60,28 @@ class PodScaleTest {
     assertEquals(MB * 127 / 128 + MB / 32 * 127 / 128, sent.megabytesAlongX(), 1e-9);
   }
 
+  /** The pod as it is: 128 places in a line, 32 in a ring. */
+  @Test
+  void torusOf128By32ThatWrapsInOneDimensionCostsTheSame() {
+    PlanFigures figures =
+        PlanVerifier.verify(TorusPlan.allReduce(new Mesh(128, 32, false, true)), 1, 0);
+    assertEquals(316, figures.rounds());
+    assertEquals(2 * MB * 4095 / 4096, figures.mostBytesSent(MB), 1e-9);
+    assertEquals(figures.mostChunksSent(), figures.leastChunksSent());
+    assertEquals(4, figures.mostPeers());
+  }
+
   /** Kumar et al. 2021, section 3.3: the payload along X is 32 times smaller. */
   @Test
   void hierarchyOf128By32Sends198MegabytesAlongYAndSixAlongX() {
     Mesh mesh = Mesh.torus(128, 32);
-    Hierarchy columnsFirst = new Hierarchy(32, 128, (r, c) -> mesh.rankAt(c, r), 0, 1);
+    Hierarchy columnsFirst =
+        new Hierarchy(
+            new Hierarchy.Dimension(32, true),
+            new Hierarchy.Dimension(128, true),
+            (r, c) -> mesh.rankAt(c, r),
+            0,
+            1);
     Plan plan = Plan.of(Collective.ALL_REDUCE, 4096, 4096, columnsFirst.allReduce());
     assertEquals(316, plan.rounds(0));
     Sent sent = Sent.byOneRank(plan, 128);

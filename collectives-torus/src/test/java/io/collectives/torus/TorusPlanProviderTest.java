@@ -14,6 +14,7 @@ import io.collectives.plan.PlanVerifier;
 import io.collectives.spi.PlanProvider;
 import java.util.ServiceLoader;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,17 +29,32 @@ class TorusPlanProviderTest {
   }
 
   private static PlanFigures verify(Algorithm algorithm, int ranks) {
-    return PlanVerifier.verify(allReduce(algorithm, ranks), 1, 0);
+    boolean bothWaysAreOneLink = algorithm instanceof Algorithm.ShortestWayRing && ranks == 2;
+    return PlanVerifier.verify(allReduce(algorithm, ranks), bothWaysAreOneLink ? 2 : 1, 0);
   }
 
   static Stream<Algorithm> flat() {
-    return Stream.of(Algorithm.ring(), Algorithm.bidirectionalRing(), Algorithm.direct());
+    return Stream.of(
+        Algorithm.ring(),
+        Algorithm.bidirectionalRing(),
+        Algorithm.shortestWayRing(),
+        Algorithm.direct(),
+        Algorithm.halvingDoubling(),
+        Algorithm.doubleBinaryTree());
   }
 
   static Stream<Mesh> meshes() {
     return IntStream.rangeClosed(1, 64)
         .boxed()
-        .flatMap(x -> IntStream.rangeClosed(1, 64 / x).mapToObj(y -> Mesh.torus(x, y)));
+        .flatMap(x -> IntStream.rangeClosed(1, 64 / x).boxed().flatMap(y -> meshes(x, y)));
+  }
+
+  private static Stream<Mesh> meshes(int x, int y) {
+    return Stream.of(
+        Mesh.torus(x, y),
+        new Mesh(x, y, true, false),
+        new Mesh(x, y, false, true),
+        new Mesh(x, y, false, false));
   }
 
   @ParameterizedTest
@@ -137,6 +153,70 @@ class TorusPlanProviderTest {
   }
 
   @Test
+  void aShortestWayRingTakesHalfTheStepsAndSendsHalfEachWay() {
+    for (int n = 2; n <= 64; n++) {
+      PlanFigures figures = verify(Algorithm.shortestWayRing(), n);
+      assertEquals(2 * (n / 2), figures.rounds());
+      assertEquals(4L * (n - 1), figures.mostChunksSent(), "2M(n-1)/n in 2n chunks");
+      assertEquals(4L * (n - 1), figures.leastChunksSent());
+      assertEquals(4L * (n - 1), figures.mostChunksReceived());
+      assertEquals(n == 2 ? 1 : 2, figures.mostPeers());
+      assertEquals(n == 2 ? 2 : 2 * n, figures.links());
+      if (n > 2) {
+        Sent sent = Sent.of(allReduce(Algorithm.shortestWayRing(), n));
+        for (int rank = 0; rank < n; rank++) {
+          assertEquals(2L * (n - 1), sent.chunks(rank, (rank + 1) % n));
+          assertEquals(2L * (n - 1), sent.chunks(rank, (rank + n - 1) % n));
+        }
+      }
+    }
+  }
+
+  @Test
+  void halvingDoublingTakesTheDocumentedStepsAndBytes() {
+    for (int n = 2; n <= 64; n++) {
+      PlanFigures figures = verify(Algorithm.halvingDoubling(), n);
+      int p = Integer.highestOneBit(n);
+      int log = Integer.numberOfTrailingZeros(p);
+      boolean power = p == n;
+      assertEquals(p, figures.chunks());
+      assertEquals(2 * log + (power ? 0 : 2), figures.rounds());
+      assertEquals(2L * (p - 1) + (power ? 0 : p), figures.mostChunksSent());
+      assertEquals(power ? 2L * (p - 1) : p, figures.leastChunksSent());
+      assertEquals(log + (power ? 0 : 1), figures.mostPeers());
+      assertEquals(p * log + 2 * (n - p), figures.links());
+      Sent sent = Sent.of(allReduce(Algorithm.halvingDoubling(), n));
+      for (int rank = 0; rank < n; rank++) {
+        long expected = rank >= p ? p : 2L * (p - 1) + (rank < n - p ? p : 0);
+        assertEquals(expected, sent.chunks(rank), "rank " + rank + " of " + n);
+      }
+    }
+  }
+
+  /** Its two chunks are halves of M. */
+  @Test
+  void aDoubleBinaryTreeTakesTheDocumentedStepsAndBytes() {
+    for (int n = 2; n <= 64; n++) {
+      PlanFigures figures = verify(Algorithm.doubleBinaryTree(), n);
+      int log = 31 - Integer.numberOfLeadingZeros(n);
+      assertEquals(2 * log, figures.rounds());
+      assertEquals(4L * (n - 1), figures.transfers(), "2M(n-1) in halves of M");
+      assertEquals(Math.min(n, 4), figures.mostChunksSent());
+      assertTrue(figures.leastChunksSent() >= 2);
+      assertTrue(figures.mostPeers() <= 4);
+    }
+  }
+
+  @Test
+  void plansWithoutContributorSetsAreRight() {
+    for (int n : new int[] {65, 100, 127, 128, 129, 1000, 1024}) {
+      verify(Algorithm.shortestWayRing(), n);
+      verify(Algorithm.halvingDoubling(), n);
+      verify(Algorithm.doubleBinaryTree(), n);
+    }
+  }
+
+  @Test
   void oneRankHasNothingToDo() {
     Stream.concat(flat(), Stream.of(Algorithm.torus(Mesh.torus(1, 1))))
         .forEach(
@@ -158,20 +238,6 @@ class TorusPlanProviderTest {
   }
 
   @Test
-  void meshMustWrap() {
-    assertEquals(
-        "torus 128x32 wrap=y: the 128 places of dimension x do not wrap, and rings along a line are"
-            + " not available; if they are linked, use Mesh.torus(128, 32)",
-        refusal(new Mesh(128, 32, false, true), 4096));
-    assertEquals(
-        "torus 2x3 wrap=x: the 3 places of dimension y do not wrap, and rings along a line are not"
-            + " available; if they are linked, use Mesh.torus(2, 3)",
-        refusal(new Mesh(2, 3, true, false), 6));
-    verify(Algorithm.torus(new Mesh(2, 2, false, false)), 4);
-    verify(Algorithm.torus(new Mesh(1, 3, false, true)), 3);
-  }
-
-  @Test
   void otherAlgorithmsAreNotItsOwn() {
     for (Collective collective : Collective.values()) {
       assertTrue(PROVIDER.plan(Algorithm.named("mine"), collective, 4).isEmpty());
@@ -189,5 +255,27 @@ class TorusPlanProviderTest {
     return assertThrows(
             IllegalArgumentException.class, () -> allReduce(Algorithm.torus(mesh), ranks))
         .getMessage();
+  }
+
+  /** How many chunks each rank sends to each other. */
+  private record Sent(long[][] chunks) {
+
+    static Sent of(Plan plan) {
+      long[][] sent = new long[plan.ranks()][plan.ranks()];
+      for (int lane = 0; lane < plan.lanes(); lane++) {
+        for (int round = 0; round < plan.rounds(lane); round++) {
+          plan.transfers(lane, round, (from, to, first, count, effect) -> sent[from][to] += count);
+        }
+      }
+      return new Sent(sent);
+    }
+
+    long chunks(int from, int to) {
+      return chunks[from][to];
+    }
+
+    long chunks(int from) {
+      return LongStream.of(chunks[from]).sum();
+    }
   }
 }

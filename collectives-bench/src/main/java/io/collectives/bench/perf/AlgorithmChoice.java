@@ -8,7 +8,8 @@ import java.util.regex.Pattern;
 
 /**
  * An algorithm as it is written on the command line: {@code ring}, {@code bidirectional-ring},
- * {@code torus}, {@code torus:4x2}, {@code direct}, {@code parameter-server}, {@code
+ * {@code shortest-way-ring}, {@code torus}, {@code torus:4x2}, {@code direct}, {@code
+ * halving-doubling}, {@code double-binary-tree}, {@code parameter-server}, {@code
  * parameter-server:2}.
  *
  * @param name the part before the colon
@@ -17,7 +18,8 @@ import java.util.regex.Pattern;
 public record AlgorithmChoice(String name, Optional<String> detail) {
   /** All forms, for people. */
   public static final String FORMS =
-      "ring, bidirectional-ring, torus[:XxY], direct, parameter-server[:S]";
+      "ring, bidirectional-ring, shortest-way-ring, torus[:XxY], direct, halving-doubling,"
+          + " double-binary-tree, parameter-server[:S]";
 
   private static final Pattern MESH = Pattern.compile("(\\d{1,4})x(\\d{1,4})");
 
@@ -32,7 +34,13 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
     Optional<String> detail = colon < 0 ? Optional.empty() : Optional.of(text.substring(colon + 1));
     boolean good =
         switch (name) {
-          case "ring", "bidirectional-ring", "direct" -> detail.isEmpty();
+          case "ring",
+              "bidirectional-ring",
+              "shortest-way-ring",
+              "direct",
+              "halving-doubling",
+              "double-binary-tree" ->
+              detail.isEmpty();
           case "torus" -> detail.isEmpty() || MESH.matcher(detail.get()).matches();
           case "parameter-server" -> detail.isEmpty() || detail.get().matches("\\d{1,6}");
           default -> false;
@@ -53,7 +61,10 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
     return switch (name) {
       case "ring" -> Algorithm.ring();
       case "bidirectional-ring" -> Algorithm.bidirectionalRing();
+      case "shortest-way-ring" -> Algorithm.shortestWayRing();
       case "direct" -> Algorithm.direct();
+      case "halving-doubling" -> Algorithm.halvingDoubling();
+      case "double-binary-tree" -> Algorithm.doubleBinaryTree();
       case "torus" ->
           Algorithm.torus(
               detail

@@ -1,0 +1,71 @@
+package io.collectives.torus;
+
+import io.collectives.Collective;
+import io.collectives.plan.Effect;
+import io.collectives.plan.Plan;
+import io.collectives.plan.Rounds;
+
+/**
+ * All ranks in one ring that is used both ways at once: what a rank contributes to a chunk goes the
+ * shorter way round to the chunk's owner, and the sum goes back the way the contribution came (a
+ * bidirectional ring as in Ying et al. 2018, section 3.3, with half as many steps).
+ *
+ * <p>Shape: 2n chunks, 1 lane; rank r owns the chunks 2r and 2r+1, and sends to r+1 and r-1 only.
+ * If n is even, the rank opposite the owner is as far away either way: its part of the even chunk
+ * goes up and that of the odd one down, so that both ways carry the same. Of 2 ranks each sends the
+ * other two frames a round.
+ *
+ * <p>The sum at rank r is its own part and that of the ranks below, x(r-h) + … + x(r-1) from the
+ * left, then that of the ranks above, x(r+h) + … + x(r+1) from the left.
+ *
+ * <p>Steps: 2 floor(n/2). Bytes: each rank sends 2M(n-1)/n, half of it each way.
+ */
+final class ShortestWayRingPlan {
+  private ShortestWayRingPlan() {}
+
+  static Plan allReduce(int ranks) {
+    int farthest = ranks / 2;
+    Rounds reduceScatter =
+        Rounds.of(
+            farthest,
+            (round, sink) ->
+                hops(
+                    ranks,
+                    farthest - round,
+                    (outer, inner, chunk, count) ->
+                        sink.transfer(outer, inner, chunk, count, Effect.REDUCE)));
+    Rounds allGather =
+        Rounds.of(
+            farthest,
+            (round, sink) ->
+                hops(
+                    ranks,
+                    round + 1,
+                    (outer, inner, chunk, count) ->
+                        sink.transfer(inner, outer, chunk, count, Effect.REPLACE)));
+    return Plan.of(Collective.ALL_REDUCE, ranks, 2 * ranks, reduceScatter.then(allGather));
+  }
+
+  /**
+   * The hops between the ranks {@code distance} places from an owner and those one place nearer.
+   */
+  private static void hops(int ranks, int distance, Hop hop) {
+    boolean opposite = 2 * distance == ranks;
+    for (int side = -1; side <= 1; side += 2) {
+      for (int owner = 0; owner < ranks; owner++) {
+        int outer = Math.floorMod(owner + side * distance, ranks);
+        int inner = Math.floorMod(outer - side, ranks);
+        if (opposite) {
+          hop.hop(outer, inner, side < 0 ? 2 * owner : 2 * owner + 1, 1);
+        } else {
+          hop.hop(outer, inner, 2 * owner, 2);
+        }
+      }
+    }
+  }
+
+  @FunctionalInterface
+  private interface Hop {
+    void hop(int outer, int inner, int firstChunk, int chunkCount);
+  }
+}
