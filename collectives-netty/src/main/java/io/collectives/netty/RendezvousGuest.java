@@ -8,6 +8,8 @@ import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
+import java.net.ConnectException;
+import java.net.Proxy;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
@@ -20,6 +22,9 @@ import java.util.concurrent.TimeUnit;
 final class RendezvousGuest {
   private static final int RETRY_FIRST_MILLIS = 10;
   private static final int RETRY_MOST_MILLIS = 500;
+
+  /** With less, an attempt fails because of this process's scheduling, not because of the host. */
+  private static final int CONNECT_LEAST_MILLIS = 100;
 
   /**
    * The host knows how long this rank waits, and answers then; this much later it is taken for
@@ -43,7 +48,7 @@ final class RendezvousGuest {
     int pauseMillis = RETRY_FIRST_MILLIS;
     while (true) {
       IOException failure;
-      try (Socket socket = new Socket()) {
+      try (Socket socket = new Socket(Proxy.NO_PROXY)) {
         place.onClose(() -> close(socket));
         return meet(socket, Long.MAX_VALUE);
       } catch (ProtocolException e) {
@@ -82,7 +87,7 @@ final class RendezvousGuest {
    * @throws JoinException with that rank's words
    */
   void askWhoIsThere() {
-    try (Socket socket = new Socket()) {
+    try (Socket socket = new Socket(Proxy.NO_PROXY)) {
       meet(socket, 0);
     } catch (ProtocolException | IOException e) {
       // Somebody else's port.
@@ -90,7 +95,16 @@ final class RendezvousGuest {
   }
 
   private Roster meet(Socket socket, long mostMillis) throws IOException {
-    socket.connect(place.address(), clamp(Math.max(leftMillis(), 1)));
+    int connectMillis = clamp(Math.max(leftMillis(), CONNECT_LEAST_MILLIS));
+    try {
+      socket.connect(place.address(), connectMillis);
+    } catch (SocketTimeoutException e) {
+      throw new ConnectException("no connection within " + connectMillis + " ms");
+    }
+    if (socket.getLocalSocketAddress().equals(socket.getRemoteSocketAddress())) {
+      // TCP allows it where nobody listens and the port happens to be picked for this end, too.
+      throw new ConnectException("connected to itself");
+    }
     int patienceMillis = clamp(Math.max(Math.min(leftMillis(), mostMillis), 0));
     socket.getOutputStream().write(RendezvousWire.announcement(me, patienceMillis));
     socket.setSoTimeout(patienceMillis + GRACE_MILLIS);

@@ -15,6 +15,7 @@ import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.socket.ChannelOutputShutdownEvent;
 import io.netty.util.UncheckedBooleanSupplier;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.util.Objects;
@@ -86,11 +87,15 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
           .connect(HostPort.parse(address))
           .addListener(
               future -> {
-                if (future.isSuccess()) {
-                  by.reached(this);
-                } else {
+                if (!future.isSuccess()) {
                   channel.close();
                   by.unreached(this, future.cause());
+                } else if (channel.localAddress().equals(channel.remoteAddress())) {
+                  // TCP allows it where nobody listens, if this end happens to get the same port.
+                  exceptionCaught(new ConnectException("connected to itself"));
+                  channel.close();
+                } else {
+                  by.reached(this);
                 }
               });
     } catch (UnknownHostException e) {

@@ -60,8 +60,8 @@ final class TcpTransport implements Transport {
   private static final Logger LOG = LoggerFactory.getLogger(TcpTransport.class);
 
   /**
-   * How much is read at once. Measured with frames of 128 KiB: of 64 KiB to 1 MiB, larger is better
-   * while the whole payload fits the cache, and no worse beyond.
+   * How much is read at once. Measured between two ranks on one host: with two frames of 128 KiB in
+   * flight, 256 KiB and 1 MiB are the same; with eight, 1 MiB is 7 to 10 % faster.
    */
   static final int RECEIVE_LENGTH = 1024 * 1024;
 
