@@ -9,6 +9,7 @@ import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.perf.Memory;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Provenance;
+import io.collectives.bench.simulate.PlanChoice;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.concurrent.Callable;
@@ -37,6 +38,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  collectives demo                                   4 processes average ResNet-50's gradients",
       "  collectives launch -n 4 -- java -cp app.jar Train  4 processes of your own program",
       "  collectives perf --bytes 8,64K,1M,16M --check      what an all-reduce takes here",
+      "  collectives verify --algorithm torus               the proof that a plan is right, and its price",
+      "  collectives simulate --mesh 128x32                 what it would take on 4,096 ranks",
       "  collectives help perf                              all about one command",
       "",
       "Exit status: 0 all went well; 1 a check or a job failed; 2 wrong usage."
@@ -45,6 +48,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
       Demo.class,
       Launch.class,
       Perf.class,
+      Verify.class,
+      Simulate.class,
       Jmh.class,
       CommandLine.HelpCommand.class,
       Demo.Rank.class,
@@ -78,6 +83,7 @@ public final class Main implements Callable<Integer> {
     CommandLine line = new CommandLine(new Main());
     line.registerConverter(ByteSize.class, Usage.reader(ByteSize::parse));
     line.registerConverter(AlgorithmChoice.class, Usage.reader(AlgorithmChoice::parse));
+    line.registerConverter(PlanChoice.class, Usage.reader(PlanChoice::new));
     label(line, Model.class);
     label(line, Demo.Placement.class);
     label(line, Collective.class);
@@ -87,6 +93,7 @@ public final class Main implements Callable<Integer> {
     label(line, Perf.Placement.class);
     label(line, Perf.Transport.class);
     label(line, PerfRow.Format.class);
+    label(line, Simulate.Wrap.class);
     line.setUsageHelpWidth(120);
     line.setUsageHelpLongOptionsMaxWidth(34);
     line.setParameterExceptionHandler(Main::wrongUsage);

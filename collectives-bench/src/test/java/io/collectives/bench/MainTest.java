@@ -26,6 +26,8 @@ class MainTest {
         "demo --help",
         "launch --help",
         "perf --help",
+        "verify --help",
+        "simulate --help",
         "jmh --help",
         "help perf"
       })

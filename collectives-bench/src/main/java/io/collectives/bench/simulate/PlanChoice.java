@@ -1,0 +1,83 @@
+package io.collectives.bench.simulate;
+
+import io.collectives.Algorithm;
+import io.collectives.Collective;
+import io.collectives.bench.perf.AlgorithmChoice;
+import io.collectives.plan.Plan;
+import io.collectives.spi.PlanProvider;
+import java.util.Optional;
+import java.util.ServiceLoader;
+
+/**
+ * An algorithm as it is written on the command line: one of the library's own, or the name of any
+ * other that is planned by a module on the class path.
+ *
+ * @param text as written
+ */
+public record PlanChoice(String text) {
+
+  /** Checks the form; whether a module knows the name shows when a plan is asked for. */
+  public PlanChoice {
+    if (known(text).isEmpty()) {
+      Algorithm.named(text);
+    }
+  }
+
+  /**
+   * The algorithm for a size; a torus takes its mesh, if one is given.
+   *
+   * @throws IllegalArgumentException if it does not fit
+   */
+  public Algorithm algorithm(Size size) {
+    Optional<AlgorithmChoice> own = known(text);
+    if (own.isEmpty()) {
+      return Algorithm.named(text);
+    }
+    if (text.equals("torus") && size.mesh().isPresent()) {
+      return Algorithm.torus(size.mesh().get());
+    }
+    return own.get().forRanks(size.ranks());
+  }
+
+  /** For people, with what was left open. */
+  public String label(Size size) {
+    Algorithm algorithm = algorithm(size);
+    return algorithm instanceof Algorithm.Torus || algorithm instanceof Algorithm.ParameterServer
+        ? algorithm.name().replaceFirst(" ", ":")
+        : algorithm.name();
+  }
+
+  /**
+   * The plan of an all-reduce.
+   *
+   * @throws IllegalArgumentException if nobody plans it, or not for this size
+   */
+  public Plan plan(Size size) {
+    Algorithm algorithm = algorithm(size);
+    for (PlanProvider provider : ServiceLoader.load(PlanProvider.class)) {
+      Optional<Plan> plan = provider.plan(algorithm, Collective.ALL_REDUCE, size.ranks());
+      if (plan.isPresent()) {
+        return plan.get();
+      }
+    }
+    throw new IllegalArgumentException(
+        "'"
+            + text
+            + "' is no algorithm; there are "
+            + AlgorithmChoice.FORMS
+            + ", and those of other modules on the class path");
+  }
+
+  private static Optional<AlgorithmChoice> known(String text) {
+    try {
+      return Optional.of(AlgorithmChoice.parse(text));
+    } catch (IllegalArgumentException e) {
+      return Optional.empty();
+    }
+  }
+
+  @Override
+  public String toString() {
+    return text;
+  }
+}

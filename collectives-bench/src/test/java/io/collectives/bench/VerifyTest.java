@@ -1,0 +1,77 @@
+package io.collectives.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class VerifyTest {
+
+  @Test
+  void allPlansAreRightOn1To64Ranks() {
+    Invocation run = Invocation.of("verify");
+    assertEquals(0, run.status(), run.err());
+    assertEquals("", run.err());
+    assertTrue(run.out().endsWith("\nAll 512 are right.\n"), run.out());
+    assertEquals(1 + 512 + 1 + 1, run.out().lines().count());
+  }
+
+  @Test
+  void toriOfARangeOfMeshes() {
+    Invocation run = Invocation.of("verify --algorithm torus --mesh 1x1..8x8".split(" "));
+    assertEquals(0, run.status(), run.err());
+    assertTrue(run.out().endsWith("\nAll 64 are right.\n"), run.out());
+    assertTrue(run.out().lines().anyMatch(line -> line.startsWith("torus:3x8 ")), run.out());
+  }
+
+  @Test
+  void toriThatDoNotWrap() {
+    Invocation run =
+        Invocation.of("verify --algorithm torus --mesh 1x1..5x5 --wrap x,y,none".split(" "));
+    assertEquals(0, run.status(), run.err());
+    assertTrue(run.out().endsWith("\nAll 75 are right.\n"), run.out());
+    assertTrue(run.out().contains("torus:3x5 wrap=none "), run.out());
+  }
+
+  @Test
+  void tsvAndJsonHaveTheSameFigures() {
+    Invocation tsv = Invocation.of("verify --algorithm ring --ranks 4 --format tsv".split(" "));
+    assertEquals(
+        List.of("ring\t4\t4\t1\t6\t24\t1.5\t1.5\t1\t4\t2"), tsv.out().lines().skip(1).toList());
+    Invocation json = Invocation.of("verify --algorithm ring --ranks 4 --format json".split(" "));
+    assertTrue(json.out().contains("\"rounds\": 6, \"transfers\": 24, \"sent_M\": 1.5"));
+  }
+
+  @Test
+  void aWrongPlanIs1AndTheVerifiersMessage() {
+    Invocation run = Invocation.of("verify --algorithm forgetful --ranks 1..4".split(" "));
+    assertEquals(1, run.status());
+    assertEquals("", run.out());
+    assertEquals(1, run.err().lines().count(), run.err());
+    assertTrue(
+        run.err().startsWith("collectives verify: forgetful on 2 ranks is wrong: "), run.err());
+    assertTrue(run.err().contains("rank 1"), run.err());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "--algorithm tree | --algorithm: 'tree' is no algorithm; there are ring,",
+        "--algorithm torus:2x2 | --algorithm: torus:2x2 has 4 places, the job 1 ranks",
+        "--ranks x | --ranks: 'x' is no number of ranks; write 8, 1..64,",
+        "--ranks 1..20000 | --ranks: '1..20000' is more than 10000 sizes",
+        "--mesh 4x4..2x2 | --ranks: '4x4..2x2' is no number",
+        "--format xml | --format: 'xml' is none of",
+      })
+  void wrongUsageIsOneLineAnd2(String arguments, String start) {
+    Invocation wrong = Invocation.of(("verify " + arguments).split(" "));
+    assertEquals(2, wrong.status(), wrong.err());
+    assertEquals("", wrong.out());
+    assertEquals(1, wrong.err().lines().count(), wrong.err());
+    assertTrue(wrong.err().startsWith("collectives verify: " + start), wrong.err());
+  }
+}
