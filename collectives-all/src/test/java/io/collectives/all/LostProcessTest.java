@@ -93,7 +93,8 @@ class LostProcessTest {
     builder.environment().put("RANK", "" + rank);
     builder.environment().put("WORLD_SIZE", "" + SIZE);
     builder.environment().put("COLLECTIVES_RENDEZVOUS", meeting.toUri().toString());
-    builder.environment().put("COLLECTIVES_SILENCE_LIMIT", "1.5");
+    // Long enough that a survivor which the machine forgets for a while is not taken for dead.
+    builder.environment().put("COLLECTIVES_SILENCE_LIMIT", "4");
     return builder.redirectErrorStream(true).redirectOutput(output(rank).toFile()).start();
   }
 }
