@@ -1,5 +1,6 @@
 package io.collectives.engine.run;
 
+import io.collectives.ProtocolException;
 import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
@@ -180,13 +181,13 @@ final class Arrivals implements FrameSink {
       where.add(held);
       in.held = held;
     } else {
+      String why = "more than " + heldFrames.limit() + " bytes would wait for their turn";
       Group group = calls.group(head.group);
       if (group != null) {
-        failures.protocol(
-            group,
-            peer,
-            head,
-            "more than " + heldFrames.limit() + " bytes would wait for their turn");
+        failures.protocol(group, peer, head, why);
+      } else {
+        // A frame must not vanish: without its group, only the peer can be given up.
+        failures.lost(peer, new ProtocolException(why + " in groups not made here: " + head));
       }
     }
     return held;

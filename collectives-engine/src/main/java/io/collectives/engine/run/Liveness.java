@@ -68,11 +68,6 @@ final class Liveness {
     givenUp[peer] = true;
   }
 
-  /** How long a peer has been silent, for errors. */
-  long silentMillis(int peer) {
-    return watched[peer] ? (now - heardNanos[peer]) / 1_000_000 : -1;
-  }
-
   private void watch(int peer) {
     if (!watched[peer] && !givenUp[peer]) {
       watched[peer] = true;
@@ -92,7 +87,7 @@ final class Liveness {
         continue;
       }
       if (now - heardNanos[peer] > limitNanos) {
-        long millis = silentMillis(peer);
+        long millis = (now - heardNanos[peer]) / 1_000_000;
         forget(peer);
         failures.lost(
             peer,

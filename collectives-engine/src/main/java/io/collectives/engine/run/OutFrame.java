@@ -18,9 +18,6 @@ final class OutFrame implements FrameBody {
   private boolean copied;
   private volatile boolean released;
 
-  @SuppressWarnings("NullAway.Init")
-  OutFrame() {}
-
   void fill(Call newCall, Call.SlabRun newRun, Program.Step newStep, int newLength) {
     call = newCall;
     run = newRun;

@@ -4,7 +4,4 @@ package io.collectives.engine.run;
 abstract class Target {
   Call.SlabRun run;
   Program.Step step;
-
-  @SuppressWarnings("NullAway.Init")
-  Target() {}
 }

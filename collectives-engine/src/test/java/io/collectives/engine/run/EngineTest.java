@@ -14,6 +14,7 @@ import io.collectives.Collective;
 import io.collectives.CollectiveException;
 import io.collectives.Mesh;
 import io.collectives.Payload;
+import io.collectives.ProtocolException;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
 import io.collectives.engine.memory.Memory;
@@ -231,6 +232,25 @@ class EngineTest {
     assertArrayEquals(new int[] {3}, values[0]);
     assertArrayEquals(new int[] {3}, values[1]);
     assertTrue(calls[0].isDone());
+  }
+
+  @Test
+  void moreEarlyFramesThanMayBeHeldAreAnErrorNotALoss() {
+    Bench bench = new Bench(2, Algorithm.ring());
+    Group group = new Group(77, new int[] {0, 1}, 0);
+    bench.engines.get(0).add(group);
+    Memory memory = Memory.of(Payload.of(new int[1 << 20]));
+    Program program = bench.programs.get(0);
+    // Two frames of a mebibyte each, which is all that rank 1 may hold.
+    bench
+        .engines
+        .get(0)
+        .submit(group, program, memory, memory, ReduceOp.SUM, 1 << 20, 2, Bench.SECOND, null);
+    bench.settle();
+    Call call = bench.sum(1, new int[10]);
+    assertTrue(call.isDone());
+    CollectiveException error = assertInstanceOf(ProtocolException.class, call.error());
+    assertTrue(error.getMessage().contains("wait for their turn"), error.getMessage());
   }
 
   @ParameterizedTest
