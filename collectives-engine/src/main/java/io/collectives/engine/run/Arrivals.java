@@ -80,11 +80,13 @@ final class Arrivals implements FrameSink {
       hold(in, link.peer(), head, early);
       return;
     }
-    if (group.broken != null) {
+    int sender = group.rankOf(link.peer());
+    if (sender < 0) {
+      failures.protocol(group, link.peer(), head, "the sender is not a member of " + group);
       return;
     }
-    if (group.rankOf(link.peer()) < 0) {
-      failures.protocol(group, link.peer(), head, "the sender is not a member of " + group);
+    if (group.broken != null) {
+      failures.tellLate(group, sender);
       return;
     }
     Call call = calls.underWay(group, head.sequence);

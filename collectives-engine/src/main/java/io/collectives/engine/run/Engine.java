@@ -141,6 +141,9 @@ public final class Engine {
     }
     failures.checkComplete(group);
     if (group.broken != null) {
+      for (int peer : program.peers) {
+        failures.tellLate(group, peer);
+      }
       calls.end(call, group.broken);
     } else if (calls.enter(call)) {
       start(call);

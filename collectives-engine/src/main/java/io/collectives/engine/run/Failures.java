@@ -208,15 +208,44 @@ final class Failures {
 
   private void tell(Group group, Failure failure) {
     for (int member = 0; member < group.contacts.length; member++) {
-      int worldRank = group.members[member];
-      boolean news =
-          worldRank != failure.reporter()
-              && (failure.kind() != Failure.Kind.RANK_FAILED || worldRank != failure.culprit());
-      if (group.contacts[member] && news && !group.gone.containsKey(member)) {
-        notices.add(new Notice(worldRank, group.id, failure));
+      if (group.contacts[member]) {
+        tell(group, member, failure);
       }
     }
     sendNotices();
+  }
+
+  private void tell(Group group, int member, Failure failure) {
+    int worldRank = group.members[member];
+    boolean news =
+        worldRank != failure.reporter()
+            && (failure.kind() != Failure.Kind.RANK_FAILED || worldRank != failure.culprit());
+    if (news && !group.gone.containsKey(member)) {
+      notices.add(new Notice(worldRank, group.id, failure));
+      // Who waits for whom is not yet why the group breaks.
+      group.told[member] |= failure.kind() != Failure.Kind.TIMEOUT;
+    }
+  }
+
+  /**
+   * Tells why a broken group is broken to those whom this rank had no reason to tell when it broke:
+   * it may have been told before it made a call itself, while others still wait for it.
+   *
+   * @param member who has sent a frame, or is a peer of the call that this rank has just made
+   */
+  void tellLate(Group group, int member) {
+    Failure why = group.broken;
+    if (why != null && !group.told[member]) {
+      group.told[member] = true;
+      int me = transport.rank();
+      tell(
+          group,
+          member,
+          why.kind() == Failure.Kind.CLOSED
+              ? new Failure(Failure.Kind.LEFT, me, me, why.message())
+              : why);
+      sendNotices();
+    }
   }
 
   private int sendNotices() {

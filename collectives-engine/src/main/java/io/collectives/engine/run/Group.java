@@ -32,6 +32,9 @@ public final class Group {
   /** The ranks (of the group) that frames went to or came from. */
   final boolean[] contacts;
 
+  /** The ranks that know, or are being told, why the group is broken. */
+  final boolean[] told;
+
   /** Why members have gone, by their rank in the group: calls that need them fail. */
   final Map<Integer, Failure> gone = new LinkedHashMap<>();
 
@@ -53,6 +56,7 @@ public final class Group {
     this.members = members;
     this.rank = rank;
     this.contacts = new boolean[members.length];
+    this.told = new boolean[members.length];
     for (int i = 0; i < members.length; i++) {
       rankByWorldRank.put(members[i], i);
     }

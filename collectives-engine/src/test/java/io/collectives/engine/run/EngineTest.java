@@ -13,6 +13,7 @@ import io.collectives.CallTimeoutException;
 import io.collectives.Collective;
 import io.collectives.CollectiveException;
 import io.collectives.Mesh;
+import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.ProtocolException;
 import io.collectives.RankFailedException;
@@ -232,6 +233,27 @@ class EngineTest {
     assertArrayEquals(new int[] {3}, values[0]);
     assertArrayEquals(new int[] {3}, values[1]);
     assertTrue(calls[0].isDone());
+  }
+
+  @Test
+  void ranksThatAreToldBeforeTheyCallTellThoseWhoWaitForThem() {
+    Bench bench = new Bench(6, Algorithm.ring());
+    Call[] calls = new Call[6];
+    Program other = Bench.program(Algorithm.torus(Mesh.torus(3, 2)), Collective.ALL_REDUCE, 6, 2);
+    Memory memory = Memory.of(Payload.of(new int[1000]));
+    calls[2] = bench.submit(2, other, memory, ReduceOp.SUM);
+    calls[1] = bench.sum(1, new int[1000]);
+    // Rank 2 finds that rank 1 differs, and tells its neighbours on the torus; some have not
+    // called.
+    bench.settle();
+    for (int rank : new int[] {3, 4, 5, 0}) {
+      calls[rank] = bench.sum(rank, new int[1000]);
+      bench.settle();
+    }
+    for (int rank = 0; rank < 6; rank++) {
+      assertTrue(calls[rank].isDone(), "rank " + rank + " waits");
+      assertInstanceOf(MismatchException.class, calls[rank].error());
+    }
   }
 
   @Test
