@@ -9,24 +9,40 @@ import java.util.regex.Pattern;
  * for one whose module is missing is an {@link UnavailableException} that names the dependency to
  * add.
  *
+ * <p>The figures of each are those of an all-reduce of M bytes over n ranks; every algorithm plans
+ * every other {@link Collective}, too. Its reduce-scatter and all-gather are the two halves, each
+ * with half of the rounds and bytes; what differs, and what it does with a root, is said with it.
+ * Gathers, scatters and all-to-alls are the same by all: every rank sends straight to the one that
+ * it is for. Barriers are, too, but that of a torus.
+ *
  * <p>Strided model-parallel rings (Kumar et al. 2021, figure 4) are not an algorithm but a group:
- * {@link Communicator#strided(int, int, int)} gives it, and any algorithm runs in it.
+ * {@link Communicator#strided(int, int, int)} gives it, and any algorithm runs in it; {@link
+ * ModelParallelMesh} knows which ranks are in which.
  */
 public sealed interface Algorithm {
 
-  /** One ring: 2(n-1) rounds, each rank sends 2M(n-1)/n bytes to its right neighbour. */
+  /**
+   * One ring: 2(n-1) rounds, each rank sends 2M(n-1)/n bytes to its right neighbour. A broadcast or
+   * reduction is a chain of n-1 rounds, in which each rank sends at most M, and a pipeline when the
+   * payload has several slabs.
+   */
   static Algorithm ring() {
     return new Ring();
   }
 
-  /** Two rings in opposite directions, each with half of the payload: 2(n-1) rounds. */
+  /**
+   * Two rings in opposite directions, each with half of the payload: 2(n-1) rounds. A broadcast or
+   * reduction is two chains likewise, of n-1 rounds.
+   */
   static Algorithm bidirectionalRing() {
     return new BidirectionalRing();
   }
 
   /**
    * One ring that is used both ways at once: each contribution goes the shorter way round, and the
-   * result back. 2 floor(n/2) rounds, each rank sends 2M(n-1)/n bytes, half each way.
+   * result back. 2 floor(n/2) rounds, each rank sends 2M(n-1)/n bytes, half each way. A broadcast
+   * or reduction is two chains of floor(n/2) rounds, between the root and the ranks on either side;
+   * the root of a broadcast sends 2M.
    */
   static Algorithm shortestWayRing() {
     return new ShortestWayRing();
@@ -39,6 +55,11 @@ public sealed interface Algorithm {
    * <p>Along a dimension that does not wrap the ring is folded, so that each rank speaks with ranks
    * at most two places from it.
    *
+   * <p>By itself a reduce-scatter goes along the columns first and an all-gather along the rows
+   * first, with all of the payload: (X-1)+(Y-1) rounds (Kumar et al. 2021, section 3.3). A
+   * broadcast or reduction goes between neighbours by the shortest way, floor(X/2)+floor(Y/2)
+   * rounds if both dimensions wrap, and a barrier likewise.
+   *
    * @param mesh the arrangement; it must have as many places as the group has ranks
    */
   static Algorithm torus(Mesh mesh) {
@@ -47,7 +68,8 @@ public sealed interface Algorithm {
 
   /**
    * Every rank serves one share of the payload: 2 rounds, each rank sends 2M(n-1)/n bytes to n-1
-   * peers.
+   * peers. A broadcast is a scatter and an all-gather, a reduction a reduce-scatter and a gather,
+   * of 2 rounds, too; the root of a broadcast sends 2M(n-1)/n.
    */
   static Algorithm direct() {
     return new Direct();
@@ -57,7 +79,8 @@ public sealed interface Algorithm {
    * Recursive halving and doubling (Rabenseifner 2004): each rank sends 2M(n-1)/n bytes in 2 log2 n
    * rounds if n is a power of two. Otherwise the ranks beyond the largest power of two hand theirs
    * to a partner first and are handed the result last: 2 floor(log2 n) + 2 rounds, and up to M
-   * bytes more.
+   * bytes more; either half takes floor(log2 n) + 2 then. A broadcast or reduction is a binomial
+   * tree of ceil(log2 n) rounds; the root of a broadcast sends M in each.
    */
   static Algorithm halvingDoubling() {
     return new HalvingDoubling();
@@ -66,7 +89,8 @@ public sealed interface Algorithm {
   /**
    * Two binary trees, each of which reduces and broadcasts half of the payload; the inner nodes of
    * one are leaves of the other (Sanders, Speck and Träff 2009): 2 floor(log2 n) rounds, each rank
-   * sends from M to 2M bytes.
+   * sends from M to 2M bytes. A broadcast or reduction takes floor(log2 n) + 1; its root sends at
+   * most 3M/2. A reduce-scatter or all-gather is that of {@link #halvingDoubling}.
    */
   static Algorithm doubleBinaryTree() {
     return new DoubleBinaryTree();
@@ -74,7 +98,8 @@ public sealed interface Algorithm {
 
   /**
    * A parameter server whose servers are the first ranks of the group, each of which serves an
-   * equal share of every buffer (Herring, Thangakrishnan et al. 2020, section III): 2 rounds.
+   * equal share of every buffer (Herring, Thangakrishnan et al. 2020, section III): 2 rounds. Other
+   * collectives are those of {@link #direct}.
    *
    * @param servers how many ranks serve, from 1 to the size of the group
    */

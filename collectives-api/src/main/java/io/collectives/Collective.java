@@ -1,16 +1,45 @@
 package io.collectives;
 
-/** The calls in which all ranks of a group take part. */
+/**
+ * The calls in which all ranks of a group take part.
+ *
+ * <p>Where a payload is dealt to the ranks, <em>part i</em> is what rank i owns: of {@code count}
+ * elements and n ranks those from {@code floor(i * count / n)} to {@code floor((i + 1) * count /
+ * n)}, whatever the algorithm; {@link io.collectives.plan.Chunks#start Chunks.start(count, i, n)}
+ * counts it out. So a {@link #REDUCE_SCATTER} and then an {@link #ALL_GATHER} make an {@link
+ * #ALL_REDUCE}, and what a rank does to its own part between them reaches all.
+ */
 public enum Collective {
   /** Every rank ends with the reduction of all ranks' payloads. */
-  ALL_REDUCE("all-reduce"),
+  ALL_REDUCE("all-reduce", false),
   /** No rank leaves before every rank has entered. */
-  BARRIER("barrier");
+  BARRIER("barrier", false),
+  /** Rank i ends with part i of the reduction of all ranks' payloads; the rest is undefined. */
+  REDUCE_SCATTER("reduce-scatter", false),
+  /** Rank i starts with part i of the payload; every rank ends with all parts. */
+  ALL_GATHER("all-gather", false),
+  /** Every rank ends with the payload of the root. */
+  BROADCAST("broadcast", true),
+  /** The root ends with the reduction of all ranks' payloads; those of others are undefined. */
+  REDUCE("reduce", true),
+  /** Rank i starts with part i of the payload; the root ends with all parts. */
+  GATHER("gather", true),
+  /** The root starts with the payload; rank i ends with part i. */
+  SCATTER("scatter", true),
+  /** Rank i ends with part i of the payload of each rank. */
+  ALL_TO_ALL("all-to-all", false);
 
   private final String label;
+  private final boolean rooted;
 
-  Collective(String label) {
+  Collective(String label, boolean rooted) {
     this.label = label;
+    this.rooted = rooted;
+  }
+
+  /** Whether one rank, the root, has a part of its own, so that all must name the same one. */
+  public boolean rooted() {
+    return rooted;
   }
 
   /** The name in tables, on the command line and in errors, as {@code all-reduce}. */

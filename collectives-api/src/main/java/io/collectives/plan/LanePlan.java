@@ -4,19 +4,34 @@ import io.collectives.Collective;
 import java.util.List;
 
 /** A plan put together from the rounds of its lanes. */
-record LanePlan(Collective collective, int ranks, int chunks, List<Rounds> rounds) implements Plan {
+record LanePlan(PlanRequest request, int chunks, List<Rounds> rounds) implements Plan {
 
   LanePlan {
-    if (ranks < 1 || chunks < 1 || rounds.isEmpty()) {
+    if (chunks < 1 || rounds.isEmpty()) {
       throw new IllegalArgumentException(
           "a plan of "
-              + ranks
+              + request.ranks()
               + " ranks, "
               + chunks
               + " chunks and "
               + rounds.size()
               + " lanes: at least 1 of each is needed");
     }
+  }
+
+  @Override
+  public Collective collective() {
+    return request.collective();
+  }
+
+  @Override
+  public int ranks() {
+    return request.ranks();
+  }
+
+  @Override
+  public int root() {
+    return request.root();
   }
 
   @Override
@@ -37,6 +52,15 @@ record LanePlan(Collective collective, int ranks, int chunks, List<Rounds> round
   @Override
   public String toString() {
     List<Integer> counts = rounds.stream().map(Rounds::count).toList();
-    return collective + " of " + ranks + " ranks, " + chunks + " chunks, rounds by lane " + counts;
+    String root = collective().rooted() ? ", root " + root() : "";
+    return collective()
+        + " of "
+        + ranks()
+        + " ranks"
+        + root
+        + ", "
+        + chunks
+        + " chunks, rounds by lane "
+        + counts;
   }
 }

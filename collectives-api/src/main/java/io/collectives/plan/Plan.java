@@ -13,6 +13,11 @@ import java.util.List;
  * transfers of a round may all be under way at once, and each carries what its chunks held when the
  * round began.
  *
+ * <p>Chunks have the same numbers at all ranks. Where the payload is dealt to n ranks there are n k
+ * of them, and part i, which is that of rank i, is the k from i k on. The payload of an all-to-all
+ * is those of all ranks, one after the other: n n k chunks, of which the k from (i n + j) k on are
+ * what rank i has for rank j.
+ *
  * <p>A plan is a pure function: immutable, usable by any thread, and the same each time it is
  * asked. Rounds are generated when asked for and never held, because a ring of 4,096 ranks has 33
  * million transfers. It knows no bytes, no sockets and no threads; an engine moves bytes by it, a
@@ -27,12 +32,22 @@ public interface Plan {
   /**
    * The plan with the given lanes.
    *
+   * @param chunks at least 1
+   * @param lanes at least one; they use no chunk in common
+   */
+  static Plan of(PlanRequest request, int chunks, Rounds... lanes) {
+    return new LanePlan(request, chunks, List.of(lanes));
+  }
+
+  /**
+   * The plan with the given lanes, of a collective without a root or with rank 0 as its root.
+   *
    * @param ranks at least 1
    * @param chunks at least 1
    * @param lanes at least one; they use no chunk in common
    */
   static Plan of(Collective collective, int ranks, int chunks, Rounds... lanes) {
-    return new LanePlan(collective, ranks, chunks, List.of(lanes));
+    return of(PlanRequest.of(collective, ranks), chunks, lanes);
   }
 
   /** What it does; the verifier proves that it does. */
@@ -40,6 +55,11 @@ public interface Plan {
 
   /** The number of ranks in the group. */
   int ranks();
+
+  /** The root of a {@linkplain Collective#rooted rooted} collective; 0 if it has none. */
+  default int root() {
+    return 0;
+  }
 
   /** The number of chunks, at least 1. */
   int chunks();

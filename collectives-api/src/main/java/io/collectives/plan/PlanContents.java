@@ -11,9 +11,16 @@ import java.util.SplittableRandom;
  * when the round began.
  */
 abstract class PlanContents {
+  /** What a chunk holds to which nobody has contributed. */
+  private static final long NOTHING = 0;
+
   final int ranks;
   private final int chunks;
+  private final Ends ends;
   private final long[] held;
+
+  /** All contributions to each chunk. */
+  private final long[] complete;
 
   /**
    * Four values for each transfer of the round: from, to, first chunk, and how many (negative for
@@ -31,31 +38,44 @@ abstract class PlanContents {
   int lane;
   int round;
 
-  PlanContents(Plan plan) {
+  PlanContents(Plan plan, Ends ends) {
     ranks = plan.ranks();
     chunks = plan.chunks();
+    this.ends = ends;
     held = new long[ranks * chunks];
+    complete = new long[chunks];
   }
 
-  /** What a rank's chunk holds before the first round. */
+  /** What stands for the contribution of a rank. */
   abstract long ofRank(int rank);
-
-  /** What it must hold after the last. */
-  abstract long complete();
 
   /** What a chunk holds after a reduction, or an error if it must not be. */
   abstract long reduce(long before, long arriving, int from, int to, int chunk);
 
+  /** Whether a rank may send, or reduce into, a chunk that holds nothing that is counted here. */
+  abstract boolean mayHoldNothing();
+
   /**
-   * What is wrong with {@code value}, which is not complete, as {@code lacks the contribution of
-   * rank 3}.
+   * What is wrong with {@code value}, which is not {@code complete}, as {@code lacks the
+   * contribution of rank 3}.
    */
-  abstract String lack(long value);
+  abstract String lack(long value, long complete);
 
   final void start() {
     for (int rank = 0; rank < ranks; rank++) {
-      Arrays.fill(held, rank * chunks, (rank + 1) * chunks, ofRank(rank));
+      long contribution = ofRank(rank);
+      for (int chunk = 0; chunk < chunks; chunk++) {
+        if (ends.holds(rank, chunk)) {
+          held[rank * chunks + chunk] = contribution;
+          complete[chunk] += contribution;
+        }
+      }
     }
+  }
+
+  /** All contributions to a chunk. */
+  final long complete(int chunk) {
+    return complete[chunk];
   }
 
   final void round(int lane, int round) {
@@ -91,35 +111,49 @@ abstract class PlanContents {
       int count = moves[i + 3];
       int cell = to * chunks + chunk;
       for (int end = next + Math.abs(count); next < end; next++, chunk++, cell++) {
+        long arriving = carried[next];
+        if (arriving == NOTHING && !mayHoldNothing()) {
+          throw InvalidPlanException.of(lane, round, from, to, chunk, ", but holds nothing of it");
+        }
         held[cell] =
             count < 0
-                ? replacement(carried[next], from, to, chunk)
-                : reduce(held[cell], carried[next], from, to, chunk);
+                ? replacement(arriving, from, to, chunk)
+                : reduction(held[cell], arriving, from, to, chunk);
       }
     }
   }
 
   final void end() {
-    long complete = complete();
-    for (int cell = 0; cell < held.length; cell++) {
-      if (held[cell] != complete) {
-        throw new InvalidPlanException(
-            "at the end chunk "
-                + cell % chunks
-                + " of rank "
-                + cell / chunks
-                + " "
-                + lack(held[cell]));
+    for (int rank = 0; rank < ranks; rank++) {
+      for (int chunk = 0; chunk < chunks; chunk++) {
+        long value = held[rank * chunks + chunk];
+        if (value != complete[chunk] && ends.needs(rank, chunk)) {
+          throw new InvalidPlanException(
+              "at the end chunk "
+                  + chunk
+                  + " of rank "
+                  + rank
+                  + " "
+                  + lack(value, complete[chunk]));
+        }
       }
     }
   }
 
   private long replacement(long arriving, int from, int to, int chunk) {
-    if (arriving != complete()) {
-      String fault = " as a replacement, but it " + lack(arriving);
+    if (arriving != complete[chunk]) {
+      String fault = " as a replacement, but it " + lack(arriving, complete[chunk]);
       throw InvalidPlanException.of(lane, round, from, to, chunk, fault);
     }
     return arriving;
+  }
+
+  private long reduction(long before, long arriving, int from, int to, int chunk) {
+    if (before == NOTHING && !mayHoldNothing()) {
+      String fault = " to be reduced, but it holds nothing to reduce it with";
+      throw InvalidPlanException.of(lane, round, from, to, chunk, fault);
+    }
+    return reduce(before, arriving, from, to, chunk);
   }
 
   private static int larger(int length, int more) {
@@ -130,8 +164,8 @@ abstract class PlanContents {
   static final class Once extends PlanContents {
     private final Owners owners;
 
-    Once(Plan plan) {
-      super(plan);
+    Once(Plan plan, Ends ends) {
+      super(plan, ends);
       owners = new Owners(plan.chunks());
     }
 
@@ -141,8 +175,8 @@ abstract class PlanContents {
     }
 
     @Override
-    long complete() {
-      return -1L >>> (Long.SIZE - ranks);
+    boolean mayHoldNothing() {
+      return false;
     }
 
     @Override
@@ -154,15 +188,13 @@ abstract class PlanContents {
         throw InvalidPlanException.of(lane, round, from, to, chunk, fault);
       }
       long after = before | arriving;
-      if (after == complete()) {
-        owners.own(this, from, to, chunk);
-      }
+      owners.reduced(this, after, from, to, chunk);
       return after;
     }
 
     @Override
-    String lack(long value) {
-      int missing = Long.numberOfTrailingZeros(complete() & ~value);
+    String lack(long value, long complete) {
+      int missing = Long.numberOfTrailingZeros(complete & ~value);
       return "lacks the contribution of rank " + missing;
     }
   }
@@ -174,14 +206,12 @@ abstract class PlanContents {
   static final class Sums extends PlanContents {
     private final long seed;
     private final long[] tags;
-    private final long complete;
     private final Owners owners;
 
-    Sums(Plan plan, long seed) {
-      super(plan);
+    Sums(Plan plan, Ends ends, long seed) {
+      super(plan, ends);
       this.seed = seed;
-      tags = new SplittableRandom(seed).longs(ranks).toArray();
-      complete = Arrays.stream(tags).sum();
+      tags = new SplittableRandom(seed).longs().filter(tag -> tag != 0).limit(ranks).toArray();
       owners = new Owners(plan.chunks());
     }
 
@@ -191,21 +221,19 @@ abstract class PlanContents {
     }
 
     @Override
-    long complete() {
-      return complete;
+    boolean mayHoldNothing() {
+      return false;
     }
 
     @Override
     long reduce(long before, long arriving, int from, int to, int chunk) {
       long after = before + arriving;
-      if (after == complete) {
-        owners.own(this, from, to, chunk);
-      }
+      owners.reduced(this, after, from, to, chunk);
       return after;
     }
 
     @Override
-    String lack(long value) {
+    String lack(long value, long complete) {
       return "does not hold every contribution exactly once (sums of tags, seed " + seed + ")";
     }
   }
@@ -216,12 +244,10 @@ abstract class PlanContents {
    */
   static final class Entered extends PlanContents {
     private final int first;
-    private final long complete;
 
-    Entered(Plan plan, int first) {
-      super(plan);
+    Entered(Plan plan, Ends ends, int first) {
+      super(plan, ends);
       this.first = first;
-      complete = -1L >>> (Long.SIZE - Math.min(Long.SIZE, ranks - first));
     }
 
     @Override
@@ -229,9 +255,10 @@ abstract class PlanContents {
       return rank >= first && rank - first < Long.SIZE ? 1L << (rank - first) : 0;
     }
 
+    /** A rank that knows of none of these 64 has entered itself, and may say so. */
     @Override
-    long complete() {
-      return complete;
+    boolean mayHoldNothing() {
+      return true;
     }
 
     @Override
@@ -240,7 +267,7 @@ abstract class PlanContents {
     }
 
     @Override
-    String lack(long value) {
+    String lack(long value, long complete) {
       return "does not know of rank " + (first + Long.numberOfTrailingZeros(complete & ~value));
     }
   }
@@ -254,13 +281,19 @@ abstract class PlanContents {
       Arrays.fill(ownerOfChunk, -1);
     }
 
-    void own(PlanContents contents, int from, int to, int chunk) {
+    void reduced(PlanContents contents, long after, int from, int to, int chunk) {
+      boolean completes = after == contents.complete(chunk);
       int owner = ownerOfChunk[chunk];
       if (owner >= 0) {
-        String fault = ", which completes it, as rank " + owner + " did: a chunk has one owner";
+        String fault =
+            completes
+                ? ", which completes it, as rank " + owner + " did: a chunk has one owner"
+                : " to be reduced, but it is complete at rank " + owner + " already";
         throw InvalidPlanException.of(contents.lane, contents.round, from, to, chunk, fault);
       }
-      ownerOfChunk[chunk] = to;
+      if (completes) {
+        ownerOfChunk[chunk] = to;
+      }
     }
   }
 }

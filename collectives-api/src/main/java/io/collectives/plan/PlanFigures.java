@@ -3,7 +3,7 @@ package io.collectives.plan;
 /**
  * What a plan costs, as {@link PlanVerifier} counted it. Numbers of chunks are to be read as parts
  * of {@link #chunks}: a rank that sends {@code c} chunks of a payload of M bytes sends M c /
- * chunks.
+ * chunks. The payload of an all-to-all is those of all ranks together.
  *
  * @param ranks the number of ranks
  * @param chunks into how many the payload is cut

@@ -1,5 +1,8 @@
 package io.collectives.plan;
 
+import io.collectives.Collective;
+import io.collectives.Mesh;
+
 /**
  * Proves that a plan does what it says, by moving sets of contributors where an engine would move
  * sums.
@@ -16,19 +19,46 @@ package io.collectives.plan;
  * <p><b>What holds for lanes.</b> A chunk belongs to one lane. So lanes touch nothing in common,
  * their rounds may interleave in any way, and each may be verified by itself.
  *
- * <p><b>What holds for an all-reduce.</b> Before the first round each chunk of rank r holds the
- * contribution of r. No contribution reaches a chunk twice, and at the end every chunk of every
- * rank holds those of all ranks. A REPLACE carries a chunk that is complete. Each chunk becomes
- * complete by REDUCE at exactly one rank, its <em>owner</em>, and everywhere else by REPLACE: so
+ * <p><b>What holds for contributions.</b> A rank contributes to a chunk if it holds it before the
+ * first round. Nobody sends a chunk of which it holds nothing. Several ranks contribute to the
+ * chunks of an all-reduce, a reduce-scatter and a reduce, namely all; one to those of the others,
+ * which reduce nothing. No contribution reaches a chunk twice, and nothing is reduced into a chunk
+ * that holds nothing. A REPLACE carries a chunk that is complete: it holds all contributions to it.
+ * A chunk with several contributors becomes complete by REDUCE at exactly one rank, its
+ * <em>owner</em>, by the last REDUCE of it that the plan names, and everywhere else by REPLACE: so
  * the owner may divide it (an average) or round it (a narrow wire type) before it goes on, and all
  * ranks end with the same bits whatever the order of sums.
+ *
+ * <p><b>What holds at the ends.</b> With part i of n ranks being the chunks from i k to (i + 1) k -
+ * 1 of n k, and the pair (i, j) those from (i n + j) k on of n n k:
+ *
+ * <table>
+ * <caption>What ranks hold before the first round, and complete after the last</caption>
+ * <tr><th>collective</th><th>before: contributes to</th><th>after: holds complete</th></tr>
+ * <tr><td>all-reduce</td><td>each rank: all</td><td>each rank: all</td></tr>
+ * <tr><td>reduce-scatter</td><td>each rank: all</td><td>rank i: part i</td></tr>
+ * <tr><td>all-gather</td><td>rank i: part i</td><td>each rank: all</td></tr>
+ * <tr><td>broadcast</td><td>the root: all</td><td>each rank: all</td></tr>
+ * <tr><td>reduce</td><td>each rank: all</td><td>the root: all</td></tr>
+ * <tr><td>gather</td><td>rank i: part i</td><td>the root: all</td></tr>
+ * <tr><td>scatter</td><td>the root: all</td><td>rank i: part i</td></tr>
+ * <tr><td>all-to-all</td><td>rank i: each pair (i, j)</td><td>rank j: each pair (i, j)</td></tr>
+ * </table>
+ *
+ * <p>What else a rank holds at the end is undefined. A root must be a rank, and is 0 where there is
+ * none.
  *
  * <p><b>What holds for a barrier.</b> It has one chunk, which stands for "these ranks have
  * entered"; REDUCE unites such sets, and hearing of a rank twice does no harm. At the end every
  * rank knows of every rank.
  *
+ * <p><b>What holds on a mesh</b>, if one is given. A transfer goes along one row or one column. If
+ * that dimension wraps, its ranks are neighbours, the last place being the first one's. If not, it
+ * is a line, and its ranks are at most two places apart: a folded ring leaves out every other
+ * place, whose two links then carry the transfer. So no transfer needs a link that the mesh lacks.
+ *
  * <p>Up to 64 ranks, and for barriers of any size, the sets are exact and an error names the
- * contributor. All-reduces of more ranks are checked by sums of random 64-bit tags, one for each
+ * contributor. Other plans of more ranks are checked by sums of random 64-bit tags, one for each
  * rank; a contribution that comes twice is then found where the sum is used, not where it arises,
  * and not at all if a replacement mends it.
  *
@@ -65,25 +95,48 @@ public final class PlanVerifier {
    */
   public static PlanFigures verify(Plan plan, int framesPerLink, long seed) {
     checkSize(plan);
-    return switch (plan.collective()) {
-      case ALL_REDUCE ->
-          walk(
-              plan,
-              framesPerLink,
-              plan.ranks() <= Long.SIZE
-                  ? new PlanContents.Once(plan)
-                  : new PlanContents.Sums(plan, seed));
-      case BARRIER -> barrier(plan, framesPerLink);
-    };
+    Ends ends = Ends.of(plan);
+    if (plan.collective() == Collective.BARRIER) {
+      return barrier(plan, ends, framesPerLink);
+    }
+    PlanContents contents =
+        plan.ranks() <= Long.SIZE
+            ? new PlanContents.Once(plan, ends)
+            : new PlanContents.Sums(plan, ends, seed);
+    return walk(plan, framesPerLink, contents);
   }
 
-  private static PlanFigures barrier(Plan plan, int framesPerLink) {
-    if (plan.chunks() != 1) {
-      throw new InvalidPlanException("a barrier of " + plan.chunks() + " chunks: it has 1");
-    }
-    PlanFigures figures = walk(plan, framesPerLink, new PlanContents.Entered(plan, 0));
+  /**
+   * Verifies a plan with up to {@link #FRAMES_PER_LINK} transfers on a link in a round, and that
+   * each transfer goes over links that a mesh has.
+   *
+   * @param mesh with as many places as the plan has ranks
+   * @return what the plan costs
+   * @throws InvalidPlanException at the first rule that is broken
+   */
+  public static PlanFigures verify(Plan plan, Mesh mesh) {
+    return verify(plan, mesh, FRAMES_PER_LINK, SEED);
+  }
+
+  /**
+   * Verifies a plan, and that each transfer goes over links that a mesh has.
+   *
+   * @param mesh with as many places as the plan has ranks
+   * @param framesPerLink how many transfers a round may put on a link
+   * @param seed of the tags that stand for contributions if there are more than 64 ranks
+   * @return what the plan costs
+   * @throws InvalidPlanException at the first rule that is broken
+   */
+  public static PlanFigures verify(Plan plan, Mesh mesh, int framesPerLink, long seed) {
+    PlanFigures figures = verify(plan, framesPerLink, seed);
+    MeshLinks.check(plan, mesh);
+    return figures;
+  }
+
+  private static PlanFigures barrier(Plan plan, Ends ends, int framesPerLink) {
+    PlanFigures figures = walk(plan, framesPerLink, new PlanContents.Entered(plan, ends, 0));
     for (int first = Long.SIZE; first < plan.ranks(); first += Long.SIZE) {
-      walk(plan, framesPerLink, new PlanContents.Entered(plan, first));
+      walk(plan, framesPerLink, new PlanContents.Entered(plan, ends, first));
     }
     return figures;
   }

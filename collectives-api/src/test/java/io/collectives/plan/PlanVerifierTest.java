@@ -8,8 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Collective;
+import io.collectives.Mesh;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -214,6 +219,215 @@ class PlanVerifierTest {
             "a barrier of 2 chunks: it has 1"));
   }
 
+  /** The direct plans of 4 ranks with root 1, each broken in one way. */
+  static Stream<Wrong> wrongPlansOfTheOthers() {
+    return Stream.of(
+        new Wrong(
+            "reduce-scatter whose rank 2 is not sent a contribution",
+            () -> direct(Collective.REDUCE_SCATTER).without(0, 3, 2),
+            "at the end chunk 2 of rank 2 lacks the contribution of rank 3"),
+        new Wrong(
+            "reduce-scatter whose parts 0 and 1 are swapped",
+            () ->
+                direct(Collective.REDUCE_SCATTER)
+                    .changed(
+                        t ->
+                            t.to() > 1
+                                ? t
+                                : new Transfer(
+                                    t.from() < 2 ? t.to() : t.from(),
+                                    1 - t.to(),
+                                    t.firstChunk(),
+                                    1,
+                                    REDUCE)),
+            "at the end chunk 0 of rank 0 lacks the contribution of rank 1"),
+        new Wrong(
+            "reduce-scatter that adds a complete part to another rank's",
+            () -> direct(Collective.REDUCE_SCATTER).and(List.of(new Transfer(3, 2, 0, 1, REDUCE))),
+            "lane 0, round 1: rank 3 sends chunk 0 to rank 2 to be reduced, but it is complete at rank"
+                + " 0 already"),
+        new Wrong(
+            "reduce-scatter in 6 chunks",
+            () -> new TablePlan(Collective.REDUCE_SCATTER, 4, 6, List.of(List.of())),
+            "reduce-scatter of 4 ranks in 6 chunks: a multiple of 4 is needed, so that each part has"
+                + " as many"),
+        new Wrong(
+            "all-gather that leaves out a rank",
+            () -> direct(Collective.ALL_GATHER).without(0, 3, 0),
+            "at the end chunk 3 of rank 0 lacks the contribution of rank 3"),
+        new Wrong(
+            "all-gather in which a rank sends another's part",
+            () ->
+                direct(Collective.ALL_GATHER)
+                    .without(0, 2, 0)
+                    .changed(
+                        t -> t.from() == 3 && t.to() == 0 ? new Transfer(3, 0, 2, 1, REPLACE) : t),
+            "lane 0, round 0: rank 3 sends chunk 2 to rank 0, but holds nothing of it"),
+        new Wrong(
+            "all-gather that reduces",
+            () ->
+                direct(Collective.ALL_GATHER)
+                    .changed(
+                        t -> t.from() == 3 && t.to() == 0 ? new Transfer(3, 0, 3, 1, REDUCE) : t),
+            "lane 0, round 0: rank 3 sends chunk 3 to rank 0 to be reduced, but it holds nothing to"
+                + " reduce it with"),
+        new Wrong(
+            "broadcast from another rank",
+            () -> direct(Collective.BROADCAST).rootedAt(2),
+            "lane 0, round 0: rank 1 sends chunk 2 to rank 2, but holds nothing of it"),
+        new Wrong(
+            "broadcast that leaves out a rank",
+            () -> direct(Collective.BROADCAST).without(1, 0, 3),
+            "at the end chunk 0 of rank 3 lacks the contribution of rank 1"),
+        new Wrong(
+            "reduce to another rank",
+            () -> direct(Collective.REDUCE).rootedAt(2),
+            "at the end chunk 0 of rank 2 lacks the contribution of rank 0"),
+        new Wrong(
+            "reduce that counts a rank twice",
+            () -> direct(Collective.REDUCE).plus(0, new Transfer(3, 0, 0, 1, REDUCE)),
+            "lane 0, round 0: rank 3 sends chunk 0 to rank 0, which already holds the contribution of"
+                + " rank 3"),
+        new Wrong(
+            "reduce whose parts are sent on before they are complete",
+            () -> direct(Collective.REDUCE).without(0, 2, 3),
+            "lane 0, round 1: rank 3 sends chunk 3 to rank 1 as a replacement, but it lacks the"
+                + " contribution of rank 2"),
+        new Wrong(
+            "gather to another rank",
+            () -> direct(Collective.GATHER).rootedAt(0),
+            "at the end chunk 1 of rank 0 lacks the contribution of rank 1"),
+        new Wrong(
+            "gather with a root that is no rank",
+            () -> direct(Collective.GATHER).rootedAt(4),
+            "gather with root 4, but ranks are 0 to 3"),
+        new Wrong(
+            "scatter of what the root does not have",
+            () -> direct(Collective.SCATTER).rootedAt(0),
+            "lane 0, round 0: rank 1 sends chunk 2 to rank 2, but holds nothing of it"),
+        new Wrong(
+            "scatter that forgets rank 3",
+            () -> direct(Collective.SCATTER).without(0, 1, 3),
+            "at the end chunk 3 of rank 3 lacks the contribution of rank 1"),
+        new Wrong(
+            "all-to-all that sends rank 2 what is for rank 3",
+            () ->
+                direct(Collective.ALL_TO_ALL)
+                    .changed(
+                        t -> t.from() == 0 && t.to() == 2 ? new Transfer(0, 2, 3, 1, REPLACE) : t),
+            "at the end chunk 2 of rank 2 lacks the contribution of rank 0"),
+        new Wrong(
+            "all-to-all in 8 chunks",
+            () -> new TablePlan(Collective.ALL_TO_ALL, 4, 8, List.of(List.of())),
+            "all-to-all of 4 ranks in 8 chunks: a multiple of 16 is needed, so that each part has as"
+                + " many"),
+        new Wrong(
+            "all-to-all with a root",
+            () -> direct(Collective.ALL_TO_ALL).rootedAt(3),
+            "all-to-all with root 3: it has none, which is written as 0"));
+  }
+
+  private static TablePlan direct(Collective collective) {
+    return TablePlan.copyOf(
+        DirectPlans.of(new PlanRequest(collective, 4, collective.rooted() ? 1 : 0)));
+  }
+
+  @ParameterizedTest
+  @MethodSource("wrongPlansOfTheOthers")
+  void rejectsTheOthers(Wrong wrong) {
+    rejects(wrong);
+  }
+
+  /** A sender that holds nothing must not send, even what nobody needs. */
+  @Test
+  void rejectsSendersThatHoldNothing() {
+    for (int n : new int[] {4, 70}) {
+      TablePlan scatter =
+          TablePlan.copyOf(DirectPlans.of(PlanRequest.of(Collective.SCATTER, n)))
+              .plus(0, new Transfer(2, 3, 1, 1, REPLACE));
+      assertEquals(
+          "lane 0, round 0: rank 2 sends chunk 1 to rank 3, but holds nothing of it",
+          rejection(scatter, 1));
+    }
+  }
+
+  /** With more than 64 ranks the parts are told apart by their tags. */
+  @Test
+  void rejectsByTagsWhatIsNotTheRightPart() {
+    TablePlan gather = TablePlan.copyOf(DirectPlans.of(PlanRequest.of(Collective.GATHER, 70)));
+    assertEquals(
+        "at the end chunk 3 of rank 0 does not hold every contribution exactly once (sums of tags,"
+            + " seed 2)",
+        rejection(gather.without(0, 3, 0), 2));
+    TablePlan scatter =
+        TablePlan.copyOf(DirectPlans.of(PlanRequest.of(Collective.REDUCE_SCATTER, 70)));
+    assertEquals(
+        "at the end chunk 5 of rank 5 does not hold every contribution exactly once (sums of tags,"
+            + " seed 3)",
+        rejection(scatter.without(0, 69, 5), 3));
+  }
+
+  @Test
+  void onAMeshTransfersGoOverItsLinksOnly() {
+    Mesh line = new Mesh(4, 2, false, true);
+    assertEquals("", onMesh(line, 0, 1));
+    assertEquals("", onMesh(line, 0, 2));
+    assertEquals("", onMesh(line, 5, 7));
+    assertEquals("", onMesh(line, 1, 5));
+    assertEquals(
+        "lane 0, round 0: rank 0 sends chunk 0 to rank 3: mesh 4x2 wrap=y has no such link from"
+            + " column 0, row 0 to column 3, row 0",
+        onMesh(line, 0, 3));
+    assertEquals(
+        "lane 0, round 0: rank 0 sends chunk 0 to rank 5: mesh 4x2 wrap=y has no such link from"
+            + " column 0, row 0 to column 1, row 1",
+        onMesh(line, 0, 5));
+
+    assertEquals("", onMesh(Mesh.torus(5, 2), 0, 4));
+    assertEquals("", onMesh(Mesh.torus(2, 5), 8, 0));
+    assertTrue(onMesh(Mesh.torus(5, 2), 0, 2).contains("no such link"), "a ring has no short cut");
+    assertTrue(onMesh(Mesh.torus(5, 2), 0, 3).contains("no such link"));
+    assertTrue(onMesh(new Mesh(5, 2, false, true), 0, 4).contains("no such link"));
+    assertTrue(onMesh(new Mesh(5, 2, false, true), 4, 5).contains("no such link"), "next row");
+    assertEquals("", onMesh(new Mesh(2, 5, false, false), 0, 4));
+    assertTrue(onMesh(new Mesh(2, 5, true, false), 0, 6).contains("no such link"));
+    assertEquals(
+        "a plan of 4 ranks on mesh 3x2 of 6",
+        assertThrows(
+                InvalidPlanException.class,
+                () -> PlanVerifier.verify(TablePlan.ring(4), Mesh.torus(3, 2)))
+            .getMessage());
+  }
+
+  /**
+   * What is said of a broadcast that begins with one transfer and goes on between neighbours;
+   * nothing if it is right.
+   */
+  private static String onMesh(Mesh mesh, int from, int to) {
+    List<List<Transfer>> rounds = new ArrayList<>();
+    rounds.add(List.of(new Transfer(from, to, 0, 1, REPLACE)));
+    Deque<Integer> tell = new ArrayDeque<>(List.of(from, to));
+    Set<Integer> have = new HashSet<>(tell);
+    while (!tell.isEmpty()) {
+      int giver = tell.poll();
+      for (int next : new int[] {giver - 1, giver + 1, giver - mesh.x(), giver + mesh.x()}) {
+        boolean inRow = Math.floorDiv(next, mesh.x()) == giver / mesh.x();
+        boolean inColumn = Math.abs(next - giver) == mesh.x() && next >= 0 && next < mesh.ranks();
+        if ((inRow || inColumn) && have.add(next)) {
+          tell.add(next);
+          rounds.add(List.of(new Transfer(giver, next, 0, 1, REPLACE)));
+        }
+      }
+    }
+    try {
+      PlanVerifier.verify(
+          new TablePlan(Collective.BROADCAST, mesh.ranks(), from, 1, List.of(rounds)), mesh);
+      return "";
+    } catch (InvalidPlanException e) {
+      return e.getMessage();
+    }
+  }
+
   @ParameterizedTest
   @MethodSource("wrongPlans")
   void rejects(Wrong wrong) {
@@ -231,11 +445,17 @@ class PlanVerifierTest {
             + " contribution exactly once (sums of tags, seed 7)",
         rejection(replaced, 7));
 
-    TablePlan doubled = TablePlan.ring(70).plus(68, new Transfer(6, 7, 7, 1, REDUCE));
+    TablePlan doubled = TablePlan.ring(70).plus(5, new Transfer(10, 11, 4, 1, REDUCE));
     assertEquals(
-        "lane 0, round 69: rank 7 sends chunk 7 to rank 8 as a replacement, but it does not hold every"
+        "lane 0, round 69: rank 4 sends chunk 4 to rank 5 as a replacement, but it does not hold every"
             + " contribution exactly once (sums of tags, seed 8)",
         rejection(doubled, 8));
+
+    TablePlan late = TablePlan.ring(70).plus(68, new Transfer(6, 7, 7, 1, REDUCE));
+    assertEquals(
+        "lane 0, round 68: rank 6 sends chunk 7 to rank 7 to be reduced, but it is complete at rank 7"
+            + " already",
+        rejection(late, 8));
 
     assertEquals(
         "at the end chunk 1 of rank 0 does not hold every contribution exactly once (sums of tags,"

@@ -3,10 +3,17 @@ package io.collectives.plan;
 import io.collectives.Collective;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /** A plan held as a table by lane and round, so that tests can break it. */
-record TablePlan(Collective collective, int ranks, int chunks, List<List<List<Transfer>>> table)
+record TablePlan(
+    Collective collective, int ranks, int root, int chunks, List<List<List<Transfer>>> table)
     implements Plan {
+
+  /** With root 0, or without a root. */
+  TablePlan(Collective collective, int ranks, int chunks, List<List<List<Transfer>>> table) {
+    this(collective, ranks, 0, chunks, table);
+  }
 
   static TablePlan copyOf(Plan plan) {
     List<List<List<Transfer>>> table = new ArrayList<>();
@@ -17,7 +24,7 @@ record TablePlan(Collective collective, int ranks, int chunks, List<List<List<Tr
       }
       table.add(rounds);
     }
-    return new TablePlan(plan.collective(), plan.ranks(), plan.chunks(), table);
+    return new TablePlan(plan.collective(), plan.ranks(), plan.root(), plan.chunks(), table);
   }
 
   /** A ring all-reduce: rank r owns chunk r. */
@@ -65,7 +72,7 @@ record TablePlan(Collective collective, int ranks, int chunks, List<List<List<Tr
       }
       both.table.add(moved);
     }
-    return new TablePlan(plan.collective, plan.ranks, 2 * plan.chunks, both.table);
+    return new TablePlan(plan.collective, plan.ranks, plan.root, 2 * plan.chunks, both.table);
   }
 
   List<Transfer> round(int lane, int round) {
@@ -81,6 +88,32 @@ record TablePlan(Collective collective, int ranks, int chunks, List<List<List<Tr
   TablePlan plus(int round, Transfer more) {
     round(0, round).add(more);
     return this;
+  }
+
+  /** Leaves out the transfer of lane 0 from one rank to another in a round. */
+  TablePlan without(int round, int from, int to) {
+    round(0, round).removeIf(t -> t.from() == from && t.to() == to);
+    return this;
+  }
+
+  /** Changes all transfers of lane 0; those that become transfers to the sender are left out. */
+  TablePlan changed(UnaryOperator<Transfer> change) {
+    for (List<Transfer> transfers : table.get(0)) {
+      transfers.replaceAll(change);
+      transfers.removeIf(t -> t.from() == t.to());
+    }
+    return this;
+  }
+
+  /** With one more round of lane 0. */
+  TablePlan and(List<Transfer> last) {
+    table.get(0).add(new ArrayList<>(last));
+    return this;
+  }
+
+  /** The same transfers, said to be of another root. */
+  TablePlan rootedAt(int other) {
+    return new TablePlan(collective, ranks, other, chunks, table);
   }
 
   @Override

@@ -1,6 +1,9 @@
 package io.collectives.bench;
 
+import io.collectives.Algorithm;
+import io.collectives.Collective;
 import io.collectives.bench.perf.AlgorithmChoice;
+import io.collectives.bench.report.Fields;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Units;
 import io.collectives.bench.simulate.PlanChoice;
@@ -29,17 +32,22 @@ import picocli.CommandLine.Spec;
     optionListHeading = "%nOptions:%n",
     footerHeading = "%nExamples:%n",
     description = {
-      "Prove the plans of all-reduces, and count what they cost.",
+      "Prove the plans of collectives, and count what they cost.",
       "",
-      "Sets of contributors are moved through each plan: every rank must end with every contribution to every chunk exactly "
-          + "once. Up to 64 ranks the sets are exact; above, they are sums of random tags of 64 bits. 'sent' is what the "
-          + "busiest rank sends, as a multiple of the payload; 'frames' the most on a link in a round; 'links' how many pairs "
-          + "have a transfer; 'peers' the most that a rank has."
+      "Sets of contributors are moved through each plan: every rank must end with every contribution to every chunk that is "
+          + "its own by then exactly once. Up to 64 ranks the sets are exact; above, they are sums of random tags of 64 bits. "
+          + "Plans of a torus must keep to the links of its mesh, but for those of gather, scatter and all-to-all.",
+      "",
+      "'sent' is what the busiest rank sends, as a multiple of the payload M (of an all-to-all, that of one rank); 'least' "
+          + "what some rank must send in any plan; 'frames' the most on a link in a round; 'links' how many pairs have a "
+          + "transfer; 'peers' the most that a rank has."
     },
     footer = {
       "  collectives verify                                       all algorithms on 1 to 64 ranks",
       "  collectives verify --algorithm torus --mesh 1x1..8x8     tori of all shapes",
       "  collectives verify --algorithm ring --ranks 4096         33 million transfers",
+      "  collectives verify --collective reduce-scatter,all-gather --algorithm torus --mesh 4x4",
+      "  collectives verify --collective broadcast --root 3 --ranks 4..16",
       "  collectives verify --algorithm my-own --ranks 2..32      one of a module of your own on the class path",
       "",
       "Exit status: 0 all are right; 1 one is wrong; 2 wrong usage."
@@ -59,6 +67,24 @@ final class Verify implements Callable<Integer> {
               + AlgorithmChoice.FORMS
               + ", or the name of any other. Default: all eight.")
   private List<PlanChoice> algorithms = List.of();
+
+  @Option(
+      names = "--collective",
+      split = ",",
+      defaultValue = "all-reduce",
+      paramLabel = "COLLECTIVE,...",
+      hideParamSyntax = true,
+      description =
+          "What the plans do: ${COMPLETION-CANDIDATES}. Every algorithm plans all of them. Default: ${DEFAULT-VALUE}.")
+  private List<Collective> collectives = List.of();
+
+  @Option(
+      names = "--root",
+      defaultValue = "0",
+      paramLabel = "RANK",
+      description =
+          "The root of a broadcast, reduce, gather or scatter; the others have none. Default: ${DEFAULT-VALUE}.")
+  private int root;
 
   @Option(
       names = {"-n", "--ranks", "--mesh"},
@@ -102,47 +128,52 @@ final class Verify implements Callable<Integer> {
     }
     FigureTable table =
         new FigureTable(
-            1,
+            2,
             "algorithm",
+            "collective",
             "ranks",
             "chunks",
             "lanes",
             "rounds",
             "transfers",
             "sent",
-            "2(n-1)/n",
+            "least",
             "frames",
             "links",
             "peers");
     int proven = 0;
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
       for (PlanChoice algorithm : algorithms) {
-        for (Size size : sizes) {
-          Plan plan = plan(algorithm, size);
-          String label = algorithm.label(size);
-          if (Progress.onTerminal() && size.ranks() > 256) {
-            progress.step(label + ", " + size.ranks() + " ranks");
+        for (Collective collective : collectives) {
+          for (Size size : sizes) {
+            Plan plan = plan(algorithm, size, collective);
+            String label = algorithm.label(size);
+            if (Progress.onTerminal() && size.ranks() > 256) {
+              progress.step(label + ", " + collective + ", " + size.ranks() + " ranks");
+            }
+            PlanFigures figures;
+            try {
+              figures = verify(plan, algorithm.algorithm(size));
+            } catch (InvalidPlanException e) {
+              progress.clear();
+              spec.commandLine()
+                  .getErr()
+                  .println(
+                      "collectives verify: "
+                          + label
+                          + ", "
+                          + collective
+                          + " on "
+                          + size.ranks()
+                          + " ranks, is wrong: "
+                          + e.getMessage());
+              return Main.FAILED;
+            } catch (IllegalArgumentException e) {
+              throw Usage.error(spec, label + ": " + e.getMessage());
+            }
+            row(table, label, collective, figures);
+            proven++;
           }
-          PlanFigures figures;
-          try {
-            figures = PlanVerifier.verify(plan);
-          } catch (InvalidPlanException e) {
-            progress.clear();
-            spec.commandLine()
-                .getErr()
-                .println(
-                    "collectives verify: "
-                        + label
-                        + " on "
-                        + size.ranks()
-                        + " ranks is wrong: "
-                        + e.getMessage());
-            return Main.FAILED;
-          } catch (IllegalArgumentException e) {
-            throw Usage.error(spec, label + ": " + e.getMessage());
-          }
-          row(table, label, figures);
-          proven++;
         }
       }
       progress.clear();
@@ -167,39 +198,73 @@ final class Verify implements Callable<Integer> {
     return sizes;
   }
 
-  private Plan plan(PlanChoice algorithm, Size size) {
+  private Plan plan(PlanChoice algorithm, Size size, Collective collective) {
+    if (collective.rooted() && root >= size.ranks() || root < 0) {
+      throw Usage.error(
+          spec,
+          "--root " + root + ": ranks are 0 to " + (size.ranks() - 1) + " where there are fewest");
+    }
     try {
-      return algorithm.plan(size);
+      return algorithm.plan(size, collective, collective.rooted() ? root : 0);
     } catch (IllegalArgumentException e) {
       throw Usage.error(spec, "--algorithm: " + e.getMessage());
     }
   }
 
-  private static void row(FigureTable table, String label, PlanFigures figures) {
-    double sent = figures.mostBytesSent(1);
-    double least = 2.0 * (figures.ranks() - 1) / figures.ranks();
+  /** A plan of a torus, and that it keeps to the mesh, but where it is made for any two ranks. */
+  private static PlanFigures verify(Plan plan, Algorithm algorithm) {
+    boolean anyTwoRanks =
+        switch (plan.collective()) {
+          case GATHER, SCATTER, ALL_TO_ALL -> true;
+          case ALL_REDUCE, BARRIER, REDUCE_SCATTER, ALL_GATHER, BROADCAST, REDUCE -> false;
+        };
+    return algorithm instanceof Algorithm.Torus torus && !anyTwoRanks
+        ? PlanVerifier.verify(plan, torus.mesh())
+        : PlanVerifier.verify(plan);
+  }
+
+  /** What some rank must send in any plan, as a multiple of the payload; a barrier has none. */
+  private static double least(Collective collective, double n) {
+    return switch (collective) {
+      case ALL_REDUCE -> 2 * (n - 1) / n;
+      case REDUCE_SCATTER, ALL_GATHER, SCATTER, ALL_TO_ALL -> (n - 1) / n;
+      case BROADCAST, REDUCE -> n == 1 ? 0 : 1;
+      case GATHER -> n == 1 ? 0 : 1 / n;
+      case BARRIER -> 0;
+    };
+  }
+
+  private static void row(
+      FigureTable table, String label, Collective collective, PlanFigures figures) {
+    boolean empty = collective == Collective.BARRIER;
+    // The chunks of an all-to-all are the payloads of all ranks.
+    int payloads = collective == Collective.ALL_TO_ALL ? figures.ranks() : 1;
+    double sent = figures.mostBytesSent(payloads);
+    double least = least(collective, figures.ranks());
     Map<String, Object> fields = new LinkedHashMap<>();
     fields.put("algorithm", label);
+    fields.put("collective", collective);
     fields.put("ranks", figures.ranks());
     fields.put("chunks", figures.chunks());
     fields.put("lanes", figures.lanes());
     fields.put("rounds", figures.rounds());
     fields.put("transfers", figures.transfers());
-    fields.put("sent_M", sent);
-    fields.put("ring_M", least);
+    fields.put("sent_M", empty ? Fields.NONE : sent);
+    fields.put("least_M", empty ? Fields.NONE : least);
     fields.put("frames_per_link", figures.framesPerLink());
     fields.put("links", figures.links());
     fields.put("peers", figures.mostPeers());
     table.row(
         List.of(
             label,
+            collective.toString(),
             Units.grouped(figures.ranks()),
             Units.grouped(figures.chunks()),
             Units.grouped(figures.lanes()),
             Units.grouped(figures.rounds()),
             Units.grouped(figures.transfers()),
-            String.format(Locale.ROOT, "%.4f M", sent),
-            String.format(Locale.ROOT, "%.4f", least),
+            empty ? Fields.NONE : String.format(Locale.ROOT, "%.4f M", sent),
+            empty ? Fields.NONE : String.format(Locale.ROOT, "%.4f", least),
             Units.grouped(figures.framesPerLink()),
             Units.grouped(figures.links()),
             Units.grouped(figures.mostPeers())),

@@ -37,10 +37,40 @@ class VerifyTest {
   }
 
   @Test
+  void everyCollectiveByEveryAlgorithm() {
+    Invocation run =
+        Invocation.of(
+            ("verify --ranks 4..9 --root 3 --collective all-reduce,barrier,reduce-scatter,"
+                    + "all-gather,broadcast,reduce,gather,scatter,all-to-all")
+                .split(" "));
+    assertEquals(0, run.status(), run.err());
+    assertTrue(run.out().endsWith("\nAll " + 8 * 9 * 6 + " are right.\n"), run.out());
+  }
+
+  /** Algorithm, collective, ranks, chunks, lanes, rounds, transfers, sent, least, … */
+  @Test
+  void figuresOfTheOtherCollectives() {
+    Invocation run =
+        Invocation.of(
+            ("verify --ranks 4 --algorithm direct --format tsv --collective reduce-scatter,"
+                    + "broadcast,gather,all-to-all,barrier")
+                .split(" "));
+    assertEquals(
+        List.of(
+            "direct\treduce-scatter\t4\t4\t1\t1\t12\t0.75\t0.75\t1\t12\t3",
+            "direct\tbroadcast\t4\t4\t1\t2\t12\t1.5\t1.0\t1\t9\t3",
+            "direct\tgather\t4\t4\t1\t1\t3\t0.25\t0.25\t1\t3\t3",
+            "direct\tall-to-all\t4\t16\t1\t3\t12\t0.75\t0.75\t1\t12\t3",
+            "direct\tbarrier\t4\t1\t1\t2\t8\t-\t-\t1\t8\t3"),
+        run.out().lines().skip(1).toList());
+  }
+
+  @Test
   void tsvAndJsonHaveTheSameFigures() {
     Invocation tsv = Invocation.of("verify --algorithm ring --ranks 4 --format tsv".split(" "));
     assertEquals(
-        List.of("ring\t4\t4\t1\t6\t24\t1.5\t1.5\t1\t4\t2"), tsv.out().lines().skip(1).toList());
+        List.of("ring\tall-reduce\t4\t4\t1\t6\t24\t1.5\t1.5\t1\t4\t2"),
+        tsv.out().lines().skip(1).toList());
     Invocation json = Invocation.of("verify --algorithm ring --ranks 4 --format json".split(" "));
     assertTrue(json.out().contains("\"rounds\": 6, \"transfers\": 24, \"sent_M\": 1.5"));
   }
@@ -52,7 +82,8 @@ class VerifyTest {
     assertEquals("", run.out());
     assertEquals(1, run.err().lines().count(), run.err());
     assertTrue(
-        run.err().startsWith("collectives verify: forgetful on 2 ranks is wrong: "), run.err());
+        run.err().startsWith("collectives verify: forgetful, all-reduce on 2 ranks, is wrong: "),
+        run.err());
     assertTrue(run.err().contains("rank 1"), run.err());
   }
 
@@ -65,6 +96,9 @@ class VerifyTest {
         "--ranks x | --ranks: 'x' is no number of ranks; write 8, 1..64,",
         "--ranks 1..20000 | --ranks: '1..20000' is more than 10000 sizes",
         "--mesh 4x4..2x2 | --ranks: '4x4..2x2' is no number",
+        "--collective sum | --collective: 'sum' is none of all-reduce, barrier, reduce-scatter,",
+        "--collective reduce --root 2 --ranks 2..4 | --root 2: ranks are 0 to 1 where there are fewest",
+        "--collective gather --algorithm forgetful | --algorithm: 'forgetful' is no algorithm of a module that",
         "--format xml | --format: 'xml' is none of",
       })
   void wrongUsageIsOneLineAnd2(String arguments, String start) {

@@ -2,27 +2,30 @@ package io.collectives.ps;
 
 import io.collectives.Algorithm;
 import io.collectives.Collective;
-import io.collectives.plan.Dissemination;
+import io.collectives.plan.DirectPlans;
 import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
 import io.collectives.spi.PlanProvider;
 import java.util.Optional;
 
-/** Plans {@link Algorithm#parameterServer}. */
+/**
+ * Plans {@link Algorithm#parameterServer}: an all-reduce through servers, which are there to
+ * reduce, and every other collective directly.
+ */
 public final class ParameterServerPlanProvider implements PlanProvider {
 
   /** For the service loader. */
   public ParameterServerPlanProvider() {}
 
   @Override
-  public Optional<Plan> plan(Algorithm algorithm, Collective collective, int ranks) {
+  public Optional<Plan> plan(Algorithm algorithm, PlanRequest request) {
     if (!(algorithm instanceof Algorithm.ParameterServer server)) {
       return Optional.empty();
     }
-    ParameterServerPlan.requireFit(ranks, server.servers());
+    ParameterServerPlan.requireFit(request.ranks(), server.servers());
     return Optional.of(
-        switch (collective) {
-          case ALL_REDUCE -> ParameterServerPlan.allReduce(ranks, server.servers());
-          case BARRIER -> Dissemination.barrier(ranks);
-        });
+        request.collective() == Collective.ALL_REDUCE
+            ? ParameterServerPlan.allReduce(request.ranks(), server.servers())
+            : DirectPlans.of(request));
   }
 }

@@ -7,12 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Algorithm;
 import io.collectives.Collective;
+import io.collectives.plan.DirectPlans;
 import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanFigures;
+import io.collectives.plan.PlanRequest;
 import io.collectives.plan.PlanVerifier;
 import io.collectives.plan.Transfer;
 import io.collectives.spi.PlanProvider;
+import java.util.EnumSet;
 import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
 
@@ -44,6 +47,22 @@ class ParameterServerPlanProviderTest {
     for (int n = 1; n <= 70; n++) {
       PlanFigures figures = PlanVerifier.verify(plan(Collective.BARRIER, n, 1), 1, 0);
       assertEquals(Integer.SIZE - Integer.numberOfLeadingZeros(n - 1), figures.rounds());
+    }
+  }
+
+  /** Servers are there to reduce for all: everything else goes directly. */
+  @Test
+  void everyOtherCollectiveIsDirectForEveryRoot() {
+    for (Collective collective : EnumSet.complementOf(EnumSet.of(Collective.ALL_REDUCE))) {
+      for (int n = 1; n <= 9; n++) {
+        for (int root = 0; root < (collective.rooted() ? n : 1); root++) {
+          PlanRequest request = new PlanRequest(collective, n, root);
+          Plan plan = PROVIDER.plan(Algorithm.parameterServer(1), request).orElseThrow();
+          assertEquals(root, plan.root());
+          assertEquals(
+              PlanVerifier.verify(DirectPlans.of(request), 1, 0), PlanVerifier.verify(plan, 1, 0));
+        }
+      }
     }
   }
 

@@ -1,8 +1,11 @@
 package io.collectives.torus;
 
-import io.collectives.Collective;
+import io.collectives.plan.DirectPlans;
 import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
 import io.collectives.plan.Rounds;
+import java.util.function.Function;
+import java.util.function.IntFunction;
 import java.util.function.IntUnaryOperator;
 
 /**
@@ -11,20 +14,46 @@ import java.util.function.IntUnaryOperator;
  *
  * <p>Shape: 2n chunks, 2 lanes; the even chunks go up, from r to r+1, the odd ones down. Rank r
  * owns the chunks 2r and 2r+1, the nth part of the payload that it owns in one ring, too. From 3
- * ranks on the lanes share no link.
+ * ranks on the lanes share no link. Chains from, or to, a root have 2 chunks, one for each
+ * direction.
  *
- * <p>Steps: 2(n-1). Bytes: each rank sends 2M(n-1)/n, half of it each way.
+ * <p>Steps: 2(n-1), each half n-1. Bytes: each rank sends 2M(n-1)/n, in each half M(n-1)/n, half of
+ * it each way. Chains take n-1 steps, in which each rank sends M, one at an end M/2.
  */
 final class BidirectionalRingPlan {
   private BidirectionalRingPlan() {}
 
-  static Plan allReduce(int ranks) {
-    return Plan.of(Collective.ALL_REDUCE, ranks, 2 * ranks, half(ranks, 0, 1), half(ranks, 1, -1));
+  static Plan of(PlanRequest request) {
+    int ranks = request.ranks();
+    int root = request.root();
+    return switch (request.collective()) {
+      case ALL_REDUCE -> rings(request, ring -> ring.reduceScatter().then(ring.allGather()));
+      case REDUCE_SCATTER -> rings(request, Ring::reduceScatter);
+      case ALL_GATHER -> rings(request, Ring::allGather);
+      case BROADCAST ->
+          chains(request, step -> Chains.oneWay(ranks, root, step, chunk(step)).broadcast());
+      case REDUCE ->
+          chains(request, step -> Chains.oneWay(ranks, root, -step, chunk(step)).reduce());
+      case BARRIER, GATHER, SCATTER, ALL_TO_ALL -> DirectPlans.of(request);
+    };
   }
 
-  private static Rounds half(int ranks, int firstChunk, int step) {
+  private static Plan rings(PlanRequest request, Function<Ring, Rounds> phases) {
+    int ranks = request.ranks();
+    return Plan.of(request, 2 * ranks, phases.apply(ring(ranks, 1)), phases.apply(ring(ranks, -1)));
+  }
+
+  private static Ring ring(int ranks, int step) {
     IntUnaryOperator same = IntUnaryOperator.identity();
-    Ring ring = new Ring(ranks, same, place -> 2 * place + firstChunk, 1, step);
-    return ring.reduceScatter().then(ring.allGather());
+    return new Ring(ranks, same, place -> 2 * place + chunk(step), 1, step);
+  }
+
+  private static Plan chains(PlanRequest request, IntFunction<Rounds> byStep) {
+    return Plan.of(request, 2, byStep.apply(1), byStep.apply(-1));
+  }
+
+  /** Which of a rank's two chunks goes up, and which down. */
+  private static int chunk(int step) {
+    return step > 0 ? 0 : 1;
   }
 }

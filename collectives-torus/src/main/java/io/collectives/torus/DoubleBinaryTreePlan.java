@@ -3,6 +3,7 @@ package io.collectives.torus;
 import io.collectives.Collective;
 import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
 import io.collectives.plan.Rounds;
 import java.util.function.IntUnaryOperator;
 
@@ -22,52 +23,131 @@ import java.util.function.IntUnaryOperator;
  *
  * <p>Steps: 2 floor(log2 n), which is 2 (ceil(log2(n+1)) - 1). Bytes: a rank sends from M to 2M, an
  * inner node with two children and a parent 2M; together they send 2M(n-1).
+ *
+ * <p>From, or to, a root each half takes its tree one way. Ranks are turned so that the root is
+ * that of the first tree, and so a leaf of the second: as such it is left out, and the second
+ * tree's root is its only child there. The root owns both chunks. Steps: 1 + floor(log2 n). Bytes:
+ * of n ranks the root sends 3M/2 of a broadcast if it has two children, and M if one; another rank
+ * at most M; in a reduction each sends M.
+ *
+ * <p>What deals the payload to ranks is planned as by {@link HalvingDoublingPlan}: trees have
+ * nothing to deal.
  */
 final class DoubleBinaryTreePlan {
+  /** A rank that no node stands at. */
+  private static final int NOBODY = -1;
+
   private DoubleBinaryTreePlan() {}
 
-  static Plan allReduce(int ranks) {
-    IntUnaryOperator complement = ranks % 2 == 0 ? node -> ranks - node : node -> node % ranks;
-    return Plan.of(
-        Collective.ALL_REDUCE,
-        ranks,
-        2,
-        tree(ranks, node -> node - 1, 0),
-        tree(ranks, complement, 1));
+  static Plan of(PlanRequest request) {
+    return switch (request.collective()) {
+      case ALL_REDUCE -> allReduce(request);
+      case BROADCAST, REDUCE -> rooted(request);
+      case BARRIER, REDUCE_SCATTER, ALL_GATHER, GATHER, SCATTER, ALL_TO_ALL ->
+          HalvingDoublingPlan.of(request);
+    };
   }
 
-  /** All nodes of height 0 send to their parents, then those of height 1, …; and back. */
-  private static Rounds tree(int ranks, IntUnaryOperator rankOf, int chunk) {
-    int height = Integer.numberOfTrailingZeros(Integer.highestOneBit(ranks));
-    Rounds reduce =
+  private static Plan allReduce(PlanRequest request) {
+    Tree first = Tree.first(request.ranks());
+    Tree second = Tree.second(request.ranks());
+    return Plan.of(
+        request,
+        2,
+        first.reduce().then(first.broadcast()),
+        second.reduce().then(second.broadcast()));
+  }
+
+  private static Plan rooted(PlanRequest request) {
+    int ranks = request.ranks();
+    int root = request.root();
+    int turn = root - Tree.first(ranks).root();
+    Tree first = Tree.first(ranks).turned(turn, NOBODY);
+    Tree second = Tree.second(ranks).turned(turn, root);
+    boolean reduces = request.collective() == Collective.REDUCE;
+    Rounds between =
         Rounds.of(
-            height,
+            ranks == 1 ? 0 : 1,
             (round, sink) -> {
-              for (int node = 1 << round; node <= ranks; node += 2 << round) {
-                int parent = rankOf.applyAsInt(parent(node, ranks));
-                sink.transfer(rankOf.applyAsInt(node), parent, chunk, 1, Effect.REDUCE);
+              if (reduces) {
+                sink.transfer(second.root(), root, 1, 1, Effect.REDUCE);
+              } else {
+                sink.transfer(root, second.root(), 1, 1, Effect.REPLACE);
               }
             });
-    Rounds broadcast =
-        Rounds.of(
-            height,
-            (round, sink) -> {
-              int first = 1 << (height - 1 - round);
-              for (int node = first; node <= ranks; node += 2 * first) {
-                int parent = rankOf.applyAsInt(parent(node, ranks));
-                sink.transfer(parent, rankOf.applyAsInt(node), chunk, 1, Effect.REPLACE);
-              }
-            });
-    return reduce.then(broadcast);
+    return reduces
+        ? Plan.of(request, 2, first.reduce(), second.reduce().then(between))
+        : Plan.of(request, 2, first.broadcast(), between.then(second.broadcast()));
   }
 
   /**
-   * The parent in a full tree is one higher, to the left or right; where the tree ends before it,
-   * the next one above, which is to the left.
+   * One of the two trees.
+   *
+   * @param rankOf the rank at each node
+   * @param chunk what it moves
+   * @param leftOut the rank of a leaf that takes no part, or {@link #NOBODY}
    */
-  private static int parent(int node, int nodes) {
-    int bit = Integer.lowestOneBit(node);
-    int full = (node ^ bit) | (bit << 1);
-    return full <= nodes ? full : node ^ bit;
+  private record Tree(int ranks, IntUnaryOperator rankOf, int chunk, int leftOut) {
+
+    static Tree first(int ranks) {
+      return new Tree(ranks, node -> node - 1, 0, NOBODY);
+    }
+
+    static Tree second(int ranks) {
+      IntUnaryOperator rankOf = ranks % 2 == 0 ? node -> ranks - node : node -> node % ranks;
+      return new Tree(ranks, rankOf, 1, NOBODY);
+    }
+
+    /** The same with each rank {@code turn} places on. */
+    Tree turned(int turn, int leaf) {
+      IntUnaryOperator turned = node -> Math.floorMod(rankOf.applyAsInt(node) + turn, ranks);
+      return new Tree(ranks, turned, chunk, leaf);
+    }
+
+    int root() {
+      return rankOf.applyAsInt(Integer.highestOneBit(ranks));
+    }
+
+    /** All nodes of height 0 send to their parents, then those of height 1, …. */
+    Rounds reduce() {
+      return rounds(
+          round -> round,
+          (parent, child, sink) -> sink.transfer(child, parent, chunk, 1, Effect.REDUCE));
+    }
+
+    /** The way back. */
+    Rounds broadcast() {
+      return rounds(
+          round -> height() - 1 - round,
+          (parent, child, sink) -> sink.transfer(parent, child, chunk, 1, Effect.REPLACE));
+    }
+
+    private int height() {
+      return Integer.numberOfTrailingZeros(Integer.highestOneBit(ranks));
+    }
+
+    private Rounds rounds(IntUnaryOperator heightOfRound, Pair pair) {
+      return Rounds.of(
+          height(),
+          (round, sink) -> {
+            int first = 1 << heightOfRound.applyAsInt(round);
+            for (int node = first; node <= ranks; node += 2 * first) {
+              int child = rankOf.applyAsInt(node);
+              if (child != leftOut) {
+                pair.transfer(rankOf.applyAsInt(parent(node)), child, sink);
+              }
+            }
+          });
+    }
+
+    /**
+     * The parent in a full tree is one higher, to the left or right; where the tree ends before it,
+     * the next one above, which is to the left.
+     */
+    private int parent(int node) {
+      int bit = Integer.lowestOneBit(node);
+      int full = (node ^ bit) | (bit << 1);
+      return full <= ranks ? full : node ^ bit;
+    }
   }
 }

@@ -1,9 +1,11 @@
 package io.collectives.torus;
 
-import io.collectives.Collective;
+import io.collectives.plan.DirectPlans;
 import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
 import io.collectives.plan.Rounds;
+import java.util.function.IntUnaryOperator;
 
 /**
  * All ranks in one ring that is used both ways at once: what a rank contributes to a chunk goes the
@@ -18,32 +20,50 @@ import io.collectives.plan.Rounds;
  * <p>The sum at rank r is its own part and that of the ranks below, x(r-h) + … + x(r-1) from the
  * left, then that of the ranks above, x(r+h) + … + x(r+1) from the left.
  *
- * <p>Steps: 2 floor(n/2). Bytes: each rank sends 2M(n-1)/n, half of it each way.
+ * <p>Steps: 2 floor(n/2), each half floor(n/2). Bytes: each rank sends 2M(n-1)/n, in each half
+ * M(n-1)/n, half of it each way.
+ *
+ * <p>From, or to, a root two chains of 1 chunk go both ways round: floor(n/2) steps, in which the
+ * root of a broadcast sends 2M, and each other rank, as all do in a reduction, at most M.
  */
 final class ShortestWayRingPlan {
   private ShortestWayRingPlan() {}
 
-  static Plan allReduce(int ranks) {
+  static Plan of(PlanRequest request) {
+    int ranks = request.ranks();
+    IntUnaryOperator same = IntUnaryOperator.identity();
+    Chains chains = Chains.bothWays(ranks, true, request.root(), same, 0);
+    return switch (request.collective()) {
+      case ALL_REDUCE -> Plan.of(request, 2 * ranks, reduceScatter(ranks).then(allGather(ranks)));
+      case REDUCE_SCATTER -> Plan.of(request, 2 * ranks, reduceScatter(ranks));
+      case ALL_GATHER -> Plan.of(request, 2 * ranks, allGather(ranks));
+      case BROADCAST -> Plan.of(request, 1, chains.broadcast());
+      case REDUCE -> Plan.of(request, 1, chains.reduce());
+      case BARRIER, GATHER, SCATTER, ALL_TO_ALL -> DirectPlans.of(request);
+    };
+  }
+
+  private static Rounds reduceScatter(int ranks) {
     int farthest = ranks / 2;
-    Rounds reduceScatter =
-        Rounds.of(
-            farthest,
-            (round, sink) ->
-                hops(
-                    ranks,
-                    farthest - round,
-                    (outer, inner, chunk, count) ->
-                        sink.transfer(outer, inner, chunk, count, Effect.REDUCE)));
-    Rounds allGather =
-        Rounds.of(
-            farthest,
-            (round, sink) ->
-                hops(
-                    ranks,
-                    round + 1,
-                    (outer, inner, chunk, count) ->
-                        sink.transfer(inner, outer, chunk, count, Effect.REPLACE)));
-    return Plan.of(Collective.ALL_REDUCE, ranks, 2 * ranks, reduceScatter.then(allGather));
+    return Rounds.of(
+        farthest,
+        (round, sink) ->
+            hops(
+                ranks,
+                farthest - round,
+                (outer, inner, chunk, count) ->
+                    sink.transfer(outer, inner, chunk, count, Effect.REDUCE)));
+  }
+
+  private static Rounds allGather(int ranks) {
+    return Rounds.of(
+        ranks / 2,
+        (round, sink) ->
+            hops(
+                ranks,
+                round + 1,
+                (outer, inner, chunk, count) ->
+                    sink.transfer(inner, outer, chunk, count, Effect.REPLACE)));
   }
 
   /**

@@ -1,14 +1,14 @@
 package io.collectives.torus;
 
 import io.collectives.Algorithm;
-import io.collectives.Collective;
-import io.collectives.plan.Dissemination;
+import io.collectives.plan.DirectPlans;
 import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
 import io.collectives.spi.PlanProvider;
 import java.util.Optional;
 
 /**
- * Plans {@link Algorithm#ring}, {@link Algorithm#bidirectionalRing}, {@link
+ * Plans every collective by {@link Algorithm#ring}, {@link Algorithm#bidirectionalRing}, {@link
  * Algorithm#shortestWayRing}, {@link Algorithm#torus}, {@link Algorithm#direct}, {@link
  * Algorithm#halvingDoubling} and {@link Algorithm#doubleBinaryTree}.
  */
@@ -18,37 +18,27 @@ public final class TorusPlanProvider implements PlanProvider {
   public TorusPlanProvider() {}
 
   @Override
-  public Optional<Plan> plan(Algorithm algorithm, Collective collective, int ranks) {
-    if (algorithm instanceof Algorithm.Torus torus) {
-      TorusPlan.requireFit(torus.mesh(), ranks);
-    }
-    return switch (collective) {
-      case ALL_REDUCE -> allReduce(algorithm, ranks);
-      case BARRIER -> allReduce(algorithm, ranks).map(known -> Dissemination.barrier(ranks));
-    };
-  }
-
-  private static Optional<Plan> allReduce(Algorithm algorithm, int ranks) {
+  public Optional<Plan> plan(Algorithm algorithm, PlanRequest request) {
     if (algorithm instanceof Algorithm.Ring) {
-      return Optional.of(RingPlan.allReduce(ranks));
+      return Optional.of(RingPlan.of(request));
     }
     if (algorithm instanceof Algorithm.BidirectionalRing) {
-      return Optional.of(BidirectionalRingPlan.allReduce(ranks));
+      return Optional.of(BidirectionalRingPlan.of(request));
     }
     if (algorithm instanceof Algorithm.ShortestWayRing) {
-      return Optional.of(ShortestWayRingPlan.allReduce(ranks));
+      return Optional.of(ShortestWayRingPlan.of(request));
     }
     if (algorithm instanceof Algorithm.Torus torus) {
-      return Optional.of(TorusPlan.allReduce(torus.mesh()));
+      return Optional.of(TorusPlan.of(torus.mesh(), request));
     }
     if (algorithm instanceof Algorithm.Direct) {
-      return Optional.of(DirectPlan.allReduce(ranks));
+      return Optional.of(DirectPlans.of(request));
     }
     if (algorithm instanceof Algorithm.HalvingDoubling) {
-      return Optional.of(HalvingDoublingPlan.allReduce(ranks));
+      return Optional.of(HalvingDoublingPlan.of(request));
     }
     if (algorithm instanceof Algorithm.DoubleBinaryTree) {
-      return Optional.of(DoubleBinaryTreePlan.allReduce(ranks));
+      return Optional.of(DoubleBinaryTreePlan.of(request));
     }
     return Optional.empty();
   }

@@ -6,7 +6,9 @@ import io.collectives.Collective;
 import io.collectives.Mesh;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanFigures;
+import io.collectives.plan.PlanRequest;
 import io.collectives.plan.PlanVerifier;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -16,10 +18,18 @@ import org.junit.jupiter.api.Test;
 class PodScaleTest {
   private static final double MB = 102.4;
 
+  private static PlanRequest allReduce(int ranks) {
+    return PlanRequest.of(Collective.ALL_REDUCE, ranks);
+  }
+
+  private static Plan torus(Mesh mesh) {
+    return TorusPlan.of(mesh, allReduce(mesh.ranks()));
+  }
+
   /** 33,546,240 transfers. */
   @Test
   void ringOf4096IsRight() {
-    PlanFigures figures = PlanVerifier.verify(RingPlan.allReduce(4096));
+    PlanFigures figures = PlanVerifier.verify(RingPlan.of(allReduce(4096)));
     assertEquals(8190, figures.rounds());
     assertEquals(4096L * 8190, figures.transfers());
     assertEquals(2 * MB * 4095 / 4096, figures.mostBytesSent(MB), 1e-9);
@@ -27,12 +37,12 @@ class PodScaleTest {
 
   @Test
   void torusOf32By32SendsHalfOfTheRingsBytesInEachDimension() {
-    PlanFigures figures = PlanVerifier.verify(TorusPlan.allReduce(Mesh.torus(32, 32)), 1, 0);
+    PlanFigures figures = PlanVerifier.verify(torus(Mesh.torus(32, 32)), 1, 0);
     assertEquals(4 * 31, figures.rounds());
     assertEquals(204.6, figures.mostBytesSent(MB), 0.05);
     assertEquals(figures.mostChunksSent(), figures.leastChunksSent());
 
-    Sent sent = Sent.byOneRank(TorusPlan.allReduce(Mesh.torus(32, 32)), 32);
+    SentByOne sent = SentByOne.byOneRank(torus(Mesh.torus(32, 32)), 32);
     assertEquals(102.3, sent.megabytesAlongX(), 0.05);
     assertEquals(sent.alongX, sent.alongY);
     assertEquals(figures.mostChunksSent(), sent.alongX + sent.alongY);
@@ -43,7 +53,7 @@ class PodScaleTest {
   void everyTorusSendsInEachDimensionWhatItSays() {
     for (int x = 1; x <= 16; x++) {
       for (int y = 1; y <= 16; y++) {
-        Sent sent = Sent.byOneRank(TorusPlan.allReduce(Mesh.torus(x, y)), x);
+        SentByOne sent = SentByOne.byOneRank(torus(Mesh.torus(x, y)), x);
         assertEquals(2L * x * (y - 1) + 2L * (y - 1), sent.alongY);
         assertEquals(2L * y * (x - 1) + 2L * (x - 1), sent.alongX);
       }
@@ -52,10 +62,10 @@ class PodScaleTest {
 
   @Test
   void torusOf128By32Takes316Steps() {
-    Plan plan = TorusPlan.allReduce(Mesh.torus(128, 32));
+    Plan plan = torus(Mesh.torus(128, 32));
     assertEquals(316, plan.rounds(0));
     assertEquals(316, plan.rounds(1));
-    Sent sent = Sent.byOneRank(plan, 128);
+    SentByOne sent = SentByOne.byOneRank(plan, 128);
     assertEquals(MB * 31 / 32 + MB / 128 * 31 / 32, sent.megabytesAlongY(), 1e-9);
     assertEquals(MB * 127 / 128 + MB / 32 * 127 / 128, sent.megabytesAlongX(), 1e-9);
   }
@@ -63,8 +73,7 @@ class PodScaleTest {
   /** The pod as it is: 128 places in a line, 32 in a ring. */
   @Test
   void torusOf128By32ThatWrapsInOneDimensionCostsTheSame() {
-    PlanFigures figures =
-        PlanVerifier.verify(TorusPlan.allReduce(new Mesh(128, 32, false, true)), 1, 0);
+    PlanFigures figures = PlanVerifier.verify(torus(new Mesh(128, 32, false, true)), 1, 0);
     assertEquals(316, figures.rounds());
     assertEquals(2 * MB * 4095 / 4096, figures.mostBytesSent(MB), 1e-9);
     assertEquals(figures.mostChunksSent(), figures.leastChunksSent());
@@ -84,16 +93,33 @@ class PodScaleTest {
             1);
     Plan plan = Plan.of(Collective.ALL_REDUCE, 4096, 4096, columnsFirst.allReduce());
     assertEquals(316, plan.rounds(0));
-    Sent sent = Sent.byOneRank(plan, 128);
+    SentByOne sent = SentByOne.byOneRank(plan, 128);
     assertEquals(198.4, sent.megabytesAlongY(), 0.05);
     assertEquals(6.35, sent.megabytesAlongX(), 0.005);
     assertEquals(31.24, (double) sent.alongY / sent.alongX, 0.005);
   }
 
-  /** What rank 0, like any other, sends in each dimension, counted in chunks. */
-  private record Sent(int chunks, long alongX, long alongY) {
+  /** The two halves of it are those of Kumar et al., and rank i has part i between them. */
+  @Test
+  void aReduceScatterAndAnAllGatherOf128By32SendHalfOfThatEach() {
+    Mesh pod = new Mesh(128, 32, false, true);
+    for (Collective half : List.of(Collective.REDUCE_SCATTER, Collective.ALL_GATHER)) {
+      Plan plan = TorusPlan.of(pod, PlanRequest.of(half, 4096));
+      PlanFigures figures = PlanVerifier.verify(plan, pod, 1, 0);
+      assertEquals(158, figures.rounds());
+      assertEquals(4096, figures.chunks());
+      assertEquals(4095, figures.mostChunksSent());
+      assertEquals(4095, figures.leastChunksSent());
+      SentByOne sent = SentByOne.byOneRank(plan, 128);
+      assertEquals(99.2, sent.megabytesAlongY(), 1e-9);
+      assertEquals(3.175, sent.megabytesAlongX(), 1e-9);
+    }
+  }
 
-    static Sent byOneRank(Plan plan, int x) {
+  /** What rank 0, like any other, sends in each dimension, counted in chunks. */
+  private record SentByOne(int chunks, long alongX, long alongY) {
+
+    static SentByOne byOneRank(Plan plan, int x) {
       long[] sent = new long[2];
       for (int lane = 0; lane < plan.lanes(); lane++) {
         for (int round = 0; round < plan.rounds(lane); round++) {
@@ -107,7 +133,7 @@ class PodScaleTest {
               });
         }
       }
-      return new Sent(plan.chunks(), sent[0], sent[1]);
+      return new SentByOne(plan.chunks(), sent[0], sent[1]);
     }
 
     double megabytesAlongX() {

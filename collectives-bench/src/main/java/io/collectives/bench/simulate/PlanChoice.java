@@ -4,6 +4,7 @@ import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
 import io.collectives.spi.PlanProvider;
 import java.util.Optional;
 import java.util.ServiceLoader;
@@ -53,9 +54,20 @@ public record PlanChoice(String text) {
    * @throws IllegalArgumentException if nobody plans it, or not for this size
    */
   public Plan plan(Size size) {
+    return plan(size, Collective.ALL_REDUCE, 0);
+  }
+
+  /**
+   * The plan of any collective.
+   *
+   * @param root 0 for those that have none
+   * @throws IllegalArgumentException if nobody plans it, or not for this size or root
+   */
+  public Plan plan(Size size, Collective collective, int root) {
     Algorithm algorithm = algorithm(size);
+    PlanRequest request = new PlanRequest(collective, size.ranks(), root);
     for (PlanProvider provider : ServiceLoader.load(PlanProvider.class)) {
-      Optional<Plan> plan = provider.plan(algorithm, Collective.ALL_REDUCE, size.ranks());
+      Optional<Plan> plan = provider.plan(algorithm, request);
       if (plan.isPresent()) {
         return plan.get();
       }
@@ -63,7 +75,9 @@ public record PlanChoice(String text) {
     throw new IllegalArgumentException(
         "'"
             + text
-            + "' is no algorithm; there are "
+            + "' is no algorithm"
+            + (collective == Collective.ALL_REDUCE ? "" : " of a module that plans " + collective)
+            + "; there are "
             + AlgorithmChoice.FORMS
             + ", and those of other modules on the class path");
   }

@@ -4,6 +4,7 @@ import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
 import io.collectives.plan.Rounds;
 import io.collectives.spi.PlanProvider;
 import java.util.Optional;
@@ -12,10 +13,11 @@ import java.util.Optional;
 public final class ForgetfulPlanProvider implements PlanProvider {
 
   @Override
-  public Optional<Plan> plan(Algorithm algorithm, Collective collective, int ranks) {
-    if (!algorithm.name().equals("forgetful") || collective != Collective.ALL_REDUCE) {
+  public Optional<Plan> plan(Algorithm algorithm, PlanRequest request) {
+    if (!algorithm.name().equals("forgetful") || request.collective() != Collective.ALL_REDUCE) {
       return Optional.empty();
     }
+    int ranks = request.ranks();
     Rounds gather =
         Rounds.of(
             1,
@@ -24,6 +26,6 @@ public final class ForgetfulPlanProvider implements PlanProvider {
                 sink.transfer(rank, 0, 0, 1, Effect.REDUCE);
               }
             });
-    return Optional.of(Plan.of(collective, ranks, 1, gather));
+    return Optional.of(Plan.of(request, 1, gather));
   }
 }

@@ -1,0 +1,71 @@
+package io.collectives.plan;
+
+import io.collectives.Collective;
+
+/**
+ * The two ends of a collective: which chunks each rank holds before the first round, as its
+ * contribution, and which it must hold after the last.
+ *
+ * @param chunksOfPart how many chunks the part of a rank has (in an all-to-all, that of a pair); 0
+ *     where the payload is not dealt to ranks
+ */
+record Ends(Collective collective, int ranks, int root, int chunksOfPart) {
+
+  /**
+   * Those of a plan, whose number of chunks and root are checked.
+   *
+   * @throws InvalidPlanException if the chunks cannot be dealt to the ranks, or there is no root
+   */
+  static Ends of(Plan plan) {
+    Collective collective = plan.collective();
+    int ranks = plan.ranks();
+    int root = plan.root();
+    if (root < 0 || root >= ranks || root > 0 && !collective.rooted()) {
+      throw new InvalidPlanException(
+          collective.rooted()
+              ? collective + " with root " + root + ", but ranks are 0 to " + (ranks - 1)
+              : collective + " with root " + root + ": it has none, which is written as 0");
+    }
+    long parts =
+        switch (collective) {
+          case ALL_REDUCE, BARRIER, BROADCAST, REDUCE -> 0;
+          case REDUCE_SCATTER, ALL_GATHER, GATHER, SCATTER -> ranks;
+          case ALL_TO_ALL -> (long) ranks * ranks;
+        };
+    if (collective == Collective.BARRIER && plan.chunks() != 1) {
+      throw new InvalidPlanException("a barrier of " + plan.chunks() + " chunks: it has 1");
+    }
+    if (parts > 0 && plan.chunks() % parts != 0) {
+      throw new InvalidPlanException(
+          collective
+              + " of "
+              + ranks
+              + " ranks in "
+              + plan.chunks()
+              + " chunks: a multiple of "
+              + parts
+              + " is needed, so that each part has as many");
+    }
+    return new Ends(collective, ranks, root, parts == 0 ? 0 : (int) (plan.chunks() / parts));
+  }
+
+  /** Whether a rank contributes to a chunk. */
+  boolean holds(int rank, int chunk) {
+    return switch (collective) {
+      case ALL_REDUCE, REDUCE_SCATTER, REDUCE, BARRIER -> true;
+      case BROADCAST, SCATTER -> rank == root;
+      case ALL_GATHER, GATHER -> rank == chunk / chunksOfPart;
+      case ALL_TO_ALL -> rank == chunk / chunksOfPart / ranks;
+    };
+  }
+
+  /** Whether a rank must end with all contributions to a chunk. */
+  boolean needs(int rank, int chunk) {
+    return switch (collective) {
+      case ALL_REDUCE, ALL_GATHER, BROADCAST, BARRIER -> true;
+      case REDUCE, GATHER -> rank == root;
+      case REDUCE_SCATTER, SCATTER -> rank == chunk / chunksOfPart;
+      case ALL_TO_ALL -> rank == chunk / chunksOfPart % ranks;
+    };
+  }
+}

@@ -1,0 +1,87 @@
+package io.collectives.torus;
+
+import io.collectives.plan.Effect;
+import io.collectives.plan.Rounds;
+import java.util.function.IntUnaryOperator;
+
+/**
+ * A root and the ranks on one side of it or on both, each of which speaks with the next one out and
+ * the next one in only: broadcasts and reductions along a line or ring.
+ *
+ * <pre>
+ *   broadcast, 3 up and 2 down        root-2  root-1  root  root+1  root+2  root+3
+ *     round 0                                     &lt;----  ----&gt;
+ *     round 1                             &lt;----              ----&gt;
+ *     round 2                                                        ----&gt;
+ * </pre>
+ *
+ * <p>A reduction goes the same way back: the farthest rank sends first, each adds what arrives to
+ * its own, and the sum x(root+3) + x(root+2) + … + x(root) comes in from the ends, from both sides
+ * in the last round. A plan of several slabs is a pipeline: a rank passes on one slab while the
+ * next one comes.
+ *
+ * @param places the number of places, which wrap: the place after the last is the first
+ * @param root the root's place
+ * @param up how many places after the root take part
+ * @param down how many before it
+ * @param rankAt the rank at each place
+ * @param chunk what is moved
+ */
+record Chains(int places, int root, int up, int down, IntUnaryOperator rankAt, int chunk) {
+
+  /** All places, one after the other from the root up; {@code step} -1 for down. */
+  static Chains oneWay(int places, int root, int step, int chunk) {
+    int up = step > 0 ? places - 1 : 0;
+    return new Chains(places, root, up, places - 1 - up, IntUnaryOperator.identity(), chunk);
+  }
+
+  /**
+   * All places, each the shorter way: half of a ring on each side, or what a line has there.
+   *
+   * @param wraps whether the places are a ring
+   */
+  static Chains bothWays(int places, boolean wraps, int root, IntUnaryOperator rankAt, int chunk) {
+    int up = wraps ? places / 2 : places - 1 - root;
+    return new Chains(places, root, up, places - 1 - up, rankAt, chunk);
+  }
+
+  /** As many rounds as the longer side has places; then each rank has got the root's chunk. */
+  Rounds broadcast() {
+    return Rounds.of(
+        Math.max(up, down),
+        (round, sink) ->
+            hops(
+                round + 1,
+                (outer, inner) -> sink.transfer(inner, outer, chunk, 1, Effect.REPLACE)));
+  }
+
+  /** As many rounds as the longer side has places; then the root has the sum of its chunk. */
+  Rounds reduce() {
+    int farthest = Math.max(up, down);
+    return Rounds.of(
+        farthest,
+        (round, sink) ->
+            hops(
+                farthest - round,
+                (outer, inner) -> sink.transfer(outer, inner, chunk, 1, Effect.REDUCE)));
+  }
+
+  /** The hops between the ranks {@code distance} places from the root and those one nearer. */
+  private void hops(int distance, Hop hop) {
+    if (distance <= up) {
+      hop.hop(rank(distance), rank(distance - 1));
+    }
+    if (distance <= down) {
+      hop.hop(rank(-distance), rank(1 - distance));
+    }
+  }
+
+  private int rank(int fromRoot) {
+    return rankAt.applyAsInt(Math.floorMod(root + fromRoot, places));
+  }
+
+  @FunctionalInterface
+  private interface Hop {
+    void hop(int outer, int inner);
+  }
+}
