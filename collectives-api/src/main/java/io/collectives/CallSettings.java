@@ -1,7 +1,9 @@
 package io.collectives;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a communicator does unless a call says otherwise. All ranks must use the same algorithm,
@@ -15,16 +17,20 @@ import java.util.Objects;
  *     frame length it bounds how much data is queued on a link
  * @param silenceLimit after how long without a sign of life a peer is taken for dead, at least 100
  *     milliseconds; ranks that are connected beat four times as often
+ * @param flightDirectory where each rank writes its {@linkplain Communicator#flightRecord() flight
+ *     record} when a call fails, as {@code flight-rank-3.tsv}; may differ between ranks; nothing is
+ *     written if there is none
  */
 public record CallSettings(
     Algorithm algorithm,
     Duration timeout,
     int frameLength,
     int slabsInFlight,
-    Duration silenceLimit) {
+    Duration silenceLimit,
+    @Nullable Path flightDirectory) {
   private static final CallSettings DEFAULTS =
       new CallSettings(
-          Algorithm.ring(), Duration.ofSeconds(30), 128 * 1024, 2, Duration.ofSeconds(5));
+          Algorithm.ring(), Duration.ofSeconds(30), 128 * 1024, 2, Duration.ofSeconds(5), null);
 
   /** Checks the values. */
   public CallSettings {
@@ -55,26 +61,40 @@ public record CallSettings(
 
   /** The same with another algorithm. */
   public CallSettings withAlgorithm(Algorithm other) {
-    return new CallSettings(other, timeout, frameLength, slabsInFlight, silenceLimit);
+    return new CallSettings(
+        other, timeout, frameLength, slabsInFlight, silenceLimit, flightDirectory);
   }
 
   /** The same with another time limit. */
   public CallSettings withTimeout(Duration other) {
-    return new CallSettings(algorithm, other, frameLength, slabsInFlight, silenceLimit);
+    return new CallSettings(
+        algorithm, other, frameLength, slabsInFlight, silenceLimit, flightDirectory);
   }
 
   /** The same with another frame length, in bytes. */
   public CallSettings withFrameLength(int other) {
-    return new CallSettings(algorithm, timeout, other, slabsInFlight, silenceLimit);
+    return new CallSettings(
+        algorithm, timeout, other, slabsInFlight, silenceLimit, flightDirectory);
   }
 
   /** The same with another number of slabs in flight. */
   public CallSettings withSlabsInFlight(int other) {
-    return new CallSettings(algorithm, timeout, frameLength, other, silenceLimit);
+    return new CallSettings(algorithm, timeout, frameLength, other, silenceLimit, flightDirectory);
+  }
+
+  /** The same with a directory for flight records. */
+  public CallSettings withFlightDirectory(Path other) {
+    return new CallSettings(
+        algorithm,
+        timeout,
+        frameLength,
+        slabsInFlight,
+        silenceLimit,
+        Objects.requireNonNull(other));
   }
 
   /** The same with another limit of silence. */
   public CallSettings withSilenceLimit(Duration other) {
-    return new CallSettings(algorithm, timeout, frameLength, slabsInFlight, other);
+    return new CallSettings(algorithm, timeout, frameLength, slabsInFlight, other, flightDirectory);
   }
 }

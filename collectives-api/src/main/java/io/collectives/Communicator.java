@@ -12,8 +12,12 @@ import java.time.Duration;
  *
  * <p><b>All or an error.</b> A call ends with the result on this rank, or with a {@link
  * CollectiveException}, by its deadline. After an error the group is broken: every later call
- * throws the same error. What an in-place buffer holds after an error is undefined; the input of an
- * out-of-place call is never written.
+ * throws the same error, until {@link #shrink()} makes a group of those who are left. What an
+ * in-place buffer holds after an error is undefined; the input of an out-of-place call is never
+ * written.
+ *
+ * <p><b>Interrupts.</b> A thread that is interrupted while it waits for a call {@linkplain #abort
+ * aborts} the group, gets the {@link AbortedException} that all ranks get, and stays interrupted.
  *
  * <p><b>Numbers.</b> All ranks end with the same bits. They depend on the inputs, the algorithm and
  * the number of ranks, not on the transport, nor on the run.
@@ -176,6 +180,67 @@ public interface Communicator extends AutoCloseable {
     }
     return group(ranks);
   }
+
+  /**
+   * The number that the next call on this group will have. Every call counts, from 0: reductions,
+   * barriers and splits, in the order in which they were made.
+   */
+  long nextSequence();
+
+  /**
+   * Breaks the group: every call of every rank on it ends with an {@link AbortedException} that
+   * names this rank and the reason, and so does every later one. Does nothing to a group that is
+   * broken already. Any thread may call this at any time.
+   *
+   * @param reason for people
+   */
+  void abort(String reason);
+
+  /**
+   * The flight record of this rank: its last 256 calls on all groups of the job, with their states,
+   * sizes and times; of those under way, for whom they wait. Tab-separated, with a line of column
+   * names; {@code bin/collectives flight} lines up the records of several ranks. Any thread may
+   * call this at any time. If {@link CallSettings#flightDirectory()} is set, the record is written
+   * there by itself when a call fails.
+   */
+  String flightRecord();
+
+  /**
+   * Makes a group of those who are left after a failure. Every survivor calls this on its broken
+   * group and waits until all have; a rank that dies meanwhile is left out as well. A group that is
+   * not broken yet is {@linkplain #abort aborted} first. Groups that were made from this one are
+   * not touched.
+   *
+   * <p>Survivors that have not called this after half of this communicator's time limit are left
+   * out: they get an error when they do. If the ranks that are left out without being known to be
+   * dead are more than those who are left (or as many, the lowest rank among them), this may be the
+   * smaller part of a job whose network has split, and there is no new group.
+   *
+   * <p>The settings are those of this communicator; see <em>Groups</em> above. The source of the
+   * idea is the User-Level Failure Mitigation of MPI ({@code MPI_Comm_shrink}).
+   *
+   * @throws RankFailedException if the others have given this rank up, or if the network may have
+   *     split
+   * @throws CallTimeoutException if it is not decided within the time limit of a call
+   */
+  Survivors shrink();
+
+  /**
+   * Fills the seats of dead ranks: the ranks of this group and as many new processes as are missing
+   * from the job meet again where the job met first, and become a new world. A survivor keeps its
+   * rank in the job; a new process starts like the one that it replaces, with {@link
+   * Collectives#join()} and the same rank. Survivors and newcomers take the same path from there
+   * on, and it is up to them to give the newcomers the state of the training, as by an all-reduce
+   * to which newcomers contribute zeros.
+   *
+   * <p>Every rank of this group must call this. If it succeeds, the world that this group was made
+   * from is closed; if not, everything is as it was and this may be called again.
+   *
+   * @return the new world, with the settings of this job
+   * @throws JoinException if not all seats were taken within the job's time limit for joining
+   * @throws UnavailableException if the ranks are threads of one JVM
+   */
+  Communicator grow();
 
   /**
    * Leaves the group. Calls of this rank that are under way end with {@link

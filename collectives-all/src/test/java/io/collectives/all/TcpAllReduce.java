@@ -1,19 +1,14 @@
 package io.collectives.all;
 
 import io.collectives.CallSettings;
-import io.collectives.Collectives;
 import io.collectives.Communicator;
-import io.collectives.JobSettings;
 import io.collectives.testkit.AllReduceContractTest;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 
 /** All-reduce over sockets, between threads of one JVM that join a job. */
 abstract class TcpAllReduce extends AllReduceContractTest {
@@ -38,27 +33,6 @@ abstract class TcpAllReduce extends AllReduceContractTest {
 
   @Override
   protected final List<Communicator> open(int ranks, CallSettings calls) throws Exception {
-    URI place = place();
-    List<CompletableFuture<Communicator>> joining = new ArrayList<>();
-    for (int rank = 0; rank < ranks; rank++) {
-      JobSettings settings = JobSettings.of(rank, ranks, place).withCalls(calls);
-      CompletableFuture<Communicator> joined = new CompletableFuture<>();
-      joining.add(joined);
-      new Thread(
-              () -> {
-                try {
-                  joined.complete(Collectives.join(settings));
-                } catch (Throwable e) {
-                  joined.completeExceptionally(e);
-                }
-              },
-              "contract-join" + rank)
-          .start();
-    }
-    List<Communicator> worlds = new ArrayList<>();
-    for (CompletableFuture<Communicator> joined : joining) {
-      worlds.add(joined.get(70, TimeUnit.SECONDS));
-    }
-    return worlds;
+    return TcpJobs.join(ranks, place(), calls, job -> job);
   }
 }

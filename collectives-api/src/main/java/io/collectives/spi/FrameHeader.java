@@ -16,7 +16,9 @@ public final class FrameHeader {
     /** The sender's call failed; group and sequence tell which, the body why. */
     FAILURE,
     /** The sender is alive and has nothing else to say; no body. */
-    HEARTBEAT
+    HEARTBEAT,
+    /** Survivors of a group agree on how to go on; group tells which, the body what. */
+    AGREEMENT
   }
 
   /** What the frame is for. */

@@ -2,7 +2,9 @@ package io.collectives.engine;
 
 import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Engine;
+import io.collectives.engine.run.Group;
 import io.collectives.spi.Transport;
+import java.nio.file.Path;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -27,12 +29,14 @@ final class Driver implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Driver.class);
   private static final long IDLE_LOOK_NANOS = 5_000_000;
   private static final long TAKE_OVER_NANOS = 50_000;
+  private static final String INTERRUPTED = "a thread that waited for a call was interrupted";
   private static final long CLOSE_JOIN_MILLIS = 2_000;
   private static final long CLOSE_NEWS_NANOS = 1_000_000_000;
 
   private final Engine engine;
   private final Transport transport;
   private final Idle idle;
+  private final FlightLog flightLog;
   private final ReentrantLock lock = new ReentrantLock(true);
   private final Thread background;
 
@@ -41,8 +45,13 @@ final class Driver implements AutoCloseable {
 
   private volatile boolean closed;
 
-  Driver(Engine engine, Transport transport, boolean oversubscribed) {
+  /** Of the background thread. */
+  private int failuresSeen;
+
+  Driver(
+      Engine engine, Transport transport, boolean oversubscribed, @Nullable Path flightDirectory) {
     this.engine = engine;
+    this.flightLog = new FlightLog(engine, transport.rank(), flightDirectory);
     this.transport = transport;
     this.idle = new Idle(transport, oversubscribed);
     this.background = new Thread(this::run, "collectives-rank" + transport.rank() + "-progress");
@@ -78,7 +87,7 @@ final class Driver implements AutoCloseable {
     while (!call.isDone()) {
       if (!lock.hasQueuedThreads() && lock.tryLock()) {
         try {
-          while (!call.isDone() && !lock.hasQueuedThreads()) {
+          while (!call.isDone() && !lock.hasQueuedThreads() && !isInterrupted(call.group())) {
             step();
           }
         } finally {
@@ -86,26 +95,55 @@ final class Driver implements AutoCloseable {
         }
         runCompletions();
       } else {
-        LockSupport.parkNanos(this, TAKE_OVER_NANOS);
+        waitForTheLock(call.group());
       }
     }
   }
 
+  /** To be asked with the lock held. An interrupted thread aborts what it waits for. */
+  private boolean isInterrupted(Group group) {
+    boolean interrupted = Thread.currentThread().isInterrupted();
+    if (interrupted) {
+      engine.interrupt(group, INTERRUPTED);
+    }
+    return interrupted;
+  }
+
+  /** Somebody else drives. */
+  private void waitForTheLock(Group group) {
+    if (Thread.currentThread().isInterrupted()) {
+      lock();
+      try {
+        engine.interrupt(group, INTERRUPTED);
+      } finally {
+        unlock();
+      }
+    }
+    LockSupport.parkNanos(this, TAKE_OVER_NANOS);
+  }
+
   /**
-   * Drives, or lets others drive, until a condition holds that the completion of a call brings
-   * about.
+   * Drives, or lets others drive, until a condition holds that the engine, or the completion of a
+   * call, brings about.
    *
+   * @param group is aborted if the thread is interrupted
    * @param deadlineNanos on the clock of {@link System#nanoTime}, nothing if there is none
    * @return whether it holds
    */
-  boolean await(BooleanSupplier condition, @Nullable Long deadlineNanos) {
+  boolean await(Group group, BooleanSupplier condition, @Nullable Long deadlineNanos) {
     while (!condition.getAsBoolean()) {
       if (deadlineNanos != null && System.nanoTime() - deadlineNanos >= 0) {
         return false;
       }
       if (!lock.hasQueuedThreads() && lock.tryLock()) {
         try {
-          for (int i = 0; i < 64 && !engine.hasCompletions() && !lock.hasQueuedThreads(); i++) {
+          for (int i = 0;
+              i < 64
+                  && !condition.getAsBoolean()
+                  && !engine.hasCompletions()
+                  && !lock.hasQueuedThreads()
+                  && !isInterrupted(group);
+              i++) {
             step();
           }
         } finally {
@@ -113,7 +151,7 @@ final class Driver implements AutoCloseable {
         }
         runCompletions();
       } else {
-        LockSupport.parkNanos(this, TAKE_OVER_NANOS);
+        waitForTheLock(group);
       }
     }
     return true;
@@ -132,6 +170,20 @@ final class Driver implements AutoCloseable {
     }
   }
 
+  /** Writes the flight record if something has failed. To be called without the lock. */
+  void logFailures() {
+    String news;
+    lock();
+    try {
+      news = flightLog.news();
+    } finally {
+      unlock();
+    }
+    if (news != null) {
+      flightLog.write(news);
+    }
+  }
+
   /** Runs what waits for the end of calls, without the lock, so that it may make calls itself. */
   void runCompletions() {
     while (asynchronous > 0) {
@@ -145,6 +197,9 @@ final class Driver implements AutoCloseable {
         asynchronous--;
       } finally {
         unlock();
+      }
+      if (call.error() != null) {
+        logFailures();
       }
       call.runCompletion();
       lock();
@@ -160,6 +215,10 @@ final class Driver implements AutoCloseable {
     while (!closed) {
       boolean busy = asynchronous > 0;
       LockSupport.parkNanos(this, busy ? TAKE_OVER_NANOS : IDLE_LOOK_NANOS);
+      if (engine.failures() != failuresSeen) {
+        failuresSeen = engine.failures();
+        logFailures();
+      }
       if (!closed && !lock.hasQueuedThreads() && lock.tryLock()) {
         try {
           poll();

@@ -9,13 +9,19 @@ import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.Survivors;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
+import io.collectives.engine.run.Agreement;
 import io.collectives.engine.run.Call;
+import io.collectives.engine.run.Group;
 import io.collectives.engine.run.Program;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -28,11 +34,13 @@ final class EngineCommunicator implements Communicator {
   private final Program allReduce;
   private final Program barrier;
   private final long timeoutNanos;
+  private final World world;
   private final boolean isWorld;
 
-  EngineCommunicator(Seat seat, CallSettings settings, boolean isWorld) {
+  EngineCommunicator(Seat seat, CallSettings settings, World world, boolean isWorld) {
     this.seat = seat;
     this.settings = settings;
+    this.world = world;
     this.isWorld = isWorld;
     this.allReduce = seat.program(settings.algorithm(), Collective.ALL_REDUCE);
     this.barrier = seat.program(settings.algorithm(), Collective.BARRIER);
@@ -165,12 +173,13 @@ final class EngineCommunicator implements Communicator {
       driver.unlock();
     }
     if (error != null) {
+      driver.logFailures();
       throw error;
     }
   }
 
   private CollectiveHandle start(Program program, Memory input, Memory output, ReduceOp op) {
-    Handle handle = new Handle(seat.driver);
+    Handle handle = new Handle(seat.driver, seat.group);
     submit(program, input, output, op, handle);
     return handle;
   }
@@ -204,12 +213,12 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public Communicator using(Algorithm algorithm) {
-    return new EngineCommunicator(seat, settings.withAlgorithm(algorithm), isWorld);
+    return new EngineCommunicator(seat, settings.withAlgorithm(algorithm), world, isWorld);
   }
 
   @Override
   public Communicator within(Duration timeout) {
-    return new EngineCommunicator(seat, settings.withTimeout(timeout), isWorld);
+    return new EngineCommunicator(seat, settings.withTimeout(timeout), world, isWorld);
   }
 
   @Override
@@ -266,7 +275,84 @@ final class EngineCommunicator implements Communicator {
     Algorithm algorithm = settings.algorithm();
     CallSettings fitting =
         algorithm.fits(other.group.size()) ? settings : settings.withAlgorithm(Algorithm.ring());
-    return new EngineCommunicator(other, fitting, false);
+    return new EngineCommunicator(other, fitting, world, false);
+  }
+
+  @Override
+  public long nextSequence() {
+    seat.driver.lock();
+    try {
+      return seat.group.nextSequence();
+    } finally {
+      seat.driver.unlock();
+    }
+  }
+
+  @Override
+  public void abort(String reason) {
+    Driver driver = seat.driver;
+    driver.lock();
+    try {
+      driver.engine().abort(seat.group, reason);
+    } finally {
+      driver.unlock();
+    }
+    driver.runCompletions();
+  }
+
+  @Override
+  public String flightRecord() {
+    Driver driver = seat.driver;
+    driver.lock();
+    try {
+      return driver.engine().flightRecord();
+    } finally {
+      driver.unlock();
+    }
+  }
+
+  @Override
+  public Survivors shrink() {
+    Agreement agreement = agree(seat.group);
+    long resumeAt = agreement.resumeAt();
+    int[] survivors = agreement.survivors();
+    Seat left = seat.ofSurvivors(survivors, resumeAt);
+    // Somebody may have died just after it was decided; nobody has made a call on that group then.
+    while (left.isIncomplete()) {
+      int[] fewer = agree(left.group).survivors();
+      left = left.ofSurvivors(fewer, 0);
+    }
+    Set<Integer> lost = new TreeSet<>();
+    for (int rank = 0; rank < size(); rank++) {
+      lost.add(worldRank(rank));
+    }
+    for (int rank = 0; rank < left.group.size(); rank++) {
+      lost.remove(left.group.worldRank(rank));
+    }
+    return new Survivors(of(left), resumeAt, List.copyOf(lost));
+  }
+
+  private Agreement agree(Group group) {
+    Driver driver = seat.driver;
+    Agreement agreement;
+    driver.lock();
+    try {
+      agreement = driver.engine().shrink(group, timeoutNanos);
+    } finally {
+      driver.unlock();
+    }
+    driver.runCompletions();
+    driver.await(group, agreement::isOver, null);
+    CollectiveException error = agreement.error();
+    if (error != null) {
+      throw error;
+    }
+    return agreement;
+  }
+
+  @Override
+  public Communicator grow() {
+    return world.grow(this, settings);
   }
 
   @Override

@@ -21,9 +21,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The runtime of this module; see {@link CollectivesRuntime}. */
 public final class EngineRuntime implements CollectivesRuntime {
+  private static final Logger LOG = LoggerFactory.getLogger(EngineRuntime.class);
+
   @Override
   public JobSettings settings(Map<String, String> environment) {
     return JobEnvironment.settings(environment);
@@ -45,7 +50,8 @@ public final class EngineRuntime implements CollectivesRuntime {
                   endpoint.address(),
                   "process " + ProcessHandle.current().pid() + " at " + endpoint.address()),
               settings.joinTimeout());
-      return world(endpoint.open(roster), settings.calls(), neighbours(roster, settings.rank()));
+      return world(
+          endpoint.open(roster), settings.calls(), neighbours(roster, settings.rank()), settings);
     }
   }
 
@@ -55,7 +61,7 @@ public final class EngineRuntime implements CollectivesRuntime {
     List<Communicator> worlds = new ArrayList<>();
     try {
       for (int rank = 0; rank < ranks; rank++) {
-        worlds.add(world(fabric.transport(rank), calls, ranks));
+        worlds.add(world(fabric.transport(rank), calls, ranks, null));
       }
     } catch (RuntimeException | Error e) {
       worlds.forEach(Communicator::close);
@@ -64,18 +70,21 @@ public final class EngineRuntime implements CollectivesRuntime {
     return worlds;
   }
 
-  private static Communicator world(Transport transport, CallSettings calls, int neighbours) {
+  private Communicator world(
+      Transport transport, CallSettings calls, int neighbours, @Nullable JobSettings job) {
     int size = transport.size();
-
     long heldLimit = Engine.heldLimit(size, calls.frameLength(), calls.slabsInFlight());
     Driver driver =
         new Driver(
-            new Engine(transport, System::nanoTime, heldLimit, calls.silenceLimit().toNanos()),
+            new Engine(
+                transport, System::nanoTime, heldLimit, calls.silenceLimit().toNanos(), LOG::warn),
             transport,
-            neighbours > Runtime.getRuntime().availableProcessors());
+            neighbours > Runtime.getRuntime().availableProcessors(),
+            calls.flightDirectory());
     try {
       Group world = Group.world(size, transport.rank());
-      return new EngineCommunicator(new Seat(driver, new Plans(), world), calls, true);
+      return new EngineCommunicator(
+          new Seat(driver, new Plans(), world), calls, new World(this, driver, job), true);
     } catch (RuntimeException | Error e) {
       driver.close();
       throw e;

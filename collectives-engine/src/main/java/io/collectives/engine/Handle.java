@@ -3,6 +3,7 @@ package io.collectives.engine;
 import io.collectives.CollectiveException;
 import io.collectives.CollectiveHandle;
 import io.collectives.engine.run.Call;
+import io.collectives.engine.run.Group;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -11,9 +12,11 @@ import org.jspecify.annotations.Nullable;
 /** The user's end of an asynchronous call. */
 final class Handle extends CompletableFuture<Void> implements CollectiveHandle, Call.Completion {
   private final Driver driver;
+  private final Group group;
 
-  Handle(Driver driver) {
+  Handle(Driver driver, Group group) {
     this.driver = driver;
+    this.group = group;
   }
 
   @Override
@@ -27,13 +30,13 @@ final class Handle extends CompletableFuture<Void> implements CollectiveHandle, 
 
   @Override
   public void await() {
-    driver.await(this::isDone, null);
+    driver.await(group, this::isDone, null);
     check();
   }
 
   @Override
   public boolean await(Duration timeout) {
-    boolean ended = driver.await(this::isDone, System.nanoTime() + timeout.toNanos());
+    boolean ended = driver.await(group, this::isDone, System.nanoTime() + timeout.toNanos());
     if (ended) {
       check();
     }

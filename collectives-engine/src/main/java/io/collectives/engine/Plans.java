@@ -4,6 +4,7 @@ import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.UnavailableException;
 import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
 import io.collectives.spi.PlanProvider;
 import java.util.List;
 import java.util.Optional;
@@ -15,20 +16,29 @@ final class Plans {
       ServiceLoader.load(PlanProvider.class).stream().map(ServiceLoader.Provider::get).toList();
 
   /**
-   * The plan of a collective.
+   * The plan of a collective without a root, or with rank 0 as its root.
    *
    * @throws UnavailableException if no module knows the algorithm
    */
   Plan plan(Algorithm algorithm, Collective collective, int ranks) {
+    return plan(algorithm, PlanRequest.of(collective, ranks));
+  }
+
+  /**
+   * The plan of a collective with any root.
+   *
+   * @throws UnavailableException if no module knows the algorithm
+   */
+  Plan plan(Algorithm algorithm, PlanRequest request) {
     for (PlanProvider provider : providers) {
-      Optional<Plan> plan = provider.plan(algorithm, collective, ranks);
+      Optional<Plan> plan = provider.plan(algorithm, request);
       if (plan.isPresent()) {
         return plan.get();
       }
     }
     throw new UnavailableException(
         "no module on the class path plans "
-            + collective
+            + request.collective()
             + " by the algorithm \""
             + algorithm.name()
             + "\": add the dependency "

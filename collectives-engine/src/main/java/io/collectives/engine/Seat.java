@@ -14,6 +14,7 @@ import java.util.Deque;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What all views of a communicator share: the group, this rank's part of its plans, and objects for
@@ -28,8 +29,13 @@ final class Seat {
   private final MemoryCache payloadMemories = new MemoryCache();
   private final Map<String, Integer> sameRanks = new HashMap<>();
   private int splits;
+  private @Nullable Seat survivors;
 
   Seat(Driver driver, Plans plans, Group group) {
+    this(driver, plans, group, null);
+  }
+
+  private Seat(Driver driver, Plans plans, Group group, @Nullable Group survivorsOf) {
     this.driver = driver;
     this.plans = plans;
     this.group = group;
@@ -38,7 +44,11 @@ final class Seat {
     }
     driver.lock();
     try {
-      driver.engine().add(group);
+      if (survivorsOf == null) {
+        driver.engine().add(group);
+      } else {
+        driver.engine().add(group, survivorsOf);
+      }
     } finally {
       driver.unlock();
     }
@@ -75,15 +85,33 @@ final class Seat {
    */
   synchronized Seat of(int[] ranks) {
     int number = sameRanks.merge(Arrays.toString(ranks), 1, Integer::sum);
-    return of(ranks, Arrays.hashCode(ranks) * 31L + number);
+    return of(ranks, Arrays.hashCode(ranks) * 31L + number, null);
   }
 
   /** A seat in the group that a split gave this rank. */
   synchronized Seat ofSplit(int[] ranks, int colour) {
-    return of(ranks, (long) ++splits << 32 ^ colour ^ Long.MIN_VALUE);
+    return of(ranks, (long) ++splits << 32 ^ colour ^ Long.MIN_VALUE, null);
   }
 
-  private Seat of(int[] ranks, long distinction) {
+  /** A seat in the group of the survivors of this one, which are agreed on once. */
+  synchronized Seat ofSurvivors(int[] ranks, long resumeAt) {
+    if (survivors == null) {
+      survivors = of(ranks, ~resumeAt, group);
+    }
+    return survivors;
+  }
+
+  /** Whether a member of the group is gone. */
+  boolean isIncomplete() {
+    driver.lock();
+    try {
+      return driver.engine().isIncomplete(group);
+    } finally {
+      driver.unlock();
+    }
+  }
+
+  private Seat of(int[] ranks, long distinction, @Nullable Group survivorsOf) {
     int[] members = new int[ranks.length];
     int own = -1;
     for (int i = 0; i < ranks.length; i++) {
@@ -94,7 +122,7 @@ final class Seat {
     for (int member : members) {
       id = mix(id + member);
     }
-    return new Seat(driver, plans, new Group(id, members, own));
+    return new Seat(driver, plans, new Group(id, members, own), survivorsOf);
   }
 
   /** The finalizer of SplitMix64: every input bit changes half of the output bits. */

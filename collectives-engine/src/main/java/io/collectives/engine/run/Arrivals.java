@@ -70,7 +70,7 @@ final class Arrivals implements FrameSink {
     in.received = 0;
     liveness.heard(link.peer());
     if (head.kind != FrameHeader.Kind.DATA) {
-      if (head.kind == FrameHeader.Kind.FAILURE) {
+      if (head.kind != FrameHeader.Kind.HEARTBEAT) {
         in.notice(head);
       }
       return;
@@ -93,6 +93,8 @@ final class Arrivals implements FrameSink {
     if (call == null) {
       long firstNotStarted = group.nextSequence - group.waiting.size();
       if (head.sequence >= firstNotStarted) {
+        // It waits for this rank, and must hear of it if this rank leaves before it calls.
+        group.contacts[sender] = true;
         hold(in, link.peer(), head, early);
       } else {
         failures.protocol(group, link.peer(), head, "call #" + head.sequence + " has ended");
@@ -201,7 +203,11 @@ final class Arrivals implements FrameSink {
     liveness.heard(link.peer());
     Call call = in.call;
     if (call != null && !call.isDone()) {
-      applier.bytes(call, in.run, in.step, in.received, source, at, length);
+      try {
+        applier.bytes(call, in.run, in.step, in.received, source, at, length);
+      } catch (Throwable t) {
+        failures.abort(call.group, t.toString(), t);
+      }
     } else if (in.held != null) {
       in.held.take(source, at, length);
       if (in.held.unwanted && in.held.isComplete()) {
@@ -212,7 +218,7 @@ final class Arrivals implements FrameSink {
     }
     in.received += length;
     if (in.received == in.length) {
-      finish(in);
+      finish(link.peer(), in);
     }
   }
 
@@ -222,7 +228,15 @@ final class Arrivals implements FrameSink {
     Call call = in.call;
     in.received = in.length;
     if (call != null && !call.isDone()) {
-      applier.view(call, in.run, in.step, source);
+      try {
+        if (!applier.view(call, in.run, in.step, source)) {
+          failures.spoiled(call, in.step.peer);
+          in.drop();
+        }
+      } catch (Throwable t) {
+        source.release();
+        failures.abort(call.group, t.toString(), t);
+      }
     } else if (in.held != null) {
       in.held.take(source);
     } else {
@@ -231,18 +245,25 @@ final class Arrivals implements FrameSink {
       }
       source.release();
     }
-    finish(in);
+    finish(link.peer(), in);
   }
 
-  private void finish(Inbound in) {
+  private void finish(int peer, Inbound in) {
     Call call = in.call;
     if (call != null && !call.isDone()) {
       in.over();
     } else if (in.isNotice) {
-      Failure failure = Failure.read(in.noticeBytes, in.length);
-      long group = in.noticeGroup;
       in.drop();
-      failures.toldOf(group, failure);
+      try {
+        if (in.noticeKind == FrameHeader.Kind.FAILURE) {
+          failures.toldOf(peer, in.noticeGroup, Failure.read(in.noticeBytes, in.length));
+        } else {
+          failures.ballot(peer, in.noticeGroup, in.noticeBytes, in.length);
+        }
+      } catch (ProtocolException e) {
+        liveness.forget(peer);
+        failures.lost(peer, e);
+      }
     } else {
       in.drop();
     }

@@ -53,8 +53,14 @@ public final class Call {
 
   long deadlineNanos;
 
-  /** Set when the deadline has passed and the ranks find out who is to blame. */
-  long verdictNanos;
+  /**
+   * The member whose call failed while this rank read its memory, so that this call must fail as
+   * well; -1 if there is none.
+   */
+  int spoiler;
+
+  /** Where the call is recorded; nothing before and after. */
+  FlightRecorder.@Nullable Entry flight;
 
   private volatile boolean done;
   private @Nullable Failure failure;
@@ -102,7 +108,7 @@ public final class Call {
     slabs = Math.toIntExact(Math.max(1, (longest + perFrame - 1) / perFrame));
     startNanos = now;
     deadlineNanos = now + timeoutNanos;
-    verdictNanos = 0;
+    spoiler = -1;
     firstOpen = 0;
     nextToIssue = 0;
     failure = null;
@@ -177,6 +183,11 @@ public final class Call {
   void end(@Nullable Failure why) {
     failure = why;
     done = true;
+  }
+
+  /** The group that makes the call. */
+  public Group group() {
+    return group;
   }
 
   /** Whether the call has ended; may be asked by any thread, which then sees what it has done. */

@@ -15,13 +15,19 @@ final class Calls {
   static final int IN_FLIGHT = 8;
 
   private final HeldFrames heldFrames;
+  private final FlightRecorder recorder;
   private final Long2ObjectHashMap<Group> groups = new Long2ObjectHashMap<>();
   private final List<Call> underWay = new ArrayList<>();
   private final Deque<Group> withRoom = new ArrayDeque<>();
   private final Deque<Call> ended = new ArrayDeque<>();
+  private volatile int failures;
 
-  Calls(HeldFrames heldFrames) {
+  /** What time it is, as of the last poll; an end needs no better. */
+  long now;
+
+  Calls(HeldFrames heldFrames, FlightRecorder recorder) {
     this.heldFrames = heldFrames;
+    this.recorder = recorder;
   }
 
   void add(Group group) {
@@ -41,6 +47,16 @@ final class Calls {
     return underWay;
   }
 
+  /** The call of a group that has been under way for longest. */
+  @Nullable Call oldest(Group group) {
+    for (int i = 0; i < underWay.size(); i++) {
+      if (underWay.get(i).group == group) {
+        return underWay.get(i);
+      }
+    }
+    return null;
+  }
+
   @Nullable Call underWay(Group group, long sequence) {
     for (int i = 0; i < underWay.size(); i++) {
       Call call = underWay.get(i);
@@ -55,6 +71,7 @@ final class Calls {
   boolean enter(Call call) {
     Group group = call.group;
     call.sequence = group.nextSequence++;
+    recorder.begun(call);
     if (group.callsUnderWay == IN_FLIGHT) {
       group.waiting.add(call);
       return false;
@@ -97,16 +114,34 @@ final class Calls {
       heldFrames.discard(call.held.get(i));
     }
     call.held.clear();
-    // If any are left the call has failed, and so has that of whoever still reads them.
+    if (why == null) {
+      group.complete(call.sequence);
+    }
+    group.lag.forget();
+    group.lateness.forget();
+    // If any are left the call has failed. Who still reads them must learn that before the user can
+    // write to this memory again.
+    for (int i = 0; i < call.views.size(); i++) {
+      call.views.get(i).revoke();
+    }
     call.views.clear();
+    recorder.ended(call, why, now);
     call.end(why);
     if (call.hasCompletion()) {
       ended.add(call);
     }
   }
 
+  /** How many groups have broken by a failure, as opposed to having been closed. */
+  int failures() {
+    return failures;
+  }
+
   /** Breaks a group: ends all its calls. */
   void endAll(Group group, Failure why) {
+    if (group.broken == null && why.kind() != Failure.Kind.CLOSED) {
+      failures++;
+    }
     group.broken = why;
     while (!group.waiting.isEmpty()) {
       end(group.waiting.remove(), why);

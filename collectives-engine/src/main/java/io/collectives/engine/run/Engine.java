@@ -11,6 +11,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -48,6 +49,8 @@ public final class Engine {
   private final Transport transport;
   private final LongSupplier clock;
   private final HeldFrames heldFrames;
+  private final Inbound[] inbound;
+  private final FlightRecorder recorder;
   private final Calls calls;
   private final Failures failures;
   private final Liveness liveness;
@@ -66,18 +69,26 @@ public final class Engine {
    * @param heldLimit the most bytes of frames that may be held before their turn has come; see
    *     {@link #heldLimit}
    * @param silenceLimitNanos after how long without a sign of life a peer is given up
+   * @param warnings hears of ranks that lag; must return soon
    */
-  public Engine(Transport transport, LongSupplier clock, long heldLimit, long silenceLimitNanos) {
+  public Engine(
+      Transport transport,
+      LongSupplier clock,
+      long heldLimit,
+      long silenceLimitNanos,
+      Consumer<String> warnings) {
     Inbound[] inbound = new Inbound[transport.size()];
     for (int peer = 0; peer < inbound.length; peer++) {
-      inbound[peer] = new Inbound();
+      inbound[peer] = new Inbound(transport.size());
     }
     this.transport = transport;
     this.clock = clock;
     this.heldFrames = new HeldFrames(heldLimit);
-    this.calls = new Calls(heldFrames);
-    this.failures = new Failures(transport, clock, calls, inbound);
-    this.liveness = new Liveness(transport, failures, silenceLimitNanos, clock.getAsLong());
+    this.inbound = inbound;
+    this.recorder = new FlightRecorder(transport.rank(), transport.size(), clock);
+    this.calls = new Calls(heldFrames, recorder);
+    this.liveness = new Liveness(transport, silenceLimitNanos, clock.getAsLong());
+    this.failures = new Failures(transport, clock, calls, inbound, liveness, warnings);
     this.arrivals = new Arrivals(calls, failures, liveness, heldFrames, applier, inbound);
   }
 
@@ -95,6 +106,15 @@ public final class Engine {
     failures.added(group);
   }
 
+  /** Makes the group known that the survivors of another one have agreed on. */
+  public void add(Group survivors, Group of) {
+    Agreement agreement = of.agreement;
+    add(survivors);
+    if (agreement != null) {
+      failures.succeeded(of, survivors, agreement);
+    }
+  }
+
   /** Leaves a group and tells its members; calls under way end. */
   public void leave(Group group) {
     failures.leave(group);
@@ -107,9 +127,42 @@ public final class Engine {
     }
   }
 
-  /** Breaks all groups after an error that this rank cannot go on from, and tells their members. */
+  /**
+   * Breaks all groups after an error that none of them can be blamed for, and tells their members.
+   */
   public void crash(Throwable error) {
     failures.crash(error);
+  }
+
+  /** The last calls of this rank, for people and for programs; see {@link FlightRecorder}. */
+  public String flightRecord() {
+    return recorder.text(inbound);
+  }
+
+  /** How many groups have broken by a failure, as opposed to having been closed. */
+  public int failures() {
+    return calls.failures();
+  }
+
+  /** Breaks a group and tells its members. */
+  public void abort(Group group, String reason) {
+    failures.abort(group, reason, null);
+  }
+
+  /** Begins to agree with the survivors of a group, or goes on. */
+  public Agreement shrink(Group group, long timeoutNanos) {
+    return failures.shrink(group, clock.getAsLong(), timeoutNanos);
+  }
+
+  /** Breaks a group, or leaves the agreement of its survivors if that is not over. */
+  public void interrupt(Group group, String reason) {
+    failures.abort(group, reason, null);
+    failures.leaveAgreement(group, reason);
+  }
+
+  /** Whether a group cannot make any call as a member is gone. */
+  public boolean isIncomplete(Group group) {
+    return !group.gone.isEmpty();
   }
 
   /**
@@ -137,7 +190,10 @@ public final class Engine {
     }
     call.prepare(input, output, op, frameLength, clock.getAsLong(), timeoutNanos, completion);
     for (int peer : program.peers) {
-      group.contacts[peer] = true;
+      if (!group.contacts[peer]) {
+        group.contacts[peer] = true;
+        liveness.watch(group.members[peer]);
+      }
     }
     failures.checkComplete(group);
     if (group.broken != null) {
@@ -167,12 +223,21 @@ public final class Engine {
    */
   public int poll() {
     long now = clock.getAsLong();
+    calls.now = now;
     liveness.begin(now);
     int work = transport.poll(arrivals);
     List<Call> underWay = calls.underWay();
     for (int i = underWay.size() - 1; i >= 0; i--) {
-      if (advance(underWay.get(i))) {
-        work++;
+      if (i >= underWay.size()) {
+        continue; // A failure has ended several.
+      }
+      Call call = underWay.get(i);
+      try {
+        if (advance(call)) {
+          work++;
+        }
+      } catch (Throwable t) {
+        failures.abort(call.group, t.toString(), t);
       }
     }
     for (Call next = calls.nextWaiting(); next != null; next = calls.nextWaiting()) {
@@ -183,7 +248,7 @@ public final class Engine {
         freeOut.add(lingering.remove(i));
       }
     }
-    liveness.poll();
+    liveness.poll(failures);
     return work + failures.poll(now);
   }
 
@@ -240,6 +305,9 @@ public final class Engine {
         again |= sendReady(call, call.run(slab));
       }
       again |= applyHeld(call);
+      if (call.isDone()) {
+        return true;
+      }
       if (call.advanceWindow()) {
         calls.end(call, null);
         return true;
@@ -332,14 +400,22 @@ public final class Engine {
     for (int i = 0; i < held.size(); ) {
       HeldFrame frame = held.get(i);
       if (frame.isComplete() && frame.run.receiveReady(frame.step)) {
-        held.remove(i);
+        boolean valid = true;
         if (frame.view != null) {
-          applier.view(call, frame.run, frame.step, frame.view);
+          valid = applier.view(call, frame.run, frame.step, frame.view);
           frame.view = null;
         } else {
           applier.bytes(call, frame.run, frame.step, 0, frame.bytes(), 0, frame.header.length);
         }
-        frame.run.receiveOver(frame.step);
+        if (valid) {
+          frame.run.receiveOver(frame.step);
+        } else {
+          failures.spoiled(call, frame.step.peer);
+          if (call.isDone()) {
+            return true;
+          }
+        }
+        held.remove(i);
         heldFrames.giveBack(frame);
         any = true;
         i = 0;

@@ -1,15 +1,18 @@
 package io.collectives.engine.run;
 
+import io.collectives.AbortedException;
 import io.collectives.CallTimeoutException;
 import io.collectives.CollectiveException;
 import io.collectives.CommunicatorClosedException;
 import io.collectives.MismatchException;
 import io.collectives.ProtocolException;
 import io.collectives.RankFailedException;
+import io.collectives.RankFailedException.Verdict;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Why a group is broken, in a form that ranks can tell each other.
@@ -19,8 +22,9 @@ import java.nio.charset.StandardCharsets;
  * @param culprit the rank that caused it, or the one that the reporter waits for; -1 if there is
  *     none
  * @param message for people
+ * @param cause what this rank itself threw; never sent
  */
-record Failure(Kind kind, int reporter, int culprit, String message) {
+record Failure(Kind kind, int reporter, int culprit, String message, @Nullable Throwable cause) {
 
   /** The most bytes that a notice takes in a frame. */
   static final int MAX_LENGTH = 1024;
@@ -29,21 +33,43 @@ record Failure(Kind kind, int reporter, int culprit, String message) {
 
   enum Kind {
     MISMATCH,
+    /** The culprit has not come by the deadline of a call. */
     TIMEOUT,
-    RANK_FAILED,
+    /** The reporter waits for the culprit past the deadline of a call, and asks who else waits. */
+    LATE,
+    /** The same, long before the deadline. */
+    LAGGING,
+    DEAD,
+    UNRESPONSIVE,
     /** The reporter left this group; those who need it no more need not care. */
     LEFT,
+    /** The reporter, which lives, gave up the group. */
+    ABORTED,
     PROTOCOL,
     /** This rank closed the group; never sent. */
     CLOSED
+  }
+
+  Failure(Kind kind, int reporter, int culprit, String message) {
+    this(kind, reporter, culprit, message, null);
+  }
+
+  /** Whether the culprit is gone for good. */
+  boolean isLoss() {
+    return kind == Kind.DEAD || kind == Kind.UNRESPONSIVE || kind == Kind.LEFT;
   }
 
   /** A new exception for this failure; each waiting thread gets its own, with its own stack. */
   CollectiveException exception() {
     return switch (kind) {
       case MISMATCH -> new MismatchException(message);
-      case TIMEOUT -> new CallTimeoutException(message);
-      case RANK_FAILED, LEFT -> new RankFailedException(message, culprit);
+      case TIMEOUT, LATE, LAGGING -> new CallTimeoutException(message, culprit);
+      case DEAD, LEFT -> new RankFailedException(message, culprit, Verdict.DEAD);
+      case UNRESPONSIVE -> new RankFailedException(message, culprit, Verdict.UNRESPONSIVE);
+      case ABORTED ->
+          cause == null
+              ? new AbortedException(message, culprit)
+              : new AbortedException(message, culprit, cause);
       case PROTOCOL -> new ProtocolException(message);
       case CLOSED -> new CommunicatorClosedException(message);
     };

@@ -2,12 +2,18 @@ package io.collectives.engine.run;
 
 import io.collectives.ProtocolException;
 import io.collectives.spi.CallFingerprint;
-import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.Transport;
+import java.net.NoRouteToHostException;
+import java.net.SocketTimeoutException;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.agrona.collections.Long2ObjectHashMap;
 import org.jspecify.annotations.Nullable;
@@ -19,13 +25,10 @@ import org.jspecify.annotations.Nullable;
  * one has exchanged frames with are told, who tell theirs. A rank that has left or died breaks a
  * group only where a call still needs it, because it may have finished first.
  *
- * <p>At a deadline a rank knows only whom it waits for itself, often an innocent neighbour. So each
- * rank tells whom it waits for; whoever hears of it and waits too joins in; a moment is left for
- * the news to travel; then everyone follows the chain to its end, the rank that told nothing
- * because it never entered the call.
+ * <p>Who is lost to one rank is given up by all who hear of it; {@link Agreement} settles among the
+ * survivors who that is.
  */
 final class Failures {
-  private static final long VERDICT_NANOS = 200_000_000;
   private static final int UNKNOWN_NOTICES = 64;
 
   private final Transport transport;
@@ -33,15 +36,27 @@ final class Failures {
   private final Calls calls;
   private final List<Call> underWay;
   private final Inbound[] inbound;
-  private final FrameHeader header = new FrameHeader();
-  private final Deque<Notice> notices = new ArrayDeque<>();
+  private final Post post;
+  private final Lateness lateness;
   private final Deque<Departure> departures = new ArrayDeque<>();
+  private final List<Agreement> agreements = new ArrayList<>();
+
+  /** The ranks that are lost to this one, whatever the group. */
+  private final Map<Integer, Failure> lost = new HashMap<>();
 
   /** What was told of groups that this rank has not made yet. */
   private final Long2ObjectHashMap<Failure> unknownNotices = new Long2ObjectHashMap<>();
 
-  Failures(Transport transport, LongSupplier clock, Calls calls, Inbound[] inbound) {
+  Failures(
+      Transport transport,
+      LongSupplier clock,
+      Calls calls,
+      Inbound[] inbound,
+      Liveness liveness,
+      Consumer<String> warnings) {
     this.transport = transport;
+    this.post = new Post(transport, liveness);
+    this.lateness = new Lateness(transport, calls, this, inbound, warnings);
     this.clock = clock;
     this.calls = calls;
     this.underWay = calls.underWay();
@@ -50,24 +65,44 @@ final class Failures {
 
   /** Tells, judges departures and looks at deadlines. Returns how much was done. */
   int poll(long now) {
-    int work = sendNotices();
+    int work = post.poll();
     while (!departures.isEmpty()) {
       Departure departure = departures.remove();
       gone(departure.group, departure.failure);
       work++;
     }
-    if (!underWay.isEmpty()) {
-      checkDeadlines(now);
+    for (int i = agreements.size() - 1; i >= 0; i--) {
+      work += agreements.get(i).poll(now);
+      if (agreements.get(i).isOver()) {
+        agreements.remove(i);
+      }
     }
+    lateness.poll(now);
     return work;
   }
 
   /** Whether there is something that could not be told yet. */
   boolean hasNews() {
-    return !notices.isEmpty();
+    return !post.isEmpty();
+  }
+
+  /** The survivors of a group have agreed to go on as another one. */
+  void succeeded(Group group, Group successor, Agreement agreement) {
+    group.successor = successor;
+    agreement
+        .lostSurvivors()
+        .forEach(
+            member ->
+                gone(successor, gaveUp(group, transport.rank(), member, agreement.isDead(member))));
   }
 
   void added(Group group) {
+    lost.forEach(
+        (worldRank, failure) -> {
+          if (group.rankOf(worldRank) >= 0) {
+            group.gone.put(group.rankOf(worldRank), failure);
+          }
+        });
     Failure known = unknownNotices.remove(group.id);
     if (known != null) {
       told(group, known);
@@ -76,52 +111,153 @@ final class Failures {
 
   /** Breaks a group whose members are no longer all there. */
   void checkComplete(Group group) {
+    lateness.check(group, clock.getAsLong());
     if (!group.gone.isEmpty()) {
       fail(group, group.gone.values().iterator().next());
     }
   }
 
   void leave(Group group) {
-    if (group.broken == null) {
-      int me = transport.rank();
-      tell(group, new Failure(Failure.Kind.LEFT, me, me, "rank " + me + " has left " + group));
+    if (group.successor == null) {
+      sayLeft(group, "rank " + transport.rank() + " has left " + group);
     }
     close(group);
   }
 
+  /** Tells the members of a group that this rank takes no part in it any more. */
+  void sayLeft(Group group, String message) {
+    int me = transport.rank();
+    tell(group, new Failure(Failure.Kind.LEFT, me, me, message));
+  }
+
   void close(Group group) {
-    calls.endAll(
-        group,
+    Failure why =
         new Failure(
             Failure.Kind.CLOSED,
             transport.rank(),
             -1,
-            "rank " + transport.rank() + " has closed " + group));
+            "rank " + transport.rank() + " has closed " + group);
+    calls.endAll(group, why);
+    if (group.agreement != null) {
+      group.agreement.end(why);
+    }
   }
 
-  void crash(Throwable error) {
+  /** Breaks a group that this rank gives up, though it lives. */
+  void abort(Group group, String reason, @Nullable Throwable cause) {
     int me = transport.rank();
+    fail(
+        group,
+        new Failure(
+            Failure.Kind.ABORTED,
+            me,
+            me,
+            "rank " + me + " aborted " + group + ": " + reason,
+            cause));
+  }
+
+  /** Breaks all groups after an error that none of them can be blamed for. */
+  void crash(Throwable error) {
     for (Group group : calls.groups()) {
-      fail(
-          group, new Failure(Failure.Kind.RANK_FAILED, me, me, "rank " + me + " failed: " + error));
+      abort(group, error.toString(), error);
+    }
+  }
+
+  /** This rank's part in agreeing on the survivors of a group, which breaks if it is not broken. */
+  Agreement shrink(Group group, long now, long timeoutNanos) {
+    checkComplete(group);
+    abort(group, "it shrinks the group", null);
+    Agreement agreement = agreement(group);
+    agreement.join(now, timeoutNanos);
+    if (!agreement.isOver() && !agreements.contains(agreement)) {
+      agreements.add(agreement);
+    }
+    return agreement;
+  }
+
+  private Agreement agreement(Group group) {
+    if (group.agreement == null) {
+      group.agreement = new Agreement(group, post, this);
+    }
+    return group.agreement;
+  }
+
+  /** A ballot has come from a rank. */
+  void ballot(int worldRank, long groupId, FrameBytes source, int length) {
+    Group group = calls.group(groupId);
+    // Without the group it is no loss: whoever joins an agreement asks for what it has missed.
+    int member = group == null ? -1 : group.rankOf(worldRank);
+    if (group != null && member >= 0) {
+      group.contacts[member] = true;
+      if (group.broken != null && group.broken.kind() == Failure.Kind.CLOSED) {
+        group.told[member] = false;
+        tellLate(group, member);
+        return;
+      }
+      Ballot ballot = Ballot.read(source, length, group.size());
+      if (!ballot.failed().isEmpty()) {
+        int culprit = ballot.failed().nextSetBit(0);
+        fail(group, gaveUp(group, worldRank, culprit, ballot.dead().get(culprit)));
+      }
+      agreement(group).take(member, ballot, clock.getAsLong());
+    }
+  }
+
+  void leaveAgreement(Group group, String reason) {
+    if (group.agreement != null && group.agreement.isJoined()) {
+      int me = transport.rank();
+      group.agreement.end(
+          new Failure(
+              Failure.Kind.ABORTED,
+              me,
+              me,
+              "rank " + me + " gave up shrinking " + group + ": " + reason));
+    }
+  }
+
+  /** What a rank that has given up another one says of it. */
+  static Failure gaveUp(Group group, int reporter, int member, boolean dead) {
+    int culprit = group.members[member];
+    return new Failure(
+        dead ? Failure.Kind.DEAD : Failure.Kind.UNRESPONSIVE,
+        reporter,
+        culprit,
+        "rank " + culprit + " is lost, says rank " + reporter + ", which shrinks " + group);
+  }
+
+  /** The others of a group go on without this rank. */
+  void givenUp(Group group, Failure failure) {
+    sayLeft(group, failure.message());
+    if (group.broken == null) {
+      calls.endAll(group, failure);
     }
   }
 
   void lost(int peer, @Nullable Throwable cause) {
     int me = transport.rank();
     Failure failure =
-        cause instanceof ProtocolException
-            ? new Failure(Failure.Kind.PROTOCOL, me, peer, String.valueOf(cause.getMessage()))
-            : new Failure(
-                Failure.Kind.RANK_FAILED,
-                me,
-                peer,
-                cause == null
-                    ? "rank " + peer + " has left the job, says rank " + me
+        new Failure(
+            kindOfLoss(cause),
+            me,
+            peer,
+            cause == null
+                ? "rank " + peer + " has left the job, says rank " + me
+                : cause instanceof ProtocolException
+                    ? String.valueOf(cause.getMessage())
                     : "rank " + peer + " is lost, says rank " + me + ": " + cause.getMessage());
+    lost.putIfAbsent(peer, failure);
     for (Group group : calls.groups()) {
       departures.add(new Departure(group, failure));
     }
+  }
+
+  private static Failure.Kind kindOfLoss(@Nullable Throwable cause) {
+    if (cause instanceof ProtocolException) {
+      return Failure.Kind.PROTOCOL;
+    }
+    return cause instanceof SocketTimeoutException || cause instanceof NoRouteToHostException
+        ? Failure.Kind.UNRESPONSIVE
+        : Failure.Kind.DEAD;
   }
 
   /**
@@ -130,10 +266,19 @@ final class Failures {
    */
   private void gone(Group group, Failure failure) {
     int member = group.rankOf(failure.culprit());
-    if (member < 0 || group.broken != null) {
+    if (member < 0 || member == group.rank) {
       return;
     }
     group.gone.putIfAbsent(member, failure);
+    if (group.agreement != null) {
+      group.agreement.lost(member, failure, clock.getAsLong());
+    }
+    if (group.successor != null) {
+      gone(group.successor, failure);
+    }
+    if (group.broken != null) {
+      return;
+    }
     for (int i = 0; i < underWay.size(); i++) {
       Call call = underWay.get(i);
       if (call.group == group && Waiting.needs(call, member, inbound)) {
@@ -143,6 +288,18 @@ final class Failures {
     }
     if (!group.waiting.isEmpty()) {
       fail(group, failure);
+    }
+  }
+
+  /**
+   * The call of a member has failed while this rank read its memory; its news is on the way, or has
+   * come.
+   */
+  void spoiled(Call call, int member) {
+    call.spoiler = member;
+    Failure why = call.group.gone.get(member);
+    if (why != null) {
+      fail(call.group, why);
     }
   }
 
@@ -199,31 +356,30 @@ final class Failures {
   }
 
   /** Breaks a group and tells its members. */
-  private void fail(Group group, Failure failure) {
+  void fail(Group group, Failure failure) {
     if (group.broken == null) {
       calls.endAll(group, failure);
       tell(group, failure);
     }
   }
 
-  private void tell(Group group, Failure failure) {
+  /** Tells all members of a group that this rank has exchanged frames with, or is about to. */
+  void tell(Group group, Failure failure) {
     for (int member = 0; member < group.contacts.length; member++) {
       if (group.contacts[member]) {
         tell(group, member, failure);
       }
     }
-    sendNotices();
   }
 
   private void tell(Group group, int member, Failure failure) {
     int worldRank = group.members[member];
-    boolean news =
-        worldRank != failure.reporter()
-            && (failure.kind() != Failure.Kind.RANK_FAILED || worldRank != failure.culprit());
-    if (news && !group.gone.containsKey(member)) {
-      notices.add(new Notice(worldRank, group.id, failure));
+    // Who is given up is told as well: it may live, cut off from others only.
+    if (worldRank != failure.reporter() && !group.gone.containsKey(member)) {
+      send(group, member, failure);
       // Who waits for whom is not yet why the group breaks.
-      group.told[member] |= failure.kind() != Failure.Kind.TIMEOUT;
+      group.told[member] |=
+          failure.kind() != Failure.Kind.LATE && failure.kind() != Failure.Kind.LAGGING;
     }
   }
 
@@ -238,39 +394,29 @@ final class Failures {
     if (why != null && !group.told[member]) {
       group.told[member] = true;
       int me = transport.rank();
-      tell(
+      send(
           group,
           member,
           why.kind() == Failure.Kind.CLOSED
               ? new Failure(Failure.Kind.LEFT, me, me, why.message())
               : why);
-      sendNotices();
     }
   }
 
-  private int sendNotices() {
-    int sent = 0;
-    for (int left = notices.size(); left > 0; left--) {
-      Notice notice = notices.remove();
-      FrameBody body = notice.failure.body();
-      header.kind = FrameHeader.Kind.FAILURE;
-      header.group = notice.group;
-      header.sequence = 0;
-      header.slab = header.lane = header.round = header.firstChunk = header.chunkCount = 0;
-      header.length = body.length();
-      if (transport.link(notice.worldRank).trySend(header, body)) {
-        sent++;
-      } else {
-        notices.add(notice);
-      }
-    }
-    return sent;
+  private void send(Group group, int member, Failure failure) {
+    post.send(group.members[member], FrameHeader.Kind.FAILURE, group.id, failure.body());
   }
 
-  void toldOf(long groupId, Failure failure) {
+  /** A rank tells of a failure. */
+  void toldOf(int worldRank, long groupId, Failure failure) {
     Group group = calls.group(groupId);
     if (group != null) {
       told(group, failure);
+      int member = group.rankOf(worldRank);
+      boolean waits = failure.kind() == Failure.Kind.LAGGING || failure.kind() == Failure.Kind.LATE;
+      if (waits && member >= 0) {
+        tellLate(group, member);
+      }
     } else if (unknownNotices.size() < UNKNOWN_NOTICES) {
       unknownNotices.putIfAbsent(groupId, failure);
     }
@@ -283,88 +429,18 @@ final class Failures {
               new Departure(
                   group,
                   new Failure(
-                      Failure.Kind.RANK_FAILED,
+                      Failure.Kind.DEAD,
                       failure.reporter(),
                       failure.culprit(),
                       failure.message())));
-      case TIMEOUT -> waits(group, failure);
+      case LATE, LAGGING -> lateness.told(group, failure, clock.getAsLong());
+      case DEAD, UNRESPONSIVE -> {
+        fail(group, failure);
+        departures.add(new Departure(group, failure));
+      }
       default -> fail(group, failure);
     }
   }
-
-  private void checkDeadlines(long now) {
-    for (int i = underWay.size() - 1; i >= 0; i--) {
-      if (i >= underWay.size()) {
-        continue;
-      }
-      Call call = underWay.get(i);
-      if (call.verdictNanos != 0) {
-        if (now - call.verdictNanos >= 0) {
-          verdict(call, now);
-        }
-      } else if (now - call.deadlineNanos >= 0) {
-        late(call, now);
-      }
-    }
-  }
-
-  /** The deadline has passed here, or at a rank that waits: say whom this rank waits for. */
-  private void late(Call call, long now) {
-    Group group = call.group;
-    int me = group.members[group.rank];
-    int awaited = group.members[Waiting.member(call, inbound)];
-    call.verdictNanos = now + VERDICT_NANOS;
-    group.awaited.put(me, awaited);
-    tell(
-        group,
-        new Failure(Failure.Kind.TIMEOUT, me, awaited, Waiting.describe(call, now, inbound)));
-  }
-
-  private void waits(Group group, Failure failure) {
-    if (group.broken != null
-        || group.awaited.putIfAbsent(failure.reporter(), failure.culprit()) != null) {
-      return;
-    }
-    tell(group, failure);
-    boolean inCall = false;
-    for (int i = 0; i < underWay.size(); i++) {
-      Call call = underWay.get(i);
-      if (call.group == group) {
-        inCall = true;
-        if (call.verdictNanos == 0) {
-          late(call, clock.getAsLong());
-        }
-      }
-    }
-    if (!inCall) {
-      calls.endAll(group, failure);
-    }
-  }
-
-  private void verdict(Call call, long now) {
-    Group group = call.group;
-    int me = group.members[group.rank];
-    int mine = group.members[Waiting.member(call, inbound)];
-    int culprit = mine;
-    for (int hops = 0; hops < group.size() && group.awaited.containsKey(culprit); hops++) {
-      culprit = group.awaited.get(culprit);
-    }
-    if (group.awaited.containsKey(culprit)) {
-      culprit = mine;
-    }
-    String message = Waiting.describe(call, now, inbound);
-    if (culprit != mine) {
-      message +=
-          "; rank "
-              + mine
-              + " waits in turn, and the chain ends at rank "
-              + culprit
-              + ", which has not made this call or is stuck in it";
-    }
-    calls.endAll(group, new Failure(Failure.Kind.TIMEOUT, me, culprit, message));
-  }
-
-  private record Notice(int worldRank, long group, Failure failure) {}
 
   private record Departure(Group group, Failure failure) {}
 }

@@ -57,8 +57,13 @@ final class FrameApplier {
     }
   }
 
-  /** Applies a whole frame, from the sender's memory if it is there to be read. */
-  void view(Call call, Call.SlabRun run, Program.Step step, FrameBody source) {
+  /**
+   * Applies a whole frame, from the sender's memory if it is there to be read.
+   *
+   * @return whether it was; if not, the sender's call has failed, and so must this one
+   */
+  boolean view(Call call, Call.SlabRun run, Program.Step step, FrameBody source) {
+    boolean valid = true;
     if (source instanceof OutFrame out && out.isView()) {
       for (int i = 0; i < step.chunkCount; i++) {
         int chunk = step.firstChunk + i;
@@ -73,10 +78,12 @@ final class FrameApplier {
           divide(call, step, i, at, count);
         }
       }
+      valid = !out.isRevoked();
     } else {
       bytes(call, run, step, 0, copy(source), 0, source.length());
     }
     source.release();
+    return valid;
   }
 
   private void divide(Call call, Program.Step step, int i, long at, int count) {

@@ -41,8 +41,25 @@ public final class Group {
   /** Why no call can be made any more. */
   @Nullable Failure broken;
 
-  /** Who waits for whom (world ranks), learnt at the deadline of a call; see {@link Engine}. */
-  final Map<Integer, Integer> awaited = new HashMap<>();
+  /** Who waits for whom, asked at the deadline of a call. */
+  final Lateness.Question lateness = new Lateness.Question(this, Failure.Kind.LATE);
+
+  /** The same, asked when a call takes long. */
+  final Lateness.Question lag = new Lateness.Question(this, Failure.Kind.LAGGING);
+
+  /** When a rank that lags may be warned of again. */
+  long nextWarningNanos = Long.MIN_VALUE / 2;
+
+  /** How its survivors agree, once somebody wants to. */
+  @Nullable Agreement agreement;
+
+  /** The group of its survivors, once they have agreed. */
+  @Nullable Group successor;
+
+  private long completed;
+
+  /** Bit i stands for the call that comes i after {@link #completed}. */
+  private long completedAhead;
 
   /**
    * A group.
@@ -65,6 +82,25 @@ public final class Group {
   /** The group of all ranks of a job. */
   public static Group world(int size, int rank) {
     return new Group(WORLD_ID, IntStream.range(0, size).toArray(), rank);
+  }
+
+  /** The number that the next call will have. */
+  public long nextSequence() {
+    return nextSequence;
+  }
+
+  /** A call has ended well. */
+  void complete(long sequence) {
+    completedAhead |= 1L << (sequence - completed);
+    while ((completedAhead & 1) != 0) {
+      completedAhead >>>= 1;
+      completed++;
+    }
+  }
+
+  /** The number of the first call that has not ended well. */
+  long completed() {
+    return completed;
   }
 
   boolean isWorld() {

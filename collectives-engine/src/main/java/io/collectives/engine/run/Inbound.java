@@ -10,16 +10,24 @@ import org.jspecify.annotations.Nullable;
  * dropped.
  */
 final class Inbound extends Target {
-  final FrameBytes noticeBytes = new FrameBytes(ByteBuffer.allocate(Failure.MAX_LENGTH));
+  final FrameBytes noticeBytes;
   int length;
   int received;
   @Nullable Call call;
   @Nullable HeldFrame held;
   boolean isNotice;
+  FrameHeader.Kind noticeKind = FrameHeader.Kind.FAILURE;
   long noticeGroup;
 
+  /** What a peer of a job of some ranks may send. */
+  Inbound(int ranks) {
+    noticeBytes =
+        new FrameBytes(ByteBuffer.allocate(Math.max(Failure.MAX_LENGTH, Ballot.length(ranks))));
+  }
+
   void notice(FrameHeader head) {
-    isNotice = head.length <= Failure.MAX_LENGTH;
+    isNotice = head.length <= noticeBytes.bytes().capacity();
+    noticeKind = head.kind;
     noticeGroup = head.group;
   }
 

@@ -10,15 +10,14 @@ import java.net.SocketTimeoutException;
  *
  * <p>Any byte of a peer is a sign of life. A rank that has said nothing to a peer for a quarter of
  * the limit sends it a heartbeat; a peer that was silent for the limit is given up, once and for
- * all. Only peers that frames have gone to or come from are watched, so a ring of thousands watches
- * two.
+ * all. Only the peers of a plan that was used, and those that something has come from or gone to,
+ * are watched; so a ring of thousands watches two.
  *
  * <p>A rank that was itself stopped must not blame the others for its own silence: if it has not
  * looked for half of the limit, all peers get the whole limit anew.
  */
 final class Liveness {
   private final Transport transport;
-  private final Failures failures;
   private final long limitNanos;
   private final FrameHeader header = new FrameHeader();
   private final boolean[] watched;
@@ -28,9 +27,8 @@ final class Liveness {
   private long now;
   private long lookedNanos;
 
-  Liveness(Transport transport, Failures failures, long limitNanos, long now) {
+  Liveness(Transport transport, long limitNanos, long now) {
     this.transport = transport;
-    this.failures = failures;
     this.limitNanos = limitNanos;
     this.watched = new boolean[transport.size()];
     this.givenUp = new boolean[transport.size()];
@@ -68,7 +66,8 @@ final class Liveness {
     givenUp[peer] = true;
   }
 
-  private void watch(int peer) {
+  /** This rank needs a peer from now on. */
+  void watch(int peer) {
     if (!watched[peer] && !givenUp[peer]) {
       watched[peer] = true;
       heardNanos[peer] = now;
@@ -77,7 +76,7 @@ final class Liveness {
   }
 
   /** Beats, and gives up who is silent; looks at the peers often enough, not at each call. */
-  void poll() {
+  void poll(Failures failures) {
     if (now - lookedNanos < limitNanos / 16) {
       return;
     }

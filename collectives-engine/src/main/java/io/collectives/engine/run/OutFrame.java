@@ -2,6 +2,7 @@ package io.collectives.engine.run;
 
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
+import java.lang.invoke.VarHandle;
 
 /**
  * What a send step offers to the transport: pieces of this rank's memory, or a copy of them where
@@ -17,6 +18,7 @@ final class OutFrame implements FrameBody {
   private FrameBytes copy;
   private boolean copied;
   private volatile boolean released;
+  private volatile boolean revoked;
 
   void fill(Call newCall, Call.SlabRun newRun, Program.Step newStep, int newLength) {
     call = newCall;
@@ -26,6 +28,7 @@ final class OutFrame implements FrameBody {
     length = newLength;
     copied = false;
     released = false;
+    revoked = false;
   }
 
   /** Copies what is to be sent, so that the memory may be written at once. */
@@ -40,6 +43,20 @@ final class OutFrame implements FrameBody {
   /** Whether the receiver may read the pieces of the sender's memory itself. */
   boolean isView() {
     return !copied;
+  }
+
+  /** The call has failed: from now on the memory may hold anything. */
+  void revoke() {
+    revoked = true;
+  }
+
+  /**
+   * Whether what a receiver has just read may have been written over by the sender's user; to be
+   * asked after reading.
+   */
+  boolean isRevoked() {
+    VarHandle.acquireFence();
+    return revoked;
   }
 
   boolean isReleased() {

@@ -12,6 +12,9 @@ final class Waiting {
     if (peer < 0) {
       return false;
     }
+    if (call.spoiler == member) {
+      return true;
+    }
     int windowEnd = Math.min(call.slabs, call.firstOpen + 2 * call.slabsInFlight);
     if (windowEnd < call.slabs) {
       return true;

@@ -22,6 +22,7 @@ final class Bench {
   final List<Engine> engines = new ArrayList<>();
   final List<Group> groups = new ArrayList<>();
   final List<Program> programs = new ArrayList<>();
+  final List<String> warnings = new ArrayList<>();
   final List<Program> barriers = new ArrayList<>();
   long now = 1;
   int frameLength = 64;
@@ -36,7 +37,8 @@ final class Bench {
     InProcessFabric fabric = new InProcessFabric(ranks);
     for (int rank = 0; rank < ranks; rank++) {
       Engine engine =
-          new Engine(wrap.apply(rank, fabric.transport(rank)), () -> now, 1 << 20, SILENCE);
+          new Engine(
+              wrap.apply(rank, fabric.transport(rank)), () -> now, 1 << 20, SILENCE, warnings::add);
       Group group = new Group(1, IntStream.range(0, ranks).toArray(), rank);
       engine.add(group);
       engines.add(engine);

@@ -1,0 +1,25 @@
+package io.collectives.all;
+
+import io.collectives.Algorithm;
+import io.collectives.CallSettings;
+import io.collectives.Communicator;
+import io.collectives.testkit.FailureContractTest;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.io.TempDir;
+
+final class TcpFailureTest extends FailureContractTest {
+  @TempDir private Path directory;
+
+  @Override
+  protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {
+    return TcpJobs.join(
+        ranks, Files.createTempDirectory(directory, "job").toUri(), calls, job -> job);
+  }
+
+  @Override
+  protected Algorithm algorithm(int ranks) {
+    return Algorithm.bidirectionalRing();
+  }
+}

@@ -1,0 +1,71 @@
+package io.collectives.engine;
+
+import io.collectives.engine.run.Engine;
+import java.io.IOException;
+import java.nio.file.AtomicMoveNotSupportedException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Writes a rank's flight record into a directory when a group has failed: before any caller gets
+ * the exception, as that may be the last that this process does. One file for each rank, of the
+ * last failure.
+ */
+final class FlightLog {
+  private static final Logger LOG = LoggerFactory.getLogger(FlightLog.class);
+
+  private final Engine engine;
+  private final int rank;
+  private final @Nullable Path directory;
+  private int written;
+
+  /**
+   * The log of a rank.
+   *
+   * @param directory where to write to; nothing is written if there is none
+   */
+  FlightLog(Engine engine, int rank, @Nullable Path directory) {
+    this.engine = engine;
+    this.rank = rank;
+    this.directory = directory;
+  }
+
+  /**
+   * What is to be written, nothing if no group has failed since this was asked last. To be asked by
+   * the driver.
+   */
+  @Nullable String news() {
+    int failures = engine.failures();
+    if (directory == null || failures == written) {
+      return null;
+    }
+    written = failures;
+    return engine.flightRecord();
+  }
+
+  /** Writes it. An error is logged: the failure that is written about must not be hidden by it. */
+  synchronized void write(String text) {
+    if (directory == null) {
+      return;
+    }
+    Path file = directory.resolve("flight-rank-" + rank + ".tsv");
+    try {
+      Files.createDirectories(directory);
+      Path draft = Files.createTempFile(directory, "flight-rank-" + rank, ".draft");
+      Files.writeString(draft, text);
+      try {
+        Files.move(
+            draft, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+      } catch (AtomicMoveNotSupportedException e) {
+        Files.move(draft, file, StandardCopyOption.REPLACE_EXISTING);
+      }
+      LOG.info("rank {}: the flight record is in {}", rank, file);
+    } catch (IOException e) {
+      LOG.warn("rank {}: the flight record cannot be written to {}", rank, file, e);
+    }
+  }
+}

@@ -1,0 +1,44 @@
+package io.collectives.engine;
+
+import io.collectives.CallSettings;
+import io.collectives.Communicator;
+import io.collectives.JobSettings;
+import io.collectives.UnavailableException;
+import org.jspecify.annotations.Nullable;
+
+/** What the groups of one job share at a rank, and what it takes to meet again. */
+final class World {
+  private final EngineRuntime runtime;
+  private final Driver driver;
+
+  /** How this rank joined the job; nothing if the ranks are threads of one JVM. */
+  private final @Nullable JobSettings job;
+
+  World(EngineRuntime runtime, Driver driver, @Nullable JobSettings job) {
+    this.runtime = runtime;
+    this.driver = driver;
+    this.job = job;
+  }
+
+  /** See {@link Communicator#grow()}. */
+  Communicator grow(Communicator survivors, CallSettings calls) {
+    JobSettings settings = job;
+    if (settings == null) {
+      throw new UnavailableException(
+          "threads of one JVM cannot grow: nobody else can join them; make new ranks with inProcess or inThreads");
+    }
+    if (settings.port() != 0) {
+      throw new UnavailableException(
+          "a job whose ranks listen on a fixed port ("
+              + settings.port()
+              + " at rank "
+              + settings.rank()
+              + ") cannot grow: the present world holds that port until the next one has met; join with port 0, any free one");
+    }
+    // Nobody leaves for the meeting before all have come this far.
+    survivors.barrier();
+    Communicator next = runtime.join(settings.withCalls(calls));
+    driver.close();
+    return next;
+  }
+}

@@ -1,0 +1,182 @@
+package io.collectives.engine.run;
+
+import io.collectives.spi.Transport;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds the rank that keeps the others waiting: at the deadline of a call, to blame it, and much
+ * earlier to warn of it.
+ *
+ * <p>A rank knows only whom it waits for itself, often an innocent neighbour. So each rank tells
+ * whom it waits for; whoever hears of it and waits too joins in; a moment is left for the news to
+ * travel; then everyone follows the chain to its end, the rank that told nothing because it never
+ * made the call. A rank tells of its oldest call only: nobody who is done with a call is waited for
+ * in it, so the chain has no circle.
+ */
+final class Lateness {
+  private static final long VERDICT_NANOS = 200_000_000;
+  private static final long LAG_NANOS = 2_000_000_000;
+  private static final long WARNING_PAUSE_NANOS = 10_000_000_000L;
+
+  private final Transport transport;
+  private final Calls calls;
+  private final Failures failures;
+  private final Inbound[] inbound;
+  private final Consumer<String> warnings;
+  private final List<Question> open = new ArrayList<>();
+
+  Lateness(
+      Transport transport,
+      Calls calls,
+      Failures failures,
+      Inbound[] inbound,
+      Consumer<String> warnings) {
+    this.transport = transport;
+    this.calls = calls;
+    this.failures = failures;
+    this.inbound = inbound;
+    this.warnings = warnings;
+  }
+
+  /** Who waits for whom in a group, as far as it was told. Ranks are those of the job. */
+  static final class Question {
+    private final Group group;
+    private final Failure.Kind kind;
+    private final Map<Integer, Integer> awaited = new HashMap<>();
+
+    /** What was told first. */
+    private @Nullable Failure first;
+
+    private long verdictNanos;
+    private boolean asked;
+
+    Question(Group group, Failure.Kind kind) {
+      this.group = group;
+      this.kind = kind;
+    }
+
+    /** The calls that it was about have ended. */
+    void forget() {
+      awaited.clear();
+      first = null;
+      asked = false;
+    }
+  }
+
+  /** Looks at the deadlines of calls, and judges where all have been heard. */
+  void poll(long now) {
+    List<Call> underWay = calls.underWay();
+    for (int i = 0; i < underWay.size(); i++) {
+      Call call = underWay.get(i);
+      Group group = call.group;
+      if (now - call.deadlineNanos >= 0 && !group.lateness.asked) {
+        ask(group.lateness, now);
+      } else if (now - call.startNanos >= LAG_NANOS
+          && now - group.nextWarningNanos >= 0
+          && !group.lag.asked) {
+        ask(group.lag, now);
+      }
+    }
+    for (int i = open.size() - 1; i >= 0; i--) {
+      Question question = open.get(i);
+      if (!question.asked || question.group.broken != null) {
+        open.remove(i);
+      } else if (now - question.verdictNanos >= 0) {
+        open.remove(i);
+        judge(question, now);
+      }
+    }
+  }
+
+  private void ask(Question question, long now) {
+    Group group = question.group;
+    question.asked = true;
+    question.verdictNanos = now + VERDICT_NANOS;
+    open.add(question);
+    Call call = calls.oldest(group);
+    if (call != null) {
+      int me = transport.rank();
+      int awaited = awaited(call);
+      question.awaited.put(me, awaited);
+      failures.tell(
+          group, new Failure(question.kind, me, awaited, Waiting.describe(call, now, inbound)));
+    }
+  }
+
+  /** A rank tells whom it, or another one, waits for. */
+  void told(Group group, Failure failure, long now) {
+    Question question = failure.kind() == Failure.Kind.LAGGING ? group.lag : group.lateness;
+    if (group.broken != null
+        || question.awaited.putIfAbsent(failure.reporter(), failure.culprit()) != null) {
+      return;
+    }
+    failures.tell(group, failure);
+    if (question.first == null) {
+      question.first = failure;
+    }
+    if (!question.asked) {
+      ask(question, now);
+    }
+  }
+
+  /** A call is about to be made: if it is the one that the others wait for, it is too late. */
+  void check(Group group, long now) {
+    if (group.lateness.asked && group.broken == null && calls.oldest(group) == null) {
+      judge(group.lateness, now);
+    }
+  }
+
+  private void judge(Question question, long now) {
+    Group group = question.group;
+    Call call = calls.oldest(group);
+    Failure first = question.first;
+    if (call != null) {
+      conclude(
+          question, transport.rank(), awaited(call), Waiting.describe(call, now, inbound), now);
+    } else if (first != null && question.kind == Failure.Kind.LATE) {
+      conclude(question, first.reporter(), first.culprit(), first.message(), now);
+    } else {
+      question.forget();
+    }
+  }
+
+  private void conclude(Question question, int reporter, int start, String waiting, long now) {
+    Group group = question.group;
+    int culprit = endOfChain(question, start);
+    String message =
+        culprit == start
+            ? waiting
+            : waiting
+                + "; rank "
+                + start
+                + " waits in turn, and the chain ends at rank "
+                + culprit
+                + ", which has not made this call or is stuck in it";
+    if (question.kind == Failure.Kind.LATE) {
+      failures.fail(group, new Failure(Failure.Kind.TIMEOUT, reporter, culprit, message));
+    } else {
+      group.nextWarningNanos = now + WARNING_PAUSE_NANOS;
+      question.forget();
+      warnings.accept("rank " + culprit + " lags: " + message);
+    }
+  }
+
+  private int awaited(Call call) {
+    return call.group.members[Waiting.member(call, inbound)];
+  }
+
+  private static int endOfChain(Question question, int start) {
+    int culprit = start;
+    for (int hops = 0;
+        hops < question.group.size() && question.awaited.containsKey(culprit);
+        hops++) {
+      culprit = question.awaited.get(culprit);
+    }
+    return question.awaited.containsKey(culprit) ? start : culprit;
+  }
+}
