@@ -21,15 +21,22 @@ import org.jspecify.annotations.Nullable;
  * @param reporter the rank, counted in the whole job, that found it
  * @param culprit the rank that caused it, or the one that the reporter waits for; -1 if there is
  *     none
+ * @param sequence the number of the call that it is about, -1 if it is about the group
  * @param message for people
  * @param cause what this rank itself threw; never sent
  */
-record Failure(Kind kind, int reporter, int culprit, String message, @Nullable Throwable cause) {
+record Failure(
+    Kind kind,
+    int reporter,
+    int culprit,
+    long sequence,
+    String message,
+    @Nullable Throwable cause) {
 
   /** The most bytes that a notice takes in a frame. */
   static final int MAX_LENGTH = 1024;
 
-  private static final int FIXED_LENGTH = 16;
+  private static final int FIXED_LENGTH = 24;
 
   enum Kind {
     MISMATCH,
@@ -51,7 +58,7 @@ record Failure(Kind kind, int reporter, int culprit, String message, @Nullable T
   }
 
   Failure(Kind kind, int reporter, int culprit, String message) {
-    this(kind, reporter, culprit, message, null);
+    this(kind, reporter, culprit, -1, message, null);
   }
 
   /** Whether the culprit is gone for good. */
@@ -92,6 +99,7 @@ record Failure(Kind kind, int reporter, int culprit, String message, @Nullable T
         b.putInt(at + 4, reporter);
         b.putInt(at + 8, culprit);
         b.putInt(at + 12, textLength);
+        b.putLong(at + 16, sequence);
         b.put(at + FIXED_LENGTH, text, 0, textLength);
       }
 
@@ -112,6 +120,11 @@ record Failure(Kind kind, int reporter, int culprit, String message, @Nullable T
     byte[] text = new byte[textLength];
     b.get(FIXED_LENGTH, text);
     return new Failure(
-        kinds[kind], b.getInt(4), b.getInt(8), new String(text, StandardCharsets.UTF_8));
+        kinds[kind],
+        b.getInt(4),
+        b.getInt(8),
+        b.getLong(16),
+        new String(text, StandardCharsets.UTF_8),
+        null);
   }
 }

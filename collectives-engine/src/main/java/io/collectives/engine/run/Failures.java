@@ -152,6 +152,7 @@ final class Failures {
             Failure.Kind.ABORTED,
             me,
             me,
+            -1,
             "rank " + me + " aborted " + group + ": " + reason,
             cause));
   }

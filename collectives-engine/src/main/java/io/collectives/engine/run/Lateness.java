@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * whom it waits for; whoever hears of it and waits too joins in; a moment is left for the news to
  * travel; then everyone follows the chain to its end, the rank that told nothing because it never
  * made the call. A rank tells of its oldest call only: nobody who is done with a call is waited for
- * in it, so the chain has no circle.
+ * in it, so the chain has no circle. What was told of a call that this rank is done with has come
+ * too late to matter.
  */
 final class Lateness {
   private static final long VERDICT_NANOS = 200_000_000;
@@ -104,7 +105,14 @@ final class Lateness {
       int awaited = awaited(call);
       question.awaited.put(me, awaited);
       failures.tell(
-          group, new Failure(question.kind, me, awaited, Waiting.describe(call, now, inbound)));
+          group,
+          new Failure(
+              question.kind,
+              me,
+              awaited,
+              call.sequence,
+              Waiting.describe(call, now, inbound),
+              null));
     }
   }
 
@@ -112,6 +120,7 @@ final class Lateness {
   void told(Group group, Failure failure, long now) {
     Question question = failure.kind() == Failure.Kind.LAGGING ? group.lag : group.lateness;
     if (group.broken != null
+        || failure.sequence() < group.completed()
         || question.awaited.putIfAbsent(failure.reporter(), failure.culprit()) != null) {
       return;
     }

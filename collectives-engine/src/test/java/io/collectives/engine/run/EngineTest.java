@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.AbortedException;
 import io.collectives.Algorithm;
 import io.collectives.CallTimeoutException;
 import io.collectives.Collective;
@@ -22,6 +23,9 @@ import io.collectives.engine.memory.Memory;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
 import io.collectives.spi.Transport;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -350,6 +354,122 @@ class EngineTest {
       assertTrue(call.isDone());
       assertNull(call.error());
     }
+  }
+
+  /** Every rank that waits warns of the one that keeps them all waiting, and of nobody else. */
+  @ParameterizedTest
+  @ValueSource(ints = {2, 3, 5})
+  void aRankThatLagsIsNamedByAllWhoWait(int ranks) {
+    for (int absent = 0; absent < ranks; absent++) {
+      Bench bench = met(ranks);
+      for (int rank = 0; rank < ranks; rank++) {
+        if (rank != absent) {
+          bench.sum(rank, new int[100]);
+          bench.sum(rank, new int[100]);
+        }
+      }
+      bench.pass(Bench.SECOND * 19 / 10);
+      assertEquals(List.of(), bench.warnings, "before two seconds");
+      bench.pass(Bench.SECOND / 10);
+      bench.pass(Bench.SECOND / 4);
+      assertEquals(ranks - 1, bench.warnings.size(), bench.warnings::toString);
+      for (String warning : bench.warnings) {
+        assertTrue(warning.startsWith("rank " + absent + " lags: all-reduce #1"), warning);
+      }
+      bench.pass(Bench.SECOND);
+      assertEquals(ranks - 1, bench.warnings.size(), "once is enough for a while");
+    }
+  }
+
+  /** What was read from memory that its user may have written over is never part of a result. */
+  @Test
+  void memoryOfAFailedCallSpoilsTheReadersCall() {
+    Bench bench = new Bench(2, Algorithm.ring());
+    int[][] values = {new int[8], new int[8]};
+    Call first = bench.sum(0, values[0]);
+    // Rank 1 has not called: the frames of rank 0 are views of its memory, which rank 1 holds.
+    bench.settle();
+    bench.engines.get(0).abort(bench.groups.get(0), "planted");
+    assertTrue(first.isDone());
+    Arrays.fill(values[0], 99);
+    Call second = bench.sum(1, values[1]);
+    bench.settle();
+    assertTrue(second.isDone());
+    assertInstanceOf(AbortedException.class, second.error());
+  }
+
+  /** An error in the middle of a call ends it on every rank, and breaks no other group. */
+  @Test
+  void anErrorWhileSummingAbortsThatGroupOnly() {
+    Bench bench = new Bench(3, Algorithm.ring());
+    List<Group> others = new ArrayList<>();
+    for (int rank = 0; rank < 3; rank++) {
+      others.add(new Group(99, new int[] {0, 1, 2}, rank));
+      bench.engines.get(rank).add(others.get(rank));
+    }
+    List<Call> calls = new ArrayList<>();
+    for (int rank = 0; rank < 3; rank++) {
+      IntBuffer buffer =
+          ByteBuffer.allocateDirect(1200).order(ByteOrder.nativeOrder()).asIntBuffer();
+      Memory memory = Memory.of(Payload.of(rank == 1 ? buffer.asReadOnlyBuffer() : buffer));
+      calls.add(bench.submit(rank, bench.programs.get(rank), memory, ReduceOp.SUM));
+    }
+    bench.settle();
+    for (Call call : calls) {
+      AbortedException error = assertInstanceOf(AbortedException.class, call.error());
+      assertEquals(1, error.worldRank());
+    }
+    assertNotNull(calls.get(1).error().getCause(), "where it happened the cause is told");
+    for (int rank = 0; rank < 3; rank++) {
+      Memory memory = Memory.of(Payload.of(new int[3]));
+      calls.add(
+          bench
+              .engines
+              .get(rank)
+              .submit(
+                  others.get(rank),
+                  bench.programs.get(rank),
+                  memory,
+                  memory,
+                  ReduceOp.SUM,
+                  64,
+                  2,
+                  Bench.SECOND,
+                  null));
+    }
+    bench.settle();
+    for (Call call : calls.subList(3, 6)) {
+      assertTrue(call.isDone());
+      assertNull(call.error());
+    }
+  }
+
+  /** The record tells of calls that are over, failed and under way, and for whom they wait. */
+  @Test
+  void theFlightRecordTellsWhatHappened() {
+    Bench bench = met(3);
+    bench.sum(0, new int[10]);
+    bench.sum(1, new int[10]);
+    bench.pass(Bench.SECOND);
+    String[] lines = bench.engines.get(1).flightRecord().split("\n");
+    assertEquals(4, lines.length, String.join("\n", lines));
+    assertTrue(lines[0].startsWith("# flight record of rank 1 of 3"), lines[0]);
+    assertTrue(lines[1].startsWith("rank\tgroup\tmembers\tsequence\tcollective"), lines[1]);
+    assertTrue(
+        lines[2].contains("\t0,1,2\t0\tall-reduce\tring\tsum\tint32\t10\t40\tdone\t"), lines[2]);
+    assertTrue(lines[3].contains("\t1\tall-reduce\tring\tsum\tint32\t10\t40\trunning\t"), lines[3]);
+    assertTrue(lines[3].contains("waited 1000 ms for rank"), lines[3]);
+    bench.engines.get(0).abort(bench.groups.get(0), "planted\there");
+    bench.settle();
+    lines = bench.engines.get(1).flightRecord().split("\n");
+    assertTrue(lines[3].contains("\tfailed\t"), lines[3]);
+    assertTrue(lines[3].endsWith("planted here"), lines[3]);
+    assertEquals(lines[1].split("\t").length, lines[3].split("\t").length);
+    for (int i = 0; i < 2 * FlightRecorder.CALLS; i++) {
+      bench.sum(1, new int[10]);
+    }
+    lines = bench.engines.get(1).flightRecord().split("\n");
+    assertTrue(lines.length <= FlightRecorder.CALLS + 2, "it is bounded");
   }
 
   /** Ranks that have made a call together, and have a minute for the next. */
