@@ -111,7 +111,6 @@ final class Failures {
 
   /** Breaks a group whose members are no longer all there. */
   void checkComplete(Group group) {
-    lateness.check(group, clock.getAsLong());
     if (!group.gone.isEmpty()) {
       fail(group, group.gone.values().iterator().next());
     }

@@ -133,13 +133,6 @@ final class Lateness {
     }
   }
 
-  /** A call is about to be made: if it is the one that the others wait for, it is too late. */
-  void check(Group group, long now) {
-    if (group.lateness.asked && group.broken == null && calls.oldest(group) == null) {
-      judge(group.lateness, now);
-    }
-  }
-
   private void judge(Question question, long now) {
     Group group = question.group;
     Call call = calls.oldest(group);
@@ -148,7 +141,15 @@ final class Lateness {
       conclude(
           question, transport.rank(), awaited(call), Waiting.describe(call, now, inbound), now);
     } else if (first != null && question.kind == Failure.Kind.LATE) {
-      conclude(question, first.reporter(), first.culprit(), first.message(), now);
+      // What others wait for is a call that this rank has not made.
+      int me = transport.rank();
+      failures.fail(
+          group,
+          new Failure(
+              Failure.Kind.TIMEOUT,
+              me,
+              me,
+              "rank " + me + " has not made the call in which others wait: " + first.message()));
     } else {
       question.forget();
     }

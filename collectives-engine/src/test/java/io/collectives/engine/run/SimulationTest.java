@@ -5,11 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Thousands of schedules with faults; see {@link Simulation}. */
+/**
+ * Thousands of schedules with faults; see {@link Simulation}. More of them, and from another seed
+ * on: {@code -Dcollectives.simulations=1000000 -Dcollectives.firstSimulation=10000}.
+ */
+@Timeout(value = 300, unit = TimeUnit.SECONDS)
 class SimulationTest {
   private static final long SEEDS = Long.getLong("collectives.simulations", 10_000);
   private static final long FIRST_SEED = Long.getLong("collectives.firstSimulation", 0);
