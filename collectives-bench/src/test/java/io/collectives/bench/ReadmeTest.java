@@ -11,20 +11,42 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The example of the README compiles, and does as four processes what it says. */
+/** The examples of the README compile, and do as four processes what they say. */
 @Tag("process")
 class ReadmeTest {
+  @TempDir private Path directory;
 
   @Test
-  void theExampleSums(@TempDir Path directory) throws Exception {
+  void theFirstExampleSums() throws Exception {
+    String output = output("Sum.java", 20);
+    for (int rank = 0; rank < 4; rank++) {
+      assertPrints("[" + rank + "] rank " + rank + " of 4: 1.50", output);
+    }
+  }
+
+  /** Here nobody dies; what happens then is the matter of tests that know when. */
+  @Test
+  void theExampleThatSurvivesComesToItsEnd() throws Exception {
+    String output = output("Survive.java", 32);
+    for (int rank = 0; rank < 4; rank++) {
+      assertPrints("[" + rank + "] rank " + rank + " of 4 is done", output);
+    }
+  }
+
+  private static void assertPrints(String line, String output) {
+    assertTrue(Stream.of(output.split("\n")).anyMatch(line::equals), output);
+  }
+
+  /** What an example prints as four processes. */
+  private String output(String name, int mostLines) throws Exception {
     List<String> readme = Files.readAllLines(Path.of("..", "README.md"));
-    int marker = readme.indexOf("<!-- example: Sum.java -->");
-    assertTrue(marker >= 0, "the README marks no example");
+    int marker = readme.indexOf("<!-- example: " + name + " -->");
+    assertTrue(marker >= 0, "the README marks no example " + name);
     assertEquals("```java", readme.get(marker + 1));
     List<String> source =
         readme.stream().skip(marker + 2).takeWhile(line -> !line.equals("```")).toList();
-    assertTrue(source.size() <= 20, "the example has " + source.size() + " lines");
-    Path file = Files.write(directory.resolve("Sum.java"), source);
+    assertTrue(source.size() <= mostLines, name + " has " + source.size() + " lines");
+    Path file = Files.write(directory.resolve(name), source);
 
     // Not within this JVM: what the ranks print goes where the launcher's own output goes.
     Process launch =
@@ -45,10 +67,7 @@ class ReadmeTest {
             .start();
     String output = new String(launch.getInputStream().readAllBytes());
     assertEquals(0, launch.waitFor(), output);
-    for (int rank = 0; rank < 4; rank++) {
-      String line = "[" + rank + "] rank " + rank + " of 4: 1.50";
-      assertTrue(Stream.of(output.split("\n")).anyMatch(line::equals), output);
-    }
+    return output;
   }
 
   private static String java() {

@@ -58,6 +58,7 @@ final class Simulation {
     LONG_STALL,
     HALF_OPEN,
     CUT,
+    PARTITION,
     LATE,
     MISMATCH,
     THROWING_OP,
@@ -216,6 +217,17 @@ final class Simulation {
         suspects.add(other);
         network.cut(victim, other);
       }
+      case PARTITION -> {
+        int sides = 1 << victim | random.nextInt(1 << size);
+        for (int a = 0; a < size; a++) {
+          suspects.add(a);
+          for (int b = 0; b < size; b++) {
+            if ((sides >> a & 1) != (sides >> b & 1)) {
+              network.silence(a, b);
+            }
+          }
+        }
+      }
       case INTERRUPT -> rank.interrupt();
       case ABORT -> rank.engine.abort(rank.group, "planted");
       case LEAVE -> {
@@ -279,6 +291,8 @@ final class Simulation {
       }
       for (Rank peer : ranks) {
         boolean both = !killed.contains(peer.number) && peer.state == State.DONE;
+        // Who was done before the network split cannot know that others were not.
+        both &= fault != Fault.PARTITION || rank.generation > 1 && peer.generation > 1;
         if (both && !Arrays.equals(peer.group.members, rank.group.members)) {
           fail("ranks " + rank.number + " and " + peer.number + " are in different groups");
         }
@@ -303,6 +317,7 @@ final class Simulation {
         && killed.size() < size
         && fault != Fault.HALF_OPEN
         && fault != Fault.CUT
+        && fault != Fault.PARTITION
         && size > 2) {
       fail("nobody is left");
     }
@@ -313,7 +328,7 @@ final class Simulation {
     boolean fits;
     if (error instanceof RankFailedException lost) {
       Verdict expected =
-          fault == Fault.LONG_STALL || fault == Fault.HALF_OPEN
+          fault == Fault.LONG_STALL || fault == Fault.HALF_OPEN || fault == Fault.PARTITION
               ? Verdict.UNRESPONSIVE
               : Verdict.DEAD;
       fits =
