@@ -313,6 +313,22 @@ class EngineTest {
     }
   }
 
+  /** A rank is watched as soon as a plan needs it, though nothing has gone to it or come from it. */
+  @Test
+  void aRankThatNeverSpokeIsGivenUpAfterTheLimitOfSilence() {
+    Bench bench = new Bench(3, Algorithm.halvingDoubling());
+    bench.timeoutNanos = 60 * Bench.SECOND;
+    bench.frozen = 2;
+    Call[] calls = {bench.sum(0, new int[10]), bench.sum(1, new int[10])};
+    for (int i = 0; i < 23; i++) {
+      bench.pass(Bench.SECOND / 4);
+    }
+    for (Call call : calls) {
+      assertTrue(call.isDone());
+      assertEquals(2, assertInstanceOf(RankFailedException.class, call.error()).worldRank());
+    }
+  }
+
   @Test
   void aRankThatIsFrozenBetweenCallsFailsTheNextOneAtOnce() {
     Bench bench = met(3);
