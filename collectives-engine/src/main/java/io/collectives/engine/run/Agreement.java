@@ -166,6 +166,8 @@ public final class Agreement {
         givenUp(from);
       } else if (joined && error == null) {
         decided = outcome;
+        // Those who took this rank for their leader meanwhile would wait for it.
+        reports.keySet().forEach(member -> send(member, ballot(Ballot.Kind.DECIDE, outcome)));
       }
       return;
     }

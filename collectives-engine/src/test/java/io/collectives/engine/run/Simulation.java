@@ -89,7 +89,10 @@ final class Simulation {
   private final int other;
   private long faultEvent;
   private boolean struck;
-  private boolean struckAgain;
+
+  /** When the second fault strikes: 0 if that is not known yet, -1 if it has struck. */
+  private int secondEvent;
+
   private long now = 1;
   private int events;
   private long trace = 17;
@@ -245,21 +248,18 @@ final class Simulation {
     }
   }
 
-  /** A second fault that waits for the first one's consequences. */
+  /** A second fault, a random moment after the survivors of the first have begun to agree. */
   private void strikeAgain() {
-    if (struckAgain
-        || fault != Fault.KILL_WHILE_SHRINKING && fault != Fault.KILL_LEADER_WHILE_SHRINKING) {
+    boolean leader = fault == Fault.KILL_LEADER_WHILE_SHRINKING;
+    if (secondEvent < 0 || !leader && fault != Fault.KILL_WHILE_SHRINKING) {
       return;
     }
-    Rank target = null;
-    for (Rank rank : ranks) {
-      if (!killed.contains(rank.number) && rank.state == State.SHRINKING) {
-        target = target == null || fault == Fault.KILL_WHILE_SHRINKING ? rank : target;
-      }
-    }
-    if (target != null && random.nextInt(3) == 0) {
-      struckAgain = true;
-      kill(target.number);
+    List<Rank> live = ranks.stream().filter(rank -> !killed.contains(rank.number)).toList();
+    if (secondEvent == 0 && live.stream().anyMatch(rank -> rank.state == State.SHRINKING)) {
+      secondEvent = events + random.nextInt(400);
+    } else if (secondEvent > 0 && events >= secondEvent && !live.isEmpty()) {
+      secondEvent = -1;
+      kill(live.get(leader ? 0 : random.nextInt(live.size())).number);
     }
   }
 
