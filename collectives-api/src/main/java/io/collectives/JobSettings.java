@@ -18,6 +18,7 @@ import java.util.Objects;
  * @param port the port on which this rank accepts its peers, 0 for any free one
  * @param joinTimeout how long to wait until all ranks have met
  * @param calls what the communicator does unless a call says otherwise
+ * @param security what keeps others out
  */
 public record JobSettings(
     String job,
@@ -28,7 +29,8 @@ public record JobSettings(
     String listen,
     int port,
     Duration joinTimeout,
-    CallSettings calls) {
+    CallSettings calls,
+    Security security) {
 
   /** Checks the values. */
   public JobSettings {
@@ -49,6 +51,7 @@ public record JobSettings(
     Objects.requireNonNull(transport, "transport");
     Objects.requireNonNull(listen, "listen");
     Objects.requireNonNull(calls, "calls");
+    Objects.requireNonNull(security, "security");
     if (port < 0 || port > 65535) {
       throw new IllegalArgumentException(
           "port " + port + ": must be from 0 (any free one) to 65535");
@@ -61,7 +64,7 @@ public record JobSettings(
 
   /**
    * Settings with the usual values: job {@code default}, transport {@code tcp}, loopback, any port,
-   * 60 seconds to join.
+   * 60 seconds to join, no security beyond that.
    *
    * @param rendezvous where the ranks meet
    */
@@ -75,34 +78,43 @@ public record JobSettings(
         "localhost",
         0,
         Duration.ofSeconds(60),
-        CallSettings.defaults());
+        CallSettings.defaults(),
+        Security.none());
   }
 
   /** The same with another name of the job. */
   public JobSettings withJob(String other) {
     return new JobSettings(
-        other, rank, size, rendezvous, transport, listen, port, joinTimeout, calls);
+        other, rank, size, rendezvous, transport, listen, port, joinTimeout, calls, security);
   }
 
   /** The same with another transport. */
   public JobSettings withTransport(String other) {
-    return new JobSettings(job, rank, size, rendezvous, other, listen, port, joinTimeout, calls);
+    return new JobSettings(
+        job, rank, size, rendezvous, other, listen, port, joinTimeout, calls, security);
   }
 
   /** The same with another address and port to listen on. */
   public JobSettings withListen(String address, int otherPort) {
     return new JobSettings(
-        job, rank, size, rendezvous, transport, address, otherPort, joinTimeout, calls);
+        job, rank, size, rendezvous, transport, address, otherPort, joinTimeout, calls, security);
   }
 
   /** The same with another time limit for joining. */
   public JobSettings withJoinTimeout(Duration other) {
-    return new JobSettings(job, rank, size, rendezvous, transport, listen, port, other, calls);
+    return new JobSettings(
+        job, rank, size, rendezvous, transport, listen, port, other, calls, security);
   }
 
   /** The same with other defaults for calls. */
   public JobSettings withCalls(CallSettings other) {
     return new JobSettings(
-        job, rank, size, rendezvous, transport, listen, port, joinTimeout, other);
+        job, rank, size, rendezvous, transport, listen, port, joinTimeout, other, security);
+  }
+
+  /** The same with other security. */
+  public JobSettings withSecurity(Security other) {
+    return new JobSettings(
+        job, rank, size, rendezvous, transport, listen, port, joinTimeout, calls, other);
   }
 }

@@ -1,7 +1,11 @@
 package io.collectives.all;
 
+import static com.tngtech.archunit.core.domain.JavaCall.Predicates.target;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.equivalentTo;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.name;
+import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
 import static com.tngtech.archunit.lang.conditions.ArchConditions.callConstructor;
 import static com.tngtech.archunit.lang.conditions.ArchConditions.callMethod;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
@@ -13,7 +17,15 @@ import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 import io.collectives.spi.PlanProvider;
+import io.netty.bootstrap.AbstractBootstrap;
+import io.netty.channel.ChannelOutboundInvoker;
+import java.io.ObjectInput;
+import java.io.ObjectOutput;
+import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.channels.NetworkChannel;
+import javax.net.ServerSocketFactory;
 
 /** Who may know whom, and what nobody may do. */
 @AnalyzeClasses(packages = "io.collectives", importOptions = ImportOption.DoNotIncludeTests.class)
@@ -106,11 +118,46 @@ class ArchitectureTest {
 
   @ArchTest
   static final ArchRule NOBODY_DESERIALIZES_JAVA_OBJECTS =
-      noClasses().should().dependOnClassesThat().areAssignableTo(java.io.ObjectInput.class);
+      noClasses()
+          .should()
+          .dependOnClassesThat()
+          .areAssignableTo(ObjectInput.class)
+          .orShould()
+          .dependOnClassesThat()
+          .areAssignableTo(ObjectOutput.class)
+          .orShould()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "java.rmi..", "java.beans..", "io.netty.handler.codec.serialization..");
 
   @ArchTest
   static final ArchRule NOBODY_BINDS_TO_EVERY_ADDRESS =
-      noClasses().should(callConstructor(InetSocketAddress.class, int.class));
+      noClasses()
+          .should(callConstructor(InetSocketAddress.class, int.class))
+          .orShould(callConstructor(ServerSocket.class, int.class))
+          .orShould(callConstructor(ServerSocket.class, int.class, int.class))
+          .orShould(callConstructor(DatagramSocket.class))
+          .orShould(callConstructor(DatagramSocket.class, int.class))
+          .orShould(callMethod(ServerSocketFactory.class, "createServerSocket", int.class))
+          .orShould(callMethod(AbstractBootstrap.class, "bind", int.class));
+
+  @ArchTest
+  static final ArchRule ONLY_LISTENERS_BIND =
+      noClasses()
+          .that()
+          .doNotHaveFullyQualifiedName("io.collectives.netty.TcpTransportProvider")
+          .and()
+          .doNotHaveFullyQualifiedName("io.collectives.netty.RendezvousHost")
+          .should()
+          .callMethodWhere(
+              target(name("bind"))
+                  .and(
+                      target(
+                          owner(
+                              assignableTo(NetworkChannel.class)
+                                  .or(assignableTo(ServerSocket.class))
+                                  .or(assignableTo(ChannelOutboundInvoker.class))
+                                  .or(assignableTo(AbstractBootstrap.class))))));
 
   @ArchTest
   static final ArchRule NOBODY_ENDS_THE_PROCESS_OR_PRINTS =

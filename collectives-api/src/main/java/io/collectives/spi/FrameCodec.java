@@ -16,12 +16,13 @@ import java.util.zip.CRC32C;
  *    56  chunk count (32)   60  length of the body (32)
  *    64  fingerprint of the call, 6 words
  *   112  sender's rank      116  receiver's rank
- *   120  zero (32)          124  CRC32C of bytes 0 to 123
+ *   120  CRC32C of the body 124  CRC32C of bytes 0 to 123
  * </pre>
  *
- * <p>The body follows, padded with zeros to a multiple of 8 bytes, so that every header and body
- * begins at a multiple of 8 in the stream. One codec serves one link in one direction; used by one
- * thread at a time.
+ * <p>Whether bodies have checksums is agreed upon when ranks meet; if not, the field is zero. The
+ * body follows, padded with zeros to a multiple of 8 bytes, so that every header and body begins at
+ * a multiple of 8 in the stream. One codec serves one link in one direction; used by one thread at
+ * a time.
  */
 public final class FrameCodec {
 
@@ -29,6 +30,7 @@ public final class FrameCodec {
   public static final int HEADER_LENGTH = 128;
 
   private static final int MAGIC = 'J' | 'C' << 8 | 'O' << 16 | 'L' << 24;
+  private static final int BODY_CRC_AT = 120;
   private static final int CRC_AT = 124;
   private static final FrameHeader.Kind[] KINDS = FrameHeader.Kind.values();
 
@@ -54,8 +56,13 @@ public final class FrameCodec {
     return length + 7 & ~7;
   }
 
-  /** Writes a header to {@code target} from index {@code at} on. */
+  /** Writes a header, of a body without a checksum, to {@code target} from index {@code at} on. */
   public void encode(FrameHeader header, FrameBytes target, int at) {
+    encode(header, 0, target, at);
+  }
+
+  /** As {@link #encode(FrameHeader, FrameBytes, int)}, with the checksum of the body. */
+  public void encode(FrameHeader header, int bodyChecksum, FrameBytes target, int at) {
     ByteBuffer b = target.bytes();
     b.putInt(at, MAGIC);
     b.putShort(at + 4, (short) Rendezvous.PROTOCOL_VERSION);
@@ -75,8 +82,8 @@ public final class FrameCodec {
     }
     b.putInt(at + 112, sender);
     b.putInt(at + 116, receiver);
-    b.putInt(at + 120, 0);
-    b.putInt(at + CRC_AT, crc(b, at));
+    b.putInt(at + BODY_CRC_AT, bodyChecksum);
+    b.putInt(at + CRC_AT, crc(target, at));
   }
 
   /**
@@ -87,7 +94,7 @@ public final class FrameCodec {
   public void decode(FrameBytes source, int at, FrameHeader header) {
     ByteBuffer b = source.bytes();
     check("magic", b.getInt(at), MAGIC);
-    check("checksum of a header", b.getInt(at + CRC_AT), crc(b, at));
+    check("checksum of a header", b.getInt(at + CRC_AT), crc(source, at));
     check("protocol version", b.getShort(at + 4) & 0xffff, Rendezvous.PROTOCOL_VERSION);
     if (b.getLong(at + 8) != epoch.high() || b.getLong(at + 16) != epoch.low()) {
       throw new ProtocolException(
@@ -124,11 +131,22 @@ public final class FrameCodec {
     }
   }
 
-  private int crc(ByteBuffer header, int at) {
+  /** The checksum of the body as the header at {@code at}, which was decoded, says it. */
+  public static int bodyChecksum(FrameBytes source, int at) {
+    return source.bytes().getInt(at + BODY_CRC_AT);
+  }
+
+  /** Adds bytes to a checksum. */
+  public static void update(CRC32C crc, FrameBytes source, int at, int length) {
+    ByteBuffer bytes = source.bytes();
+    bytes.limit(at + length).position(at);
+    crc.update(bytes);
+    bytes.clear();
+  }
+
+  private int crc(FrameBytes header, int at) {
     crc.reset();
-    header.limit(at + CRC_AT).position(at);
-    crc.update(header);
-    header.clear();
+    update(crc, header, at, CRC_AT);
     return (int) crc.getValue();
   }
 

@@ -5,6 +5,7 @@ import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.security.SecureRandom;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
@@ -16,15 +17,19 @@ import org.jspecify.annotations.Nullable;
  *     0  magic "JCHI"       4  version (16 bits), kind (8), objection (8)
  *     8  job epoch, high   16  job epoch, low
  *    24  size of the job   28  sender's rank      32  receiver's rank
- *    36  zero (24 bytes)   60  CRC32C of bytes 0 to 59
+ *    36  1 job secret in use, 2 checksums of bodies, 4 TLS (sum of these)
+ *    40  nonce, high       48  nonce, low         56  zero (32)
+ *    60  CRC32C of bytes 0 to 59
  * </pre>
  *
  * <p>The rank that connects says HELLO; the one that accepts answers HELLO, or a REFUSAL with its
- * own values and its objection. The layout must stay the same in all versions, so that ranks of
- * different versions can name the difference.
+ * own values and its objection. If there is a job secret, each then shows a {@link Proof}. The
+ * layout must stay the same in all versions, so that ranks of different versions can name the
+ * difference.
  *
  * <p>Who knows the epoch is believed to belong to the job. So a REFUSAL, which strangers may get,
- * tells only its first 32 bits: enough to name the difference, not enough to come in.
+ * tells only its first 32 bits: enough to name the difference, not enough to come in. With a job
+ * secret the epoch need not be hidden.
  *
  * @param version of the protocol
  * @param kind what is said
@@ -33,6 +38,9 @@ import org.jspecify.annotations.Nullable;
  * @param size the number of ranks
  * @param from the sender's rank
  * @param to the receiver's rank
+ * @param terms what else must be the same on both sides
+ * @param nonce drawn for this connection, so that no proof of another one fits; {@link Nonce#NONE}
+ *     where nothing is proved
  */
 record Greeting(
     int version,
@@ -41,7 +49,9 @@ record Greeting(
     JobEpoch epoch,
     int size,
     int from,
-    int to) {
+    int to,
+    Terms terms,
+    Nonce nonce) {
 
   /** The length in bytes. */
   static final int LENGTH = 64;
@@ -72,12 +82,48 @@ record Greeting(
     /** It believes that the job has another size. */
     SIZE,
     /** It wants another rank than the one that listens here. */
-    RANK
+    RANK,
+    /** It uses a job secret and the other does not. */
+    SECRET,
+    /** It uses checksums of bodies and the other does not. */
+    CHECKSUMS,
+    /** It speaks TLS and the other does not. */
+    TLS,
+    /** Its job secret is another one. */
+    PROOF,
+    /** Its certificate is not for the rank that it claims. */
+    CERTIFICATE
+  }
+
+  /** Ways of talking on which both sides must agree. */
+  record Terms(boolean secret, boolean checksums, boolean tls) {
+    private int bits() {
+      return (secret ? 1 : 0) | (checksums ? 2 : 0) | (tls ? 4 : 0);
+    }
+
+    private static Terms of(int bits) {
+      return new Terms((bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0);
+    }
+  }
+
+  /** 128 random bits that are used once. */
+  record Nonce(long high, long low) {
+    static final Nonce NONE = new Nonce(0, 0);
+
+    static Nonce draw(SecureRandom random) {
+      return new Nonce(random.nextLong(), random.nextLong());
+    }
   }
 
   /** A greeting of this version. */
-  static Greeting of(Kind kind, JobEpoch epoch, int size, int from, int to) {
-    return new Greeting(Rendezvous.PROTOCOL_VERSION, kind, null, epoch, size, from, to);
+  static Greeting of(Kind kind, JobEpoch epoch, int size, int from, int to, Terms terms) {
+    return new Greeting(
+        Rendezvous.PROTOCOL_VERSION, kind, null, epoch, size, from, to, terms, Nonce.NONE);
+  }
+
+  /** The same with a nonce. */
+  Greeting withNonce(Nonce other) {
+    return new Greeting(version, kind, objection, epoch, size, from, to, terms, other);
   }
 
   /**
@@ -93,22 +139,47 @@ record Greeting(
     if (other.size != size) {
       return Objection.SIZE;
     }
-    return other.to == from ? null : Objection.RANK;
+    if (other.to != from) {
+      return Objection.RANK;
+    }
+    if (other.terms.secret != terms.secret) {
+      return Objection.SECRET;
+    }
+    if (other.terms.checksums != terms.checksums) {
+      return Objection.CHECKSUMS;
+    }
+    return other.terms.tls == terms.tls ? null : Objection.TLS;
   }
 
   /** The refusal with which this rank answers another one's greeting. */
-  Greeting refuse(Objection why, Greeting other) {
+  Greeting refuse(Objection why) {
     JobEpoch hint = new JobEpoch(epoch.high() >>> 32 << 32, 0);
-    return new Greeting(version, Kind.REFUSAL, why, hint, size, from, other.from);
+    return new Greeting(version, Kind.REFUSAL, why, hint, size, from, to, terms, Nonce.NONE);
   }
 
-  /** For people: the value to which a rank objects. */
-  String value(Objection what) {
+  /**
+   * For people: in what this greeting and another one differ.
+   *
+   * @param side where this one comes from, "here" or "there"
+   * @param otherSide where the other one comes from
+   */
+  String difference(Objection what, String side, Greeting other, String otherSide) {
+    return switch (what) {
+      case PROOF -> "their job secrets are not the same";
+      case CERTIFICATE -> "the certificate is not for the rank that it was shown for";
+      default -> value(what) + " " + side + ", " + other.value(what) + " " + otherSide;
+    };
+  }
+
+  private String value(Objection what) {
     return switch (what) {
       case VERSION -> "protocol version " + version;
       case EPOCH -> "job epoch " + epoch.toString().substring(0, 8) + "…";
       case SIZE -> "a job of " + size + " ranks";
       case RANK -> "rank " + (kind == Kind.REFUSAL ? from : to);
+      case SECRET, PROOF -> terms.secret ? "a job secret" : "no job secret";
+      case CHECKSUMS -> terms.checksums ? "checksums of payloads" : "no checksums of payloads";
+      case TLS, CERTIFICATE -> terms.tls ? "TLS" : "no TLS";
     };
   }
 
@@ -118,7 +189,8 @@ record Greeting(
     b.putInt(0, MAGIC).putShort(4, (short) version).put(6, (byte) kind.ordinal());
     b.put(7, (byte) (objection == null ? 0xff : objection.ordinal()));
     b.putLong(8, epoch.high()).putLong(16, epoch.low());
-    b.putInt(24, size).putInt(28, from).putInt(32, to);
+    b.putInt(24, size).putInt(28, from).putInt(32, to).putInt(36, terms.bits());
+    b.putLong(40, nonce.high).putLong(48, nonce.low);
     return b.putInt(CRC_AT, crc(b, 0));
   }
 
@@ -156,7 +228,9 @@ record Greeting(
         new JobEpoch(source.getLong(at + 8), source.getLong(at + 16)),
         source.getInt(at + 24),
         source.getInt(at + 28),
-        source.getInt(at + 32));
+        source.getInt(at + 32),
+        Terms.of(source.getInt(at + 36)),
+        new Nonce(source.getLong(at + 40), source.getLong(at + 48)));
   }
 
   private static int crc(ByteBuffer source, int at) {

@@ -1,7 +1,9 @@
 package io.collectives.netty;
 
+import io.collectives.JobSecret;
 import io.collectives.JoinException;
 import io.collectives.ProtocolException;
+import io.collectives.netty.RendezvousWire.Side;
 import io.collectives.spi.Rendezvous.Announcement;
 import io.collectives.spi.Roster;
 import java.io.BufferedInputStream;
@@ -13,6 +15,7 @@ import java.net.Proxy;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
+import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
@@ -106,10 +109,33 @@ final class RendezvousGuest {
       throw new ConnectException("connected to itself");
     }
     int patienceMillis = clamp(Math.max(Math.min(leftMillis(), mostMillis), 0));
-    socket.getOutputStream().write(RendezvousWire.announcement(me, patienceMillis));
+    JobSecret secret = place.secret();
+    byte[] announcement =
+        RendezvousWire.announcement(me, patienceMillis, secret == null ? null : place.nonce());
+    socket.getOutputStream().write(announcement);
     socket.setSoTimeout(patienceMillis + GRACE_MILLIS);
-    return RendezvousWire.readAnswer(
-        new DataInputStream(new BufferedInputStream(socket.getInputStream())), me.size());
+    DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
+    return secret == null
+        ? RendezvousWire.readAnswer(in, me.size())
+        : prove(socket, in, secret, announcement);
+  }
+
+  /** Goes on with a host that knows the secret, too. */
+  private Roster prove(Socket socket, DataInputStream in, JobSecret secret, byte[] announcement)
+      throws IOException {
+    byte[] nonce = RendezvousWire.readChallenge(in);
+    socket
+        .getOutputStream()
+        .write(RendezvousWire.hmac(secret, Side.GUEST, announcement, nonce, new byte[0]));
+    Roster roster = RendezvousWire.readAnswer(in, me.size());
+    byte[] found = new byte[RendezvousWire.HMAC_LENGTH];
+    in.readFully(found);
+    byte[] expected =
+        RendezvousWire.hmac(secret, Side.HOST, announcement, nonce, RendezvousWire.roster(roster));
+    if (!MessageDigest.isEqual(expected, found)) {
+      throw new ProtocolException("whoever listens there does not know the job secret");
+    }
+    return roster;
   }
 
   private static String reason(IOException failure) {

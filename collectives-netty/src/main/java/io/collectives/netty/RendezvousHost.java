@@ -1,7 +1,9 @@
 package io.collectives.netty;
 
+import io.collectives.JobSecret;
 import io.collectives.JoinException;
 import io.collectives.ProtocolException;
+import io.collectives.netty.RendezvousWire.Side;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous.Announcement;
 import io.collectives.spi.Roster;
@@ -13,10 +15,13 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -28,8 +33,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A connection is a visitor until it has announced itself, for which it has {@link
  * #ANNOUNCE_SECONDS}; a guest with a seat while it waits for the others; and a leaver when it has
- * got its answer, the roster or a refusal. A guest whose connection ends gives its seat back, so
- * that a process that was started again can have it.
+ * got its answer, the roster or a refusal. With a job secret a visitor is no guest before it has
+ * proved that it knows it, see {@link RendezvousWire}. A guest whose connection ends gives its seat
+ * back, so that a process that was started again can have it.
  *
  * <p>Each guest says how long it will wait. When the first of these times is over, or rank 0's own,
  * the job cannot become complete any more, and all who wait are told which ranks are missing.
@@ -37,8 +43,10 @@ import org.slf4j.LoggerFactory;
 final class RendezvousHost {
   private static final Logger LOG = LoggerFactory.getLogger(RendezvousHost.class);
 
+  /** How many connections may be open that have no seat. */
+  static final int VISITOR_LIMIT = 64;
+
   private static final int ANNOUNCE_SECONDS = 5;
-  private static final int VISITOR_LIMIT = 64;
   private static final long FAREWELL_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   private final TcpRendezvous place;
@@ -47,6 +55,7 @@ final class RendezvousHost {
   private final long deadline;
   private final @Nullable Visitor[] seats;
   private final List<Visitor> visitors = new ArrayList<>();
+  private @Nullable String lastRefusal;
 
   RendezvousHost(TcpRendezvous place, Announcement me, Duration timeout, long deadline) {
     this.place = place;
@@ -61,11 +70,13 @@ final class RendezvousHost {
       place.onClose(selector::wakeup);
       JoinException failure = gather(selector);
       if (failure != null) {
-        dismiss(selector, RendezvousWire.refusal(String.valueOf(failure.getMessage())));
+        byte[] refusal = RendezvousWire.refusal(String.valueOf(failure.getMessage()));
+        dismiss(selector, seat -> refusal);
         throw failure;
       }
       Roster roster = roster();
-      dismiss(selector, RendezvousWire.roster(roster));
+      byte[] bytes = RendezvousWire.roster(roster);
+      dismiss(selector, seat -> seat.signed(bytes));
       return roster;
     } catch (IOException e) {
       throw new JoinException(
@@ -111,7 +122,7 @@ final class RendezvousHost {
         if (deadline - now <= 0) {
           return late(0);
         }
-        key.interestOps(visitors.size() < VISITOR_LIMIT + me.size() ? SelectionKey.OP_ACCEPT : 0);
+        key.interestOps(strangers() < VISITOR_LIMIT ? SelectionKey.OP_ACCEPT : 0);
         selector.select(this::handle, TimeUnit.NANOSECONDS.toMillis(next - now) + 1);
         accept(selector, server);
       }
@@ -147,7 +158,7 @@ final class RendezvousHost {
   }
 
   private void accept(Selector selector, ServerSocketChannel server) throws IOException {
-    while (visitors.size() < VISITOR_LIMIT + me.size()) {
+    while (strangers() < VISITOR_LIMIT) {
       SocketChannel channel = server.accept();
       if (channel == null) {
         return;
@@ -155,6 +166,11 @@ final class RendezvousHost {
       channel.configureBlocking(false);
       visitors.add(new Visitor(channel, selector));
     }
+  }
+
+  /** How many are here without a seat. */
+  private long strangers() {
+    return visitors.stream().filter(visitor -> !visitor.hasSeat()).count();
   }
 
   private Roster roster() {
@@ -165,11 +181,11 @@ final class RendezvousHost {
     return new Roster(JobEpoch.draw(), addresses);
   }
 
-  /** Gives the same answer to all who wait. */
-  private void dismiss(Selector selector, byte[] answer) throws IOException {
+  /** Gives their answer to all who wait. */
+  private void dismiss(Selector selector, Function<Visitor, byte[]> answer) throws IOException {
     for (Visitor seat : seats) {
       if (seat != null) {
-        seat.answer(answer);
+        seat.answer(answer.apply(seat));
       }
     }
     long end = System.nanoTime() + FAREWELL_NANOS;
@@ -202,11 +218,13 @@ final class RendezvousHost {
             + hurry
             + " waits no longer (rank 0 waits "
             + timeout.toMillis()
-            + " ms): start what is missing, or raise the join timeout");
+            + " ms): start what is missing, or raise the join timeout"
+            + (lastRefusal == null ? "" : "; the last one refused: " + lastRefusal));
   }
 
-  /** What keeps an announced rank out, in words for it; nothing if it may take its seat. */
-  private @Nullable String objection(Announcement guest) {
+  /** What keeps a rank from proving who it is, in words for it; nothing if it may. */
+  private @Nullable String firstObjection(RendezvousWire.Guest arrived) {
+    Announcement guest = arrived.announcement();
     if (guest.version() != me.version()) {
       return "rank 0 at "
           + place
@@ -215,7 +233,26 @@ final class RendezvousHost {
           + ", this rank "
           + guest.version();
     }
-    String who = "rank " + guest.rank() + " (" + guest.whereabouts() + ")";
+    if (arrived.hasSecret() != (place.secret() != null)) {
+      return who(guest)
+          + " has "
+          + (arrived.hasSecret() ? "a" : "no")
+          + " job secret, rank 0 ("
+          + me.whereabouts()
+          + ") has "
+          + (arrived.hasSecret() ? "none" : "one")
+          + ": all ranks need the same, or none (COLLECTIVES_SECRET_FILE)";
+    }
+    return null;
+  }
+
+  private static String who(Announcement guest) {
+    return "rank " + guest.rank() + " (" + guest.whereabouts() + ")";
+  }
+
+  /** What keeps an announced rank out, in words for it; nothing if it may take its seat. */
+  private @Nullable String objection(Announcement guest) {
+    String who = who(guest);
     if (!guest.job().equals(me.job())) {
       return who
           + " belongs to job \""
@@ -268,11 +305,14 @@ final class RendezvousHost {
   private final class Visitor {
     private final SocketChannel channel;
     private final SelectionKey key;
-    private final ByteBuffer received = ByteBuffer.allocate(RendezvousWire.ANNOUNCEMENT_LIMIT);
+    private final ByteBuffer received =
+        ByteBuffer.allocate(RendezvousWire.ANNOUNCEMENT_LIMIT + RendezvousWire.HMAC_LENGTH);
 
     /** When it must have announced itself; after that, when its patience ends. */
     private long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(ANNOUNCE_SECONDS);
 
+    private byte @Nullable [] announcement; // When it is whole.
+    private byte @Nullable [] nonce; // When it has to prove that it knows the secret.
     private @Nullable Announcement guest;
     private @Nullable ByteBuffer answer;
 
@@ -305,8 +345,8 @@ final class RendezvousHost {
           }
         } else if (!received.hasRemaining() || channel.read(received) < 0) {
           close(); // It says too much, or has gone.
-        } else if (guest == null && RendezvousWire.isComplete(received)) {
-          announced(RendezvousWire.readAnnouncement(received, me.version()));
+        } else if (guest == null) {
+          hear();
         }
       } catch (ProtocolException | IOException e) {
         LOG.debug("closed a connection to {}: {}", place, e.getMessage());
@@ -314,17 +354,75 @@ final class RendezvousHost {
       }
     }
 
+    /** A stranger has said something more. */
+    private void hear() throws IOException {
+      JobSecret secret = place.secret();
+      if (announcement == null) {
+        if (!RendezvousWire.isComplete(received)) {
+          return;
+        }
+        RendezvousWire.Guest arrived = RendezvousWire.readAnnouncement(received, me.version());
+        announcement = Arrays.copyOf(received.array(), received.position());
+        String objection = firstObjection(arrived);
+        if (objection != null) {
+          refuse(objection);
+        } else if (secret == null) {
+          announced(arrived);
+        } else {
+          nonce = place.nonce();
+          ByteBuffer challenge = ByteBuffer.wrap(RendezvousWire.challenge(nonce));
+          channel.write(challenge);
+          if (challenge.hasRemaining()) {
+            close(); // It does not even take a few bytes.
+          }
+        }
+      } else if (secret != null && nonce != null) {
+        int from = announcement.length;
+        if (received.position() >= from + RendezvousWire.HMAC_LENGTH) {
+          RendezvousWire.Guest arrived =
+              RendezvousWire.readAnnouncement(received.duplicate().position(from), me.version());
+          byte[] found = Arrays.copyOfRange(received.array(), from, received.position());
+          byte[] expected =
+              RendezvousWire.hmac(secret, Side.GUEST, announcement, nonce, new byte[0]);
+          if (MessageDigest.isEqual(expected, found)) {
+            announced(arrived);
+          } else {
+            refuse(
+                who(arrived.announcement())
+                    + " has another job secret than rank 0 ("
+                    + me.whereabouts()
+                    + "): all ranks need the same (COLLECTIVES_SECRET_FILE)");
+          }
+        }
+      }
+    }
+
     private void announced(RendezvousWire.Guest arrived) {
-      Announcement announcement = arrived.announcement();
-      String objection = objection(announcement);
+      Announcement announced = arrived.announcement();
+      String objection = objection(announced);
       if (objection != null) {
-        LOG.warn("refused: {}", objection);
-        answer(RendezvousWire.refusal(objection));
+        refuse(objection);
         return;
       }
-      guest = announcement;
-      seats[announcement.rank()] = this;
+      guest = announced;
+      seats[announced.rank()] = this;
       deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(arrived.patienceMillis());
+    }
+
+    private void refuse(String objection) {
+      LOG.warn("refused: {}", objection);
+      lastRefusal = objection;
+      answer(RendezvousWire.refusal(objection));
+    }
+
+    /** A roster, with a proof for this guest that it is the right one if there is a secret. */
+    byte[] signed(byte[] roster) {
+      JobSecret secret = place.secret();
+      if (secret == null || announcement == null || nonce == null) {
+        return roster;
+      }
+      byte[] hmac = RendezvousWire.hmac(secret, Side.HOST, announcement, nonce, roster);
+      return ByteBuffer.allocate(roster.length + hmac.length).put(roster).put(hmac).array();
     }
 
     void answer(byte[] bytes) {

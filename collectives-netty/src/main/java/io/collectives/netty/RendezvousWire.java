@@ -1,5 +1,6 @@
 package io.collectives.netty;
 
+import io.collectives.JobSecret;
 import io.collectives.JoinException;
 import io.collectives.ProtocolException;
 import io.collectives.spi.JobEpoch;
@@ -15,6 +16,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What guests and host of a rendezvous say, as bytes. Numbers are big-endian; a text is its length
@@ -23,39 +25,70 @@ import java.util.List;
  * <pre>
  *   announcement  magic "JCRV" (32)  length of the rest (16)
  *                 version (16)  rank (32)  size (32)  milliseconds that the guest will wait (32)
+ *                 1 if there is a job secret, else 0 (8)  the guest's nonce (128)
  *                 job  transport  address  whereabouts
  *   roster        magic (32)  0 (8)  epoch (128)  for each rank: address
  *   refusal       magic (32)  1 (8)  what is wrong
+ *   challenge     magic (32)  2 (8)  the host's nonce (128)
  * </pre>
  *
+ * <p>With a job secret, host and guest prove to each other that they know it, by an HMAC (256 bits)
+ * of who proves, the whole announcement, and the host's nonce:
+ *
+ * <pre>
+ *   guest: announcement     host: challenge
+ *   guest: HMAC             host, when all have come: roster, HMAC that also covers the roster
+ * </pre>
+ *
+ * <p>So the epoch is told to those only who know the secret, and a roster is believed only if it
+ * was made for this guest, at this meeting, by a host that knows it.
+ *
  * <p>Nothing is allocated by a length that came from outside unless it is small: an announcement
- * has at most {@link #ANNOUNCEMENT_LIMIT} bytes, an address {@link #ADDRESS_LIMIT}, and a guest
- * knows how many addresses to expect.
+ * has at most {@link #ANNOUNCEMENT_LIMIT} bytes and is followed by nothing or by an HMAC, an
+ * address {@link #ADDRESS_LIMIT}, and a guest knows how many addresses to expect.
  */
 final class RendezvousWire {
-  static final int ANNOUNCEMENT_LIMIT = 512;
+  static final int HMAC_LENGTH = 32;
+  static final int NONCE_LENGTH = 16;
+
+  /** With the HMAC that may follow, 512 bytes. */
+  static final int ANNOUNCEMENT_LIMIT = 512 - HMAC_LENGTH;
+
   static final int ADDRESS_LIMIT = 256;
 
   private static final int PREFIX_LENGTH = 6;
   private static final int MAGIC = 'J' << 24 | 'C' << 16 | 'R' << 8 | 'V';
   private static final int ROSTER = 0;
   private static final int REFUSAL = 1;
+  private static final int CHALLENGE = 2;
   private static final int REFUSAL_LIMIT = 4096;
-  private static final int WHEREABOUTS_LIMIT = 64;
+  private static final int WHEREABOUTS_LIMIT = 40;
 
   private RendezvousWire() {}
 
   /** A guest that waits for an answer. */
-  record Guest(Announcement announcement, int patienceMillis) {}
+  record Guest(Announcement announcement, int patienceMillis, boolean hasSecret) {}
+
+  /** Who proves that it knows the secret. */
+  enum Side {
+    HOST,
+    GUEST
+  }
 
   /** Says what cannot be announced before anybody hears of it. */
   static void check(Announcement me) {
-    if (me.address().length() > ADDRESS_LIMIT || announcement(me, 0).length > ANNOUNCEMENT_LIMIT) {
+    if (me.address().length() > ADDRESS_LIMIT
+        || announcement(me, 0, null).length > ANNOUNCEMENT_LIMIT) {
       throw new JoinException("rank " + me.rank() + "'s announcement is too long: " + me);
     }
   }
 
-  static byte[] announcement(Announcement me, int patienceMillis) {
+  /**
+   * An announcement.
+   *
+   * @param nonce nothing if there is no job secret
+   */
+  static byte[] announcement(Announcement me, int patienceMillis, byte @Nullable [] nonce) {
     String whereabouts = me.whereabouts().replaceAll("[^ -~]", "?");
     byte[] bytes =
         bytes(
@@ -66,6 +99,8 @@ final class RendezvousWire {
               out.writeInt(me.rank());
               out.writeInt(me.size());
               out.writeInt(patienceMillis);
+              out.writeBoolean(nonce != null);
+              out.write(nonce == null ? new byte[NONCE_LENGTH] : nonce);
               writeText(out, me.job());
               writeText(out, me.transport());
               writeText(out, me.address());
@@ -103,11 +138,13 @@ final class RendezvousWire {
       }
       int theirs = in.getShort() & 0xffff;
       if (theirs != version) {
-        return new Guest(new Announcement("", -1, 0, theirs, "", "", ""), 0);
+        return new Guest(new Announcement("", -1, 0, theirs, "", "", ""), 0, false);
       }
       int rank = in.getInt();
       int size = in.getInt();
       int patienceMillis = in.getInt();
+      boolean hasSecret = in.get() != 0;
+      in.position(in.position() + NONCE_LENGTH);
       String job = readText(in);
       String transport = readText(in);
       String address = readText(in);
@@ -116,8 +153,8 @@ final class RendezvousWire {
       if (address.length() > ADDRESS_LIMIT) {
         throw new ProtocolException("an address of " + address.length() + " characters");
       }
-      return new Guest(announcement, Math.max(patienceMillis, 0));
-    } catch (BufferUnderflowException e) {
+      return new Guest(announcement, Math.max(patienceMillis, 0), hasSecret);
+    } catch (BufferUnderflowException | IllegalArgumentException e) {
       throw new ProtocolException("an announcement that ends too soon", e);
     }
   }
@@ -144,6 +181,41 @@ final class RendezvousWire {
         });
   }
 
+  static byte[] challenge(byte[] nonce) {
+    return bytes(
+        out -> {
+          out.writeInt(MAGIC);
+          out.writeByte(CHALLENGE);
+          out.write(nonce);
+        });
+  }
+
+  /**
+   * What proves that a side knows the secret.
+   *
+   * @param announcement the guest's, all bytes
+   * @param nonce the host's
+   * @param roster all bytes of it, nothing in the guest's proof
+   */
+  static byte[] hmac(
+      JobSecret secret, Side side, byte[] announcement, byte[] nonce, byte[] roster) {
+    byte[] label = ("collectives rendezvous, " + side + "\n").getBytes(StandardCharsets.US_ASCII);
+    return secret.authenticate(label, announcement, nonce, roster);
+  }
+
+  /**
+   * Reads the host's challenge; returns its nonce.
+   *
+   * @throws JoinException with the host's words if it is a refusal
+   * @throws ProtocolException if it is neither
+   */
+  static byte[] readChallenge(DataInputStream in) throws IOException {
+    readKind(in, CHALLENGE);
+    byte[] nonce = new byte[NONCE_LENGTH];
+    in.readFully(nonce);
+    return nonce;
+  }
+
   /**
    * Reads the host's answer.
    *
@@ -151,21 +223,29 @@ final class RendezvousWire {
    * @throws ProtocolException if it is no answer
    */
   static Roster readAnswer(DataInputStream in, int size) throws IOException {
-    int magic = in.readInt();
-    int kind = in.readUnsignedByte();
-    if (magic != MAGIC || kind > REFUSAL) {
-      throw new ProtocolException(
-          "the answer begins with 0x" + Integer.toHexString(magic) + ", kind " + kind);
-    }
-    if (kind == REFUSAL) {
-      throw new JoinException(readText(in, REFUSAL_LIMIT));
-    }
+    readKind(in, ROSTER);
     JobEpoch epoch = new JobEpoch(in.readLong(), in.readLong());
     List<String> addresses = new ArrayList<>();
     for (int i = 0; i < size; i++) {
       addresses.add(readText(in, ADDRESS_LIMIT));
     }
     return new Roster(epoch, addresses);
+  }
+
+  private static void readKind(DataInputStream in, int expected) throws IOException {
+    int magic = in.readInt();
+    int kind = in.readUnsignedByte();
+    if (magic == MAGIC && kind == REFUSAL) {
+      throw new JoinException(readText(in, REFUSAL_LIMIT).replaceAll("\\p{Cntrl}", "?"));
+    }
+    if (magic != MAGIC || kind != expected) {
+      throw new ProtocolException(
+          "the answer begins with 0x"
+              + Integer.toHexString(magic)
+              + ", kind "
+              + kind
+              + (magic == MAGIC && kind == ROSTER ? ", and no proof was asked for" : ""));
+    }
   }
 
   private static void writeText(DataOutputStream out, String text) throws IOException {
@@ -193,7 +273,7 @@ final class RendezvousWire {
     }
     byte[] bytes = new byte[length];
     in.get(bytes);
-    return new String(bytes, StandardCharsets.UTF_8);
+    return new String(bytes, StandardCharsets.UTF_8).replaceAll("[^ -~]", "?");
   }
 
   private interface Writer {

@@ -1,5 +1,6 @@
 package io.collectives.netty;
 
+import io.collectives.JobSecret;
 import io.collectives.ProtocolException;
 import io.collectives.spi.FrameCodec;
 import io.netty.buffer.ByteBuf;
@@ -13,6 +14,8 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.socket.ChannelOutputShutdownEvent;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import io.netty.util.UncheckedBooleanSupplier;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -23,13 +26,19 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One TCP connection, from its greeting to its end. It is admitted to a link when both sides have
- * said HELLO; until then it may be anybody's, so it gets no memory but this object and a deadline.
+ * said HELLO, and have proved that they know the job's secret if there is one; until then it may be
+ * anybody's, so it gets no memory but this object and a deadline.
  *
  * <p><b>Reading.</b> All connections of a transport read into the same buffer, one after the other,
  * so that it stays in the cache, and whatever is read is used up before the next read. The few
  * bytes that make no whole unit (a greeting, a header, eight bytes of a body) are kept in {@code
  * rest} and put back at the front before the next read. As all units are multiples of 8 bytes, what
- * lies at a multiple of 8 in the stream lies at a multiple of 8 in the buffer.
+ * lies at a multiple of 8 in the stream lies at a multiple of 8 in the buffer. Until it is admitted
+ * no more is read than makes one greeting or proof.
+ *
+ * <p><b>TLS.</b> With TLS the socket is Netty's {@link SslHandler}'s. It keeps what it reads in
+ * buffers of its own, and what it has decrypted is copied to where a plain connection reads it.
+ * What is written goes through it, too; see {@link TcpLink}.
  *
  * <p><b>Write errors.</b> If the peer has gone, its last frames and its goodbye may still be unread
  * here when a write fails. So a failed write ends only the sending ({@code AUTO_CLOSE} is off);
@@ -38,8 +47,19 @@ import org.jspecify.annotations.Nullable;
 final class TcpConnection extends ChannelInboundHandlerAdapter
     implements RecvByteBufAllocator, RecvByteBufAllocator.ExtendedHandle {
 
+  private static final byte TLS_ALERT = 21;
+  private static final byte TLS_HANDSHAKE = 22;
+
+  /** The fatal alert handshake_failure, so that who speaks TLS to a plain port is told. */
+  private static final byte[] NO_TLS_HERE = {TLS_ALERT, 3, 3, 0, 2, 2, 40};
+
   private enum Stage {
+    /** TLS decides whether there will be a connection at all. */
+    ENCRYPTING,
+    /** The peer's HELLO is next, or its REFUSAL. */
     GREETING,
+    /** The peer's proof is next, or its REFUSAL. */
+    PROVING,
     ADMITTED,
     ENDED
   }
@@ -47,12 +67,17 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   private final TcpTransport transport;
   private final Channel channel;
   private final boolean incoming;
+  private final @Nullable SslHandler tls;
   private final byte[] rest = new byte[FrameCodec.HEADER_LENGTH];
   private int restLength;
   private int attemptedBytesRead;
   private int lastBytesRead;
-  private Stage stage = Stage.GREETING;
+  private int strangeLength; // Of what was read before this connection was admitted.
+  private Stage stage;
   private @Nullable TcpLink link;
+  private @Nullable Greeting hello; // What this rank says, or asks, until it is admitted.
+  private @Nullable Proof proof;
+  private int claimed; // The rank that a stranger says it is.
   private @Nullable Throwable problem;
   private boolean writable = true;
 
@@ -61,7 +86,8 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
    *
    * @param link the link that wants the connection; nothing if a peer, or anybody, has opened it
    */
-  TcpConnection(TcpTransport transport, Channel channel, @Nullable TcpLink link) {
+  TcpConnection(
+      TcpTransport transport, Channel channel, @Nullable Tls security, @Nullable TcpLink link) {
     this.transport = transport;
     this.channel = channel;
     this.link = link;
@@ -71,6 +97,17 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     channel.config().setAllocator(transport.allocator());
     channel.config().setRecvByteBufAllocator(this);
     channel.config().setAutoClose(false);
+    if (security == null) {
+      tls = null;
+      stage = Stage.GREETING;
+    } else {
+      tls = security.handler(incoming, transport.allocator());
+      stage = Stage.ENCRYPTING;
+      if (incoming) {
+        channel.pipeline().addLast(new PlainSpeech());
+      }
+      channel.pipeline().addLast(tls);
+    }
     channel.pipeline().addLast(this);
   }
 
@@ -94,7 +131,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
                   // TCP allows it where nobody listens, if this end happens to get the same port.
                   exceptionCaught(new ConnectException("connected to itself"));
                   channel.close();
-                } else {
+                } else if (tls == null) {
                   by.reached(this);
                 }
               });
@@ -106,7 +143,17 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
 
   /** Whether this is a connection that may be anybody's. */
   boolean isStranger() {
-    return incoming && stage == Stage.GREETING;
+    return incoming && stage != Stage.ADMITTED && stage != Stage.ENDED;
+  }
+
+  /** Whether what is written goes to the socket as it is. */
+  boolean isPlain() {
+    return tls == null;
+  }
+
+  /** The TLS of this connection, if it has any. */
+  @Nullable SslHandler tls() {
+    return tls;
   }
 
   /** Whether frames can still be written. */
@@ -124,10 +171,38 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   void admit(TcpLink admittedTo) {
     link = admittedTo;
     stage = Stage.ADMITTED;
+    hello = null;
+    proof = null;
+  }
+
+  /** Says HELLO, and keeps it until both sides have proved what they have said. */
+  void greet(Greeting mine) {
+    hello = mine;
+    write(mine);
+  }
+
+  /** Answers a stranger's HELLO, which must be followed by a proof. */
+  void challenge(Greeting theirs, Greeting mine, JobSecret secret) {
+    claimed = theirs.from();
+    proof = new Proof(secret, transport.job(), theirs, mine);
+    stage = Stage.PROVING;
+    greet(mine);
+  }
+
+  /** Proves to the one who has answered this rank's HELLO that they know the same secret. */
+  void prove(Greeting theirs, JobSecret secret) {
+    proof = new Proof(secret, transport.job(), Objects.requireNonNull(hello), theirs);
+    stage = Stage.PROVING;
+    write(proof.bytes(Proof.Side.CONNECTS));
+  }
+
+  /** Proves it to a stranger who has. */
+  void proveToo() {
+    write(Objects.requireNonNull(proof).bytes(Proof.Side.ACCEPTS));
   }
 
   /**
-   * Writes what the socket takes now.
+   * Writes what the socket takes now. Not for TLS.
    *
    * @param bytes direct; its position is moved, to the limit if nobody will ever take them
    */
@@ -150,7 +225,11 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   }
 
   void write(Greeting greeting) {
-    write(transport.allocator().directBuffer(Greeting.LENGTH).writeBytes(greeting.bytes()));
+    write(greeting.bytes().array());
+  }
+
+  private void write(byte[] unit) {
+    write(transport.allocator().directBuffer(unit.length).writeBytes(unit));
   }
 
   /** Says why the one at the other end cannot come in, and closes. */
@@ -169,7 +248,13 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   @Override
   public void channelRead(ChannelHandlerContext context, Object message) {
     ByteBuf buffer = (ByteBuf) message;
-    int end = buffer.writerIndex();
+    int end;
+    if (tls == null) {
+      end = buffer.writerIndex();
+    } else {
+      ByteBuf decrypted = transport.receiveBuffer().clear();
+      end = decrypted.writeBytes(rest, 0, restLength).writeBytes(buffer).writerIndex();
+    }
     int at = use(end);
     restLength = stage == Stage.ENDED ? 0 : end - at;
     // Not by the ByteBuf: without Unsafe, as on JDK 25, it would make a view for each call.
@@ -181,36 +266,13 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   /** Uses what has been received, up to {@code end}; returns where it stopped for want of more. */
   private int use(int end) {
     int at = 0;
-    if (stage == Stage.GREETING) {
-      if (end < Greeting.LENGTH) {
-        return 0;
-      }
-      at = Greeting.LENGTH;
+    while ((stage == Stage.GREETING || stage == Stage.PROVING) && end - at >= Greeting.LENGTH) {
       try {
-        Greeting greeting = Greeting.read(transport.received().bytes(), 0);
-        if (link == null) {
-          transport.greeted(this, greeting);
-        } else {
-          link.answered(this, greeting);
-          if (stage == Stage.GREETING) {
-            close();
-          }
-        }
+        hear(transport.received().bytes(), at);
       } catch (ProtocolException e) {
-        if (link == null) {
-          transport
-              .log()
-              .debug(
-                  "closed a connection from {}: this is no greeting, {}",
-                  channel.remoteAddress(),
-                  e.getMessage());
-        } else {
-          link.lose(
-              new ProtocolException(
-                  link + " was answered by something else than a rank: " + e.getMessage(), e));
-        }
-        close();
+        notUnderstood(e, transport.received().bytes().get(at));
       }
+      at += Greeting.LENGTH;
     }
     if (stage == Stage.ADMITTED && link != null) {
       at = link.received(transport.received(), at, end);
@@ -218,10 +280,64 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     return at;
   }
 
+  /** Hears a greeting or a proof. */
+  private void hear(ByteBuffer source, int at) {
+    if (link == null) {
+      if (stage == Stage.GREETING) {
+        transport.greeted(this, Greeting.read(source, at));
+      } else if (Objects.requireNonNull(proof).isRight(Proof.Side.CONNECTS, source, at)) {
+        transport.proved(this, claimed);
+      } else {
+        transport.notProved(this, claimed);
+      }
+    } else if (stage == Stage.GREETING || source.getInt(at) == Greeting.MAGIC) {
+      link.answered(this, Greeting.read(source, at), stage == Stage.PROVING);
+      if (stage == Stage.GREETING) {
+        close();
+      }
+    } else {
+      link.proved(this, Objects.requireNonNull(proof).isRight(Proof.Side.ACCEPTS, source, at));
+    }
+  }
+
+  private void notUnderstood(ProtocolException e, byte first) {
+    boolean speaksTls = first == TLS_ALERT || first == TLS_HANDSHAKE;
+    if (link == null) {
+      transport
+          .log()
+          .debug(
+              "closed a connection from {}: this is no greeting, {}",
+              channel.remoteAddress(),
+              e.getMessage());
+      if (speaksTls) {
+        write(NO_TLS_HERE);
+      }
+    } else {
+      link.lose(
+          new ProtocolException(
+              link + " was answered by something else than a rank: " + e.getMessage(), e));
+    }
+    close();
+  }
+
+  /** Whoever listens has been reached and has shown a certificate, or either of them refuses. */
+  private void encrypted(SslHandshakeCompletionEvent event) {
+    if (!event.isSuccess()) {
+      exceptionCaught(event.cause());
+    } else if (stage == Stage.ENCRYPTING) {
+      stage = Stage.GREETING;
+      if (link != null) {
+        link.reached(this);
+      }
+    }
+  }
+
   @Override
   public void userEventTriggered(ChannelHandlerContext context, Object event) {
     if (event == ChannelOutputShutdownEvent.INSTANCE) {
       writable = false;
+    } else if (event instanceof SslHandshakeCompletionEvent handshake) {
+      encrypted(handshake);
     }
   }
 
@@ -257,8 +373,31 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   }
 
   @Override
+  public void channelReadComplete(ChannelHandlerContext context) {
+    if (tls != null && isStranger() && strangeLength >= Tls.STRANGER_LENGTH) {
+      transport
+          .log()
+          .debug(
+              "closed a connection from {}: {} bytes and not admitted",
+              channel.remoteAddress(),
+              strangeLength);
+      close();
+    }
+  }
+
+  @Override
   public ByteBuf allocate(ByteBufAllocator allocator) {
-    return transport.receiveBuffer().clear().writeBytes(rest, 0, restLength).retain();
+    if (tls != null) {
+      return transport
+          .allocator()
+          .directBuffer(
+              isStranger() ? Math.max(Tls.STRANGER_LENGTH - strangeLength, 1) : Tls.READ_LENGTH);
+    }
+    ByteBuf buffer =
+        stage == Stage.ADMITTED
+            ? transport.receiveBuffer().retain()
+            : transport.receiveBuffer().retainedSlice(0, Greeting.LENGTH);
+    return buffer.clear().writeBytes(rest, 0, restLength);
   }
 
   @Override
@@ -275,6 +414,9 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   @Override
   public void lastBytesRead(int count) {
     lastBytesRead = count;
+    if (stage != Stage.ADMITTED) {
+      strangeLength += Math.max(count, 0);
+    }
   }
 
   @Override
@@ -305,4 +447,27 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
 
   @Override
   public void readComplete() {}
+
+  /** Finds out whether somebody says HELLO where TLS is needed, and tells them. */
+  private final class PlainSpeech extends ChannelInboundHandlerAdapter {
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object message) {
+      ByteBuf buffer = (ByteBuf) message;
+      context.pipeline().remove(this);
+      if (buffer.getByte(buffer.readerIndex()) != (byte) Greeting.MAGIC) {
+        context.fireChannelRead(buffer);
+        return;
+      }
+      buffer.release();
+      stage = Stage.ENDED;
+      transport.warn(
+          "rank {} refused a connection from {}: no TLS there, TLS here",
+          transport.rank(),
+          channel.remoteAddress());
+      Greeting refusal = transport.greeting(Greeting.Kind.HELLO, -1).refuse(Greeting.Objection.TLS);
+      context
+          .writeAndFlush(Unpooled.wrappedBuffer(refusal.bytes()))
+          .addListener(future -> context.close());
+    }
+  }
 }

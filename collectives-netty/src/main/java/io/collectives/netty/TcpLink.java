@@ -1,5 +1,6 @@
 package io.collectives.netty;
 
+import io.collectives.JobSecret;
 import io.collectives.ProtocolException;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
@@ -7,11 +8,15 @@ import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.Link;
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.ConnectTimeoutException;
+import io.netty.handler.ssl.SslHandler;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.util.concurrent.TimeUnit;
+import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +34,12 @@ import org.jspecify.annotations.Nullable;
  * rank is about to sleep is the queue handed over to Netty, which can be woken by a socket that has
  * room again. The free slot of the lowest index is taken, so that as long as the socket keeps up it
  * is always the same memory, warm in the cache.
+ *
+ * <p>With TLS a slot is given to Netty, which encrypts it at once, but only when all that was
+ * encrypted before is in the socket: so no more than one slot's worth is ever held twice.
+ *
+ * <p><b>Checksums.</b> A body is given on while it arrives, but for its last piece, which is kept
+ * back until the checksum of the whole is right. So no frame with a wrong one is ever complete.
  */
 final class TcpLink implements Link {
   private static final long HEAD_START_MILLIS = 10;
@@ -46,6 +57,8 @@ final class TcpLink implements Link {
   private final FrameCodec encoder;
   private final FrameCodec decoder;
   private final FrameHeader header = new FrameHeader();
+  private final @Nullable CRC32C sentChecksum; // Of bodies, if they have checksums.
+  private final @Nullable CRC32C receivedChecksum;
   private final @Nullable Slot[] slots;
   private final Slot[] queue; // A ring: queueLength from queueHead on.
   private State state = State.CLOSED;
@@ -58,6 +71,7 @@ final class TcpLink implements Link {
   private int queueHead;
   private int queueLength;
   private int bodyLeft; // Bytes of the present frame's body that are still to come.
+  private int bodyChecksum; // That it should have.
   private long bytesSent;
   private long bytesReceived;
 
@@ -66,6 +80,8 @@ final class TcpLink implements Link {
     this.peer = peer;
     encoder = new FrameCodec(transport.epoch(), transport.rank(), peer);
     decoder = new FrameCodec(transport.epoch(), peer, transport.rank());
+    sentChecksum = transport.terms().checksums() ? new CRC32C() : null;
+    receivedChecksum = transport.terms().checksums() ? new CRC32C() : null;
     slots = new Slot[transport.slotCount()];
     queue = new Slot[transport.slotCount()];
   }
@@ -120,9 +136,15 @@ final class TcpLink implements Link {
       if (slot == null) {
         return false;
       }
-      encoder.encode(frame, slot.bytes, 0);
       body.store(slot.bytes, FrameCodec.HEADER_LENGTH);
       body.release();
+      int checksum = 0;
+      if (sentChecksum != null) {
+        sentChecksum.reset();
+        FrameCodec.update(sentChecksum, slot.bytes, FrameCodec.HEADER_LENGTH, length);
+        checksum = (int) sentChecksum.getValue();
+      }
+      encoder.encode(frame, checksum, slot.bytes, 0);
       bytesSent += length;
       int end = FrameCodec.HEADER_LENGTH + length;
       int padded = FrameCodec.padded(end);
@@ -182,6 +204,11 @@ final class TcpLink implements Link {
     TcpConnection to = connection;
     boolean moved = false;
     while (queueLength > 0 && to != null && to.isFlushed()) {
+      if (!to.isPlain()) {
+        writeNext(to);
+        moved = true;
+        continue;
+      }
       ByteBuffer unsent = queue[queueHead].unsent;
       int before = unsent.position();
       to.tryWrite(unsent);
@@ -194,14 +221,31 @@ final class TcpLink implements Link {
     return moved;
   }
 
-  /** Leaves what waits to Netty; returns whether something waits still. */
+  /**
+   * Before this rank sleeps: leaves what waits to Netty, unless that would encrypt it too soon;
+   * returns whether there is something that only the socket can take.
+   */
   boolean handOver() {
     TcpConnection to = connection;
-    while (queueLength > 0 && to != null) {
-      Slot slot = dequeue();
-      to.write(slot.buffer.setIndex(slot.unsent.position(), slot.unsent.limit()).retain());
+    if (to != null && !to.isPlain()) {
+      flush();
+    } else {
+      writeAll();
     }
     return to != null && !to.isFlushed();
+  }
+
+  /** Leaves all that waits to Netty. */
+  void writeAll() {
+    TcpConnection to = connection;
+    while (queueLength > 0 && to != null) {
+      writeNext(to);
+    }
+  }
+
+  private void writeNext(TcpConnection to) {
+    Slot slot = dequeue();
+    to.write(slot.buffer.setIndex(slot.unsent.position(), slot.unsent.limit()).retain());
   }
 
   private Slot dequeue() {
@@ -236,9 +280,24 @@ final class TcpLink implements Link {
         transport.address(peer), (int) Math.min(Math.max(leftMillis, 1), Integer.MAX_VALUE));
   }
 
-  /** The attempt to connect has succeeded, as far as TCP goes. */
+  /** The attempt to connect has succeeded, as far as TCP and TLS go. */
   void reached(TcpConnection by) {
-    by.write(transport.greeting(Greeting.Kind.HELLO, peer));
+    if (by != attempt) {
+      return;
+    }
+    SslHandler handler = by.tls();
+    Tls tls = transport.tls();
+    if (handler != null && tls != null && !tls.isPeer(handler, peer)) {
+      lose(
+          new ProtocolException(
+              whereabouts()
+                  + " shows a certificate for "
+                  + Tls.names(handler)
+                  + ", which is not for that rank of job "
+                  + transport.job()));
+      return;
+    }
+    by.greet(transport.hello(peer));
   }
 
   /** The attempt to connect has failed, for now. */
@@ -247,14 +306,38 @@ final class TcpLink implements Link {
       return;
     }
     attempt = null;
+    Throwable refusal = Tls.refusal(why);
+    if (refusal != null) {
+      lose(
+          new ProtocolException(
+              whereabouts()
+                  + " and rank "
+                  + transport.rank()
+                  + " do not agree on TLS: "
+                  + refusal.getMessage()
+                  + "; all ranks or none must use it, with certificates that all trust and that are valid now",
+              why));
+      return;
+    }
+    if (why instanceof ConnectException && !(why instanceof ConnectTimeoutException)) {
+      // A rank listens before it tells its address, until it ends.
+      ConnectException gone =
+          new ConnectException(
+              "nobody listens any more at "
+                  + transport.address(peer)
+                  + ", where rank "
+                  + peer
+                  + " was: "
+                  + why.getMessage());
+      gone.initCause(why);
+      lose(gone);
+      return;
+    }
     long left = connectUntil - System.nanoTime();
     if (left <= 0) {
-      ConnectException late =
-          new ConnectException(
-              "rank "
-                  + peer
-                  + " at "
-                  + transport.address(peer)
+      SocketTimeoutException late =
+          new SocketTimeoutException(
+              whereabouts()
                   + " has let nobody in for "
                   + TimeUnit.NANOSECONDS.toMillis(transport.connectTimeoutNanos())
                   + " ms; at last: "
@@ -268,33 +351,66 @@ final class TcpLink implements Link {
     transport.loop().schedule(this::connect, delay, TimeUnit.NANOSECONDS);
   }
 
-  /** The one whom this rank has greeted answers. */
-  void answered(TcpConnection by, Greeting answer) {
+  private String whereabouts() {
+    return "rank " + peer + " at " + transport.address(peer);
+  }
+
+  /**
+   * The one whom this rank has greeted answers.
+   *
+   * @param proved whether this rank has shown its proof already
+   */
+  void answered(TcpConnection by, Greeting answer, boolean proved) {
     if (by != attempt) {
       return;
     }
     Greeting mine = transport.greeting(Greeting.Kind.HELLO, peer);
     Greeting.Objection refused = answer.objection();
+    JobSecret secret = transport.secret();
     if (answer.kind() == Greeting.Kind.REFUSAL && refused != null) {
       lose(
           new ProtocolException(
-              "rank "
-                  + peer
-                  + " at "
-                  + transport.address(peer)
+              whereabouts()
                   + " refused rank "
                   + transport.rank()
                   + ": "
-                  + answer.value(refused)
-                  + " there, "
-                  + mine.value(refused)
-                  + " here"));
-    } else if (answer.equals(
-        Greeting.of(
-            Greeting.Kind.HELLO, transport.epoch(), transport.size(), peer, transport.rank()))) {
+                  + answer.difference(refused, "there", mine, "here")));
+    } else if (proved
+        || !answer
+            .withNonce(Greeting.Nonce.NONE)
+            .equals(
+                Greeting.of(
+                    Greeting.Kind.HELLO,
+                    transport.epoch(),
+                    transport.size(),
+                    peer,
+                    transport.rank(),
+                    transport.terms()))) {
+      lose(new ProtocolException(this + " was answered by " + answer + " to " + mine));
+    } else if (secret == null) {
       admit(by);
     } else {
-      lose(new ProtocolException(this + " was answered by " + answer + " to " + mine));
+      by.prove(answer, secret);
+    }
+  }
+
+  /** The one who had to prove that it knows the secret has done so, or not. */
+  void proved(TcpConnection by, boolean right) {
+    if (by != attempt) {
+      return;
+    }
+    if (right) {
+      admit(by);
+    } else {
+      lose(
+          new ProtocolException(
+              "whoever listens at "
+                  + transport.address(peer)
+                  + " in the name of rank "
+                  + peer
+                  + " does not know rank "
+                  + transport.rank()
+                  + "'s job secret"));
     }
   }
 
@@ -343,6 +459,7 @@ final class TcpLink implements Link {
             break;
           }
           bodyLeft -= length;
+          check(source, at, length);
           if (transport.bytes(this, source, at, length)) {
             bytesReceived += length;
           }
@@ -367,6 +484,7 @@ final class TcpLink implements Link {
                     + " bytes, but frame lengths here are at most "
                     + transport.bodyLimit());
           }
+          bodyChecksum = FrameCodec.bodyChecksum(source, at);
           at += FrameCodec.HEADER_LENGTH;
           bodyLeft = header.length;
           transport.header(this, header);
@@ -378,10 +496,41 @@ final class TcpLink implements Link {
     return at;
   }
 
+  /** Adds a piece of a body to its checksum, and compares that at the end. */
+  private void check(FrameBytes source, int at, int length) {
+    if (receivedChecksum == null) {
+      return;
+    }
+    FrameCodec.update(receivedChecksum, source, at, length);
+    if (bodyLeft == 0) {
+      int found = (int) receivedChecksum.getValue();
+      receivedChecksum.reset();
+      if (found != bodyChecksum) {
+        throw new ProtocolException(
+            "a frame from rank "
+                + peer
+                + " to rank "
+                + transport.rank()
+                + " was damaged on its way: the checksum of its "
+                + header.length
+                + " bytes is 0x"
+                + Integer.toHexString(found)
+                + ", not 0x"
+                + Integer.toHexString(bodyChecksum)
+                + " as sent");
+      }
+    }
+  }
+
   private void goodbye(Greeting found) {
     if (!found.equals(
         Greeting.of(
-            Greeting.Kind.GOODBYE, transport.epoch(), transport.size(), peer, transport.rank()))) {
+            Greeting.Kind.GOODBYE,
+            transport.epoch(),
+            transport.size(),
+            peer,
+            transport.rank(),
+            transport.terms()))) {
       throw new ProtocolException(this + " got " + found + " between frames");
     }
     lose(null);

@@ -1,5 +1,7 @@
 package io.collectives.netty;
 
+import io.collectives.JobSecret;
+import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous;
@@ -7,10 +9,12 @@ import io.collectives.spi.Roster;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A meeting over TCP. Rank 0 is the host: it listens, and when all have announced themselves, draws
@@ -20,13 +24,16 @@ import java.util.concurrent.TimeUnit;
  * <p>All of it happens on the threads that call {@link #meet}; nothing listens before or after.
  */
 final class TcpRendezvous implements Rendezvous {
+  private final JobSettings settings;
   private final String host;
   private final int port;
+  private final SecureRandom random = new SecureRandom();
   private final CountDownLatch closed = new CountDownLatch(1);
   private volatile Runnable interruption = () -> {};
 
   /** A meeting at a port of a host, which is looked up when it is needed. */
-  TcpRendezvous(String host, int port) {
+  TcpRendezvous(JobSettings settings, String host, int port) {
+    this.settings = settings;
     this.host = host;
     this.port = port;
   }
@@ -94,13 +101,29 @@ final class TcpRendezvous implements Rendezvous {
             + this);
   }
 
-  /** The address, never a wildcard. */
+  @Nullable JobSecret secret() {
+    return settings.security().secret();
+  }
+
+  /** Random bytes that are used once. */
+  byte[] nonce() {
+    byte[] nonce = new byte[RendezvousWire.NONCE_LENGTH];
+    random.nextBytes(nonce);
+    return nonce;
+  }
+
+  /**
+   * The address, never a wildcard.
+   *
+   * @throws JoinException if it is not loopback and there is no job secret
+   */
   InetSocketAddress address() throws UnknownHostException {
     InetSocketAddress address = new InetSocketAddress(InetAddress.getByName(host), port);
     if (address.getAddress().isAnyLocalAddress()) {
       throw new UnknownHostException(
           host + " stands for every network of a host; one address is needed");
     }
+    AllowedAddress.check(settings, address.getAddress());
     return address;
   }
 

@@ -27,6 +27,6 @@ public final class TcpRendezvousProvider implements RendezvousProvider {
               + place
               + ": tcp://host:port is needed, with a port from 1 to 65535 that all ranks know beforehand");
     }
-    return Optional.of(new TcpRendezvous(host, port));
+    return Optional.of(new TcpRendezvous(settings, host, port));
   }
 }

@@ -1,5 +1,6 @@
 package io.collectives.netty;
 
+import io.collectives.JobSecret;
 import io.collectives.JobSettings;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameCodec;
@@ -16,6 +17,8 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.socket.ServerSocketChannel;
+import io.netty.handler.ssl.SslHandler;
+import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -27,6 +30,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * A rank's end of all its TCP connections.
@@ -52,9 +56,11 @@ import org.slf4j.LoggerFactory;
  * have closed, which they do on goodbye; or until they are silent for {@link #QUIET_NANOS} (they do
  * not poll now, so nothing of theirs will cross ours); at most {@link #CLOSE_NANOS}.
  *
- * <p><b>Strangers.</b> Whoever connects gets {@link #ADMISSION_SECONDS} to say a proper HELLO; when
- * {@link #STRANGER_LIMIT} connections have not yet, no more are accepted. What is wrong is logged
- * and closed, and touches no link.
+ * <p><b>Strangers.</b> Whoever connects gets {@link #ADMISSION_SECONDS} to say a proper HELLO, and
+ * to prove that they know the job's secret if there is one; when {@link #STRANGER_LIMIT}
+ * connections have not yet, no more are accepted. Until then at most 128 bytes are read from a
+ * connection, with TLS {@link Tls#STRANGER_LENGTH}. What is wrong is logged and closed, and touches
+ * no link.
  */
 final class TcpTransport implements Transport {
   private static final Logger LOG = LoggerFactory.getLogger(TcpTransport.class);
@@ -77,8 +83,9 @@ final class TcpTransport implements Transport {
   /** Failures are told in a frame whose body may be longer than the longest piece of a payload. */
   private static final int CONTROL_LENGTH = 4096;
 
+  private static final long WARNING_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
-  private static final long QUIET_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final long QUIET_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private final JobSettings settings;
   private final Roster roster;
@@ -86,6 +93,8 @@ final class TcpTransport implements Transport {
   private final DrivenEventLoop loop;
   private final ServerSocketChannel server;
   private final int slotCount;
+  private final @Nullable Tls tls;
+  private final SecureRandom random = new SecureRandom();
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final ByteBuf receiveBuffer = allocator.directBuffer(RECEIVE_LENGTH, RECEIVE_LENGTH);
   private final FrameBytes received = new FrameBytes(receiveBuffer.nioBuffer(0, RECEIVE_LENGTH));
@@ -96,6 +105,8 @@ final class TcpTransport implements Transport {
   private @Nullable FrameSink sink; // During a poll.
   private @Nullable Throwable sinkFailure;
   private long lastActiveNanos;
+  private boolean warned;
+  private long lastWarningNanos;
   private volatile boolean closing;
   private boolean closeAfterPoll;
   private boolean closed;
@@ -111,7 +122,8 @@ final class TcpTransport implements Transport {
       SocketKind kind,
       DrivenEventLoop loop,
       ServerSocketChannel server,
-      int slotCount) {
+      int slotCount,
+      @Nullable Tls tls) {
     if (roster.addresses().size() != settings.size()) {
       throw new IllegalArgumentException(
           roster.addresses().size() + " addresses for a job of " + settings.size() + " ranks");
@@ -122,6 +134,7 @@ final class TcpTransport implements Transport {
     this.loop = loop;
     this.server = server;
     this.slotCount = slotCount;
+    this.tls = tls;
     links = new TcpLink[settings.size()];
     loop.enter();
     try {
@@ -227,7 +240,11 @@ final class TcpTransport implements Transport {
     for (TcpLink link : blocked) {
       full &= link.handOver();
     }
-    blocked.clear();
+    for (int i = blocked.size() - 1; i >= 0; i--) {
+      if (!blocked.get(i).isBlocked()) {
+        blocked.remove(i);
+      }
+    }
     return full;
   }
 
@@ -299,7 +316,7 @@ final class TcpTransport implements Transport {
     long start = System.nanoTime();
     lastActiveNanos = start;
     for (long now = start; now - start < CLOSE_NANOS && mustStay(now); now = System.nanoTime()) {
-      loop.await(Math.min(CLOSE_NANOS, QUIET_NANOS) / 10);
+      loop.await(QUIET_NANOS / 50);
       loop.runNow();
     }
     free();
@@ -348,6 +365,11 @@ final class TcpTransport implements Transport {
   /** How many bytes of direct memory this transport holds. */
   long directMemoryLength() {
     return allocator.metric().usedDirectMemory();
+  }
+
+  /** How many connections are open that have not been admitted. */
+  int strangerCount() {
+    return strangers.size();
   }
 
   DrivenEventLoop loop() {
@@ -404,8 +426,31 @@ final class TcpTransport implements Transport {
     return closing;
   }
 
+  String job() {
+    return settings.job();
+  }
+
+  @Nullable Tls tls() {
+    return tls;
+  }
+
+  @Nullable JobSecret secret() {
+    return settings.security().secret();
+  }
+
+  /** How this rank talks, and all others must. */
+  Greeting.Terms terms() {
+    return new Greeting.Terms(secret() != null, settings.security().checksums(), tls != null);
+  }
+
   Greeting greeting(Greeting.Kind what, int peer) {
-    return Greeting.of(what, epoch(), size(), rank(), peer);
+    return Greeting.of(what, epoch(), size(), rank(), peer, terms());
+  }
+
+  /** A HELLO for one connection. */
+  Greeting hello(int peer) {
+    Greeting hello = greeting(Greeting.Kind.HELLO, peer);
+    return secret() == null ? hello : hello.withNonce(Greeting.Nonce.draw(random));
   }
 
   /** Something has arrived. */
@@ -419,7 +464,7 @@ final class TcpTransport implements Transport {
   }
 
   private TcpConnection register(Channel channel, @Nullable TcpLink link) {
-    TcpConnection connection = new TcpConnection(this, channel, link);
+    TcpConnection connection = new TcpConnection(this, channel, tls, link);
     channel.unsafe().register(loop, channel.newPromise());
     return connection;
   }
@@ -427,46 +472,102 @@ final class TcpTransport implements Transport {
   /** Somebody who has connected to this rank says who they are. */
   void greeted(TcpConnection connection, Greeting theirs) {
     Channel channel = connection.channel();
-    Greeting mine = greeting(Greeting.Kind.HELLO, theirs.from());
+    Greeting mine = hello(theirs.from());
     Greeting.Objection objection = mine.objectionTo(theirs);
+    JobSecret secret = secret();
     if (theirs.kind() != Greeting.Kind.HELLO) {
-      LOG.warn(
+      warn(
           "rank {} closed a connection from {}, which began with {}",
           rank(),
           channel.remoteAddress(),
           theirs);
       connection.close();
     } else if (objection != null) {
-      Greeting refusal = mine.refuse(objection, theirs);
-      LOG.warn(
-          "rank {} refused rank {} at {}: {} here, {} there",
-          rank(),
-          theirs.from(),
-          channel.remoteAddress(),
-          refusal.value(objection),
-          theirs.value(objection));
-      connection.refuse(refusal);
+      refuse(connection, mine, objection, theirs);
     } else if (theirs.from() < 0 || theirs.from() >= size() || theirs.from() == rank()) {
-      LOG.warn(
+      warn(
           "rank {} closed a connection from {}, which claims to be rank {}",
           rank(),
           channel.remoteAddress(),
           theirs.from());
       connection.close();
-    } else if (at(theirs.from()).isUsed()) {
+    } else if (!hasCertificate(connection, theirs.from())) {
+      refuse(connection, mine, Greeting.Objection.CERTIFICATE, theirs);
+    } else if (secret != null) {
+      connection.challenge(theirs, mine, secret);
+    } else if (isWelcome(connection, theirs.from())) {
+      connection.write(mine);
+      admit(connection, theirs.from());
+    }
+  }
+
+  private boolean hasCertificate(TcpConnection connection, int peer) {
+    SslHandler handler = connection.tls();
+    return tls == null || handler != null && tls.isPeer(handler, peer);
+  }
+
+  private void refuse(
+      TcpConnection connection, Greeting mine, Greeting.Objection why, Greeting theirs) {
+    Greeting refusal = mine.refuse(why);
+    warn(
+        "rank {} refused rank {} at {}: {}",
+        rank(),
+        theirs.from(),
+        connection.channel().remoteAddress(),
+        refusal.difference(why, "here", theirs, "there"));
+    connection.refuse(refusal);
+  }
+
+  /** Tells of a stranger, but not more often than people can read. */
+  void warn(String format, Object... facts) {
+    long now = System.nanoTime();
+    boolean again = warned && now - lastWarningNanos < WARNING_NANOS;
+    LOG.atLevel(again ? Level.DEBUG : Level.WARN).log(format, facts);
+    if (!again) {
+      warned = true;
+      lastWarningNanos = now;
+    }
+  }
+
+  /** A stranger has proved to be a rank of this job. */
+  void proved(TcpConnection connection, int peer) {
+    if (isWelcome(connection, peer)) {
+      connection.proveToo();
+      admit(connection, peer);
+    }
+  }
+
+  /** A stranger has tried to prove it, and failed. */
+  void notProved(TcpConnection connection, int peer) {
+    Greeting mine = greeting(Greeting.Kind.HELLO, peer);
+    refuse(
+        connection,
+        mine,
+        Greeting.Objection.PROOF,
+        Greeting.of(Greeting.Kind.HELLO, epoch(), size(), peer, rank(), terms()));
+  }
+
+  /** Whether a peer's connection is the one that counts; otherwise it is closed. */
+  private boolean isWelcome(TcpConnection connection, int peer) {
+    if (at(peer).isUsed()) {
       LOG.debug(
           "rank {} has a connection to rank {} already; closed that from {}",
           rank(),
-          theirs.from(),
-          channel.remoteAddress());
+          peer,
+          connection.channel().remoteAddress());
       connection.close();
-    } else if (theirs.from() < rank() && at(theirs.from()).isConnecting()) {
-      LOG.debug("rank {} sent rank {}'s connection away, as its own counts", rank(), theirs.from());
-      connection.close();
-    } else {
-      connection.write(mine);
-      at(theirs.from()).admit(connection);
+      return false;
     }
+    if (peer < rank() && at(peer).isConnecting()) {
+      LOG.debug("rank {} sent rank {}'s connection away, as its own counts", rank(), peer);
+      connection.close();
+      return false;
+    }
+    return true;
+  }
+
+  private void admit(TcpConnection connection, int peer) {
+    at(peer).admit(connection);
     left(connection);
   }
 
@@ -480,7 +581,7 @@ final class TcpTransport implements Transport {
   private void sayGoodbye(TcpLink link) {
     TcpConnection connection = link.connection();
     if (connection != null && connection.isWritable()) {
-      link.handOver();
+      link.writeAll();
       connection.write(greeting(Greeting.Kind.GOODBYE, link.peer()));
     }
   }
@@ -547,7 +648,7 @@ final class TcpTransport implements Transport {
           () -> {
             if (stranger.isStranger()) {
               LOG.debug(
-                  "closed a connection from {}: no greeting within {} s",
+                  "closed a connection from {}: not admitted within {} s",
                   channel.remoteAddress(),
                   ADMISSION_SECONDS);
               stranger.close();

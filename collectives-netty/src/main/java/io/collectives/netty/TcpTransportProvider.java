@@ -10,12 +10,13 @@ import io.netty.channel.socket.ServerSocketChannel;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Transport {@code tcp}: between processes on one or several hosts. Listens on {@code
- * settings.listen()} only.
+ * settings.listen()} only, and on other addresses than loopback only with a job secret.
  */
 public final class TcpTransportProvider implements TransportProvider {
   private static final Logger LOG = LoggerFactory.getLogger(TcpTransportProvider.class);
@@ -42,6 +43,7 @@ public final class TcpTransportProvider implements TransportProvider {
   @Override
   public Endpoint listen(JobSettings settings) {
     InetAddress address = address(settings);
+    Tls tls = Tls.of(settings);
     DrivenEventLoop loop = new DrivenEventLoop(kind.ioHandlers());
     loop.enter();
     try {
@@ -65,7 +67,7 @@ public final class TcpTransportProvider implements TransportProvider {
             bound.cause());
       }
       return new TcpEndpoint(
-          settings, loop, server, HostPort.format(address, server.localAddress().getPort()));
+          settings, loop, server, HostPort.format(address, server.localAddress().getPort()), tls);
     } finally {
       loop.leave();
     }
@@ -92,9 +94,11 @@ public final class TcpTransportProvider implements TransportProvider {
               + settings.listen()
               + "\" must be one address of it");
     }
-    if (!address.isLoopbackAddress()) {
+    AllowedAddress.check(settings, address);
+    if (!address.isLoopbackAddress() && settings.security().secret() == null) {
       LOG.warn(
-          "rank {} listens at {}: whoever can read or write on that network can read and change what is summed",
+          "rank {} listens at {} without a job secret: whoever can reach it can join, and read and"
+              + " change what is summed",
           settings.rank(),
           address.getHostAddress());
     }
@@ -106,14 +110,20 @@ public final class TcpTransportProvider implements TransportProvider {
     private final DrivenEventLoop loop;
     private final ServerSocketChannel server;
     private final String address;
+    private final @Nullable Tls tls;
     private boolean done;
 
     TcpEndpoint(
-        JobSettings settings, DrivenEventLoop loop, ServerSocketChannel server, String address) {
+        JobSettings settings,
+        DrivenEventLoop loop,
+        ServerSocketChannel server,
+        String address,
+        @Nullable Tls tls) {
       this.settings = settings;
       this.loop = loop;
       this.server = server;
       this.address = address;
+      this.tls = tls;
     }
 
     @Override
@@ -126,7 +136,7 @@ public final class TcpTransportProvider implements TransportProvider {
       if (done) {
         throw new IllegalStateException("the endpoint " + address + " has been opened or closed");
       }
-      Transport transport = new TcpTransport(settings, roster, kind, loop, server, slotCount);
+      Transport transport = new TcpTransport(settings, roster, kind, loop, server, slotCount, tls);
       done = true;
       return transport;
     }

@@ -2,6 +2,7 @@ package io.collectives.netty;
 
 import io.collectives.CallSettings;
 import io.collectives.JobSettings;
+import io.collectives.Security;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Roster;
 import io.collectives.spi.TransportProvider;
@@ -14,6 +15,12 @@ import java.util.List;
 final class TcpJob {
   private TcpJob() {}
 
+  /** Nothing is secured. */
+  static List<TcpTransport> open(
+      SocketKind kind, int slots, String host, int ranks, CallSettings calls) {
+    return open(kind, slots, host, ranks, calls, Security.none());
+  }
+
   static JobSettings settings(int rank, int size, String host, CallSettings calls) {
     return JobSettings.of(rank, size, URI.create("tcp://localhost:1"))
         .withListen(host, 0)
@@ -22,11 +29,11 @@ final class TcpJob {
   }
 
   static List<TcpTransport> open(
-      SocketKind kind, int slots, String host, int ranks, CallSettings calls) {
+      SocketKind kind, int slots, String host, int ranks, CallSettings calls, Security security) {
     TransportProvider provider = new TcpTransportProvider(kind, slots);
     List<TransportProvider.Endpoint> endpoints = new ArrayList<>();
     for (int i = 0; i < ranks; i++) {
-      endpoints.add(provider.listen(settings(i, ranks, host, calls)));
+      endpoints.add(provider.listen(settings(i, ranks, host, calls).withSecurity(security)));
     }
     Roster roster =
         new Roster(

@@ -7,12 +7,16 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.JobSecret;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
+import io.collectives.Security;
+import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Rendezvous.Announcement;
 import io.collectives.spi.RendezvousProvider;
 import io.collectives.spi.Roster;
+import io.collectives.testkit.TcpProxy;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -233,9 +237,9 @@ class TcpRendezvousTest {
     try {
       byte[] random = new byte[5000];
       new Random(1).nextBytes(random);
-      byte[] tooLong = RendezvousWire.announcement(announce(1, 2), 0);
+      byte[] tooLong = RendezvousWire.announcement(announce(1, 2), 0, null);
       tooLong[4] = tooLong[5] = (byte) 0xff;
-      byte[] cut = RendezvousWire.announcement(announce(1, 2), 0);
+      byte[] cut = RendezvousWire.announcement(announce(1, 2), 0, null);
       cut[cut.length - 20] = 120; // A text that is longer than what is left.
       byte[] http = "GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
       for (byte[] bytes : List.of(random, tooLong, cut, http, new byte[0])) {
@@ -274,6 +278,151 @@ class TcpRendezvousTest {
   }
 
   @Test
+  void meetsElsewhereOnlyWithASecretOrIfToldThatItIsInsecure() {
+    // An address of the documentation, which no host has.
+    for (int rank = 0; rank < 2; rank++) {
+      assertContains(
+          failure(meet("192.0.2.1", announce(rank, 2), SHORT)),
+          "192.0.2.1",
+          "COLLECTIVES_SECRET_FILE",
+          "COLLECTIVES_INSECURE_ANYONE_MAY_JOIN=true");
+    }
+    for (Security allowed : List.of(secret("one"), Security.none().insecureAnyoneMayJoin())) {
+      Rendezvous rendezvous = rendezvous("192.0.2.1", allowed);
+      assertContains(
+          assertThrows(JoinException.class, () -> rendezvous.meet(announce(0, 2), SHORT)),
+          "cannot listen at tcp://192.0.2.1");
+    }
+  }
+
+  @Test
+  void meetsWithASecret() throws Exception {
+    List<Future<Roster>> met = new ArrayList<>();
+    for (int rank = 4; rank >= 0; rank--) {
+      met.add(meet(secret("one"), announce(rank, 5), LONG));
+    }
+    for (Future<Roster> one : met) {
+      assertEquals(met.get(0).get(), one.get());
+    }
+  }
+
+  @Test
+  void refusesWhoDoesNotKnowTheSecret() throws Exception {
+    Future<Roster> zero = meet(secret("one"), announce(0, 3), Duration.ofSeconds(2));
+    assertContains(
+        failure(meet(secret("two"), announce(1, 3), LONG)), "rank 1", "another job secret");
+    assertContains(
+        failure(meet(Security.none(), announce(1, 3), LONG)), "rank 1", "has no job secret");
+    Future<Roster> one = meet(secret("one"), announce(1, 3), LONG);
+    assertContains(failure(zero), "rank 2 has not come", "refused: rank 1", "no job secret");
+    assertContains(failure(one), "rank 2 has not come");
+  }
+
+  @Test
+  void refusesASecretThatTheHostDoesNotHave() throws Exception {
+    Future<Roster> zero = meet(announce(0, 2), LONG);
+    assertContains(
+        failure(meet(secret("one"), announce(1, 2), LONG)), "has a job secret", "has none");
+    assertFalse(zero.isDone());
+  }
+
+  @Test
+  void tellsTheEpochToNobodyWhoReplaysAnAnnouncement() throws Exception {
+    Future<Roster> zero = meet(secret("one"), announce(0, 2), LONG);
+    byte[] announcement =
+        RendezvousWire.announcement(announce(1, 2), 30_000, new byte[RendezvousWire.NONCE_LENGTH]);
+    try (Socket first = connectSoon();
+        Socket second = connectSoon()) {
+      byte[] nonce = challenge(first, announcement);
+      byte[] hmac = hmac(RendezvousWire.Side.GUEST, announcement, nonce);
+      challenge(second, announcement);
+      second.getOutputStream().write(hmac);
+      assertContains(
+          assertThrows(
+              JoinException.class,
+              () -> RendezvousWire.readAnswer(new DataInputStream(second.getInputStream()), 2)),
+          "another job secret");
+      assertFalse(zero.isDone());
+      // A host's proof is no guest's.
+      try (Socket third = connectSoon()) {
+        byte[] other = challenge(third, announcement);
+        third.getOutputStream().write(hmac(RendezvousWire.Side.HOST, announcement, other));
+        assertThrows(
+            JoinException.class,
+            () -> RendezvousWire.readAnswer(new DataInputStream(third.getInputStream()), 2));
+      }
+      // Where it belongs it is right.
+      first.getOutputStream().write(hmac);
+      assertEquals(
+          zero.get(), RendezvousWire.readAnswer(new DataInputStream(first.getInputStream()), 2));
+    }
+  }
+
+  private static byte[] challenge(Socket socket, byte[] announcement) throws IOException {
+    socket.setSoTimeout(20_000);
+    socket.getOutputStream().write(announcement);
+    return RendezvousWire.readChallenge(new DataInputStream(socket.getInputStream()));
+  }
+
+  private static byte[] hmac(RendezvousWire.Side side, byte[] announcement, byte[] nonce) {
+    return RendezvousWire.hmac(
+        JobSecret.of("the secret called one"), side, announcement, nonce, new byte[0]);
+  }
+
+  @Test
+  void believesNoRosterOfAHostThatDoesNotKnowTheSecret() throws Exception {
+    Roster roster = new Roster(new JobEpoch(1, 2), List.of("a", "b"));
+    byte[] bytes = RendezvousWire.roster(roster);
+    byte[] nonce = new byte[RendezvousWire.NONCE_LENGTH];
+    // The guest's own proof sent back, or none at all.
+    for (boolean asksForProof : new boolean[] {true, false}) {
+      try (ServerSocket host = new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1"))) {
+        Future<Roster> one = meet(secret("one"), announce(1, 2), LONG);
+        try (Socket guest = host.accept()) {
+          DataInputStream in = new DataInputStream(guest.getInputStream());
+          in.readInt();
+          in.readFully(new byte[in.readUnsignedShort()]);
+          byte[] hmac = new byte[RendezvousWire.HMAC_LENGTH];
+          if (asksForProof) {
+            guest.getOutputStream().write(RendezvousWire.challenge(nonce));
+            in.readFully(hmac);
+          }
+          guest.getOutputStream().write(bytes);
+          guest.getOutputStream().write(hmac);
+          assertContains(failure(one), asksForProof ? "does not know the job secret" : "no proof");
+        }
+      }
+    }
+  }
+
+  @Test
+  void believesNoRosterThatWasChangedOnItsWay() throws Exception {
+    Future<Roster> zero = meet(secret("one"), announce(0, 2), LONG);
+    connectSoon().close();
+    try (TcpProxy proxy =
+        new TcpProxy(
+            "127.0.0.1:" + port,
+            (bytes, length, at) -> {
+              int address =
+                  new String(bytes, 0, length, StandardCharsets.US_ASCII).indexOf("address-0");
+              if (address >= 0) {
+                bytes[address]++;
+              }
+            })) {
+      String away = proxy.address();
+      Rendezvous guest =
+          new TcpRendezvousProvider()
+              .open(JobSettings.of(1, 2, URI.create("tcp://" + away)).withSecurity(secret("one")))
+              .orElseThrow();
+      opened.add(guest);
+      assertContains(
+          assertThrows(JoinException.class, () -> guest.meet(announce(1, 2), LONG)),
+          "does not know the job secret");
+      assertEquals("address-0", zero.get().addresses().get(0));
+    }
+  }
+
+  @Test
   void severalJobsMeetAtSeveralPorts() throws Exception {
     List<Future<Roster>> rosters = new ArrayList<>();
     for (int job = 0; job < 4; job++) {
@@ -297,7 +446,9 @@ class TcpRendezvousTest {
     assertThrows(JoinException.class, () -> rendezvous("127.0.0.1").meet(long1, SHORT));
     Announcement longest =
         new Announcement("j".repeat(128), 1, 2, 1, "tcp", "x".repeat(256), "h".repeat(5000));
-    assertTrue(RendezvousWire.announcement(longest, 0).length <= RendezvousWire.ANNOUNCEMENT_LIMIT);
+    assertTrue(
+        RendezvousWire.announcement(longest, 0, new byte[RendezvousWire.NONCE_LENGTH]).length
+            <= RendezvousWire.ANNOUNCEMENT_LIMIT);
   }
 
   private static Announcement announce(int rank, int size) {
@@ -305,8 +456,17 @@ class TcpRendezvousTest {
         "job", rank, size, Rendezvous.PROTOCOL_VERSION, "tcp", "address-" + rank, "host/" + rank);
   }
 
+  private static Security secret(String name) {
+    return Security.none().withSecret(JobSecret.of("the secret called " + name));
+  }
+
   private Rendezvous rendezvous(String host) {
-    JobSettings settings = JobSettings.of(0, 2, URI.create("tcp://" + host + ":" + port));
+    return rendezvous(host, Security.none());
+  }
+
+  private Rendezvous rendezvous(String host, Security security) {
+    JobSettings settings =
+        JobSettings.of(0, 2, URI.create("tcp://" + host + ":" + port)).withSecurity(security);
     Rendezvous rendezvous = new TcpRendezvousProvider().open(settings).orElseThrow();
     opened.add(rendezvous);
     return rendezvous;
@@ -314,6 +474,11 @@ class TcpRendezvousTest {
 
   private Future<Roster> meet(Announcement me, Duration timeout) {
     return meet("127.0.0.1", me, timeout);
+  }
+
+  private Future<Roster> meet(Security security, Announcement me, Duration timeout) {
+    Rendezvous rendezvous = rendezvous("127.0.0.1", security);
+    return threads.submit(() -> rendezvous.meet(me, timeout));
   }
 
   private Future<Roster> meet(String host, Announcement me, Duration timeout) {
@@ -329,7 +494,7 @@ class TcpRendezvousTest {
   private Socket sit(Announcement me) throws Exception {
     while (true) {
       Socket sitting = connectSoon();
-      sitting.getOutputStream().write(RendezvousWire.announcement(me, 30_000));
+      sitting.getOutputStream().write(RendezvousWire.announcement(me, 30_000, null));
       Rendezvous other = rendezvous("127.0.0.1");
       Future<Roster> attempt = threads.submit(() -> other.meet(me, LONG));
       try {

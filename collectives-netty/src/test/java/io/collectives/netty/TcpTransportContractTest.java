@@ -3,21 +3,31 @@ package io.collectives.netty;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.collectives.CallSettings;
+import io.collectives.JobSecret;
+import io.collectives.Security;
+import io.collectives.TlsFiles;
 import io.collectives.spi.Transport;
+import io.collectives.testkit.Certificates;
 import io.collectives.testkit.TransportContractTest;
 import io.netty.channel.epoll.Epoll;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The contract of transports, for each kind of socket and address. Two slots, so that queues are
- * full soon.
+ * The contract of transports, for each kind of socket and address, and each kind of security. Two
+ * slots, so that queues are full soon.
  */
 class TcpTransportContractTest {
 
@@ -35,8 +45,12 @@ class TcpTransportContractTest {
     protected List<Transport> open(int ranks, CallSettings calls) {
       Assumptions.assumeTrue(kind != SocketKind.EPOLL || Epoll.isAvailable(), "epoll is for Linux");
       Assumptions.assumeTrue(canListen(host), host + " is no address of this host");
-      opened.addAll(TcpJob.open(kind, 2, host, ranks, calls));
+      opened.addAll(TcpJob.open(kind, 2, host, ranks, calls, security()));
       return List.copyOf(opened);
+    }
+
+    Security security() {
+      return Security.none();
     }
 
     @Override
@@ -88,6 +102,64 @@ class TcpTransportContractTest {
   class NioIpv6 extends Contract {
     NioIpv6() {
       super(SocketKind.NIO, "::1");
+    }
+  }
+
+  @Nested
+  class WithSecretAndChecksums extends Contract {
+    WithSecretAndChecksums() {
+      super(SocketKind.best(), "127.0.0.1");
+    }
+
+    @Override
+    Security security() {
+      return Security.none()
+          .withSecret(JobSecret.of("a secret of the contract test"))
+          .withChecksums(true);
+    }
+  }
+
+  /** All ranks show the same certificate, which is good for each of them. */
+  abstract static class TlsContract extends Contract {
+    private static @TempDir Path directory;
+    private static @Nullable TlsFiles files;
+
+    TlsContract(SocketKind kind) {
+      super(kind, "127.0.0.1");
+    }
+
+    @BeforeAll
+    static void certify() {
+      files =
+          new Certificates(directory)
+              .certify(
+                  IntStream.range(0, 8)
+                      .mapToObj(rank -> TlsFiles.identity("default", rank))
+                      .toArray(String[]::new));
+    }
+
+    @Override
+    Security security() {
+      return Security.none().withTls(Objects.requireNonNull(files));
+    }
+  }
+
+  @Nested
+  class BestTls extends TlsContract {
+    BestTls() {
+      super(SocketKind.best());
+    }
+
+    @Override
+    Security security() {
+      return super.security().withSecret(JobSecret.of("a secret of the contract test"));
+    }
+  }
+
+  @Nested
+  class NioTls extends TlsContract {
+    NioTls() {
+      super(SocketKind.NIO);
     }
   }
 }

@@ -21,6 +21,7 @@ import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Link;
+import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Roster;
 import io.collectives.spi.TransportProvider;
 import io.netty.util.internal.PlatformDependent;
@@ -30,6 +31,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
+import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -39,8 +41,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.ServiceLoader;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
@@ -54,6 +59,15 @@ import org.junit.jupiter.api.parallel.Isolated;
 @Isolated
 class TcpTransportTest {
   private static final CallSettings CALLS = CallSettings.defaults().withFrameLength(64 * 1024);
+
+  private static final Greeting.Terms PLAIN = new Greeting.Terms(false, false, false);
+
+  private static final Executor THREADS =
+      task -> {
+        Thread thread = new Thread(task, "rendezvous-test");
+        thread.setDaemon(true);
+        thread.start();
+      };
 
   private final List<TcpTransport> transports = new ArrayList<>();
   private final List<Counter> counters = new ArrayList<>();
@@ -118,10 +132,13 @@ class TcpTransportTest {
     byte[] nobody = hello(17, 1, 2).bytes().array();
     byte[] myself = hello(1, 1, 2).bytes().array();
     byte[] goodbye =
-        Greeting.of(Greeting.Kind.GOODBYE, transports.get(1).epoch(), 2, 0, 1).bytes().array();
-    for (byte[] bytes : List.of(random, tls, http, damaged, nobody, myself, goodbye)) {
+        Greeting.of(Greeting.Kind.GOODBYE, transports.get(1).epoch(), 2, 0, 1, PLAIN)
+            .bytes()
+            .array();
+    for (byte[] bytes : List.of(random, http, damaged, nobody, myself, goodbye)) {
       assertEquals(0, answerTo(bytes).length, "no answer to strangers");
     }
+    assertEquals(0x15, answerTo(tls)[0], "an alert that TLS understands");
     exchange(0, 1);
     exchange(1, 0);
   }
@@ -131,10 +148,15 @@ class TcpTransportTest {
     open(2);
     JobEpoch epoch = transports.get(1).epoch();
     JobEpoch other = new JobEpoch(~epoch.high(), epoch.low());
-    check(Greeting.Objection.VERSION, new Greeting(7, Greeting.Kind.HELLO, null, epoch, 2, 0, 1));
-    check(Greeting.Objection.EPOCH, Greeting.of(Greeting.Kind.HELLO, other, 2, 0, 1));
+    check(
+        Greeting.Objection.VERSION,
+        new Greeting(7, Greeting.Kind.HELLO, null, epoch, 2, 0, 1, PLAIN, Greeting.Nonce.NONE));
+    check(Greeting.Objection.EPOCH, Greeting.of(Greeting.Kind.HELLO, other, 2, 0, 1, PLAIN));
     check(Greeting.Objection.SIZE, hello(0, 1, 3));
     check(Greeting.Objection.RANK, hello(1, 0, 2));
+    check(Greeting.Objection.SECRET, hello(new Greeting.Terms(true, false, false)));
+    check(Greeting.Objection.CHECKSUMS, hello(new Greeting.Terms(false, true, false)));
+    check(Greeting.Objection.TLS, hello(new Greeting.Terms(false, false, true)));
     exchange(0, 1);
   }
 
@@ -202,6 +224,53 @@ class TcpTransportTest {
   }
 
   @Test
+  void aRendezvousHoldsFewConnectionsOfStrangers() throws Exception {
+    int port;
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+      port = free.getLocalPort();
+    }
+    JobSettings settings = JobSettings.of(0, 2, URI.create("tcp://127.0.0.1:" + port));
+    List<Socket> strangers = new ArrayList<>();
+    try (Rendezvous host = new TcpRendezvousProvider().open(settings).orElseThrow();
+        Rendezvous guest = new TcpRendezvousProvider().open(settings).orElseThrow()) {
+      Duration patience = Duration.ofSeconds(30);
+      CompletableFuture<Roster> zero =
+          CompletableFuture.supplyAsync(() -> host.meet(announce(0), patience), THREADS);
+      Awaitility.await().until(() -> listens(port));
+      long before = descriptors();
+      int count = RendezvousHost.VISITOR_LIMIT + 30;
+      for (int i = 0; i < count; i++) {
+        strangers.add(new Socket("127.0.0.1", port));
+      }
+      Awaitility.await()
+          .until(() -> descriptors() - before - count >= RendezvousHost.VISITOR_LIMIT - 5);
+      long accepted = descriptors() - before - count;
+      assertTrue(accepted < RendezvousHost.VISITOR_LIMIT + 10, accepted + " accepted");
+      for (Socket stranger : strangers) {
+        stranger.close();
+      }
+      assertEquals(guest.meet(announce(1), patience), zero.get(30, TimeUnit.SECONDS));
+    } finally {
+      for (Socket stranger : strangers) {
+        stranger.close();
+      }
+    }
+  }
+
+  private static boolean listens(int port) {
+    try (Socket socket = new Socket("127.0.0.1", port)) {
+      return socket.isConnected();
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private static Rendezvous.Announcement announce(int rank) {
+    return new Rendezvous.Announcement(
+        "default", rank, 2, Rendezvous.PROTOCOL_VERSION, "tcp", "address-" + rank, "here");
+  }
+
+  @Test
   void losesTheLinkWhenAHeaderIsDamaged() throws Exception {
     open(2);
     try (Socket socket = asRankZero()) {
@@ -250,50 +319,91 @@ class TcpTransportTest {
   }
 
   @Test
-  void findsPeersThatListenLate() throws Exception {
-    ServerSocket reserved = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"));
-    int port = reserved.getLocalPort();
-    reserved.close(); // Refuses connections from now on.
-    TcpTransportProvider provider = new TcpTransportProvider();
-    TransportProvider.Endpoint second = provider.listen(TcpJob.settings(1, 2, "127.0.0.1", CALLS));
-    Roster roster = new Roster(JobEpoch.draw(), List.of("127.0.0.1:" + port, second.address()));
-    add((TcpTransport) second.open(roster));
-    Counter early = counters.get(0);
-    assertTrue(early.transport.link(0).trySend(header(8), early));
-    for (int i = 0; i < 1000; i++) {
-      early.pollOnce();
+  void triesAgainWhenAConnectionEndsWithoutAnAnswer() throws Exception {
+    try (ServerSocket zero = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+      Counter one = alone(1, "127.0.0.1:" + zero.getLocalPort(), Duration.ofSeconds(20));
+      assertTrue(one.transport.link(0).trySend(header(8), one));
+      for (int i = 0; i < 3; i++) {
+        accept(zero, one).close();
+      }
+      try (Socket socket = accept(zero, one)) {
+        Greeting.read(
+            ByteBuffer.wrap(read(socket, Greeting.LENGTH)).order(ByteOrder.LITTLE_ENDIAN), 0);
+        socket
+            .getOutputStream()
+            .write(
+                Greeting.of(Greeting.Kind.HELLO, one.transport.epoch(), 2, 0, 1, PLAIN)
+                    .bytes()
+                    .array());
+        assertEquals(
+            FrameCodec.HEADER_LENGTH + 8, read(socket, FrameCodec.HEADER_LENGTH + 8).length);
+      }
     }
-    assertEquals(0, early.losses);
-    add(
-        (TcpTransport)
-            provider
-                .listen(TcpJob.settings(0, 2, "127.0.0.1", CALLS).withListen("127.0.0.1", port))
-                .open(roster));
-    pumpUntil(() -> counters.get(1).frames == 1);
   }
 
   @Test
-  void givesUpPeersThatNeverListen() throws Exception {
+  void givesUpPeersThatLetNobodyIn() throws Exception {
+    try (ServerSocket zero = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+      String address = "127.0.0.1:" + zero.getLocalPort();
+      Counter one = alone(1, address, Duration.ofMillis(200));
+      one.transport.link(0);
+      zero.setSoTimeout(1);
+      pumpUntil(
+          () -> {
+            try {
+              zero.accept().close();
+            } catch (IOException e) {
+              // Nobody has come.
+            }
+            return one.losses == 1;
+          });
+      String message = String.valueOf(assertNotNull0(one.cause).getMessage());
+      assertTrue(message.contains(address) && message.contains("200 ms"), message);
+    }
+  }
+
+  @Test
+  void losesTheLinkAtOnceWhenNobodyListens() throws Exception {
     ServerSocket reserved = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"));
-    int port = reserved.getLocalPort();
-    reserved.close();
-    for (int rank = 0;
-        rank < 2;
-        rank++) { // The one that connects, and the one that is connected to.
-      TransportProvider.Endpoint mine =
-          new TcpTransportProvider()
-              .listen(
-                  TcpJob.settings(rank, 2, "127.0.0.1", CALLS)
-                      .withJoinTimeout(Duration.ofMillis(200)));
-      String nobody = "127.0.0.1:" + port;
-      List<String> addresses =
-          rank == 0 ? List.of(mine.address(), nobody) : List.of(nobody, mine.address());
-      add((TcpTransport) mine.open(new Roster(JobEpoch.draw(), addresses)));
-      Counter counter = counters.get(rank);
+    String nobody = "127.0.0.1:" + reserved.getLocalPort();
+    reserved.close(); // Refuses connections from now on.
+    for (int rank = 0; rank < 2; rank++) { // The higher one connects at once, the lower one later.
+      Counter counter = alone(rank, nobody, Duration.ofDays(1));
       counter.transport.link(1 - rank);
       pumpUntil(() -> counter.losses == 1);
       String message = String.valueOf(assertNotNull0(counter.cause).getMessage());
-      assertTrue(message.contains(nobody) && message.contains("200 ms"), message);
+      assertTrue(
+          message.contains("nobody listens any more at " + nobody)
+              && message.contains("rank " + (1 - rank)),
+          message);
+    }
+  }
+
+  /** One rank of a job of two, whose peer is said to be at an address. */
+  private Counter alone(int rank, String peer, Duration joinTimeout) {
+    TransportProvider.Endpoint mine =
+        new TcpTransportProvider()
+            .listen(TcpJob.settings(rank, 2, "127.0.0.1", CALLS).withJoinTimeout(joinTimeout));
+    List<String> addresses =
+        rank == 0 ? List.of(mine.address(), peer) : List.of(peer, mine.address());
+    add((TcpTransport) mine.open(new Roster(JobEpoch.draw(), addresses)));
+    return counters.get(counters.size() - 1);
+  }
+
+  /** The next connection, which a rank makes while it polls. */
+  private static Socket accept(ServerSocket server, Counter rank) throws IOException {
+    server.setSoTimeout(1);
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (true) {
+      rank.pollOnce();
+      assertTrue(System.nanoTime() - end < 0, "nobody connects");
+      try {
+        Socket socket = server.accept();
+        socket.setSoTimeout(1);
+        return socket;
+      } catch (SocketTimeoutException e) {
+        // Not yet.
+      }
     }
   }
 
@@ -419,7 +529,11 @@ class TcpTransportTest {
   }
 
   private Greeting hello(int from, int to, int size) {
-    return Greeting.of(Greeting.Kind.HELLO, transports.get(1).epoch(), size, from, to);
+    return Greeting.of(Greeting.Kind.HELLO, transports.get(1).epoch(), size, from, to, PLAIN);
+  }
+
+  private Greeting hello(Greeting.Terms terms) {
+    return Greeting.of(Greeting.Kind.HELLO, transports.get(1).epoch(), 2, 0, 1, terms);
   }
 
   private static FrameHeader header(int length) {

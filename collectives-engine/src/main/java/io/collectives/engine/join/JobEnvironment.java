@@ -1,13 +1,18 @@
 package io.collectives.engine.join;
 
 import io.collectives.CallSettings;
+import io.collectives.JobSecret;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
+import io.collectives.Security;
+import io.collectives.TlsFiles;
 import java.math.BigDecimal;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.UnknownHostException;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
@@ -40,6 +45,11 @@ import org.jspecify.annotations.Nullable;
  * COLLECTIVES_TRANSPORT, COLLECTIVES_LISTEN, COLLECTIVES_JOIN_TIMEOUT, COLLECTIVES_CALL_TIMEOUT and
  * COLLECTIVES_SILENCE_LIMIT what their names say. Empty variables count as not set.
  *
+ * <p>What keeps others out, see {@link Security}: COLLECTIVES_SECRET_FILE, a file that only its
+ * owner may read, or COLLECTIVES_SECRET, the secret itself; COLLECTIVES_TLS_CERTIFICATE,
+ * COLLECTIVES_TLS_KEY and COLLECTIVES_TLS_TRUST, files in PEM format; COLLECTIVES_CHECKSUMS, true
+ * or false; and COLLECTIVES_INSECURE_ANYONE_MAY_JOIN, true or false. No error repeats the secret.
+ *
  * <p>A rank listens on loopback unless COLLECTIVES_LISTEN names another address. When the meeting
  * place is on another address, listening on loopback would make every peer wait in vain, and
  * listening elsewhere unasked would open a port to the network; so then COLLECTIVES_LISTEN is
@@ -67,6 +77,10 @@ public final class JobEnvironment {
       Pattern.compile("[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.%]*");
   private static final Pattern LOOPBACK =
       Pattern.compile("localhost|127(\\.\\d{1,3}){3}|::1|0:0:0:0:0:0:0:1");
+
+  private static final String[] TLS_FILES = {
+    "COLLECTIVES_TLS_CERTIFICATE", "COLLECTIVES_TLS_KEY", "COLLECTIVES_TLS_TRUST"
+  };
 
   private final Map<String, String> variables;
   private final Predicate<String> loopback;
@@ -114,7 +128,8 @@ public final class JobEnvironment {
                         duration("COLLECTIVES_CALL_TIMEOUT", CallSettings.defaults().timeout()))
                     .withSilenceLimit(
                         duration(
-                            "COLLECTIVES_SILENCE_LIMIT", CallSettings.defaults().silenceLimit())));
+                            "COLLECTIVES_SILENCE_LIMIT", CallSettings.defaults().silenceLimit())))
+            .withSecurity(security());
     settings =
         settings.withJoinTimeout(duration("COLLECTIVES_JOIN_TIMEOUT", settings.joinTimeout()));
     if (has("COLLECTIVES_JOB")) {
@@ -423,6 +438,56 @@ public final class JobEnvironment {
     String port = matcher.group("v6") != null ? matcher.group("v6port") : matcher.group("port");
     return settings.withListen(
         host, port == null ? 0 : number("COLLECTIVES_LISTEN", port, 0, 65_535));
+  }
+
+  private Security security() {
+    Security security = Security.none().withChecksums(flag("COLLECTIVES_CHECKSUMS"));
+    if (flag("COLLECTIVES_INSECURE_ANYONE_MAY_JOIN")) {
+      security = security.insecureAnyoneMayJoin();
+    }
+    if (has("COLLECTIVES_SECRET_FILE") && has("COLLECTIVES_SECRET")) {
+      throw new JoinException(
+          "both COLLECTIVES_SECRET_FILE and COLLECTIVES_SECRET are set: one of them is needed");
+    }
+    if (has("COLLECTIVES_SECRET_FILE")) {
+      security = security.withSecret(JobSecret.read(path("COLLECTIVES_SECRET_FILE")));
+    } else if (has("COLLECTIVES_SECRET")) {
+      try {
+        security = security.withSecret(JobSecret.of(value("COLLECTIVES_SECRET")));
+      } catch (IllegalArgumentException e) {
+        throw new JoinException("COLLECTIVES_SECRET holds " + e.getMessage());
+      }
+    }
+    return firstSet(TLS_FILES) == null ? security : security.withTls(tls());
+  }
+
+  private TlsFiles tls() {
+    for (String name : TLS_FILES) {
+      if (!has(name)) {
+        throw new JoinException(
+            firstSet(TLS_FILES)
+                + " is set, but not what belongs to it: missing is "
+                + name
+                + "; TLS needs a certificate, its key, and the certificates that are trusted");
+      }
+    }
+    return new TlsFiles(path(TLS_FILES[0]), path(TLS_FILES[1]), path(TLS_FILES[2]));
+  }
+
+  private Path path(String name) {
+    try {
+      return Path.of(value(name));
+    } catch (InvalidPathException e) {
+      throw wrong(name, "needed is the name of a file");
+    }
+  }
+
+  private boolean flag(String name) {
+    String text = has(name) ? value(name) : "false";
+    if (!text.equals("true") && !text.equals("false")) {
+      throw wrong(name, "needed is true or false");
+    }
+    return text.equals("true");
   }
 
   private Duration duration(String name, Duration otherwise) {

@@ -1,17 +1,26 @@
 package io.collectives.engine.join;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.JobSecret;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
+import io.collectives.Security;
+import io.collectives.TlsFiles;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -24,6 +33,8 @@ final class JobEnvironmentTest {
   private static final String SLURM = "SLURM_PROCID=3 SLURM_NTASKS=8 SLURM_LOCALID=1 ";
   private static final String POD = "JOB_COMPLETION_INDEX=2 HOSTNAME=train-2 ";
   private static final String ANY = "COLLECTIVES_LISTEN=0.0.0.0 ";
+
+  @TempDir private Path directory;
 
   /** A variable {@code A=b} a word; {@code _} in a value stands for a blank. */
   record Good(String environment, String expected) {
@@ -240,9 +251,21 @@ final class JobEnvironmentTest {
             "COLLECTIVES_CALL_TIMEOUT=PT-1S",
             "more than zero"),
         new Bad(
-            TORCH + "COLLECTIVES_CALL_TIMEOUT=P366D",
-            "COLLECTIVES_CALL_TIMEOUT=P366D",
-            "365 days"));
+            TORCH + "COLLECTIVES_CALL_TIMEOUT=P366D", "COLLECTIVES_CALL_TIMEOUT=P366D", "365 days"),
+        new Bad(TORCH + "COLLECTIVES_CHECKSUMS=yes", "COLLECTIVES_CHECKSUMS=yes", "true or false"),
+        new Bad(
+            TORCH + "COLLECTIVES_INSECURE_ANYONE_MAY_JOIN=1",
+            "COLLECTIVES_INSECURE_ANYONE_MAY_JOIN=1",
+            "true or false"),
+        new Bad(TORCH + "COLLECTIVES_SECRET=sesame", "COLLECTIVES_SECRET", "6 bytes", "16"),
+        new Bad(
+            TORCH + "COLLECTIVES_SECRET=sesame COLLECTIVES_SECRET_FILE=/f",
+            "both COLLECTIVES_SECRET_FILE and COLLECTIVES_SECRET"),
+        new Bad(TORCH + "COLLECTIVES_SECRET_FILE=/no/such/file", "/no/such/file", "cannot be read"),
+        new Bad(
+            TORCH + "COLLECTIVES_TLS_KEY=/k COLLECTIVES_TLS_TRUST=/t",
+            "COLLECTIVES_TLS_KEY is set",
+            "missing is COLLECTIVES_TLS_CERTIFICATE"));
   }
 
   @ParameterizedTest
@@ -253,6 +276,7 @@ final class JobEnvironmentTest {
     for (String fact : bad.facts) {
       assertTrue(message.contains(fact), () -> "\"" + fact + "\" is not in: " + message);
     }
+    assertFalse(message.contains("sesame"), "a secret is never told");
   }
 
   @ParameterizedTest
@@ -268,6 +292,44 @@ final class JobEnvironmentTest {
         settings(TORCH + "COLLECTIVES_JOIN_TIMEOUT=" + text + " COLLECTIVES_CALL_TIMEOUT=" + text);
     assertEquals(expected, s.joinTimeout());
     assertEquals(expected, s.calls().timeout());
+  }
+
+  @Test
+  void nothingIsSecuredUnasked() {
+    assertEquals(Security.none(), settings(TORCH).security());
+    assertFalse(Security.none().allowsOtherHosts());
+  }
+
+  @Test
+  void whatKeepsOthersOutIsSettable() throws Exception {
+    Security s =
+        settings(
+                TORCH
+                    + "COLLECTIVES_SECRET=0123456789abcdef COLLECTIVES_CHECKSUMS=true "
+                    + "COLLECTIVES_TLS_CERTIFICATE=/c COLLECTIVES_TLS_KEY=/k COLLECTIVES_TLS_TRUST=/t")
+            .security();
+    assertEquals(JobSecret.of("0123456789abcdef"), s.secret());
+    assertEquals(new TlsFiles(Path.of("/c"), Path.of("/k"), Path.of("/t")), s.tls());
+    assertTrue(s.checksums() && s.allowsOtherHosts() && !s.anyoneMayJoin());
+    s = settings(TORCH + "COLLECTIVES_INSECURE_ANYONE_MAY_JOIN=true").security();
+    assertTrue(s.anyoneMayJoin() && s.allowsOtherHosts());
+    assertNull(s.secret());
+    Path file = Files.writeString(directory.resolve("secret"), "fedcba9876543210\n");
+    Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
+    assertEquals(
+        JobSecret.of("fedcba9876543210"),
+        JobEnvironment.settings(
+                Map.of(
+                    "RANK",
+                    "0",
+                    "WORLD_SIZE",
+                    "1",
+                    "COLLECTIVES_RENDEZVOUS",
+                    "file:///d",
+                    "COLLECTIVES_SECRET_FILE",
+                    file.toString()))
+            .security()
+            .secret());
   }
 
   @Test

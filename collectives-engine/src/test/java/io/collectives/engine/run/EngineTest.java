@@ -216,6 +216,19 @@ class EngineTest {
   }
 
   @Test
+  void aRankThatLeavesTellsThoseWhoWaitAtOnce() {
+    Bench bench = met(3);
+    Call[] calls = {bench.sum(0, new int[1000]), bench.sum(1, new int[1000])};
+    bench.settle();
+    bench.engines.get(2).leave(bench.groups.get(2));
+    bench.settle();
+    for (Call call : calls) {
+      assertTrue(call.isDone());
+      assertEquals(2, assertInstanceOf(RankFailedException.class, call.error()).worldRank());
+    }
+  }
+
+  @Test
   void framesThatComeBeforeTheGroupIsMadeAreNotLost() {
     Bench bench = new Bench(2, Algorithm.ring());
     int[][] values = {{1}, {2}};
@@ -313,7 +326,9 @@ class EngineTest {
     }
   }
 
-  /** A rank is watched as soon as a plan needs it, though nothing has gone to it or come from it. */
+  /**
+   * A rank is watched as soon as a plan needs it, though nothing has gone to it or come from it.
+   */
   @Test
   void aRankThatNeverSpokeIsGivenUpAfterTheLimitOfSilence() {
     Bench bench = new Bench(3, Algorithm.halvingDoubling());

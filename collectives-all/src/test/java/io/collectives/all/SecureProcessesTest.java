@@ -1,0 +1,121 @@
+package io.collectives.all;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.TlsFiles;
+import io.collectives.testkit.Certificates;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Jobs of two JVMs that are secured by their environment. */
+@Timeout(90)
+final class SecureProcessesTest {
+  private static final String SECRET = "5d0c7a1e-a-secret-that-nobody-prints";
+
+  @TempDir private Path directory;
+  private final List<Process> processes = new ArrayList<>();
+
+  @AfterEach
+  void stopAll() {
+    processes.forEach(Process::destroyForcibly);
+  }
+
+  @Test
+  void processesWithSecretTlsAndChecksumsSum() throws Exception {
+    Certificates authority = new Certificates(directory);
+    Path secret = secret("rw-------");
+    String port = "" + TcpAllReduce.freePort();
+    for (int rank = 0; rank < 2; rank++) {
+      TlsFiles files = authority.certify(TlsFiles.identity("default", rank));
+      start(
+          rank,
+          port,
+          Map.of(
+              "COLLECTIVES_SECRET_FILE", secret.toString(),
+              "COLLECTIVES_CHECKSUMS", "true",
+              "COLLECTIVES_TLS_CERTIFICATE", files.certificate().toString(),
+              "COLLECTIVES_TLS_KEY", files.key().toString(),
+              "COLLECTIVES_TLS_TRUST", files.trust().toString()));
+    }
+    for (int rank = 0; rank < 2; rank++) {
+      assertTrue(output(rank).contains("rank " + rank + " of 2: 3.0 3.0"), output(rank));
+    }
+  }
+
+  @Test
+  void aProcessWithoutTheSecretIsRefusedAndNobodyPrintsIt() throws Exception {
+    String port = "" + TcpAllReduce.freePort();
+    start(0, port, Map.of("COLLECTIVES_SECRET", SECRET, "COLLECTIVES_JOIN_TIMEOUT", "3"));
+    start(1, port, Map.of("COLLECTIVES_SECRET", SECRET.toUpperCase(Locale.ROOT)));
+    for (int rank = 0; rank < 2; rank++) {
+      String output = output(rank);
+      assertTrue(
+          output.contains("refused: ") && output.contains("rank 1") && output.contains("secret"),
+          output);
+      assertFalse(output.contains(SECRET.substring(9)), output);
+    }
+  }
+
+  @Test
+  void aSecretThatOthersCanReadIsNotUsed() throws Exception {
+    Path secret = secret("rw-r-----");
+    start(0, "1", Map.of("COLLECTIVES_SECRET_FILE", secret.toString()));
+    String output = output(0);
+    assertTrue(output.contains("rw-r-----") && output.contains("chmod 600 " + secret), output);
+    assertFalse(output.contains(SECRET), output);
+  }
+
+  private Path secret(String permissions) throws IOException {
+    Path file = Files.writeString(directory.resolve("secret"), SECRET + "\n");
+    return Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(permissions));
+  }
+
+  private void start(int rank, String port, Map<String, String> environment) throws IOException {
+    ProcessBuilder builder =
+        new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-Xmx256m",
+            "-cp",
+            System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+            ProcessesTest.Program.class.getName());
+    builder
+        .environment()
+        .putAll(
+            Map.of(
+                "RANK",
+                "" + rank,
+                "WORLD_SIZE",
+                "2",
+                "MASTER_ADDR",
+                "localhost",
+                "MASTER_PORT",
+                port));
+    builder.environment().putAll(environment);
+    builder.redirectErrorStream(true).redirectOutput(file(rank).toFile());
+    processes.add(builder.start());
+  }
+
+  private Path file(int rank) {
+    return directory.resolve("rank-" + rank + ".txt");
+  }
+
+  /** All that a rank has printed and logged. */
+  private String output(int rank) throws Exception {
+    assertTrue(processes.get(rank).waitFor(40, TimeUnit.SECONDS), "rank " + rank + " does not end");
+    assertEquals(0, processes.get(rank).exitValue(), () -> "rank " + rank);
+    return Files.readString(file(rank));
+  }
+}

@@ -1,0 +1,73 @@
+package io.collectives.all;
+
+import io.collectives.Algorithm;
+import io.collectives.CallSettings;
+import io.collectives.Collectives;
+import io.collectives.Communicator;
+import io.collectives.JobSecret;
+import io.collectives.JobSettings;
+import io.collectives.Security;
+import io.collectives.TlsFiles;
+import io.collectives.testkit.AllReduceContractTest;
+import io.collectives.testkit.Certificates;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.io.TempDir;
+
+/** With a secret, TLS and checksums; meets at a port. */
+final class TcpSecureRingTest extends AllReduceContractTest {
+  private static @TempDir Path directory;
+  private static @Nullable TlsFiles files;
+
+  /** One certificate that is good for all ranks. */
+  @BeforeAll
+  static void certify() {
+    files =
+        new Certificates(directory)
+            .certify(
+                IntStream.range(0, 16)
+                    .mapToObj(rank -> TlsFiles.identity("default", rank))
+                    .toArray(String[]::new));
+  }
+
+  @Override
+  protected Algorithm algorithm(int ranks) {
+    return Algorithm.ring();
+  }
+
+  @Override
+  protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {
+    URI place = URI.create("tcp://localhost:" + TcpAllReduce.freePort());
+    Security security =
+        Security.none()
+            .withSecret(JobSecret.of("a secret of the contract test"))
+            .withTls(Objects.requireNonNull(files))
+            .withChecksums(true);
+    ExecutorService threads = Executors.newFixedThreadPool(ranks);
+    try {
+      List<Future<Communicator>> joining = new ArrayList<>();
+      for (int rank = 0; rank < ranks; rank++) {
+        JobSettings settings =
+            JobSettings.of(rank, ranks, place).withCalls(calls).withSecurity(security);
+        joining.add(threads.submit(() -> Collectives.join(settings)));
+      }
+      List<Communicator> worlds = new ArrayList<>();
+      for (Future<Communicator> joined : joining) {
+        worlds.add(joined.get(70, TimeUnit.SECONDS));
+      }
+      return worlds;
+    } finally {
+      threads.shutdown();
+    }
+  }
+}

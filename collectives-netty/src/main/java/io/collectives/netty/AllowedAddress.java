@@ -1,0 +1,34 @@
+package io.collectives.netty;
+
+import io.collectives.JobSettings;
+import io.collectives.JoinException;
+import java.net.InetAddress;
+
+/** Where a rank may listen or meet others: on loopback, and elsewhere with a job secret. */
+final class AllowedAddress {
+  private AllowedAddress() {}
+
+  /**
+   * Fails if strangers on other hosts could take a seat.
+   *
+   * @throws JoinException saying what to set
+   */
+  static void check(JobSettings settings, InetAddress address) {
+    if (address.isLoopbackAddress()) {
+      return;
+    }
+    if (!settings.security().allowsOtherHosts()) {
+      throw new JoinException(
+          "rank "
+              + settings.rank()
+              + " of job \""
+              + settings.job()
+              + "\" would meet others at "
+              + address.getHostAddress()
+              + ", which is no loopback address, without a job secret: whoever can reach it could take a"
+              + " rank's seat. Set COLLECTIVES_SECRET_FILE (or Security.withSecret) to the same secret on all"
+              + " ranks; only on a network where everybody is trusted,"
+              + " COLLECTIVES_INSECURE_ANYONE_MAY_JOIN=true (or Security.insecureAnyoneMayJoin)");
+    }
+  }
+}

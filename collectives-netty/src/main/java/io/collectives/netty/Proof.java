@@ -1,0 +1,90 @@
+package io.collectives.netty;
+
+import io.collectives.JobSecret;
+import io.collectives.ProtocolException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+
+/**
+ * How two ranks show each other that they know the job's secret. As bytes, 64 of them: magic "JCPR"
+ * at 0, the HMAC at 8, else zero.
+ *
+ * <pre>
+ *   the one who connects            the one who accepts
+ *   HELLO with a nonce         ──▶  may this rank come in at all?
+ *                              ◀──  HELLO with another nonce
+ *   proof                      ──▶  right: the connection is the link; wrong: REFUSAL
+ *   right: it is the link      ◀──  proof
+ * </pre>
+ *
+ * <p>The HMAC covers which side proves, the job's name, and both HELLOs whole: protocol version,
+ * epoch, size, both ranks, terms and both nonces. So a proof fits one side of one connection: sent
+ * back to where it came from, or on another connection, it is wrong. The one who connects proves
+ * first, so that strangers get nothing that depends on the secret.
+ */
+final class Proof {
+  /** The length in bytes; that of a greeting, so that nothing longer is read from a stranger. */
+  static final int LENGTH = Greeting.LENGTH;
+
+  private static final int MAGIC = 'J' | 'C' << 8 | 'P' << 16 | 'R' << 24;
+  private static final int HMAC_AT = 8;
+  private static final int HMAC_LENGTH = 32;
+
+  /** Who proves. */
+  enum Side {
+    /** The one who has connected. */
+    CONNECTS,
+    /** The one who has accepted. */
+    ACCEPTS
+  }
+
+  private final JobSecret secret;
+  private final String job;
+  private final Greeting hello;
+  private final Greeting answer;
+
+  /**
+   * What is proved on one connection.
+   *
+   * @param hello what the one who connects has said
+   * @param answer what the one who accepts has answered
+   */
+  Proof(JobSecret secret, String job, Greeting hello, Greeting answer) {
+    this.secret = secret;
+    this.job = job;
+    this.hello = hello;
+    this.answer = answer;
+  }
+
+  /** All bytes of a side's proof. */
+  byte[] bytes(Side side) {
+    ByteBuffer b = ByteBuffer.allocate(LENGTH).order(ByteOrder.LITTLE_ENDIAN);
+    b.putInt(0, MAGIC).put(HMAC_AT, hmac(side));
+    return b.array();
+  }
+
+  /**
+   * Whether a side has proved it.
+   *
+   * @param source little-endian
+   * @throws ProtocolException if these bytes are no proof at all
+   */
+  boolean isRight(Side side, ByteBuffer source, int at) {
+    if (source.getInt(at) != MAGIC) {
+      throw new ProtocolException(
+          "no proof: it begins with 0x"
+              + Integer.toHexString(Integer.reverseBytes(source.getInt(at))));
+    }
+    byte[] found = new byte[HMAC_LENGTH];
+    source.get(at + HMAC_AT, found);
+    return MessageDigest.isEqual(hmac(side), found);
+  }
+
+  private byte[] hmac(Side side) {
+    String label = "collectives admission, the one who " + side + " in job " + job + "\n";
+    return secret.authenticate(
+        label.getBytes(StandardCharsets.US_ASCII), hello.bytes().array(), answer.bytes().array());
+  }
+}
