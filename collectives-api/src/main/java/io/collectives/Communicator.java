@@ -207,9 +207,9 @@ public interface Communicator extends AutoCloseable {
 
   /**
    * Makes a group of those who are left after a failure. Every survivor calls this on its broken
-   * group and waits until all have; a rank that dies meanwhile is left out as well. A group that is
-   * not broken yet is {@linkplain #abort aborted} first. Groups that were made from this one are
-   * not touched.
+   * group and waits until all have; a rank that dies meanwhile is left out as well, and one that
+   * dies just after it was decided fails the new group's first call. A group that is not broken yet
+   * is {@linkplain #abort aborted} first. Groups that were made from this one are not touched.
    *
    * <p>Survivors that have not called this after half of this communicator's time limit are left
    * out: they get an error when they do. If the ranks that are left out without being known to be

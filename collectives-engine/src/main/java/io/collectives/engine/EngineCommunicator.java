@@ -317,11 +317,6 @@ final class EngineCommunicator implements Communicator {
     long resumeAt = agreement.resumeAt();
     int[] survivors = agreement.survivors();
     Seat left = seat.ofSurvivors(survivors, resumeAt);
-    // Somebody may have died just after it was decided; nobody has made a call on that group then.
-    while (left.isIncomplete()) {
-      int[] fewer = agree(left.group).survivors();
-      left = left.ofSurvivors(fewer, 0);
-    }
     Set<Integer> lost = new TreeSet<>();
     for (int rank = 0; rank < size(); rank++) {
       lost.add(worldRank(rank));

@@ -101,16 +101,6 @@ final class Seat {
     return survivors;
   }
 
-  /** Whether a member of the group is gone. */
-  boolean isIncomplete() {
-    driver.lock();
-    try {
-      return driver.engine().isIncomplete(group);
-    } finally {
-      driver.unlock();
-    }
-  }
-
   private Seat of(int[] ranks, long distinction, @Nullable Group survivorsOf) {
     int[] members = new int[ranks.length];
     int own = -1;

@@ -160,11 +160,6 @@ public final class Engine {
     failures.leaveAgreement(group, reason);
   }
 
-  /** Whether a group cannot make any call as a member is gone. */
-  public boolean isIncomplete(Group group) {
-    return !group.gone.isEmpty();
-  }
-
   /**
    * Starts a call, or lets it wait until earlier ones have ended. If the group is broken the call
    * ends at once.

@@ -470,7 +470,14 @@ final class Simulation {
         outputs[i] = new int[count];
       }
       if (fault == Fault.LATE && number == victim) {
-        mayCallAt = now + timeout + random.nextLong(SECOND);
+        boolean tooLate = random.nextBoolean();
+        mayCallAt = now + timeout + random.nextLong(SECOND) + (tooLate ? timeout : 0);
+        if (tooLate) {
+          suspects.add(victim); // The others need not wait for it when they shrink.
+          if (size == 2) {
+            suspects.add(1 - victim); // Alone it may have to stop.
+          }
+        }
       }
     }
 
@@ -607,9 +614,6 @@ final class Simulation {
       group = new Group(old.id * 31 + Arrays.hashCode(members), members, own);
       engine.add(group, old);
       state = next > payloads ? State.DONE : State.CALLING;
-      if (engine.isIncomplete(group)) {
-        beginToShrink();
-      }
       return 1;
     }
   }
