@@ -4,6 +4,7 @@ import io.collectives.Collective;
 import io.collectives.CollectiveException;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.bench.chaos.Fault;
 import io.collectives.bench.model.Model;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.perf.Memory;
@@ -12,6 +13,7 @@ import io.collectives.bench.report.Provenance;
 import io.collectives.bench.simulate.PlanChoice;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.time.Duration;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -40,6 +42,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  collectives perf --bytes 8,64K,1M,16M --check      what an all-reduce takes here",
       "  collectives verify --algorithm torus               the proof that a plan is right, and its price",
       "  collectives simulate --mesh 128x32                 what it would take on 4,096 ranks",
+      "  collectives chaos --faults 20                      what jobs do when ranks are killed or stopped",
+      "  collectives flight records/                        what the ranks of a failed job were doing",
       "  collectives help perf                              all about one command",
       "",
       "Exit status: 0 all went well; 1 a check or a job failed; 2 wrong usage."
@@ -50,10 +54,13 @@ import picocli.CommandLine.UnmatchedArgumentException;
       Perf.class,
       Verify.class,
       Simulate.class,
+      Chaos.class,
+      Flight.class,
       Jmh.class,
       CommandLine.HelpCommand.class,
       Demo.Rank.class,
-      Perf.Rank.class
+      Perf.Rank.class,
+      Chaos.Rank.class
     })
 public final class Main implements Callable<Integer> {
   static final int FAILED = 1;
@@ -94,6 +101,8 @@ public final class Main implements Callable<Integer> {
     label(line, Perf.Transport.class);
     label(line, PerfRow.Format.class);
     label(line, Simulate.Wrap.class);
+    label(line, Fault.Kind.class);
+    line.registerConverter(Duration.class, Usage.reader(Usage::duration));
     line.setUsageHelpWidth(120);
     line.setUsageHelpLongOptionsMaxWidth(34);
     line.setParameterExceptionHandler(Main::wrongUsage);

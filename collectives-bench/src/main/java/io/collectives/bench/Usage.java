@@ -1,7 +1,10 @@
 package io.collectives.bench;
 
+import java.math.BigDecimal;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
@@ -10,6 +13,8 @@ import picocli.CommandLine.TypeConversionException;
 
 /** Wrong usage: what ends the program with status 2 and one line. */
 final class Usage {
+  private static final Pattern SECONDS = Pattern.compile("\\d{1,6}(\\.\\d{1,9})?s?");
+
   private Usage() {}
 
   /** An error that says what is wrong; how to get help is added. */
@@ -30,6 +35,20 @@ final class Usage {
         seconds >= 0 && seconds <= 86_400,
         spec,
         option + " " + seconds + ": must be from 0 to 86400 seconds");
+  }
+
+  /**
+   * Reads a time in seconds, as {@code 3}, {@code 0.5} or {@code 3s}.
+   *
+   * @throws IllegalArgumentException if it is none
+   */
+  static Duration duration(String text) {
+    if (!SECONDS.matcher(text).matches()) {
+      throw new IllegalArgumentException(
+          "'" + text + "' is no time; write seconds as 3, 0.5 or 3s");
+    }
+    return Duration.ofNanos(
+        new BigDecimal(text.replace("s", "")).movePointRight(9).longValueExact());
   }
 
   /** Reads values whose own parser says what is wrong with them. */

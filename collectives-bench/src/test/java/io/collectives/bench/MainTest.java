@@ -28,6 +28,8 @@ class MainTest {
         "perf --help",
         "verify --help",
         "simulate --help",
+        "chaos --help",
+        "flight --help",
         "jmh --help",
         "help perf"
       })
@@ -92,6 +94,18 @@ class MainTest {
         "demo --ranks 65 | collectives demo: --ranks 65: must be from 1 to 64",
         "demo --steps 0 | collectives demo: --steps 0: must be",
         "demo --algorithm parameter-server:9 | collectives demo: --algorithm: parameter-server:9: from 1 to 4",
+        "chaos --faults x | collectives chaos: --faults: 'x' is no whole number",
+        "chaos --faults -1 | collectives chaos: --faults -1: must be from 0 to 100000",
+        "chaos --faults 0 | collectives chaos: --faults 0 and --pauses 0: there is nothing to do",
+        "chaos --ranks 2 | collectives chaos: --ranks 2: must be from 3 to 64",
+        "chaos --transport inprocess | collectives chaos: --transport inprocess: ranks are processes, which only",
+        "chaos --kinds maim | collectives chaos: --kinds: 'maim' is none of kill, stop, reset",
+        "chaos --silence soon | collectives chaos: --silence: 'soon' is no time; write seconds as 3, 0.5 or 3s",
+        "chaos --silence 0.05 | collectives chaos: --silence 0.05: must be from 0.1 to 600 seconds",
+        "chaos --pauses 1 --pause 5s | collectives chaos: --pause 5: must be less than the silence limit of 5 seconds",
+        "flight | collectives flight: missing required parameter: 'FILE|DIRECTORY'",
+        "flight --last 0 x | collectives flight: --last 0: must be from 1 to 1000000",
+        "flight --format xml x | collectives flight: --format: 'xml' is none of table, tsv, json",
         "demo --placement moon | collectives demo: --placement: 'moon' is none of processes, threads",
         "demo --model bert-large --ranks 64 --placement threads,processes | collectives demo: 64 ranks of BERT-large take",
       })

@@ -16,12 +16,14 @@ import java.util.Map;
  */
 public final class Worker implements AutoCloseable {
   private final int rank;
+  private final Process process;
   private final BufferedWriter toWorker;
   private final BufferedReader fromWorker;
   private final LinePump errors;
 
   private Worker(int rank, Process process, PrintStream err) {
     this.rank = rank;
+    this.process = process;
     this.toWorker =
         new BufferedWriter(
             new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8));
@@ -42,6 +44,11 @@ public final class Worker implements AutoCloseable {
     ProcessBuilder builder = new ProcessBuilder(command);
     builder.environment().putAll(environment);
     return new Worker(rank, group.start(rank, builder), err);
+  }
+
+  /** The process itself, to be signalled; its streams are this object's. */
+  public Process process() {
+    return process;
   }
 
   /** Sends a line. */

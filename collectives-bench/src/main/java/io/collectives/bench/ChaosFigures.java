@@ -1,0 +1,197 @@
+package io.collectives.bench;
+
+import io.collectives.bench.chaos.Fault.Kind;
+import io.collectives.bench.chaos.FaultOutcome;
+import io.collectives.bench.chaos.PauseRun;
+import io.collectives.bench.chaos.Quantiles;
+import io.collectives.bench.report.Fields;
+import io.collectives.bench.report.Units;
+import java.math.BigDecimal;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.function.Function;
+import java.util.function.ToIntFunction;
+import java.util.stream.LongStream;
+
+/**
+ * What {@code chaos} prints.
+ *
+ * @param pauses runs of pauses, one after the other
+ */
+record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
+  private static final double[] PARTS = {0.5, 0.9, 0.99, 1};
+  private static final String[] PART_NAMES = {"median", "p90", "p99", "max"};
+
+  /** A row for each kind of fault. */
+  FigureTable table() {
+    FigureTable table =
+        new FigureTable(
+            1,
+            "fault",
+            "times",
+            "culprits right",
+            "sums right",
+            "known: median",
+            "p90",
+            "p99",
+            "max",
+            "sum: median",
+            "p90",
+            "p99",
+            "max",
+            "false alarms",
+            "hangs");
+    for (Kind kind : Kind.values()) {
+      List<FaultOutcome> own = of(kind);
+      if (!own.isEmpty()) {
+        row(table, kind, own);
+      }
+    }
+    if (!pauses.isEmpty()) {
+      pauseRow(table);
+    }
+    return table;
+  }
+
+  /** Whether everything was right. How fast it was does not count. */
+  boolean good() {
+    return outcomes.stream().allMatch(outcome -> outcome.complaints().isEmpty())
+        && pauses.stream().allMatch(run -> run.complaints().isEmpty());
+  }
+
+  /** In one line. */
+  String verdict() {
+    if (good()) {
+      return "passed: culprits and sums right, no hang, no false alarm";
+    }
+    long bad = outcomes.stream().filter(outcome -> !outcome.complaints().isEmpty()).count();
+    long badPauses = pauses.stream().filter(run -> !run.complaints().isEmpty()).count();
+    List<String> parts = new ArrayList<>();
+    if (bad > 0) {
+      parts.add(bad + " of " + outcomes.size() + " faults");
+    }
+    if (badPauses > 0) {
+      parts.add(badPauses + (badPauses == 1 ? " pause" : " pauses"));
+    }
+    return "FAILED: " + String.join(" and ", parts) + " went wrong; see above";
+  }
+
+  /** Which limits of time were kept, a line each. */
+  List<String> bars(Duration killKnown, Duration killSum, Duration stopKnown) {
+    List<String> bars = new ArrayList<>();
+    bar(bars, Kind.KILL, "known", FaultOutcome::knownMicros, killKnown);
+    bar(bars, Kind.KILL, "first right sum", FaultOutcome::sumMicros, killSum);
+    bar(bars, Kind.STOP, "known", FaultOutcome::knownMicros, stopKnown);
+    return bars;
+  }
+
+  private void bar(
+      List<String> bars,
+      Kind kind,
+      String what,
+      Function<FaultOutcome, OptionalLong> figure,
+      Duration limit) {
+    List<FaultOutcome> own = of(kind);
+    if (own.isEmpty()) {
+      return;
+    }
+    long limitMicros = limit.toNanos() / 1_000;
+    long within =
+        own.stream()
+            .map(figure)
+            .filter(micros -> micros.isPresent() && micros.getAsLong() <= limitMicros)
+            .count();
+    bars.add(
+        kind
+            + ": "
+            + what
+            + " by every survivor within "
+            + Units.time(limit.toNanos())
+            + ": "
+            + (within == own.size() ? "yes" : "NO")
+            + ", "
+            + within
+            + " of "
+            + own.size());
+  }
+
+  private List<FaultOutcome> of(Kind kind) {
+    return outcomes.stream().filter(outcome -> outcome.fault().kind() == kind).toList();
+  }
+
+  private static int sum(List<FaultOutcome> outcomes, ToIntFunction<FaultOutcome> figure) {
+    return outcomes.stream().mapToInt(figure).sum();
+  }
+
+  private static Quantiles quantiles(
+      List<FaultOutcome> outcomes, Function<FaultOutcome, OptionalLong> figure) {
+    return new Quantiles(outcomes.stream().map(figure).flatMapToLong(OptionalLong::stream));
+  }
+
+  private static void row(FigureTable table, Kind kind, List<FaultOutcome> own) {
+    int culprits = sum(own, FaultOutcome::culprits);
+    int culpritsRight = sum(own, FaultOutcome::culpritsRight);
+    int sums = sum(own, FaultOutcome::sums);
+    int sumsRight = sum(own, FaultOutcome::sumsRight);
+    int falseAlarms = sum(own, FaultOutcome::falseAlarms);
+    int hangs = sum(own, FaultOutcome::hangs);
+    List<String> cells =
+        new ArrayList<>(
+            List.of(
+                kind.toString(),
+                Units.grouped(own.size()),
+                culpritsRight + " of " + culprits,
+                sumsRight + " of " + sums));
+    Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("fault", kind);
+    fields.put("times", own.size());
+    fields.put("culprits", culprits);
+    fields.put("culprits_right", culpritsRight);
+    fields.put("sums", sums);
+    fields.put("sums_right", sumsRight);
+    times(cells, fields, "known", quantiles(own, FaultOutcome::knownMicros));
+    times(cells, fields, "sum", quantiles(own, FaultOutcome::sumMicros));
+    fields.put("false_alarms", falseAlarms);
+    fields.put("hangs", hangs);
+    cells.add(Units.grouped(falseAlarms));
+    cells.add(Units.grouped(hangs));
+    table.row(cells, fields);
+  }
+
+  private void pauseRow(FigureTable table) {
+    int times = pauses.stream().mapToInt(PauseRun::pauses).sum();
+    int falseAlarms = pauses.stream().mapToInt(PauseRun::falseAlarms).sum();
+    int hangs = pauses.stream().mapToInt(PauseRun::hangs).sum();
+    List<String> cells =
+        new ArrayList<>(List.of("pause", Units.grouped(times), Fields.NONE, Fields.NONE));
+    Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("fault", "pause");
+    fields.put("times", times);
+    for (String name : List.of("culprits", "culprits_right", "sums", "sums_right")) {
+      fields.put(name, Fields.NONE);
+    }
+    Quantiles none = new Quantiles(LongStream.empty());
+    times(cells, fields, "known", none);
+    times(cells, fields, "sum", none);
+    fields.put("false_alarms", falseAlarms);
+    fields.put("hangs", hangs);
+    cells.add(Units.grouped(falseAlarms));
+    cells.add(Units.grouped(hangs));
+    table.row(cells, fields);
+  }
+
+  private static void times(
+      List<String> cells, Map<String, Object> fields, String what, Quantiles micros) {
+    for (int i = 0; i < PARTS.length; i++) {
+      boolean none = micros.isEmpty();
+      cells.add(none ? Fields.NONE : Units.time(micros.at(PARTS[i]) * 1e3));
+      fields.put(
+          what + "_" + PART_NAMES[i] + "_ms",
+          none ? Fields.NONE : BigDecimal.valueOf(micros.at(PARTS[i]), 3));
+    }
+  }
+}

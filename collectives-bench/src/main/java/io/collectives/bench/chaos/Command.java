@@ -1,0 +1,35 @@
+package io.collectives.bench.chaos;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/** Short commands of the system. */
+final class Command {
+  private Command() {}
+
+  /**
+   * Runs one and returns what it wrote to standard output and standard error.
+   *
+   * @throws IOException if there is no such command, or its status is not 0
+   */
+  static String run(String... command) throws IOException {
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    try {
+      process.getOutputStream().close();
+      String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      int status = process.waitFor();
+      if (status != 0) {
+        throw new IOException(
+            String.join(" ", List.of(command)) + ": status " + status + ", " + text.strip());
+      }
+      return text;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while " + command[0] + " ran");
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+}
