@@ -18,6 +18,7 @@ import java.net.UnknownHostException;
 import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A rank that comes to meet rank 0. Tries again until its time is over, as rank 0 may start later.
@@ -40,6 +41,12 @@ final class RendezvousGuest {
   private final Duration timeout;
   private final long deadline;
 
+  /** Whether the present connection was made, and this rank has announced itself. */
+  private boolean announced;
+
+  /** When a host was last lost that this rank had met. */
+  private @Nullable Long metNanos;
+
   RendezvousGuest(TcpRendezvous place, Announcement me, Duration timeout, long deadline) {
     this.place = place;
     this.me = me;
@@ -51,6 +58,7 @@ final class RendezvousGuest {
     int pauseMillis = RETRY_FIRST_MILLIS;
     while (true) {
       IOException failure;
+      announced = false;
       try (Socket socket = new Socket(Proxy.NO_PROXY)) {
         place.onClose(() -> close(socket));
         return meet(socket, Long.MAX_VALUE);
@@ -63,6 +71,22 @@ final class RendezvousGuest {
       }
       if (place.isClosed()) {
         throw place.closed(me);
+      }
+      if (announced) {
+        metNanos = System.nanoTime();
+      }
+      if (metNanos != null && System.nanoTime() - metNanos >= place.returnNanos()) {
+        throw new JoinException(
+            "rank 0 of job \""
+                + me.job()
+                + "\" was met by rank "
+                + me.rank()
+                + " at "
+                + place
+                + ", and was lost: its process has ended or its connection broke, and within "
+                + TimeUnit.NANOSECONDS.toMillis(place.returnNanos())
+                + " ms nobody has taken its place; start all ranks again",
+            failure);
       }
       if (leftMillis() <= 0) {
         throw new JoinException(
@@ -113,6 +137,7 @@ final class RendezvousGuest {
     byte[] announcement =
         RendezvousWire.announcement(me, patienceMillis, secret == null ? null : place.nonce());
     socket.getOutputStream().write(announcement);
+    announced = true;
     socket.setSoTimeout(patienceMillis + GRACE_MILLIS);
     DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
     return secret == null

@@ -19,7 +19,9 @@ import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -35,7 +37,8 @@ import org.slf4j.LoggerFactory;
  * #ANNOUNCE_SECONDS}; a guest with a seat while it waits for the others; and a leaver when it has
  * got its answer, the roster or a refusal. With a job secret a visitor is no guest before it has
  * proved that it knows it, see {@link RendezvousWire}. A guest whose connection ends gives its seat
- * back, so that a process that was started again can have it.
+ * back, so that a process that was started again can have it; if none comes within the limit of
+ * silence, the meeting fails for all and names the lost rank.
  *
  * <p>Each guest says how long it will wait. When the first of these times is over, or rank 0's own,
  * the job cannot become complete any more, and all who wait are told which ranks are missing.
@@ -55,6 +58,10 @@ final class RendezvousHost {
   private final long deadline;
   private final @Nullable Visitor[] seats;
   private final List<Visitor> visitors = new ArrayList<>();
+
+  /** Guests that have gone while others were still missing, and when. */
+  private final Map<Announcement, Long> lost = new LinkedHashMap<>();
+
   private @Nullable String lastRefusal;
 
   RendezvousHost(TcpRendezvous place, Announcement me, Duration timeout, long deadline) {
@@ -121,6 +128,14 @@ final class RendezvousHost {
         }
         if (deadline - now <= 0) {
           return late(0);
+        }
+        for (Map.Entry<Announcement, Long> gone : lost.entrySet()) {
+          long end = gone.getValue() + place.returnNanos();
+          if (end - now <= 0) {
+            return lost(gone.getKey());
+          } else if (end - next < 0) {
+            next = end;
+          }
         }
         key.interestOps(strangers() < VISITOR_LIMIT ? SelectionKey.OP_ACCEPT : 0);
         selector.select(this::handle, TimeUnit.NANOSECONDS.toMillis(next - now) + 1);
@@ -196,6 +211,18 @@ final class RendezvousHost {
 
   private IntStream missing() {
     return IntStream.range(1, me.size()).filter(rank -> seats[rank] == null);
+  }
+
+  private JoinException lost(Announcement gone) {
+    return new JoinException(
+        who(gone)
+            + " came to "
+            + place
+            + ", where job \""
+            + me.job()
+            + "\" meets, and was lost: its process has ended or its connection broke, and within "
+            + TimeUnit.NANOSECONDS.toMillis(place.returnNanos())
+            + " ms nobody has taken its place; start all ranks again");
   }
 
   private JoinException late(int hurry) {
@@ -406,6 +433,7 @@ final class RendezvousHost {
       }
       guest = announced;
       seats[announced.rank()] = this;
+      lost.keySet().removeIf(gone -> gone.rank() == announced.rank());
       deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(arrived.patienceMillis());
     }
 
@@ -434,6 +462,7 @@ final class RendezvousHost {
     void close() {
       if (hasSeat() && guest != null) {
         seats[guest.rank()] = null;
+        lost.put(guest, System.nanoTime());
       }
       visitors.remove(this);
       answer = null;

@@ -56,6 +56,11 @@ final class TcpRendezvous implements Rendezvous {
     interruption.run();
   }
 
+  /** How long a rank that was here and is lost may take to come back, or another in its place. */
+  long returnNanos() {
+    return settings.calls().silenceLimit().toNanos();
+  }
+
   boolean isClosed() {
     return closed.getCount() == 0;
   }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.CallSettings;
 import io.collectives.JobSecret;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
@@ -191,6 +192,39 @@ class TcpRendezvousTest {
     }
     assertEquals(roster, zero.get());
     assertEquals(roster, two.get());
+  }
+
+  @Test
+  void aRankThatDiesWhileOthersAreAwaitedIsNamedToAll() throws Exception {
+    Future<Roster> zero = meetImpatiently(announce(0, 4));
+    Future<Roster> one = meetImpatiently(announce(1, 4));
+    sit(announce(2, 4)).close();
+    for (Future<Roster> survivor : List.of(zero, one)) {
+      assertContains(
+          failure(survivor), "rank 2 (host/2)", "was lost", "nobody has taken its place");
+    }
+  }
+
+  @Test
+  void aRankZeroThatDiesIsNamedToAllWhoHadMetIt() throws Exception {
+    Future<Roster> one;
+    try (ServerSocket host = new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1"))) {
+      one = meetImpatiently(announce(1, 3));
+      try (Socket guest = host.accept()) {
+        assertTrue(guest.getInputStream().read() >= 0, "it has announced itself");
+      }
+    }
+    assertContains(failure(one), "rank 0", "was met by rank 1", "was lost");
+  }
+
+  /** As a rank that gives a lost one a quarter of a second to come back. */
+  private Future<Roster> meetImpatiently(Announcement me) {
+    JobSettings settings =
+        JobSettings.of(0, 2, URI.create("tcp://127.0.0.1:" + port))
+            .withCalls(CallSettings.defaults().withSilenceLimit(Duration.ofMillis(250)));
+    Rendezvous rendezvous = new TcpRendezvousProvider().open(settings).orElseThrow();
+    opened.add(rendezvous);
+    return threads.submit(() -> rendezvous.meet(me, LONG));
   }
 
   @Test

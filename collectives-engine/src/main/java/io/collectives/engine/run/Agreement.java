@@ -318,9 +318,6 @@ public final class Agreement {
         }
       }
     }
-    if (inherited != null) {
-      return inherited;
-    }
     BitSet doubtful = (BitSet) failed.clone();
     doubtful.andNot(dead);
     int left = group.size() - failed.cardinality();
@@ -342,6 +339,9 @@ public final class Agreement {
                   + culprit
                   + " among them: if the network has split, this is the smaller part, and must not go on"));
       return null;
+    }
+    if (inherited != null) {
+      return inherited;
     }
     long resumeAt = group.completed();
     for (Map.Entry<Integer, Ballot> report : reports.entrySet()) {

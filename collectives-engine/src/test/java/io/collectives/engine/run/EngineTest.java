@@ -429,6 +429,22 @@ class EngineTest {
     assertInstanceOf(AbortedException.class, second.error());
   }
 
+  /** Calls that wait for their turn end with their group. */
+  @Test
+  void aFailureEndsTheCallsThatWaitForTheirTurn() {
+    Bench bench = new Bench(2, Algorithm.ring());
+    List<Call> calls = new ArrayList<>();
+    for (int i = 0; i < 2 * Calls.IN_FLIGHT; i++) {
+      calls.add(bench.sum(0, new int[10]));
+    }
+    bench.settle();
+    bench.engines.get(0).abort(bench.groups.get(0), "planted");
+    for (Call call : calls) {
+      assertTrue(call.isDone());
+      assertInstanceOf(AbortedException.class, call.error());
+    }
+  }
+
   /** An error in the middle of a call ends it on every rank, and breaks no other group. */
   @Test
   void anErrorWhileSummingAbortsThatGroupOnly() {

@@ -59,6 +59,7 @@ final class Simulation {
     HALF_OPEN,
     CUT,
     PARTITION,
+    PARTITION_WHILE_SHRINKING,
     LATE,
     MISMATCH,
     THROWING_OP,
@@ -81,6 +82,9 @@ final class Simulation {
   private final List<Rank> ranks = new ArrayList<>();
   private final List<String> warnings = new ArrayList<>();
   private final Set<Integer> killed = new TreeSet<>();
+
+  /** What the survivors of a group have agreed on, by its id. */
+  private final Map<Long, String> decisions = new HashMap<>();
 
   /** Who may be left out, and whom errors may name. */
   private final Set<Integer> suspects = new TreeSet<>();
@@ -195,7 +199,8 @@ final class Simulation {
     switch (fault) {
       case NONE, SLOW_NETWORK, MISMATCH, LATE, THROWING_OP -> {}
       case SHORT_STALL -> rank.stalledUntil = now + random.nextLong(2 * SECOND);
-      case KILL, KILL_WHILE_SHRINKING, KILL_LEADER_WHILE_SHRINKING -> kill(victim);
+      case KILL, KILL_WHILE_SHRINKING, KILL_LEADER_WHILE_SHRINKING, PARTITION_WHILE_SHRINKING ->
+          kill(victim);
       case KILL_TWO -> {
         kill(victim);
         if (other != victim) {
@@ -220,17 +225,7 @@ final class Simulation {
         suspects.add(other);
         network.cut(victim, other);
       }
-      case PARTITION -> {
-        int sides = 1 << victim | random.nextInt(1 << size);
-        for (int a = 0; a < size; a++) {
-          suspects.add(a);
-          for (int b = 0; b < size; b++) {
-            if ((sides >> a & 1) != (sides >> b & 1)) {
-              network.silence(a, b);
-            }
-          }
-        }
-      }
+      case PARTITION -> split();
       case INTERRUPT -> rank.interrupt();
       case ABORT -> rank.engine.abort(rank.group, "planted");
       case LEAVE -> {
@@ -248,10 +243,24 @@ final class Simulation {
     }
   }
 
+  /** From now on the ranks of two sides hear nothing of each other. */
+  private void split() {
+    int sides = 1 << victim | random.nextInt(1 << size);
+    for (int a = 0; a < size; a++) {
+      suspects.add(a);
+      for (int b = 0; b < size; b++) {
+        if ((sides >> a & 1) != (sides >> b & 1)) {
+          network.silence(a, b);
+        }
+      }
+    }
+  }
+
   /** A second fault, a random moment after the survivors of the first have begun to agree. */
   private void strikeAgain() {
+    boolean split = fault == Fault.PARTITION_WHILE_SHRINKING;
     boolean leader = fault == Fault.KILL_LEADER_WHILE_SHRINKING;
-    if (secondEvent < 0 || !leader && fault != Fault.KILL_WHILE_SHRINKING) {
+    if (secondEvent < 0 || !leader && !split && fault != Fault.KILL_WHILE_SHRINKING) {
       return;
     }
     List<Rank> live = ranks.stream().filter(rank -> !killed.contains(rank.number)).toList();
@@ -259,6 +268,10 @@ final class Simulation {
       secondEvent = events + random.nextInt(400);
     } else if (secondEvent > 0 && events >= secondEvent && !live.isEmpty()) {
       secondEvent = -1;
+      if (split) {
+        split();
+        return;
+      }
       kill(live.get(leader ? 0 : random.nextInt(live.size())).number);
     }
   }
@@ -292,7 +305,9 @@ final class Simulation {
       for (Rank peer : ranks) {
         boolean both = !killed.contains(peer.number) && peer.state == State.DONE;
         // Who was done before the network split cannot know that others were not.
-        both &= fault != Fault.PARTITION || rank.generation > 1 && peer.generation > 1;
+        both &=
+            fault != Fault.PARTITION && fault != Fault.PARTITION_WHILE_SHRINKING
+                || rank.generation > 1 && peer.generation == rank.generation;
         if (both && !Arrays.equals(peer.group.members, rank.group.members)) {
           fail("ranks " + rank.number + " and " + peer.number + " are in different groups");
         }
@@ -318,6 +333,7 @@ final class Simulation {
         && fault != Fault.HALF_OPEN
         && fault != Fault.CUT
         && fault != Fault.PARTITION
+        && fault != Fault.PARTITION_WHILE_SHRINKING
         && size > 2) {
       fail("nobody is left");
     }
@@ -328,7 +344,10 @@ final class Simulation {
     boolean fits;
     if (error instanceof RankFailedException lost) {
       Verdict expected =
-          fault == Fault.LONG_STALL || fault == Fault.HALF_OPEN || fault == Fault.PARTITION
+          fault == Fault.LONG_STALL
+                  || fault == Fault.HALF_OPEN
+                  || fault == Fault.PARTITION
+                  || fault == Fault.PARTITION_WHILE_SHRINKING && lost.worldRank() != victim
               ? Verdict.UNRESPONSIVE
               : Verdict.DEAD;
       fits =
@@ -605,6 +624,11 @@ final class Simulation {
         return 1;
       }
       int[] survivors = present.survivors();
+      String decision = Arrays.toString(survivors) + " from " + present.resumeAt();
+      String known = decisions.putIfAbsent(group.id, decision);
+      if (known != null && !known.equals(decision)) {
+        fail("the survivors of " + group + " decided " + known + " and " + decision);
+      }
       int[] members = IntStream.of(survivors).map(member -> group.members[member]).toArray();
       int own = Arrays.binarySearch(survivors, group.rank());
       base += (int) present.resumeAt();
