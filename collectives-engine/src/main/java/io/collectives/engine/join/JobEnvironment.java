@@ -42,8 +42,9 @@ import org.jspecify.annotations.Nullable;
  * on this host if the launcher started ranks on no other, on the first host of Slurm's list, or in
  * the first pod of Kubernetes' job; and on a port that every rank derives from the launcher's
  * number of the job. COLLECTIVES_RENDEZVOUS overrides all of that, and COLLECTIVES_JOB,
- * COLLECTIVES_TRANSPORT, COLLECTIVES_LISTEN, COLLECTIVES_JOIN_TIMEOUT, COLLECTIVES_CALL_TIMEOUT and
- * COLLECTIVES_SILENCE_LIMIT what their names say. Empty variables count as not set.
+ * COLLECTIVES_TRANSPORT, COLLECTIVES_LISTEN, COLLECTIVES_JOIN_TIMEOUT, COLLECTIVES_CALL_TIMEOUT,
+ * COLLECTIVES_SILENCE_LIMIT and COLLECTIVES_FLIGHT_DIRECTORY what their names say. Empty variables
+ * count as not set.
  *
  * <p>What keeps others out, see {@link Security}: COLLECTIVES_SECRET_FILE, a file that only its
  * owner may read, or COLLECTIVES_SECRET, the secret itself; COLLECTIVES_TLS_CERTIFICATE,
@@ -122,13 +123,7 @@ public final class JobEnvironment {
     JobSettings settings =
         JobSettings.of(seat.rank, seat.size, rendezvous)
             .withJob(seat.job)
-            .withCalls(
-                CallSettings.defaults()
-                    .withTimeout(
-                        duration("COLLECTIVES_CALL_TIMEOUT", CallSettings.defaults().timeout()))
-                    .withSilenceLimit(
-                        duration(
-                            "COLLECTIVES_SILENCE_LIMIT", CallSettings.defaults().silenceLimit())))
+            .withCalls(calls())
             .withSecurity(security());
     settings =
         settings.withJoinTimeout(duration("COLLECTIVES_JOIN_TIMEOUT", settings.joinTimeout()));
@@ -157,6 +152,20 @@ public final class JobEnvironment {
               + " address of its host, or MASTER_ADDR=localhost if all ranks are on this one");
     }
     return settings;
+  }
+
+  private CallSettings calls() {
+    CallSettings calls = CallSettings.defaults();
+    calls = calls.withTimeout(duration("COLLECTIVES_CALL_TIMEOUT", calls.timeout()));
+    calls = calls.withSilenceLimit(duration("COLLECTIVES_SILENCE_LIMIT", calls.silenceLimit()));
+    if (has("COLLECTIVES_FLIGHT_DIRECTORY")) {
+      try {
+        calls = calls.withFlightDirectory(Path.of(value("COLLECTIVES_FLIGHT_DIRECTORY")));
+      } catch (InvalidPathException e) {
+        throw wrong("COLLECTIVES_FLIGHT_DIRECTORY", e.getMessage());
+      }
+    }
+    return calls;
   }
 
   private Seat seat() {

@@ -341,6 +341,14 @@ final class JobEnvironmentTest {
   }
 
   @Test
+  void theDirectoryOfFlightRecordsIsSettable() {
+    assertEquals(
+        Path.of("/tmp/flights"),
+        settings(TORCH + "COLLECTIVES_FLIGHT_DIRECTORY=/tmp/flights").calls().flightDirectory());
+    assertEquals(null, settings(TORCH).calls().flightDirectory());
+  }
+
+  @Test
   void timesThatAreNotSetAreTheDefaults() {
     JobSettings s = settings(TORCH);
     assertEquals(Duration.ofSeconds(60), s.joinTimeout());
