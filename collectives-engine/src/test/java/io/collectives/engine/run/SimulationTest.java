@@ -14,6 +14,43 @@ import org.junit.jupiter.params.provider.ValueSource;
 /**
  * Thousands of schedules with faults; see {@link Simulation}. More of them, and from another seed
  * on: {@code -Dcollectives.simulations=1000000 -Dcollectives.firstSimulation=10000}.
+ *
+ * <p>What was broken on purpose, and seen to fail here or (e) in {@link EngineTest} first:
+ *
+ * <ol>
+ *   <li>a loss is blamed on the rank that reports it (e)
+ *   <li>nobody looks at deadlines (e)
+ *   <li>at a deadline the neighbour is blamed (e)
+ *   <li>a silent peer is never given up (e)
+ *   <li>no heartbeats (e)
+ *   <li>a rank that was itself stopped blames the others (e)
+ *   <li>peers of a plan are watched only once they have spoken (e)
+ *   <li>a failure is not passed on (e)
+ *   <li>a rank that was told before it called does not tell those who wait for it (e)
+ *   <li>a rank leaves without a word (e)
+ *   <li>a member that died between calls is forgotten at the next one (e)
+ *   <li>memory of a failed call is read as if it were valid
+ *   <li>a frame that was spoiled by that is dropped silently
+ *   <li>an error while summing is swallowed
+ *   <li>calls that wait for their turn survive their group (e)
+ *   <li>frames that come before the call are lost (e)
+ *   <li>ranks that make different calls are not noticed (e)
+ *   <li>survivors resume at the last call that any of them completed
+ *   <li>failed calls count as completed
+ *   <li>the leader does not wait for all reports
+ *   <li>the leader decides before all have accepted
+ *   <li>a later leader ignores what was accepted
+ *   <li>the decision is not sent
+ *   <li>a decision is not passed on to those who had taken another one for their leader
+ *   <li>who is given up is not told
+ *   <li>the smaller part of a split network goes on, or decides what was proposed before it split
+ *   <li>deaths during the agreement are not heard of
+ *   <li>nobody gives up a leader that does not lead
+ *   <li>the new group forgets who was lost while it was agreed on
+ * </ol>
+ *
+ * <p>That frames of another run are refused (the epoch), and proofs of admission, is tested where
+ * they are checked, in the transport.
  */
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 class SimulationTest {
