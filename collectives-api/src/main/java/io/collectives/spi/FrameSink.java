@@ -36,7 +36,8 @@ public interface FrameSink {
    * No further frame will come on this link, and none that is sent will arrive. Called at most once
    * for each link.
    *
-   * @param cause nothing if the peer said that it leaves
+   * @param cause nothing if the peer said that it leaves; a {@link BrokenLinkException} if the peer
+   *     lives, but this rank is the one to give way
    */
   void lost(Link link, @Nullable Throwable cause);
 }

@@ -2,6 +2,7 @@ package io.collectives.netty;
 
 import io.collectives.JobSecret;
 import io.collectives.ProtocolException;
+import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameCodec;
@@ -45,6 +46,9 @@ final class TcpLink implements Link {
   private static final long HEAD_START_MILLIS = 10;
   private static final long RETRY_FIRST_MILLIS = 10;
   private static final long RETRY_MOST_MILLIS = 500;
+
+  /** How long a rank takes to find out whether the other end of a broken connection lives. */
+  private static final int PROBE_MILLIS = 500;
 
   private enum State {
     CLOSED,
@@ -545,23 +549,42 @@ final class TcpLink implements Link {
               ? problem
               : new EOFException("the connection was closed without an answer"));
     } else if (state == State.CONNECTED && which == connection) {
-      lose(
+      broken(
           problem == null
-              ? new EOFException(
-                  "rank "
-                      + peer
-                      + " at "
-                      + transport.address(peer)
-                      + " closed the connection without a goodbye")
+              ? new EOFException(whereabouts() + " closed the connection without a goodbye")
               : new IOException(
-                  "the connection to rank "
-                      + peer
-                      + " at "
-                      + transport.address(peer)
-                      + " broke: "
-                      + problem.getMessage(),
+                  "the connection to " + whereabouts() + " broke: " + problem.getMessage(),
                   problem));
     }
+  }
+
+  /**
+   * The connection has ended without a goodbye. Most often the peer has died; but if it lives, one
+   * of the two must give way, and both must mean the same one. The higher one can tell: it tries
+   * once whether somebody still listens there.
+   */
+  private void broken(IOException why) {
+    if (peer > transport.rank() || transport.isClosing()) {
+      lose(why);
+      return;
+    }
+    state = State.LOST;
+    cause = why;
+    free();
+    transport.probe(
+        peer,
+        PROBE_MILLIS,
+        lives -> {
+          if (lives) {
+            cause =
+                new BrokenLinkException(
+                    why.getMessage()
+                        + "; rank "
+                        + peer
+                        + " lives, so the higher one of the two is left out");
+          }
+          transport.lost(this);
+        });
   }
 
   /** Nothing more will come or go; the sink is told at the end of this or in the next poll. */

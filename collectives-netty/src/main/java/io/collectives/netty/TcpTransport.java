@@ -18,6 +18,7 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.socket.ServerSocketChannel;
 import io.netty.handler.ssl.SslHandler;
+import java.net.UnknownHostException;
 import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -27,6 +28,7 @@ import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -461,6 +463,27 @@ final class TcpTransport implements Transport {
   /** A connection of a link, which is not connected yet. */
   TcpConnection newConnection(TcpLink link) {
     return register(kind.socket(), link);
+  }
+
+  /** Tries whether somebody listens where a peer does; tells the answer in a later poll. */
+  void probe(int peer, int timeoutMillis, Consumer<Boolean> answer) {
+    Channel channel = kind.socket();
+    channel.config().setConnectTimeoutMillis(timeoutMillis);
+    channel.unsafe().register(loop, channel.newPromise());
+    try {
+      channel
+          .connect(HostPort.parse(address(peer)))
+          .addListener(
+              future -> {
+                boolean lives =
+                    future.isSuccess() && !channel.localAddress().equals(channel.remoteAddress());
+                channel.close();
+                answer.accept(lives);
+              });
+    } catch (UnknownHostException e) {
+      channel.close();
+      answer.accept(false);
+    }
   }
 
   private TcpConnection register(Channel channel, @Nullable TcpLink link) {

@@ -14,6 +14,7 @@ import io.collectives.CallSettings;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.ProtocolException;
+import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameCodec;
@@ -24,6 +25,7 @@ import io.collectives.spi.Link;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Roster;
 import io.collectives.spi.TransportProvider;
+import io.collectives.testkit.TcpProxy;
 import io.netty.util.internal.PlatformDependent;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -441,6 +443,33 @@ class TcpTransportTest {
       assertTrue(
           allocated < 4L * count + views,
           kind + " allocated " + allocated + " bytes for " + 2 * count + " frames");
+    }
+  }
+
+  /** Both ends of a broken connection must mean the same one of the two. */
+  @Test
+  void ofTwoThatLiveTheHigherOneGivesWay() throws Exception {
+    List<TcpProxy> proxies = new ArrayList<>();
+    try (Ranks ranks =
+        Ranks.open(
+            own -> {
+              own.forEach(address -> proxies.add(new TcpProxy(address, (b, n, at) -> {})));
+              return proxies.stream().map(TcpProxy::address).toList();
+            },
+            Ranks.settings(0),
+            Ranks.settings(1))) {
+      ranks.exchange(0, 1);
+      for (TcpProxy proxy : proxies) {
+        proxy.cut();
+      }
+      ranks.pumpUntil(() -> ranks.get(0).losses == 1 && ranks.get(1).losses == 1);
+      assertInstanceOf(BrokenLinkException.class, ranks.get(1).cause);
+      assertInstanceOf(IOException.class, ranks.get(0).cause);
+      assertFalse(ranks.get(0).cause instanceof BrokenLinkException, ranks.get(0).message());
+    } finally {
+      for (TcpProxy proxy : proxies) {
+        proxy.close();
+      }
     }
   }
 

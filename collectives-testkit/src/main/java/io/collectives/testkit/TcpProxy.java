@@ -75,14 +75,20 @@ public final class TcpProxy implements AutoCloseable {
     }
   }
 
-  @Override
-  public void close() throws IOException {
-    server.close();
+  /** Breaks all connections; new ones pass. */
+  public void cut() throws IOException {
     synchronized (sockets) {
       for (Socket socket : sockets) {
         socket.close();
       }
+      sockets.clear();
     }
+  }
+
+  @Override
+  public void close() throws IOException {
+    server.close();
+    cut();
   }
 
   private interface Action {

@@ -1,6 +1,7 @@
 package io.collectives.engine.run;
 
 import io.collectives.ProtocolException;
+import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
@@ -68,7 +69,7 @@ final class Failures {
     int work = post.poll();
     while (!departures.isEmpty()) {
       Departure departure = departures.remove();
-      gone(departure.group, departure.failure);
+      gone(departure.group, departure.worldRank, departure.failure);
       work++;
     }
     for (int i = agreements.size() - 1; i >= 0; i--) {
@@ -93,7 +94,10 @@ final class Failures {
         .lostSurvivors()
         .forEach(
             member ->
-                gone(successor, gaveUp(group, transport.rank(), member, agreement.isDead(member))));
+                gone(
+                    successor,
+                    group.members[member],
+                    gaveUp(group, transport.rank(), member, agreement.isDead(member))));
   }
 
   void added(Group group) {
@@ -168,6 +172,9 @@ final class Failures {
     checkComplete(group);
     abort(group, "it shrinks the group", null);
     Agreement agreement = agreement(group);
+    if (group.gaveWay != null) {
+      agreement.end(group.gaveWay);
+    }
     agreement.join(now, timeoutNanos);
     if (!agreement.isOver() && !agreements.contains(agreement)) {
       agreements.add(agreement);
@@ -239,15 +246,17 @@ final class Failures {
         new Failure(
             kindOfLoss(cause),
             me,
-            peer,
+            cause instanceof BrokenLinkException ? me : peer,
             cause == null
                 ? "rank " + peer + " has left the job, says rank " + me
                 : cause instanceof ProtocolException
                     ? String.valueOf(cause.getMessage())
-                    : "rank " + peer + " is lost, says rank " + me + ": " + cause.getMessage());
+                    : cause instanceof BrokenLinkException
+                        ? "rank " + me + " gives way: " + cause.getMessage()
+                        : "rank " + peer + " is lost, says rank " + me + ": " + cause.getMessage());
     lost.putIfAbsent(peer, failure);
     for (Group group : calls.groups()) {
-      departures.add(new Departure(group, failure));
+      departures.add(new Departure(group, peer, failure));
     }
   }
 
@@ -264,17 +273,22 @@ final class Failures {
    * A member has gone for good. Looked at after all that it sent has been applied, because it may
    * have finished first.
    */
-  private void gone(Group group, Failure failure) {
-    int member = group.rankOf(failure.culprit());
+  private void gone(Group group, int worldRank, Failure failure) {
+    int member = group.rankOf(worldRank);
     if (member < 0 || member == group.rank) {
       return;
     }
     group.gone.putIfAbsent(member, failure);
-    if (group.agreement != null) {
+    if (failure.culprit() == transport.rank()) {
+      group.gaveWay = failure;
+      if (group.agreement != null) {
+        group.agreement.end(failure);
+      }
+    } else if (group.agreement != null) {
       group.agreement.lost(member, failure, clock.getAsLong());
     }
     if (group.successor != null) {
-      gone(group.successor, failure);
+      gone(group.successor, worldRank, failure);
     }
     if (group.broken != null) {
       return;
@@ -428,6 +442,7 @@ final class Failures {
           departures.add(
               new Departure(
                   group,
+                  failure.culprit(),
                   new Failure(
                       Failure.Kind.DEAD,
                       failure.reporter(),
@@ -436,11 +451,11 @@ final class Failures {
       case LATE, LAGGING -> lateness.told(group, failure, clock.getAsLong());
       case DEAD, UNRESPONSIVE -> {
         fail(group, failure);
-        departures.add(new Departure(group, failure));
+        departures.add(new Departure(group, failure.culprit(), failure));
       }
       default -> fail(group, failure);
     }
   }
 
-  private record Departure(Group group, Failure failure) {}
+  private record Departure(Group group, int worldRank, Failure failure) {}
 }

@@ -38,6 +38,9 @@ public final class Group {
   /** Why members have gone, by their rank in the group: calls that need them fail. */
   final Map<Integer, Failure> gone = new LinkedHashMap<>();
 
+  /** Why this rank takes no part in what the survivors do, if it does not. */
+  @Nullable Failure gaveWay;
+
   /** Why no call can be made any more. */
   @Nullable Failure broken;
 

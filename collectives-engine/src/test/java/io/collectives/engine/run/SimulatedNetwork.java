@@ -1,5 +1,6 @@
 package io.collectives.engine.run;
 
+import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
@@ -60,12 +61,14 @@ final class SimulatedNetwork {
     }
   }
 
-  /** The connection of two ranks breaks; both live. */
+  /** The connection of two ranks breaks; both live, and the higher one finds that out. */
   void cut(int a, int b) {
-    for (SimulatedLink link : new SimulatedLink[] {links[a][b], links[b][a]}) {
-      link.dropAll();
-      link.end(new EOFException("the connection was reset"));
-    }
+    int low = Math.min(a, b);
+    int high = Math.max(a, b);
+    links[low][high].dropAll();
+    links[high][low].dropAll();
+    links[low][high].end(new BrokenLinkException("the connection was reset"));
+    links[high][low].end(new EOFException("the connection was reset"));
   }
 
   /** From now on nothing arrives in one direction, and nobody is told. */

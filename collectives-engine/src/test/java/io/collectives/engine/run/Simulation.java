@@ -105,9 +105,7 @@ final class Simulation {
   static Simulation of(long seed) {
     Random random = new Random(seed);
     Fault fault = Fault.values()[random.nextInt(Fault.values().length)];
-    // Two ranks whose only connection breaks cannot tell that from the other's death.
-    int least = fault == Fault.NONE ? 1 : fault == Fault.CUT ? 3 : 2;
-    int size = least + random.nextInt(7 - least);
+    int size = fault == Fault.NONE ? 1 + random.nextInt(6) : 2 + random.nextInt(5);
     return new Simulation("seed " + seed, random, fault, size, random.nextInt(600), -1);
   }
 
@@ -221,9 +219,10 @@ final class Simulation {
         network.silence(victim, other);
       }
       case CUT -> {
-        suspects.add(victim);
-        suspects.add(other);
-        network.cut(victim, other);
+        if (other != victim) {
+          suspects.add(Math.max(victim, other));
+          network.cut(victim, other);
+        }
       }
       case PARTITION -> split();
       case INTERRUPT -> rank.interrupt();
@@ -304,9 +303,11 @@ final class Simulation {
       }
       for (Rank peer : ranks) {
         boolean both = !killed.contains(peer.number) && peer.state == State.DONE;
-        // Who was done before the network split cannot know that others were not.
+        // Who was done before it was cut off cannot know that others were not.
         both &=
-            fault != Fault.PARTITION && fault != Fault.PARTITION_WHILE_SHRINKING
+            fault != Fault.CUT
+                    && fault != Fault.PARTITION
+                    && fault != Fault.PARTITION_WHILE_SHRINKING
                 || rank.generation > 1 && peer.generation == rank.generation;
         if (both && !Arrays.equals(peer.group.members, rank.group.members)) {
           fail("ranks " + rank.number + " and " + peer.number + " are in different groups");
@@ -331,7 +332,6 @@ final class Simulation {
     if (left < 1
         && killed.size() < size
         && fault != Fault.HALF_OPEN
-        && fault != Fault.CUT
         && fault != Fault.PARTITION
         && fault != Fault.PARTITION_WHILE_SHRINKING
         && size > 2) {
