@@ -3,6 +3,7 @@ package io.collectives;
 import io.collectives.spi.CollectivesRuntime;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.function.Consumer;
 
@@ -29,8 +30,18 @@ public final class Collectives {
    * @throws JoinException if the environment describes no job, or not all ranks of it met in time
    */
   public static Communicator join() {
-    CollectivesRuntime runtime = runtime();
-    return runtime.join(runtime.settings(System.getenv()));
+    return join(settings(System.getenv()));
+  }
+
+  /**
+   * The job that an environment describes, as {@link #join()} would join it; to be changed, and
+   * then joined by {@link #join(JobSettings)}.
+   *
+   * @param environment as {@link System#getenv()}
+   * @throws JoinException if it describes no job
+   */
+  public static JobSettings settings(Map<String, String> environment) {
+    return runtime().settings(environment);
   }
 
   /**

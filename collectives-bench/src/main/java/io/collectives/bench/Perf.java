@@ -50,7 +50,10 @@ import picocli.CommandLine.Spec;
       "Before and after each case, while all ranks sleep, this process measures how long a cache line takes from one core to "
           + "another: below 35 ns they are threads of one core, below 100 ns they are near, below 400 ns far, else disturbed. "
           + "On a virtual machine that changes every few seconds, and the figures with it; a case during which it changed is "
-          + "measured again, at most twice."
+          + "measured again, at most twice.",
+      "",
+      "Processes join as the environment says: with COLLECTIVES_SECRET_FILE, COLLECTIVES_TLS_... or COLLECTIVES_CHECKSUMS set, "
+          + "what they cost is measured as well."
     },
     footer = {
       "  collectives perf                                                      2 processes over TCP, 8 B to 100 MiB",

@@ -3,7 +3,6 @@ package io.collectives.bench.perf;
 import io.collectives.CallSettings;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
-import io.collectives.JobSettings;
 import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.ParentLines;
 import io.collectives.bench.process.ProcessGroup;
@@ -11,7 +10,6 @@ import io.collectives.bench.process.RankEnvironment;
 import io.collectives.bench.process.Worker;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -61,17 +59,8 @@ public final class ProcessRanks implements Ranks {
   public static void serve(
       Map<String, String> environment, CallSettings calls, ParentLines parent, PrintStream out)
       throws InterruptedException {
-    JobSettings settings =
-        JobSettings.of(
-                Integer.parseInt(environment.get("RANK")),
-                Integer.parseInt(environment.get("WORLD_SIZE")),
-                URI.create(
-                    "tcp://"
-                        + environment.get("MASTER_ADDR")
-                        + ":"
-                        + environment.get("MASTER_PORT")))
-            .withCalls(calls);
-    try (Communicator world = Collectives.join(settings)) {
+    try (Communicator world =
+        Collectives.join(Collectives.settings(environment).withCalls(calls))) {
       answer(out, READY);
       for (Optional<String> line; (line = parent.next()).isPresent(); ) {
         answer(out, work(world, line.get()));
