@@ -111,15 +111,15 @@ public sealed interface Algorithm {
    * An algorithm that is not this library's own, planned by a {@link
    * io.collectives.spi.PlanProvider} on the class path.
    *
-   * @param name lower-case letters, digits, spaces and {@code -_=.} , at most 32 of them
+   * @param name lower-case letters, digits, spaces and {@code -_=.} , at most 24 of them
    */
   static Algorithm named(String name) {
     return new Named(name);
   }
 
   /**
-   * The name by which ranks compare their calls, as {@code ring} or {@code torus 4x2}: at most 32
-   * ASCII characters.
+   * The name by which ranks compare their calls, as {@code ring} or {@code torus 4x2}: ASCII
+   * characters, of which the first 24 count.
    */
   String name();
 
@@ -237,7 +237,7 @@ public sealed interface Algorithm {
    * @param name the name on the wire
    */
   record Named(String name) implements Algorithm {
-    private static final Pattern ALLOWED = Pattern.compile("[a-z0-9 _=.-]{1,32}");
+    private static final Pattern ALLOWED = Pattern.compile("[a-z0-9 _=.-]{1,24}");
 
     /** Checks the name. */
     public Named {
@@ -245,7 +245,7 @@ public sealed interface Algorithm {
         throw new IllegalArgumentException(
             "algorithm name \""
                 + name
-                + "\": allowed are 1 to 32 lower-case letters, digits, spaces and -_=.");
+                + "\": allowed are 1 to 24 lower-case letters, digits, spaces and -_=.");
       }
     }
 

@@ -1,14 +1,30 @@
 package io.collectives;
 
+import io.collectives.plan.Chunks;
 import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A group of ranks that reduce together, seen from one of them.
+ * A group of ranks that reduce and exchange payloads together, seen from one of them.
  *
  * <p><b>Same calls everywhere.</b> All ranks of a group make the same calls on it in the same
- * order: the same collective, operation, element type, count and algorithm. What differs is found
- * before a byte of one call is reduced into another, and is a {@link MismatchException} on every
- * rank that names two ranks and both values.
+ * order: the same collective, operation, element type, count, root, counts per rank and algorithm.
+ * What differs is found before a byte of one call is put into another, and is a {@link
+ * MismatchException} on every rank that names two ranks and both values: in that call, or, on a
+ * rank that had nothing more to do in it, in its next.
+ *
+ * <p><b>Parts.</b> Where a payload is dealt to the ranks, <em>part i</em> is that of rank i: the
+ * elements from {@link #partStart partStart(total, i)} on, {@link #partCount partCount(total, i)}
+ * of them, whatever the algorithm. Parts are equal to within one element. So {@link #reduceScatter
+ * reduceScatter} and then {@link #allGather allGather} make an all-reduce, and what a rank does to
+ * its own part between them reaches all: weight-update sharding (Xu et al. 2020; Kumar et al. 2021,
+ * section 3.3). The methods with <em>counts</em> deal as the counts say: part i has {@code
+ * counts[i]} elements, which may be 0, and follows part i - 1; every rank passes the same counts.
+ *
+ * <p><b>Roots.</b> Calls with a root go out from one rank or end at one. They return on each rank
+ * when this rank has what it is to get, and the ranks that it sent to have taken that in; so a root
+ * cannot run far ahead of the others.
  *
  * <p><b>All or an error.</b> A call ends with the result on this rank, or with a {@link
  * CollectiveException}, by its deadline. After an error the group is broken: every later call
@@ -31,9 +47,16 @@ import java.time.Duration;
  * <p><b>Groups.</b> A group that is made from this one has its settings; if its algorithm does not
  * fit the new group's size, the new group uses a ring until it is told otherwise by {@link #using}.
  *
+ * <p><b>Arguments.</b> Payloads that do not fit each other, a root that is no rank and counts that
+ * do not add up are an {@link IllegalArgumentException} on the rank that passed them, before
+ * anything is sent. Input and output must not overlap unless a method says that they may.
+ *
  * <p><b>Memory.</b> Buffers belong to the library from the call until it has returned, or until the
- * handle is done. A synchronous call allocates nothing once it has been made a few times with the
- * same shape.
+ * handle is done. Reduce-scatters, and reductions on ranks other than the root, sum up what passes
+ * through in memory of the library, which is kept for the next call of the same kind: at most 2
+ * {@link CallSettings#slabsInFlight} frames for each chunk of the plan, and never much more than
+ * the payload, for each call that is under way. A synchronous call allocates nothing once it has
+ * been made a few times with the same shape.
  */
 public interface Communicator extends AutoCloseable {
 
@@ -116,6 +139,230 @@ public interface Communicator extends AutoCloseable {
    */
   CollectiveHandle allReduceAsync(Payload input, Payload output, ReduceOp op);
 
+  /**
+   * The first element of a rank's part of a payload that is dealt evenly.
+   *
+   * @param total the number of elements of the payload
+   */
+  default long partStart(long total, int rank) {
+    Objects.checkIndex(rank, size());
+    return Chunks.start(total, rank, size());
+  }
+
+  /**
+   * The number of elements of a rank's part of a payload that is dealt evenly.
+   *
+   * @param total the number of elements of the payload
+   */
+  default long partCount(long total, int rank) {
+    Objects.checkIndex(rank, size());
+    return Chunks.count(total, rank, size());
+  }
+
+  /** Gives the root's array to all. */
+  default void broadcast(float[] buffer, int root) {
+    broadcast(buffer, 0, buffer.length, root);
+  }
+
+  /**
+   * Gives {@code count} elements of the root to all.
+   *
+   * @param buffer read at the root, written at the others
+   * @param offset the index of the first element; may differ between ranks
+   * @param count the same on all ranks
+   */
+  void broadcast(float[] buffer, int offset, int count, int root);
+
+  /**
+   * Gives the root's payload to all.
+   *
+   * @param buffer read at the root, written at the others; of the same type and count on all
+   */
+  void broadcast(Payload buffer, int root);
+
+  /** Starts {@link #broadcast(Payload, int)} and returns at once. */
+  CollectiveHandle broadcastAsync(Payload buffer, int root);
+
+  /**
+   * Reduces the inputs of all ranks into the output of the root.
+   *
+   * @param input read, never written unless it is the root's output, too
+   * @param output at the root, as in {@link #allReduce(Payload, Payload, ReduceOp)}; not looked at
+   *     elsewhere
+   */
+  void reduce(Payload input, @Nullable Payload output, ReduceOp op, int root);
+
+  /** Starts {@link #reduce(Payload, Payload, ReduceOp, int)} and returns at once. */
+  CollectiveHandle reduceAsync(Payload input, @Nullable Payload output, ReduceOp op, int root);
+
+  /**
+   * Reduces the arrays of all ranks and leaves each rank its part.
+   *
+   * @param input the same length on all ranks
+   * @param output of {@code partCount(input.length, rank())} elements
+   */
+  void reduceScatter(float[] input, float[] output, ReduceOp op);
+
+  /**
+   * Reduces the inputs of all ranks and leaves each rank its part of the result.
+   *
+   * @param input of {@code total} elements, the same number on all ranks; never written
+   * @param output of {@code partCount(total, rank())} elements
+   */
+  void reduceScatter(Payload input, Payload output, ReduceOp op);
+
+  /**
+   * As {@link #reduceScatter(Payload, Payload, ReduceOp)}, dealt by counts.
+   *
+   * @param input of as many elements as the counts add up to
+   * @param output of {@code counts[rank()]} elements
+   * @param counts the same on all ranks
+   */
+  void reduceScatter(Payload input, Payload output, long[] counts, ReduceOp op);
+
+  /** Starts {@link #reduceScatter(Payload, Payload, ReduceOp)} and returns at once. */
+  CollectiveHandle reduceScatterAsync(Payload input, Payload output, ReduceOp op);
+
+  /** Starts {@link #reduceScatter(Payload, Payload, long[], ReduceOp)} and returns at once. */
+  CollectiveHandle reduceScatterAsync(Payload input, Payload output, long[] counts, ReduceOp op);
+
+  /**
+   * Puts the parts of all ranks together on every rank.
+   *
+   * @param part of {@code partCount(all.length, rank())} elements
+   * @param all the same length on all ranks
+   */
+  void allGather(float[] part, float[] all);
+
+  /**
+   * Puts the parts of all ranks together on every rank.
+   *
+   * @param part of {@code partCount(total, rank())} elements; may lie where it will be in {@code
+   *     all}, and then nothing is copied
+   * @param all of {@code total} elements, the same number on all ranks
+   */
+  void allGather(Payload part, Payload all);
+
+  /**
+   * As {@link #allGather(Payload, Payload)}, dealt by counts.
+   *
+   * @param part of {@code counts[rank()]} elements
+   * @param all of as many elements as the counts add up to
+   * @param counts the same on all ranks
+   */
+  void allGather(Payload part, Payload all, long[] counts);
+
+  /** Starts {@link #allGather(Payload, Payload)} and returns at once. */
+  CollectiveHandle allGatherAsync(Payload part, Payload all);
+
+  /** Starts {@link #allGather(Payload, Payload, long[])} and returns at once. */
+  CollectiveHandle allGatherAsync(Payload part, Payload all, long[] counts);
+
+  /**
+   * Puts the parts of all ranks together at the root.
+   *
+   * @param part of the same count on all ranks; at the root it may lie where it will be in {@code
+   *     all}
+   * @param all at the root, of {@code size()} times as many elements; not looked at elsewhere
+   */
+  void gather(Payload part, @Nullable Payload all, int root);
+
+  /**
+   * As {@link #gather(Payload, Payload, int)}, dealt by counts.
+   *
+   * @param part of {@code counts[rank()]} elements
+   * @param all at the root, of as many elements as the counts add up to; not looked at elsewhere
+   * @param counts the same on all ranks
+   */
+  void gather(Payload part, @Nullable Payload all, long[] counts, int root);
+
+  /** Starts {@link #gather(Payload, Payload, int)} and returns at once. */
+  CollectiveHandle gatherAsync(Payload part, @Nullable Payload all, int root);
+
+  /** Starts {@link #gather(Payload, Payload, long[], int)} and returns at once. */
+  CollectiveHandle gatherAsync(Payload part, @Nullable Payload all, long[] counts, int root);
+
+  /**
+   * Deals the root's payload to all.
+   *
+   * @param all at the root, of {@code size()} times as many elements as a part; not looked at
+   *     elsewhere
+   * @param part of the same count on all ranks; at the root it may lie where it is in {@code all}
+   */
+  void scatter(@Nullable Payload all, Payload part, int root);
+
+  /**
+   * As {@link #scatter(Payload, Payload, int)}, dealt by counts.
+   *
+   * @param all at the root, of as many elements as the counts add up to; not looked at elsewhere
+   * @param part of {@code counts[rank()]} elements
+   * @param counts the same on all ranks
+   */
+  void scatter(@Nullable Payload all, Payload part, long[] counts, int root);
+
+  /** Starts {@link #scatter(Payload, Payload, int)} and returns at once. */
+  CollectiveHandle scatterAsync(@Nullable Payload all, Payload part, int root);
+
+  /** Starts {@link #scatter(Payload, Payload, long[], int)} and returns at once. */
+  CollectiveHandle scatterAsync(@Nullable Payload all, Payload part, long[] counts, int root);
+
+  /**
+   * Gives each rank its part of the input of every rank: afterwards block i of the output, of
+   * {@code partCount(total, rank())} elements, is part {@code rank()} of rank i's input. If {@code
+   * total} is a multiple of {@code size()}, the output has as many elements as the input.
+   *
+   * @param input of {@code total} elements, the same number on all ranks
+   * @param output of {@code size() * partCount(total, rank())} elements
+   */
+  void allToAll(Payload input, Payload output);
+
+  /**
+   * Gives each rank what every rank has for it. A rank's count for another one must be what that
+   * one expects; a difference is found before a byte of theirs moves.
+   *
+   * @param input one block for each rank, {@code sendCounts[i]} elements for rank i
+   * @param sendCounts may differ between ranks
+   * @param output one block from each rank, {@code receiveCounts[i]} elements from rank i
+   * @param receiveCounts may differ between ranks; {@code receiveCounts[rank()]} is {@code
+   *     sendCounts[rank()]}
+   */
+  void allToAll(Payload input, long[] sendCounts, Payload output, long[] receiveCounts);
+
+  /** Starts {@link #allToAll(Payload, Payload)} and returns at once. */
+  CollectiveHandle allToAllAsync(Payload input, Payload output);
+
+  /** Starts {@link #allToAll(Payload, long[], Payload, long[])} and returns at once. */
+  CollectiveHandle allToAllAsync(
+      Payload input, long[] sendCounts, Payload output, long[] receiveCounts);
+
+  /**
+   * Sends a payload to another rank, which calls {@link #receive} with one of the same type and
+   * count. Returns when that rank has received it.
+   *
+   * <p>What this rank sends to that one is a sequence of its own: sends and receives need no order
+   * among other calls, other pairs of ranks, or the other direction, and may be under way at the
+   * same time as any of them. A failure of one (a difference, a timeout, an interrupt) breaks that
+   * direction of that pair only; a rank that is lost is lost to all calls, and {@link #abort} and
+   * {@link #close} end all of them.
+   *
+   * @param to another rank
+   */
+  void send(Payload payload, int to);
+
+  /** Starts {@link #send} and returns at once. */
+  CollectiveHandle sendAsync(Payload payload, int to);
+
+  /**
+   * Receives what another rank {@linkplain #send sends}.
+   *
+   * @param payload written; of the type and count that are sent
+   * @param from another rank
+   */
+  void receive(Payload payload, int from);
+
+  /** Starts {@link #receive} and returns at once. */
+  CollectiveHandle receiveAsync(Payload payload, int from);
+
   /** Waits until every rank of the group has called this. */
   void barrier();
 
@@ -182,8 +429,8 @@ public interface Communicator extends AutoCloseable {
   }
 
   /**
-   * The number that the next call on this group will have. Every call counts, from 0: reductions,
-   * barriers and splits, in the order in which they were made.
+   * The number that the next call on this group will have. Every call counts, from 0: collectives,
+   * barriers and splits, in the order in which they were made; sends and receives do not.
    */
   long nextSequence();
 

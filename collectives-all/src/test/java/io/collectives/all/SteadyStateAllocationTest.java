@@ -25,14 +25,14 @@ import org.junit.jupiter.api.io.TempDir;
 /** A synchronous call that has been made often enough allocates nothing on the heap. */
 class SteadyStateAllocationTest {
   private static final int RANKS = 2;
-  private static final int WARM_UP = 3000;
-  private static final int CALLS = 1000;
+  private static final int WARM_UP = 1000;
+  private static final int ROUNDS = 600;
 
   /**
    * JIT compilations and the like allocate a little now and then; a call that allocates has at
-   * least 16 bytes.
+   * least 16 bytes. Many calls make a round.
    */
-  private static final double BYTES_PER_CALL = 4;
+  private static final double BYTES_PER_ROUND = 12;
 
   @TempDir Path directory;
 
@@ -70,23 +70,30 @@ class SteadyStateAllocationTest {
     ExecutorService threads = Executors.newFixedThreadPool(RANKS);
     try {
       List<Future<Double>> figures =
-          ranks.stream().map(rank -> threads.submit(() -> bytesPerCall(rank.call()))).toList();
+          ranks.stream().map(rank -> threads.submit(() -> bytesPerRound(rank.call()))).toList();
       for (Future<Double> figure : figures) {
-        assertTrue(figure.get() < BYTES_PER_CALL, figure.get() + " bytes a call");
+        assertTrue(figure.get() < BYTES_PER_ROUND, figure.get() + " bytes a round of calls");
       }
     } finally {
       threads.shutdownNow();
     }
   }
 
-  private static double bytesPerCall(Communicator world) {
+  private static double bytesPerRound(Communicator world) {
     try (world) {
       ThreadMXBean memory = (ThreadMXBean) ManagementFactory.getThreadMXBean();
       float[] array = new float[3000];
       double[] part = new double[100];
       Payload kept = Payload.of(new long[500]);
+      float[] shard = new float[(int) world.partCount(array.length, world.rank())];
+      Payload swapped = Payload.of(new long[500]);
+      Payload keptShard = Payload.of(new long[250]);
+      Payload large = Payload.of(new double[1500]);
+      Payload largeShard = Payload.of(new double[750]);
+      long[] counts = {200, 300};
+      Payload uneven = Payload.of(new long[(int) counts[world.rank()]]);
       long before = 0;
-      for (int i = -WARM_UP; i < CALLS; i++) {
+      for (int i = -WARM_UP; i < ROUNDS; i++) {
         if (i == 0) {
           before = memory.getCurrentThreadAllocatedBytes();
         }
@@ -94,8 +101,23 @@ class SteadyStateAllocationTest {
         world.allReduce(part, 3, 90, ReduceOp.MAX);
         world.allReduce(kept, ReduceOp.SUM);
         world.barrier();
+        world.broadcast(array, 1);
+        world.broadcast(kept, 0);
+        world.reduceScatter(array, shard, ReduceOp.AVERAGE);
+        world.reduceScatter(kept, keptShard, ReduceOp.SUM);
+        world.reduceScatter(large, largeShard, ReduceOp.SUM);
+        world.reduceScatter(kept, uneven, counts, ReduceOp.MAX);
+        world.allGather(shard, array);
+        world.allGather(largeShard, large);
+        world.allGather(uneven, kept, counts);
+        world.allToAll(kept, swapped);
+        if (world.rank() == 0) {
+          world.send(kept, 1);
+        } else {
+          world.receive(kept, 0);
+        }
       }
-      return (memory.getCurrentThreadAllocatedBytes() - before) / (4.0 * CALLS);
+      return (memory.getCurrentThreadAllocatedBytes() - before) / (double) ROUNDS;
     }
   }
 }

@@ -18,7 +18,17 @@ public final class FrameHeader {
     /** The sender is alive and has nothing else to say; no body. */
     HEARTBEAT,
     /** Survivors of a group agree on how to go on; group tells which, the body what. */
-    AGREEMENT
+    AGREEMENT,
+    /**
+     * A receiver has done its part of a slab; group, sequence, slab and call tell of which. No
+     * body.
+     */
+    ECHO,
+    /**
+     * The sender waits in a call for long; group, sequence and call tell in which, so that the
+     * receiver sees whether it is in the same. No body.
+     */
+    WAITING
   }
 
   /** What the frame is for. */

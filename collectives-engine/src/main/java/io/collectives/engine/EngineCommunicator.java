@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +34,14 @@ final class EngineCommunicator implements Communicator {
   private final CallSettings settings;
   private final Program allReduce;
   private final Program barrier;
+
+  /**
+   * Programs in use, by collective and root; those of the seat are found by a key, which is an
+   * allocation. Any thread may fill it in, with the same values.
+   */
+  private final Program @Nullable [] @Nullable [] programs =
+      new Program[Collective.values().length][];
+
   private final long timeoutNanos;
   private final World world;
   private final boolean isWorld;
@@ -42,24 +51,9 @@ final class EngineCommunicator implements Communicator {
     this.settings = settings;
     this.world = world;
     this.isWorld = isWorld;
-    this.allReduce = seat.program(settings.algorithm(), Collective.ALL_REDUCE);
-    this.barrier = seat.program(settings.algorithm(), Collective.BARRIER);
     this.timeoutNanos = settings.timeout().toNanos();
-    int shortest = allReduce.widestTransfer() * Long.BYTES;
-    if (settings.frameLength() < shortest) {
-      throw new IllegalArgumentException(
-          "frame length "
-              + settings.frameLength()
-              + ": the algorithm \""
-              + settings.algorithm().name()
-              + "\" for "
-              + size()
-              + " ranks sends "
-              + allReduce.widestTransfer()
-              + " chunks at once, which takes at least "
-              + shortest
-              + " bytes");
-    }
+    this.allReduce = program(Collective.ALL_REDUCE, 0);
+    this.barrier = seat.program(settings.algorithm(), Collective.BARRIER, 0);
   }
 
   @Override
@@ -106,54 +100,356 @@ final class EngineCommunicator implements Communicator {
     Objects.requireNonNull(op, "op");
     ArrayMemory memory = seat.borrow(type);
     memory.bind(array, offset, count);
-    call(allReduce, memory, memory, op);
+    finish(submit(allReduce, memory, memory, op, null));
     // Not after an error, when a peer may still look at it.
     seat.giveBack(memory);
   }
 
   @Override
   public void allReduce(Payload input, Payload output, ReduceOp op) {
-    Memory in = input(input, op);
-    call(allReduce, in, output(input, in, output), op);
+    Memory in = seat.memory(input);
+    finish(submit(allReduce, in, result(input, in, output), op, null));
   }
 
   @Override
   public CollectiveHandle allReduceAsync(Payload input, Payload output, ReduceOp op) {
-    Memory in = input(input, op);
-    return start(allReduce, in, output(input, in, output), op);
+    Memory in = seat.memory(input);
+    Memory out = result(input, in, output);
+    return start(seat, handle -> submit(allReduce, in, out, op, handle));
   }
 
   @Override
   public void barrier() {
-    call(barrier, NOTHING, NOTHING, ReduceOp.SUM);
+    finish(submit(barrier, NOTHING, NOTHING, ReduceOp.SUM, null));
   }
 
   @Override
   public CollectiveHandle barrierAsync() {
-    return start(barrier, NOTHING, NOTHING, ReduceOp.SUM);
+    return start(seat, handle -> submit(barrier, NOTHING, NOTHING, ReduceOp.SUM, handle));
   }
 
-  private Memory input(Payload input, ReduceOp op) {
-    Objects.requireNonNull(op, "op");
-    return seat.memory(input);
+  @Override
+  public void broadcast(float[] buffer, int offset, int count, int root) {
+    Objects.checkFromIndexSize(offset, count, buffer.length);
+    Program program = program(Collective.BROADCAST, root);
+    ArrayMemory memory = seat.borrow(ElementType.FLOAT32);
+    memory.bind(buffer, offset, count);
+    finish(submit(program, memory, memory, ReduceOp.SUM, null));
+    seat.giveBack(memory);
   }
 
-  private Memory output(Payload input, Memory in, Payload output) {
-    if (input.type() != output.type() || input.count() != output.count()) {
-      throw new IllegalArgumentException(
-          "the input has "
-              + input.count()
-              + " elements of "
-              + input.type()
-              + " and the output "
-              + output.count()
-              + " of "
-              + output.type()
-              + ": both must be the same");
+  @Override
+  public void broadcast(Payload buffer, int root) {
+    finish(broadcast(buffer, root, null));
+  }
+
+  @Override
+  public CollectiveHandle broadcastAsync(Payload buffer, int root) {
+    return start(seat, handle -> broadcast(buffer, root, handle));
+  }
+
+  private Call broadcast(Payload buffer, int root, @Nullable Handle handle) {
+    Program program = program(Collective.BROADCAST, root);
+    Memory memory = rank() == root ? seat.memory(buffer) : writable(buffer);
+    return submit(program, memory, memory, ReduceOp.SUM, handle);
+  }
+
+  @Override
+  public void reduce(Payload input, @Nullable Payload output, ReduceOp op, int root) {
+    finish(reduce(input, output, op, root, null));
+  }
+
+  @Override
+  public CollectiveHandle reduceAsync(
+      Payload input, @Nullable Payload output, ReduceOp op, int root) {
+    return start(seat, handle -> reduce(input, output, op, root, handle));
+  }
+
+  private Call reduce(
+      Payload input, @Nullable Payload output, ReduceOp op, int root, @Nullable Handle handle) {
+    Program program = program(Collective.REDUCE, root);
+    Memory in = seat.memory(input);
+    Memory out = NOTHING;
+    if (rank() == root) {
+      out = result(input, in, Shapes.atRoot(output, "output", root));
     }
+    return submit(program, in, out, op, handle);
+  }
+
+  @Override
+  public void reduceScatter(float[] input, float[] output, ReduceOp op) {
+    Shapes.part(output.length, partCount(input.length, rank()), rank(), "output");
+    ArrayMemory in = seat.borrow(ElementType.FLOAT32);
+    ArrayMemory out = seat.borrow(ElementType.FLOAT32);
+    in.bind(input, 0, input.length);
+    out.bind(output, 0, output.length);
+    finish(submit(program(Collective.REDUCE_SCATTER, 0), in, out, op, null));
+    seat.giveBack(in);
+    seat.giveBack(out);
+  }
+
+  @Override
+  public void reduceScatter(Payload input, Payload output, ReduceOp op) {
+    finish(reduceScatter(input, output, null, op, null));
+  }
+
+  @Override
+  public void reduceScatter(Payload input, Payload output, long[] counts, ReduceOp op) {
+    finish(reduceScatter(input, output, Objects.requireNonNull(counts), op, null));
+  }
+
+  @Override
+  public CollectiveHandle reduceScatterAsync(Payload input, Payload output, ReduceOp op) {
+    return start(seat, handle -> reduceScatter(input, output, null, op, handle));
+  }
+
+  @Override
+  public CollectiveHandle reduceScatterAsync(
+      Payload input, Payload output, long[] counts, ReduceOp op) {
+    return start(
+        seat, handle -> reduceScatter(input, output, Objects.requireNonNull(counts), op, handle));
+  }
+
+  private Call reduceScatter(
+      Payload input,
+      Payload output,
+      long @Nullable [] counts,
+      ReduceOp op,
+      @Nullable Handle handle) {
+    Shapes.dealt(output, "output", input, "input", counts, size(), rank());
+    return submit(
+        seat,
+        program(Collective.REDUCE_SCATTER, 0),
+        seat.memory(input),
+        writable(output),
+        counts,
+        null,
+        op,
+        handle);
+  }
+
+  @Override
+  public void allGather(float[] part, float[] all) {
+    Shapes.part(part.length, partCount(all.length, rank()), rank(), "part");
+    ArrayMemory in = seat.borrow(ElementType.FLOAT32);
+    ArrayMemory out = seat.borrow(ElementType.FLOAT32);
+    in.bind(part, 0, part.length);
+    out.bind(all, 0, all.length);
+    finish(submit(program(Collective.ALL_GATHER, 0), in, out, ReduceOp.SUM, null));
+    seat.giveBack(in);
+    seat.giveBack(out);
+  }
+
+  @Override
+  public void allGather(Payload part, Payload all) {
+    finish(allGather(part, all, null, null));
+  }
+
+  @Override
+  public void allGather(Payload part, Payload all, long[] counts) {
+    finish(allGather(part, all, Objects.requireNonNull(counts), null));
+  }
+
+  @Override
+  public CollectiveHandle allGatherAsync(Payload part, Payload all) {
+    return start(seat, handle -> allGather(part, all, null, handle));
+  }
+
+  @Override
+  public CollectiveHandle allGatherAsync(Payload part, Payload all, long[] counts) {
+    return start(seat, handle -> allGather(part, all, Objects.requireNonNull(counts), handle));
+  }
+
+  private Call allGather(
+      Payload part, Payload all, long @Nullable [] counts, @Nullable Handle handle) {
+    Shapes.dealt(part, "part", all, "whole", counts, size(), rank());
+    return submit(
+        seat,
+        program(Collective.ALL_GATHER, 0),
+        seat.memory(part),
+        writable(all),
+        counts,
+        null,
+        ReduceOp.SUM,
+        handle);
+  }
+
+  @Override
+  public void gather(Payload part, @Nullable Payload all, int root) {
+    finish(gather(part, all, null, root, null));
+  }
+
+  @Override
+  public void gather(Payload part, @Nullable Payload all, long[] counts, int root) {
+    finish(gather(part, all, Objects.requireNonNull(counts), root, null));
+  }
+
+  @Override
+  public CollectiveHandle gatherAsync(Payload part, @Nullable Payload all, int root) {
+    return start(seat, handle -> gather(part, all, null, root, handle));
+  }
+
+  @Override
+  public CollectiveHandle gatherAsync(
+      Payload part, @Nullable Payload all, long[] counts, int root) {
+    return start(seat, handle -> gather(part, all, Objects.requireNonNull(counts), root, handle));
+  }
+
+  private Call gather(
+      Payload part,
+      @Nullable Payload all,
+      long @Nullable [] counts,
+      int root,
+      @Nullable Handle handle) {
+    Program program = program(Collective.GATHER, root);
+    Memory out = NOTHING;
+    if (rank() == root) {
+      Payload whole = Shapes.atRoot(all, "whole", root);
+      Shapes.shared(part, whole, counts, size(), rank());
+      out = writable(whole);
+    } else if (counts != null) {
+      Shapes.sum(counts, size(), "counts");
+      Shapes.part(part.count(), counts[rank()], rank(), "part");
+    }
+    return submit(seat, program, seat.memory(part), out, counts, null, ReduceOp.SUM, handle);
+  }
+
+  @Override
+  public void scatter(@Nullable Payload all, Payload part, int root) {
+    finish(scatter(all, part, null, root, null));
+  }
+
+  @Override
+  public void scatter(@Nullable Payload all, Payload part, long[] counts, int root) {
+    finish(scatter(all, part, Objects.requireNonNull(counts), root, null));
+  }
+
+  @Override
+  public CollectiveHandle scatterAsync(@Nullable Payload all, Payload part, int root) {
+    return start(seat, handle -> scatter(all, part, null, root, handle));
+  }
+
+  @Override
+  public CollectiveHandle scatterAsync(
+      @Nullable Payload all, Payload part, long[] counts, int root) {
+    return start(seat, handle -> scatter(all, part, Objects.requireNonNull(counts), root, handle));
+  }
+
+  private Call scatter(
+      @Nullable Payload all,
+      Payload part,
+      long @Nullable [] counts,
+      int root,
+      @Nullable Handle handle) {
+    Program program = program(Collective.SCATTER, root);
+    Memory out = writable(part);
+    Memory in = out;
+    if (rank() == root) {
+      Payload whole = Shapes.atRoot(all, "whole", root);
+      Shapes.shared(part, whole, counts, size(), rank());
+      in = seat.memory(whole);
+    } else if (counts != null) {
+      Shapes.sum(counts, size(), "counts");
+      Shapes.part(part.count(), counts[rank()], rank(), "part");
+    }
+    return submit(seat, program, in, out, counts, null, ReduceOp.SUM, handle);
+  }
+
+  @Override
+  public void allToAll(Payload input, Payload output) {
+    finish(allToAll(input, output, null));
+  }
+
+  @Override
+  public CollectiveHandle allToAllAsync(Payload input, Payload output) {
+    return start(seat, handle -> allToAll(input, output, handle));
+  }
+
+  private Call allToAll(Payload input, Payload output, @Nullable Handle handle) {
+    Shapes.sameType(input, output);
+    Shapes.count(output.count(), size() * partCount(input.count(), rank()), "output");
+    return submit(
+        program(Collective.ALL_TO_ALL, 0),
+        seat.memory(input),
+        writable(output),
+        ReduceOp.SUM,
+        handle);
+  }
+
+  @Override
+  public void allToAll(Payload input, long[] sendCounts, Payload output, long[] receiveCounts) {
+    finish(allToAll(input, sendCounts, output, receiveCounts, null));
+  }
+
+  @Override
+  public CollectiveHandle allToAllAsync(
+      Payload input, long[] sendCounts, Payload output, long[] receiveCounts) {
+    return start(seat, handle -> allToAll(input, sendCounts, output, receiveCounts, handle));
+  }
+
+  private Call allToAll(
+      Payload input,
+      long[] sendCounts,
+      Payload output,
+      long[] receiveCounts,
+      @Nullable Handle handle) {
+    Shapes.sameType(input, output);
+    Shapes.count(input.count(), Shapes.sum(sendCounts, size(), "send counts"), "input");
+    Shapes.count(output.count(), Shapes.sum(receiveCounts, size(), "receive counts"), "output");
+    Shapes.part(receiveCounts[rank()], sendCounts[rank()], rank(), "block received from itself");
+    return submit(
+        seat,
+        seat.pairwise(settings.algorithm()),
+        seat.memory(input),
+        writable(output),
+        sendCounts,
+        receiveCounts,
+        ReduceOp.SUM,
+        handle);
+  }
+
+  @Override
+  public void send(Payload payload, int to) {
+    finish(pass(payload, seat.pair(rank(), to), null));
+  }
+
+  @Override
+  public CollectiveHandle sendAsync(Payload payload, int to) {
+    Seat pair = seat.pair(rank(), to);
+    return start(pair, handle -> pass(payload, pair, handle));
+  }
+
+  @Override
+  public void receive(Payload payload, int from) {
+    Seat pair = seat.pair(from, rank());
+    seat.memory(payload).checkWritable();
+    finish(pass(payload, pair, null));
+  }
+
+  @Override
+  public CollectiveHandle receiveAsync(Payload payload, int from) {
+    Seat pair = seat.pair(from, rank());
+    seat.memory(payload).checkWritable();
+    return start(pair, handle -> pass(payload, pair, handle));
+  }
+
+  /** A broadcast in the group of a sender and a receiver. */
+  private Call pass(Payload payload, Seat pair, @Nullable Handle handle) {
+    Memory memory = seat.memory(payload);
+    return submit(pair, pair.message(), memory, memory, null, null, ReduceOp.SUM, handle);
+  }
+
+  private Memory result(Payload input, Memory in, Payload output) {
+    Shapes.sameTypeAndCount(input, output);
     Memory out = isSame(input, output) ? in : seat.memory(output);
     out.checkWritable();
     return out;
+  }
+
+  private Memory writable(Payload payload) {
+    Memory memory = seat.memory(payload);
+    memory.checkWritable();
+    return memory;
   }
 
   /** Buffers are not compared, because their equals compares contents. */
@@ -161,9 +457,45 @@ final class EngineCommunicator implements Communicator {
     return input == output || input instanceof Payload.OfArray && input.equals(output);
   }
 
-  private void call(Program program, Memory input, Memory output, ReduceOp op) {
+  private Program program(Collective collective, int root) {
+    Shapes.root(root, size());
+    Program[] byRoot = programs[collective.ordinal()];
+    if (byRoot == null) {
+      byRoot = new Program[size()];
+      programs[collective.ordinal()] = byRoot;
+    }
+    Program program = byRoot[root];
+    if (program == null) {
+      program = fitting(seat.program(settings.algorithm(), collective, root));
+      byRoot[root] = program;
+    }
+    return program;
+  }
+
+  private Program fitting(Program program) {
+    int shortest = program.widestTransfer() * Long.BYTES;
+    if (settings.frameLength() < shortest) {
+      throw new IllegalArgumentException(
+          "frame length "
+              + settings.frameLength()
+              + ": "
+              + program.collective()
+              + " by the algorithm \""
+              + settings.algorithm().name()
+              + "\" for "
+              + size()
+              + " ranks sends "
+              + program.widestTransfer()
+              + " chunks at once, which takes at least "
+              + shortest
+              + " bytes");
+    }
+    return program;
+  }
+
+  /** Waits for a call. */
+  private void finish(Call call) {
     Driver driver = seat.driver;
-    Call call = submit(program, input, output, op, null);
     driver.await(call);
     CollectiveException error = call.error();
     driver.lock();
@@ -178,14 +510,28 @@ final class EngineCommunicator implements Communicator {
     }
   }
 
-  private CollectiveHandle start(Program program, Memory input, Memory output, ReduceOp op) {
-    Handle handle = new Handle(seat.driver, seat.group);
-    submit(program, input, output, op, handle);
+  /** Makes a call of a group asynchronous. */
+  private CollectiveHandle start(Seat group, Consumer<Handle> submission) {
+    Handle handle = new Handle(seat.driver, group.group);
+    submission.accept(handle);
     return handle;
   }
 
   private Call submit(
       Program program, Memory input, Memory output, ReduceOp op, @Nullable Handle handle) {
+    return submit(seat, program, input, output, null, null, op, handle);
+  }
+
+  private Call submit(
+      Seat by,
+      Program program,
+      Memory input,
+      Memory output,
+      long @Nullable [] counts,
+      long @Nullable [] receiveCounts,
+      ReduceOp op,
+      @Nullable Handle handle) {
+    Objects.requireNonNull(op, "op");
     Driver driver = seat.driver;
     driver.lock();
     try {
@@ -193,10 +539,12 @@ final class EngineCommunicator implements Communicator {
           driver
               .engine()
               .submit(
-                  seat.group,
+                  by.group,
                   program,
                   input,
                   output,
+                  counts,
+                  receiveCounts,
                   op,
                   settings.frameLength(),
                   settings.slabsInFlight(),
@@ -293,7 +641,7 @@ final class EngineCommunicator implements Communicator {
     Driver driver = seat.driver;
     driver.lock();
     try {
-      driver.engine().abort(seat.group, reason);
+      seat.forEachGroup(group -> driver.engine().abort(group, reason));
     } finally {
       driver.unlock();
     }
@@ -359,7 +707,7 @@ final class EngineCommunicator implements Communicator {
     }
     driver.lock();
     try {
-      driver.engine().leave(seat.group);
+      seat.forEachGroup(driver.engine()::leave);
     } finally {
       driver.unlock();
     }

@@ -1,7 +1,6 @@
 package io.collectives.engine;
 
 import io.collectives.Algorithm;
-import io.collectives.Collective;
 import io.collectives.UnavailableException;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
@@ -16,16 +15,7 @@ final class Plans {
       ServiceLoader.load(PlanProvider.class).stream().map(ServiceLoader.Provider::get).toList();
 
   /**
-   * The plan of a collective without a root, or with rank 0 as its root.
-   *
-   * @throws UnavailableException if no module knows the algorithm
-   */
-  Plan plan(Algorithm algorithm, Collective collective, int ranks) {
-    return plan(algorithm, PlanRequest.of(collective, ranks));
-  }
-
-  /**
-   * The plan of a collective with any root.
+   * The plan of a collective.
    *
    * @throws UnavailableException if no module knows the algorithm
    */

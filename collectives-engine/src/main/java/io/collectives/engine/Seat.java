@@ -8,12 +8,17 @@ import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.run.Program;
+import io.collectives.plan.Effect;
+import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
+import io.collectives.plan.Rounds;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +26,16 @@ import org.jspecify.annotations.Nullable;
  * reuse.
  */
 final class Seat {
+  private static final int PAIRWISE = -1;
+  private static final long PAIR = 0x70616972L << 8;
+  private static final Algorithm MESSAGE = Algorithm.named("message");
+  private static final Plan ONE_HOP =
+      Plan.of(
+          Collective.BROADCAST,
+          2,
+          1,
+          Rounds.of(1, (round, sink) -> sink.transfer(0, 1, 0, 1, Effect.REPLACE)));
+
   final Driver driver;
   final Group group;
   private final Plans plans;
@@ -31,6 +46,14 @@ final class Seat {
   private int splits;
   private @Nullable Seat survivors;
 
+  /** By the rank that messages go to. */
+  private final @Nullable Seat[] sending;
+
+  /** By the rank that messages come from. */
+  private final @Nullable Seat[] receiving;
+
+  private @Nullable Program message;
+
   Seat(Driver driver, Plans plans, Group group) {
     this(driver, plans, group, null);
   }
@@ -39,6 +62,8 @@ final class Seat {
     this.driver = driver;
     this.plans = plans;
     this.group = group;
+    this.sending = new Seat[group.size()];
+    this.receiving = new Seat[group.size()];
     for (ElementType type : ElementType.values()) {
       memories.put(type, new ArrayDeque<>());
     }
@@ -55,12 +80,63 @@ final class Seat {
   }
 
   /** This rank's part of a plan, compiled when it is first asked for. */
-  synchronized Program program(Algorithm algorithm, Collective collective) {
+  synchronized Program program(Algorithm algorithm, Collective collective, int root) {
     return programs.computeIfAbsent(
-        new Key(algorithm, collective),
-        key ->
-            Program.compile(
-                algorithm, plans.plan(algorithm, collective, group.size()), group.rank()));
+        new Key(algorithm, collective, root),
+        key -> {
+          PlanRequest request = new PlanRequest(collective, group.size(), root);
+          return Program.compile(algorithm, plans.plan(algorithm, request), group.rank());
+        });
+  }
+
+  /** This rank's part of an all-to-all in which each pair of ranks has counts of its own. */
+  synchronized Program pairwise(Algorithm algorithm) {
+    return programs.computeIfAbsent(
+        new Key(algorithm, Collective.ALL_TO_ALL, PAIRWISE),
+        key -> Program.pairwise(algorithm, group.size(), group.rank()));
+  }
+
+  /**
+   * The seat in the group of a sender and a receiver, one of which is this rank. It is no part of
+   * the sequence of groups that {@link #of} makes.
+   */
+  synchronized Seat pair(int from, int to) {
+    int other = from == group.rank() ? to : from;
+    if (other == group.rank() || other < 0 || other >= group.size()) {
+      throw new IllegalArgumentException(
+          "rank "
+              + group.rank()
+              + " with rank "
+              + other
+              + ": the other one must be another of ranks 0 to "
+              + (group.size() - 1));
+    }
+    Seat[] seats = from == group.rank() ? sending : receiving;
+    if (seats[other] == null) {
+      seats[other] = of(new int[] {from, to}, PAIR, null);
+    }
+    return seats[other];
+  }
+
+  /** This rank's part of a message in the group of a sender and a receiver. */
+  synchronized Program message() {
+    if (message == null) {
+      message = Program.compile(MESSAGE, ONE_HOP, group.rank());
+    }
+    return message;
+  }
+
+  /** This group and those of the pairs in it that have exchanged messages. */
+  synchronized void forEachGroup(Consumer<Group> action) {
+    action.accept(group);
+    for (int other = 0; other < group.size(); other++) {
+      if (sending[other] != null) {
+        action.accept(sending[other].group);
+      }
+      if (receiving[other] != null) {
+        action.accept(receiving[other].group);
+      }
+    }
   }
 
   /** The memory of a payload. */
@@ -123,5 +199,5 @@ final class Seat {
     return z ^ z >>> 31;
   }
 
-  private record Key(Algorithm algorithm, Collective collective) {}
+  private record Key(Algorithm algorithm, Collective collective, int root) {}
 }

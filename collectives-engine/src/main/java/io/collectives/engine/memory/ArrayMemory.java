@@ -24,6 +24,13 @@ public final class ArrayMemory extends FlatMemory {
     array = none;
   }
 
+  /** A memory of an array of its own, all zeros. */
+  public static ArrayMemory ofZeros(ElementType type, int count) {
+    ArrayMemory memory = new ArrayMemory(type);
+    memory.bind(memory.elements.newArray(count), 0, count);
+    return memory;
+  }
+
   /**
    * Makes this the memory of {@code count} elements of {@code array} from {@code offset} on.
    *

@@ -141,18 +141,39 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory {
    */
   public final void reduce(
       ReduceOp op, long to, int count, Memory own, FrameBytes source, int at, Scratch scratch) {
+    reduce(op, to, count, own, to, source, at, scratch);
+  }
+
+  /**
+   * {@code this[to+i] = own[ownFrom+i] op source[i]} for all i less than {@code count}; AVERAGE
+   * adds.
+   *
+   * @param own this memory with {@code ownFrom} equal to {@code to} (in place), or another of its
+   *     type, which is only read
+   * @param at where in the frame, a multiple of the element's length
+   */
+  public final void reduce(
+      ReduceOp op,
+      long to,
+      int count,
+      Memory own,
+      long ownFrom,
+      FrameBytes source,
+      int at,
+      Scratch scratch) {
     checkType(own);
     Objects.checkFromIndexSize(to, count, count());
-    Objects.checkFromIndexSize(to, count, own.count());
+    Objects.checkFromIndexSize(ownFrom, count, own.count());
     int index = elements.index(at);
     if (count == 0) {
       return;
     }
     int part = partAt(to);
-    int ownPart = own.partAt(to);
+    int ownPart = own.partAt(ownFrom);
     for (int done = 0; done < count; ) {
       long here = to + done;
-      int run = own.run(run(count - done, part, here), ownPart, here);
+      long ownHere = ownFrom + done;
+      int run = own.run(run(count - done, part, here), ownPart, ownHere);
       FlatMemory ownFlat = own.part(ownPart);
       part(part)
           .reduce(
@@ -160,13 +181,13 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory {
               local(part, here),
               run,
               ownFlat,
-              own.local(ownPart, here),
+              own.local(ownPart, ownHere),
               elements.view(source),
               index + done,
               scratch);
       done += run;
       part = next(part, here + run);
-      ownPart = own.next(ownPart, here + run);
+      ownPart = own.next(ownPart, ownHere + run);
     }
   }
 
@@ -182,21 +203,44 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory {
    */
   public final void reduce(
       ReduceOp op, long to, int count, Memory own, Memory source, long from, Scratch scratch) {
+    reduce(op, to, count, own, to, source, from, scratch);
+  }
+
+  /**
+   * {@code this[to+i] = own[ownFrom+i] op source[from+i]} for all i less than {@code count};
+   * AVERAGE adds. Fast and slow cases are those of {@link #reduce(ReduceOp, long, int, Memory,
+   * Memory, long, Scratch)}.
+   *
+   * @param own this memory with {@code ownFrom} equal to {@code to} (in place), or another of its
+   *     type, which is only read
+   * @param source a memory of the same type and any kind, which is only read; what it is reduced
+   *     from must not overlap with what is written, unless position by position
+   */
+  public final void reduce(
+      ReduceOp op,
+      long to,
+      int count,
+      Memory own,
+      long ownFrom,
+      Memory source,
+      long from,
+      Scratch scratch) {
     checkType(own);
     checkType(source);
     Objects.checkFromIndexSize(to, count, count());
-    Objects.checkFromIndexSize(to, count, own.count());
+    Objects.checkFromIndexSize(ownFrom, count, own.count());
     Objects.checkFromIndexSize(from, count, source.count());
     if (count == 0) {
       return;
     }
     int part = partAt(to);
-    int ownPart = own.partAt(to);
+    int ownPart = own.partAt(ownFrom);
     int sourcePart = source.partAt(from);
     for (int done = 0; done < count; ) {
       long here = to + done;
+      long ownHere = ownFrom + done;
       long there = from + done;
-      int run = own.run(run(count - done, part, here), ownPart, here);
+      int run = own.run(run(count - done, part, here), ownPart, ownHere);
       run = source.run(run, sourcePart, there);
       FlatMemory ownFlat = own.part(ownPart);
       FlatMemory sourceFlat = source.part(sourcePart);
@@ -206,13 +250,13 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory {
               local(part, here),
               run,
               ownFlat,
-              own.local(ownPart, here),
+              own.local(ownPart, ownHere),
               sourceFlat,
               source.local(sourcePart, there),
               scratch);
       done += run;
       part = next(part, here + run);
-      ownPart = own.next(ownPart, here + run);
+      ownPart = own.next(ownPart, ownHere + run);
       sourcePart = source.next(sourcePart, there + run);
     }
   }

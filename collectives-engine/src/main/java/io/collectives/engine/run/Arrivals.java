@@ -69,6 +69,14 @@ final class Arrivals implements FrameSink {
     in.length = head.length;
     in.received = 0;
     liveness.heard(link.peer());
+    if (head.kind == FrameHeader.Kind.ECHO) {
+      echo(link.peer(), head);
+      return;
+    }
+    if (head.kind == FrameHeader.Kind.WAITING) {
+      compare(link.peer(), head);
+      return;
+    }
     if (head.kind != FrameHeader.Kind.DATA) {
       if (head.kind != FrameHeader.Kind.HEARTBEAT) {
         in.notice(head);
@@ -120,13 +128,65 @@ final class Arrivals implements FrameSink {
     }
   }
 
+  /** A peer waits in a call: is it this rank's, too? */
+  private void compare(int worldRank, FrameHeader head) {
+    Group group = calls.group(head.group);
+    int sender = group == null ? -1 : group.rankOf(worldRank);
+    if (group == null || sender < 0) {
+      return;
+    }
+    if (group.broken != null) {
+      failures.tellLate(group, sender);
+      return;
+    }
+    Call call = calls.underWay(group, head.sequence);
+    if (call != null && !CallFingerprint.same(call.fingerprintFrom(sender), head.call)) {
+      mismatch(call, sender, head);
+    }
+  }
+
+  /** The sender must hear of it, even if it is no peer in this rank's call. */
+  private void mismatch(Call call, int sender, FrameHeader head) {
+    call.group.contacts[sender] = true;
+    failures.mismatch(call, call.group.members[sender], head);
+  }
+
+  /** A peer has done its part of a slab; see {@link Engine}. */
+  private void echo(int worldRank, FrameHeader head) {
+    Group group = calls.group(head.group);
+    if (group == null) {
+      failures.lost(worldRank, new ProtocolException("an echo in a group not made here: " + head));
+      return;
+    }
+    int sender = group.rankOf(worldRank);
+    if (sender >= 0 && group.broken != null) {
+      failures.tellLate(group, sender);
+      return;
+    }
+    Call call = calls.underWay(group, head.sequence);
+    if (sender < 0 || call == null) {
+      failures.protocol(group, worldRank, head, "nothing was sent to it in such a call");
+      return;
+    }
+    int peer = call.program.peerIndex(sender);
+    if (!CallFingerprint.same(call.fingerprintTo(sender), head.call)) {
+      mismatch(call, sender, head);
+      return;
+    }
+    Call.SlabRun run = call.run(head.slab);
+    if (run == null || peer < 0 || !run.noEchoFrom(peer)) {
+      failures.protocol(group, worldRank, head, "the slab needs no echo from it");
+    }
+  }
+
   /**
    * Checks a header against this rank's own call and plan, and finds its step. Returns false if the
    * group failed.
    */
   private boolean accept(Call call, int worldRank, FrameHeader head, Target target) {
-    if (!CallFingerprint.same(call.fingerprint, head.call)) {
-      failures.mismatch(call, worldRank, head);
+    int sender = call.group.rankOf(worldRank);
+    if (!CallFingerprint.same(call.fingerprintFrom(sender), head.call)) {
+      mismatch(call, sender, head);
       return false;
     }
     Call.SlabRun run = call.run(head.slab);
@@ -141,7 +201,7 @@ final class Arrivals implements FrameSink {
               + (call.firstOpen + 2 * call.slabsInFlight - 1)
               + " are open");
     }
-    int peer = call.program.peerIndex(call.group.rankOf(worldRank));
+    int peer = call.program.peerIndex(sender);
     if (peer < 0 || head.lane < 0 || head.lane >= run.lanes.length) {
       return failures.protocol(call.group, worldRank, head, "the plan has no such transfer");
     }
@@ -183,7 +243,8 @@ final class Arrivals implements FrameSink {
     HeldFrame held = heldFrames.take(peer, head);
     if (held != null) {
       where.add(held);
-      in.held = held;
+      // A frame without a body is complete; the object may soon hold that of another peer.
+      in.held = head.length == 0 ? null : held;
     } else {
       String why = "more than " + heldFrames.limit() + " bytes would wait for their turn";
       Group group = calls.group(head.group);

@@ -4,25 +4,35 @@ import io.collectives.CollectiveException;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
 import io.collectives.plan.Chunks;
 import io.collectives.spi.CallFingerprint;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A call under way, or waiting for its turn. Objects are reused: a call of the same program that
  * has ended serves the next one, with all its tables.
+ *
+ * <p><b>Work memory.</b> Chunks that pass through this rank without being part of its result have
+ * room in memory of the library, for each slab of the window. With as many slabs as the window has,
+ * that is at most {@code 2 * slabsInFlight * workSlotCount * frameLength} bytes, and it is never
+ * much more than the payload, because a payload of fewer slabs has fewer of them. The call keeps it
+ * for the next call, that of each element type by itself.
  */
 public final class Call {
+  private static final ArrayMemory[] NO_WORK = {};
   private static final Memory NOTHING = Memory.of(Payload.of(new float[0]));
 
   final Group group;
   final Program program;
   final long[] fingerprint = new long[CallFingerprint.WORDS];
   private final SlabRun[] window;
+  private final Layout layout;
   private @Nullable Completion completion;
 
   /** Frames of this call that have arrived before their turn. */
@@ -37,8 +47,25 @@ public final class Call {
   ReduceOp op;
   int slabs;
   int slabsInFlight;
-  private long count;
   private int elementBytes;
+
+  /** Whether payload, input and output have the same positions and there is no work memory. */
+  private boolean plain;
+
+  /** The count of the payload; of a plain call. */
+  private long count;
+
+  /** Of a pairwise call: the most elements of a frame. */
+  private long perFrame;
+
+  /** Room for the slabs of the window, each with one piece for each slot; by element type. */
+  private final ArrayMemory[][] workByType = new ArrayMemory[ElementType.values().length][0];
+
+  /** That of this call's type. */
+  private ArrayMemory[] work = NO_WORK;
+
+  /** The room for one piece of work memory, in elements. */
+  private int workPiece;
 
   /**
    * The lowest slab that is not over; slabs from here to {@code firstOpen + 2 * slabsInFlight - 1}
@@ -52,6 +79,9 @@ public final class Call {
   long startNanos;
 
   long deadlineNanos;
+
+  /** When this rank tells its peers in what it waits. */
+  long nextWordNanos;
 
   /**
    * The member whose call failed while this rank read its memory, so that this call must fail as
@@ -82,16 +112,25 @@ public final class Call {
     this.output = NOTHING;
     this.op = ReduceOp.SUM;
     this.slabsInFlight = slabsInFlight;
+    this.layout = new Layout(program);
     this.window = new SlabRun[2 * slabsInFlight];
     for (int i = 0; i < window.length; i++) {
       window[i] = new SlabRun(program);
     }
   }
 
-  /** Describes the call; the sequence number is set when it is submitted. */
+  /**
+   * Describes the call; the sequence number is set when it is submitted.
+   *
+   * @param counts how many elements each rank has of the payload, or, of a pairwise call, is sent;
+   *     nothing if the payload is dealt evenly
+   * @param receiveCounts of a pairwise call: how many elements come from each rank
+   */
   void prepare(
       Memory in,
       Memory out,
+      long @Nullable [] counts,
+      long @Nullable [] receiveCounts,
       ReduceOp reduceOp,
       int frameLength,
       long now,
@@ -100,14 +139,33 @@ public final class Call {
     input = in;
     output = out;
     op = reduceOp;
-    count = in.count();
     ElementType type = in.type();
     elementBytes = type.bytes();
-    long longest = Chunks.longest(count, program.chunks);
-    long perFrame = Math.max(1, frameLength / ((long) program.widestTransfer * elementBytes));
+    perFrame = Math.max(1, frameLength / ((long) program.widestTransfer * elementBytes));
+    int dealt = 0;
+    if (counts == null) {
+      layout.even(
+          switch (program.collective) {
+            case ALL_REDUCE, BARRIER, REDUCE_SCATTER, BROADCAST, REDUCE, ALL_TO_ALL -> in.count();
+            case ALL_GATHER -> out.count();
+            case GATHER -> program.ranks * in.count();
+            case SCATTER -> program.ranks * out.count();
+          });
+    } else if (program.pairwise) {
+      layout.pairwise(counts, Objects.requireNonNull(receiveCounts));
+      dealt = CallFingerprint.PAIRWISE;
+    } else {
+      layout.uneven(counts);
+      dealt = CallFingerprint.hash(counts);
+    }
+    count = layout.count();
+    plain = layout.isPlain() && program.workSlots == null;
+    long longest = layout.longest();
     slabs = Math.toIntExact(Math.max(1, (longest + perFrame - 1) / perFrame));
+    prepareWork(type, longest);
     startNanos = now;
     deadlineNanos = now + timeoutNanos;
+    nextWordNanos = now + Engine.WORD_NANOS;
     spoiler = -1;
     firstOpen = 0;
     nextToIssue = 0;
@@ -115,9 +173,103 @@ public final class Call {
     completion = whenEnded;
     done = false;
     CallFingerprint.write(
-        fingerprint, program.collective, reduceOp, type, type, slabs, count, program.algorithm);
+        fingerprint,
+        program.collective,
+        reduceOp,
+        type,
+        type,
+        program.pairwise ? (int) perFrame : slabs,
+        count,
+        program.algorithm,
+        program.root,
+        dealt);
     for (int i = 0; i < window.length; i++) {
-      window[i].begin(i < slabs ? i : -1);
+      begin(window[i], i < slabs ? i : -1);
+    }
+  }
+
+  private void prepareWork(ElementType type, long longest) {
+    if (program.workSlotCount == 0) {
+      return;
+    }
+    int piece = (int) ((longest + slabs - 1) / slabs);
+    int rooms = Math.min(window.length, slabs);
+    int room = Math.multiplyExact(piece, program.workSlotCount);
+    work = workByType[type.ordinal()];
+    if (work.length < rooms || work[0].count() < room) {
+      work = new ArrayMemory[rooms];
+      for (int i = 0; i < rooms; i++) {
+        work[i] = ArrayMemory.ofZeros(type, room);
+      }
+      workByType[type.ordinal()] = work;
+    }
+    workPiece = piece;
+  }
+
+  private void begin(SlabRun run, int slab) {
+    run.begin(slab);
+    if (program.pairwise && slab > 0) {
+      for (LaneRun lane : run.lanes) {
+        for (int peer = 0; peer < program.peers.length; peer++) {
+          for (Program.Step step : lane.lane.receives[peer]) {
+            if (isAbsent(step, slab)) {
+              lane.nextReceive[peer]++;
+              run.receiveOver(step);
+              run.noEchoTo(peer);
+            }
+          }
+        }
+        for (Program.Step step : lane.lane.sends) {
+          if (isAbsent(step, slab)) {
+            run.noEchoFrom(program.peerIndex(step.peer));
+          }
+        }
+      }
+    }
+  }
+
+  /**
+   * Copies what this rank has for itself, and what one rank alone would reduce. To be called once,
+   * when the call's turn has come.
+   */
+  void copyOwn() {
+    boolean isRoot = program.rank == program.root;
+    switch (program.collective) {
+      case ALL_REDUCE, REDUCE_SCATTER, REDUCE -> {
+        if (program.steps == 0) {
+          copy(0, 0, count);
+        }
+      }
+      case ALL_GATHER -> copyPart();
+      case GATHER -> {
+        if (isRoot) {
+          copyPart();
+        }
+      }
+      case SCATTER -> {
+        if (isRoot) {
+          copy(layout.partStart(), 0, layout.partCount());
+        }
+      }
+      case ALL_TO_ALL -> copy(layout.partStart(), layout.ownBlock(), layout.partCount());
+      case BARRIER, BROADCAST -> {}
+    }
+  }
+
+  /** From here on, what this rank has is in the output. */
+  private void copyPart() {
+    copy(0, layout.partStart(), layout.partCount());
+    input = output;
+  }
+
+  private void copy(long from, long to, long elements) {
+    if (input == output && from == to) {
+      return;
+    }
+    for (long done = 0; done < elements; ) {
+      int piece = (int) Math.min(1 << 20, elements - done);
+      output.replace(to + done, piece, input, from + done);
+      done += piece;
     }
   }
 
@@ -131,28 +283,92 @@ public final class Call {
 
   /** Moves the window on past slabs that are over. Returns whether all are. */
   boolean advanceWindow() {
-    while (firstOpen < slabs && window[firstOpen % window.length].openSteps == 0) {
+    while (firstOpen < slabs && window[firstOpen % window.length].isOver()) {
       int next = firstOpen + window.length;
-      window[firstOpen % window.length].begin(next < slabs ? next : -1);
+      begin(window[firstOpen % window.length], next < slabs ? next : -1);
       firstOpen++;
     }
     return firstOpen == slabs;
   }
 
-  /** The first element of the part of a chunk that a slab covers. */
-  long pieceStart(int chunk, int slab) {
-    long start = Chunks.start(count, chunk, program.chunks);
-    if (slabs == 1) {
-      return start;
+  /**
+   * The memory that holds a slab's piece of a chunk.
+   *
+   * @param untouched whether it has not been written, so that it is still in the input only
+   */
+  Memory memory(int chunk, int slab, boolean untouched) {
+    if (untouched) {
+      return input;
     }
-    return start
-        + Chunks.start(Chunks.start(count, chunk + 1, program.chunks) - start, slab, slabs);
+    int[] slots = program.workSlots;
+    return slots == null || slots[chunk] < 0 ? output : work[slab % window.length];
   }
 
-  /** The number of elements of that part. */
+  /** The first element of that piece in that memory. */
+  long position(int chunk, int slab, boolean untouched) {
+    if (plain) {
+      long start = Chunks.start(count, chunk, program.chunks);
+      if (slabs == 1) {
+        return start;
+      }
+      return start
+          + Chunks.start(Chunks.start(count, chunk + 1, program.chunks) - start, slab, slabs);
+    }
+    int[] slots = program.workSlots;
+    if (!untouched && slots != null && slots[chunk] >= 0) {
+      return (long) slots[chunk] * workPiece;
+    }
+    long start = untouched ? layout.inputStart(chunk) : layout.outputStart(chunk);
+    return start + Chunks.start(layout.chunkCount(chunk), slab, pieces(chunk));
+  }
+
+  /** The number of elements of a slab's piece of a chunk. */
   int pieceCount(int chunk, int slab) {
-    long chunkCount = Chunks.count(count, chunk, program.chunks);
-    return (int) (slabs == 1 ? chunkCount : Chunks.count(chunkCount, slab, slabs));
+    long chunkCount = plain ? Chunks.count(count, chunk, program.chunks) : layout.chunkCount(chunk);
+    int pieces = pieces(chunk);
+    return (int) (pieces == 1 ? chunkCount : Chunks.count(chunkCount, slab, pieces));
+  }
+
+  /** How many slabs have a piece of a chunk. */
+  private int pieces(int chunk) {
+    return program.pairwise ? pieces(layout.chunkCount(chunk)) : slabs;
+  }
+
+  private int pieces(long elements) {
+    return (int) Math.max(1, (elements + perFrame - 1) / perFrame);
+  }
+
+  /** Whether a slab has no piece of what a pair of ranks have for each other. */
+  boolean isAbsent(Program.Step step, int slab) {
+    return program.pairwise && slab >= pieces(step.firstChunk);
+  }
+
+  /** Whether frames are exchanged with a member in a slab or later. */
+  boolean involves(int member, int slab) {
+    return !program.pairwise
+        || slab < pieces(layout.sendCount(member))
+        || slab < pieces(layout.receiveCount(member));
+  }
+
+  /** What goes with the frames to a member. */
+  long[] fingerprintTo(int member) {
+    if (program.pairwise) {
+      CallFingerprint.count(fingerprint, layout.sendCount(member));
+    }
+    return fingerprint;
+  }
+
+  /** What must come with the frames from a member. */
+  long[] fingerprintFrom(int member) {
+    if (program.pairwise) {
+      CallFingerprint.count(fingerprint, layout.receiveCount(member));
+    }
+    return fingerprint;
+  }
+
+  /** The number of elements of the payload. */
+  long count() {
+    return count;
   }
 
   /** The number of bytes of a transfer's part in a slab. */
@@ -223,7 +439,16 @@ public final class Call {
     final int[] writes;
     final int[] reads;
     final LaneRun[] lanes;
-    private final int steps;
+    private final Program program;
+
+    /** By index of the peer: whether it is still to say that it has what was sent to it. */
+    final boolean[] echoDue;
+
+    /** By index of the peer: whether it is still to be told that what it sent is here. */
+    final boolean[] echoOwed;
+
+    /** How many echoes are due or owed. */
+    int openEchoes;
 
     /** Which slab, -1 if none. */
     int slab;
@@ -238,16 +463,48 @@ public final class Call {
       for (int i = 0; i < lanes.length; i++) {
         lanes[i] = new LaneRun(program.lanes[i]);
       }
-      steps = program.steps;
+      echoDue = new boolean[program.peers.length];
+      echoOwed = new boolean[program.peers.length];
+      this.program = program;
     }
 
     void begin(int newSlab) {
       slab = newSlab;
-      openSteps = newSlab < 0 ? 0 : steps;
+      openSteps = newSlab < 0 ? 0 : program.steps;
+      openEchoes = 0;
       Arrays.fill(writes, 0);
       Arrays.fill(reads, 0);
       for (LaneRun lane : lanes) {
         lane.begin();
+      }
+      if (program.echoes && newSlab >= 0) {
+        for (int peer = 0; peer < echoDue.length; peer++) {
+          echoDue[peer] = program.sendsTo[peer];
+          echoOwed[peer] = program.receivesFrom[peer];
+          openEchoes += (echoDue[peer] ? 1 : 0) + (echoOwed[peer] ? 1 : 0);
+        }
+      }
+    }
+
+    boolean isOver() {
+      return openSteps == 0 && openEchoes == 0;
+    }
+
+    /** A peer has what was sent to it, or nothing is. Returns whether that was still open. */
+    boolean noEchoFrom(int peer) {
+      boolean due = echoDue[peer];
+      if (due) {
+        echoDue[peer] = false;
+        openEchoes--;
+      }
+      return due;
+    }
+
+    /** A peer knows that what it sent is here, or nothing is sent. */
+    void noEchoTo(int peer) {
+      if (echoOwed[peer]) {
+        echoOwed[peer] = false;
+        openEchoes--;
       }
     }
 

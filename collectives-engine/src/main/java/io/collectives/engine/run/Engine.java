@@ -37,8 +37,23 @@ import org.jspecify.annotations.Nullable;
  * peers send before they need its contribution. The limit of {@link HeldFrames} is checked all the
  * same.
  *
+ * <p><b>Echoes.</b> The root of a broadcast needs nobody's contribution, so nothing would hold it
+ * back. Hence in rooted collectives, and in an all-to-all in which a pair of ranks may have nothing
+ * for each other, a rank whose steps of a slab are over tells each peer that it received from in
+ * that slab, by an empty frame; and its own slab is over only when all echoes are sent, and one has
+ * come from each peer that it sent to. Echoes are sent in the slabs in flight only, so the first
+ * slab that a receiver has not echoed is at most slabsInFlight ahead of its first open one, and its
+ * senders' frames less than 2 slabsInFlight. An echo waits for the steps of its own rank and no
+ * step waits for an echo of its own slab, so there is no circle. A call returns when all that this
+ * rank sent has been taken in.
+ *
  * <p><b>Why nothing deadlocks.</b> A rank always takes what arrives, so links always drain and a
  * refused send is accepted later. The order of steps is free of circles; see {@link Program}.
+ *
+ * <p><b>Why differences are found.</b> Every frame says what call it is of. Ranks that have made
+ * different calls may all wait for each other, though, and send nothing; so a rank that waits for
+ * {@value #WORD_NANOS} ns tells all its peers in what, again and again. As soon as all ranks have
+ * entered, two of different calls hear of each other.
  *
  * <p><b>Rooms.</b> This class starts calls and sends; {@link Arrivals} takes what comes; {@link
  * Failures} breaks groups; {@link Calls} keeps the books for all three.
@@ -46,6 +61,9 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threads.</b> None of its own. One thread at a time may call it: the driver.
  */
 public final class Engine {
+  /** How often a rank that waits tells its peers in what call. */
+  static final long WORD_NANOS = 250_000_000;
+
   private final Transport transport;
   private final LongSupplier clock;
   private final HeldFrames heldFrames;
@@ -179,11 +197,56 @@ public final class Engine {
       int slabsInFlight,
       long timeoutNanos,
       Call.@Nullable Completion completion) {
+    return submit(
+        group,
+        program,
+        input,
+        output,
+        null,
+        null,
+        op,
+        frameLength,
+        slabsInFlight,
+        timeoutNanos,
+        completion);
+  }
+
+  /**
+   * As the other one, of a payload that is not dealt evenly to the ranks.
+   *
+   * @param input the payload or this rank's part of it; where this rank has neither, the output
+   * @param output the payload or this rank's part of it; where this rank gets nothing, anything
+   * @param counts how many elements each rank has of the payload, or is sent in a pairwise
+   *     all-to-all; nothing if the payload is dealt evenly
+   * @param receiveCounts how many elements come from each rank in a pairwise all-to-all, else
+   *     nothing
+   */
+  public Call submit(
+      Group group,
+      Program program,
+      Memory input,
+      Memory output,
+      long @Nullable [] counts,
+      long @Nullable [] receiveCounts,
+      ReduceOp op,
+      int frameLength,
+      int slabsInFlight,
+      long timeoutNanos,
+      Call.@Nullable Completion completion) {
     Call call = program.freeCalls.poll();
     if (call == null || call.group != group || call.slabsInFlight != slabsInFlight) {
       call = new Call(group, program, slabsInFlight);
     }
-    call.prepare(input, output, op, frameLength, clock.getAsLong(), timeoutNanos, completion);
+    call.prepare(
+        input,
+        output,
+        counts,
+        receiveCounts,
+        op,
+        frameLength,
+        clock.getAsLong(),
+        timeoutNanos,
+        completion);
     for (int peer : program.peers) {
       if (!group.contacts[peer]) {
         group.contacts[peer] = true;
@@ -231,6 +294,9 @@ public final class Engine {
         if (advance(call)) {
           work++;
         }
+        if (now - call.nextWordNanos >= 0 && !call.isDone()) {
+          tellPeers(call, now);
+        }
       } catch (Throwable t) {
         failures.abort(call.group, t.toString(), t);
       }
@@ -266,25 +332,14 @@ public final class Engine {
   }
 
   private void start(Call call) {
+    call.copyOwn();
     if (call.program.steps == 0) {
-      if (call.input != call.output) {
-        copyAll(call.input, call.output);
-      }
       calls.end(call, null);
       return;
     }
     arrivals.deliverEarly(call);
     if (!call.isDone()) {
       advance(call);
-    }
-  }
-
-  private static void copyAll(Memory input, Memory output) {
-    long at = 0;
-    while (at < input.count()) {
-      int piece = (int) Math.min(1 << 20, input.count() - at);
-      output.replace(at, piece, input, at);
-      at += piece;
     }
   }
 
@@ -302,6 +357,9 @@ public final class Engine {
       again |= applyHeld(call);
       if (call.isDone()) {
         return true;
+      }
+      if (call.program.echoes) {
+        again |= sendEchoes(call);
       }
       if (call.advanceWindow()) {
         calls.end(call, null);
@@ -335,12 +393,67 @@ public final class Engine {
       Program.Step[] sends = lane.lane.sends;
       while (lane.nextSend < sends.length
           && run.sendReady(sends[lane.nextSend])
-          && send(call, run, i, sends[lane.nextSend])) {
+          && sendOrSkip(call, run, i, sends[lane.nextSend])) {
         lane.nextSend++;
         any = true;
       }
     }
     return any;
+  }
+
+  private boolean sendOrSkip(Call call, Call.SlabRun run, int lane, Program.Step step) {
+    if (call.isAbsent(step, run.slab)) {
+      run.sendOver(step);
+      return true;
+    }
+    return send(call, run, lane, step);
+  }
+
+  private boolean sendEchoes(Call call) {
+    boolean any = false;
+    for (int slab = call.firstOpen; slab < call.nextToIssue; slab++) {
+      Call.SlabRun run = call.run(slab);
+      if (run.openSteps == 0 && run.openEchoes > 0) {
+        for (int peer = 0; peer < run.echoOwed.length; peer++) {
+          if (run.echoOwed[peer] && sendEcho(call, slab, call.program.peers[peer])) {
+            run.noEchoTo(peer);
+            any = true;
+          }
+        }
+      }
+    }
+    return any;
+  }
+
+  private void tellPeers(Call call, long now) {
+    call.nextWordNanos = now + WORD_NANOS;
+    for (int member : call.program.peers) {
+      // If it cannot be sent now, it will be said again.
+      say(call, FrameHeader.Kind.WAITING, 0, member, call.fingerprintTo(member));
+    }
+  }
+
+  private boolean sendEcho(Call call, int slab, int member) {
+    return say(call, FrameHeader.Kind.ECHO, slab, member, call.fingerprintFrom(member));
+  }
+
+  private boolean say(Call call, FrameHeader.Kind kind, int slab, int member, long[] fingerprint) {
+    Link link = transport.link(call.group.members[member]);
+    header.kind = kind;
+    header.group = call.group.id;
+    header.sequence = call.sequence;
+    header.slab = slab;
+    header.lane = 0;
+    header.round = 0;
+    header.firstChunk = 0;
+    header.chunkCount = 0;
+    header.length = 0;
+    System.arraycopy(fingerprint, 0, header.call, 0, CallFingerprint.WORDS);
+    if (!link.trySend(header, FrameBody.EMPTY)) {
+      return false;
+    }
+    liveness.said(link.peer());
+    return true;
   }
 
   private boolean send(Call call, Call.SlabRun run, int lane, Program.Step step) {
@@ -355,7 +468,7 @@ public final class Engine {
     header.firstChunk = step.firstChunk;
     header.chunkCount = step.chunkCount;
     header.length = length;
-    System.arraycopy(call.fingerprint, 0, header.call, 0, CallFingerprint.WORDS);
+    System.arraycopy(call.fingerprintTo(step.peer), 0, header.call, 0, CallFingerprint.WORDS);
     if (length == 0) {
       if (!link.trySend(header, FrameBody.EMPTY)) {
         return false;

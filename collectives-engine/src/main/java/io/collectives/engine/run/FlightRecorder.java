@@ -101,7 +101,7 @@ final class FlightRecorder {
       sequence = begun.sequence;
       op = begun.op.toString();
       type = begun.input.type();
-      count = begun.input.count();
+      count = begun.count();
       beginNanos = begun.startNanos;
       failure = null;
     }

@@ -40,14 +40,17 @@ final class FrameApplier {
       int skip = from - pieceAt;
       if (skip < pieceBytes) {
         int bytes = Math.min(left, pieceBytes - skip);
-        long to = call.pieceStart(chunk, run.slab) + skip / elementBytes;
+        Memory result = call.memory(chunk, run.slab, false);
+        long to = call.position(chunk, run.slab, false) + skip / elementBytes;
         int count = bytes / elementBytes;
         if (step.effect == Effect.REPLACE) {
-          call.output.replace(to, count, source, position);
+          result.replace(to, count, source, position);
         } else {
-          Memory own = step.untouched[i] ? call.input : call.output;
-          call.output.reduce(call.op, to, count, own, source, position, scratch);
-          divide(call, step, i, to, count);
+          boolean untouched = step.untouched[i];
+          Memory own = call.memory(chunk, run.slab, untouched);
+          long ownFrom = call.position(chunk, run.slab, untouched) + skip / elementBytes;
+          result.reduce(call.op, to, count, own, ownFrom, source, position, scratch);
+          divide(call, step, i, result, to, count);
         }
         from += bytes;
         position += bytes;
@@ -68,14 +71,18 @@ final class FrameApplier {
       for (int i = 0; i < step.chunkCount; i++) {
         int chunk = step.firstChunk + i;
         int count = call.pieceCount(chunk, run.slab);
-        long at = call.pieceStart(chunk, run.slab);
-        Memory theirs = out.step.untouched[i] ? out.call.input : out.call.output;
+        Memory result = call.memory(chunk, run.slab, false);
+        long to = call.position(chunk, run.slab, false);
+        Memory theirs = out.call.memory(chunk, run.slab, out.step.untouched[i]);
+        long from = out.call.position(chunk, run.slab, out.step.untouched[i]);
         if (step.effect == Effect.REPLACE) {
-          call.output.replace(at, count, theirs, at);
+          result.replace(to, count, theirs, from);
         } else {
-          Memory own = step.untouched[i] ? call.input : call.output;
-          call.output.reduce(call.op, at, count, own, theirs, at, scratch);
-          divide(call, step, i, at, count);
+          boolean untouched = step.untouched[i];
+          Memory own = call.memory(chunk, run.slab, untouched);
+          long ownFrom = call.position(chunk, run.slab, untouched);
+          result.reduce(call.op, to, count, own, ownFrom, theirs, from, scratch);
+          divide(call, step, i, result, to, count);
         }
       }
       valid = !out.isRevoked();
@@ -86,9 +93,9 @@ final class FrameApplier {
     return valid;
   }
 
-  private void divide(Call call, Program.Step step, int i, long at, int count) {
+  private void divide(Call call, Program.Step step, int i, Memory result, long at, int count) {
     if (call.op == ReduceOp.AVERAGE && step.completes[i]) {
-      call.output.divide(at, count, call.group.size(), scratch);
+      result.divide(at, count, call.group.size(), scratch);
     }
   }
 

@@ -82,8 +82,9 @@ final class OutFrame implements FrameBody {
     for (int i = 0; i < step.chunkCount; i++) {
       int chunk = step.firstChunk + i;
       int count = call.pieceCount(chunk, slab);
-      (step.untouched[i] ? call.input : call.output)
-          .store(call.pieceStart(chunk, slab), count, target, position);
+      boolean untouched = step.untouched[i];
+      call.memory(chunk, slab, untouched)
+          .store(call.position(chunk, slab, untouched), count, target, position);
       position += count * call.elementBytes();
     }
   }

@@ -2,12 +2,16 @@ package io.collectives.engine.run;
 
 import io.collectives.Algorithm;
 import io.collectives.Collective;
+import io.collectives.plan.DirectPlans;
 import io.collectives.plan.Effect;
+import io.collectives.plan.InvalidPlanException;
 import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One rank's part of a plan, in the form in which the engine runs it.
@@ -24,14 +28,45 @@ import java.util.List;
  * have written them. A read in the same round as a write of the same chunk would be a circle (two
  * ranks that swap sums), so it is marked as a {@linkplain Step#snapshot snapshot} and is over at
  * once.
+ *
+ * <p>A chunk that this rank is to have in the end is written to the user's output. Other chunks
+ * that pass through this rank, as partial sums do, have a {@linkplain #workSlots slot} in memory of
+ * the library.
  */
 public final class Program {
   final Algorithm algorithm;
   final Collective collective;
+  final int ranks;
+  final int rank;
+  final int root;
   final int chunks;
+
+  /**
+   * Whether this is an all-to-all in which each pair of ranks has counts of its own, which others
+   * do not know.
+   */
+  final boolean pairwise;
+
+  /** Whether a receiver tells its senders when its part of a slab is done; see {@link Engine}. */
+  final boolean echoes;
 
   /** The ranks of the group that this rank exchanges frames with, ascending. */
   final int[] peers;
+
+  /** By index of the peer: whether frames go to it. */
+  final boolean[] sendsTo;
+
+  /** By index of the peer: whether frames come from it. */
+  final boolean[] receivesFrom;
+
+  /**
+   * By chunk: its slot if it is written here but is not part of this rank's result, else -1;
+   * nothing if all are -1.
+   */
+  final int @Nullable [] workSlots;
+
+  /** The number of slots. */
+  final int workSlotCount;
 
   final Lane[] lanes;
 
@@ -46,26 +81,104 @@ public final class Program {
   /** Calls of this program that have ended and may be used again. */
   final ArrayDeque<Call> freeCalls = new ArrayDeque<>();
 
-  private Program(Algorithm algorithm, Plan plan, int[] peers, Lane[] lanes, int widestTransfer) {
+  private Program(
+      Algorithm algorithm,
+      Plan plan,
+      int rank,
+      boolean pairwise,
+      int[] peers,
+      Lane[] lanes,
+      int widestTransfer,
+      int[] writes) {
     this.algorithm = algorithm;
     this.collective = plan.collective();
+    this.ranks = plan.ranks();
+    this.rank = rank;
+    this.root = plan.root();
     this.chunks = plan.chunks();
+    this.pairwise = pairwise;
+    this.echoes = pairwise || collective.rooted();
     this.peers = peers;
     this.lanes = lanes;
     this.widestTransfer = widestTransfer;
+    this.sendsTo = new boolean[peers.length];
+    this.receivesFrom = new boolean[peers.length];
     int sum = 0;
     for (Lane lane : lanes) {
       sum += lane.sends.length;
-      for (Step[] receives : lane.receives) {
-        sum += receives.length;
+      for (Step send : lane.sends) {
+        sendsTo[peerIndex(send.peer)] = true;
+      }
+      for (int peer = 0; peer < peers.length; peer++) {
+        sum += lane.receives[peer].length;
+        receivesFrom[peer] |= lane.receives[peer].length > 0;
       }
     }
     this.steps = sum;
+    int parts = partsOf(collective, ranks);
+    if (chunks % parts != 0) {
+      throw new InvalidPlanException(
+          "the plan of "
+              + collective
+              + " by the algorithm \""
+              + algorithm.name()
+              + "\" for "
+              + ranks
+              + " ranks has "
+              + chunks
+              + " chunks: a multiple of "
+              + parts
+              + " is needed");
+    }
+    int[] slots = new int[chunks];
+    int used = 0;
+    for (int chunk = 0; chunk < chunks; chunk++) {
+      slots[chunk] = writes[chunk] > 0 && !isResult(chunk) ? used++ : -1;
+    }
+    this.workSlots = used == 0 ? null : slots;
+    this.workSlotCount = used;
+  }
+
+  /** Whether a chunk is part of what this rank is to have in the end. */
+  private boolean isResult(int chunk) {
+    return switch (collective) {
+      case ALL_REDUCE, BARRIER, ALL_GATHER, BROADCAST -> true;
+      case REDUCE, GATHER -> rank == root;
+      case REDUCE_SCATTER, SCATTER -> chunk / chunksOfPart() == rank;
+      case ALL_TO_ALL -> chunk / chunksOfPart() % ranks == rank;
+    };
+  }
+
+  /** How many chunks a part has, where the payload is dealt to the ranks. */
+  int chunksOfPart() {
+    return chunks / partsOf(collective, ranks);
+  }
+
+  private static int partsOf(Collective collective, int ranks) {
+    return switch (collective) {
+      case ALL_REDUCE, BARRIER, BROADCAST, REDUCE -> 1;
+      case REDUCE_SCATTER, ALL_GATHER, GATHER, SCATTER -> ranks;
+      case ALL_TO_ALL -> Math.multiplyExact(ranks, ranks);
+    };
   }
 
   /** Compiles the part of {@code rank}. Takes as long as the whole plan has transfers. */
   public static Program compile(Algorithm algorithm, Plan plan, int rank) {
-    return new Compiler(plan, rank).compile(algorithm);
+    return new Compiler(plan, rank).compile(algorithm, false);
+  }
+
+  /**
+   * An all-to-all in which each pair of ranks has counts of its own; every rank sends straight to
+   * the one that it is for, whatever the algorithm.
+   */
+  public static Program pairwise(Algorithm algorithm, int ranks, int rank) {
+    Plan plan = DirectPlans.of(PlanRequest.of(Collective.ALL_TO_ALL, ranks));
+    return new Compiler(plan, rank).compile(algorithm, true);
+  }
+
+  /** What it does. */
+  public Collective collective() {
+    return collective;
   }
 
   /** The most chunks that any transfer of the plan carries. */
@@ -138,7 +251,7 @@ public final class Program {
     private final int rank;
     private final int[] writes;
     private final int[] reads;
-    private final Step[] lastReduce;
+    private final @Nullable Contributions contributions;
     private int widest = 1;
 
     Compiler(Plan plan, int rank) {
@@ -146,10 +259,14 @@ public final class Program {
       this.rank = rank;
       this.writes = new int[plan.chunks()];
       this.reads = new int[plan.chunks()];
-      this.lastReduce = new Step[plan.chunks()];
+      this.contributions =
+          switch (plan.collective()) {
+            case ALL_REDUCE, REDUCE_SCATTER, REDUCE -> new Contributions(plan);
+            default -> null;
+          };
     }
 
-    Program compile(Algorithm algorithm) {
+    Program compile(Algorithm algorithm, boolean pairwise) {
       List<List<Step>> sends = new ArrayList<>();
       List<List<Step>> receives = new ArrayList<>();
       List<Step> roundSends = new ArrayList<>();
@@ -164,6 +281,9 @@ public final class Program {
               round,
               (from, to, first, count, effect) -> {
                 widest = Math.max(widest, count);
+                if (contributions != null) {
+                  contributions.transfer(from, to, first, count, effect);
+                }
                 if (from == rank) {
                   roundSends.add(new Step(round, to, first, count, effect));
                 } else if (to == rank) {
@@ -171,6 +291,9 @@ public final class Program {
                 }
               });
           order(roundSends, roundReceives);
+          if (contributions != null) {
+            contributions.endRound(rank, roundReceives);
+          }
           laneSends.addAll(roundSends);
           laneReceives.addAll(roundReceives);
           roundSends.clear();
@@ -178,12 +301,6 @@ public final class Program {
         }
         sends.add(laneSends);
         receives.add(laneReceives);
-      }
-      for (int chunk = 0; chunk < plan.chunks(); chunk++) {
-        Step last = lastReduce[chunk];
-        if (last != null) {
-          last.completes[chunk - last.firstChunk] = true;
-        }
       }
       int[] peers =
           java.util.stream.Stream.of(sends, receives)
@@ -203,7 +320,7 @@ public final class Program {
         }
         lanes[lane] = new Lane(sends.get(lane).toArray(Step[]::new), byPeer);
       }
-      return new Program(algorithm, plan, peers, lanes, widest);
+      return new Program(algorithm, plan, rank, pairwise, peers, lanes, widest, writes);
     }
 
     private void order(List<Step> roundSends, List<Step> roundReceives) {
@@ -226,9 +343,64 @@ public final class Program {
           receive.readsBefore[i] = reads[chunk];
           receive.untouched[i] = writes[chunk] == 0;
           writes[chunk]++;
-          lastReduce[chunk] = receive.effect == Effect.REDUCE ? receive : null;
         }
       }
+    }
+  }
+
+  /**
+   * Counts for all ranks how many have contributed to each chunk, to find where a reduction is
+   * complete. Plans never add a contribution twice, so numbers tell what sets would.
+   */
+  private static final class Contributions {
+    private final int ranks;
+    private final int chunks;
+    private final int[] counts;
+
+    /** What the transfers of a round do, in the order of the plan: who, which chunk, what. */
+    private int[] events = new int[256];
+
+    private int eventCount;
+
+    Contributions(Plan plan) {
+      ranks = plan.ranks();
+      chunks = plan.chunks();
+      counts = new int[Math.multiplyExact(ranks, chunks)];
+      Arrays.fill(counts, 1);
+    }
+
+    /** A transfer carries what its chunks held when the round began. */
+    void transfer(int from, int to, int first, int count, Effect effect) {
+      for (int chunk = first; chunk < first + count; chunk++) {
+        if (eventCount + 3 > events.length) {
+          events = Arrays.copyOf(events, 2 * events.length);
+        }
+        int carried = counts[from * chunks + chunk];
+        events[eventCount++] = to;
+        events[eventCount++] = chunk;
+        events[eventCount++] = effect == Effect.REDUCE ? carried : -carried;
+      }
+    }
+
+    /** Marks the receives of a rank in this round, in the order of the plan. */
+    void endRound(int rank, List<Step> receives) {
+      int step = 0;
+      int chunkOfStep = 0;
+      for (int i = 0; i < eventCount; i += 3) {
+        int at = events[i] * chunks + events[i + 1];
+        int carried = events[i + 2];
+        counts[at] = carried < 0 ? -carried : counts[at] + carried;
+        if (events[i] == rank) {
+          Step receive = receives.get(step);
+          receive.completes[chunkOfStep] = carried > 0 && counts[at] == ranks;
+          chunkOfStep++;
+          if (chunkOfStep == receive.chunkCount) {
+            chunkOfStep = 0;
+            step++;
+          }
+        }
+      }
+      eventCount = 0;
     }
   }
 }

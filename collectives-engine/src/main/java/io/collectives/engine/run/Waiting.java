@@ -16,7 +16,7 @@ final class Waiting {
       return true;
     }
     int windowEnd = Math.min(call.slabs, call.firstOpen + 2 * call.slabsInFlight);
-    if (windowEnd < call.slabs) {
+    if (windowEnd < call.slabs && call.involves(member, windowEnd)) {
       return true;
     }
     Inbound in = inbound[call.group.members[member]];
@@ -29,12 +29,16 @@ final class Waiting {
       }
     }
     for (int slab = call.firstOpen; slab < windowEnd; slab++) {
-      for (Call.LaneRun lane : call.run(slab).lanes) {
+      Call.SlabRun run = call.run(slab);
+      if (run.echoDue[peer] || run.echoOwed[peer]) {
+        return true;
+      }
+      for (Call.LaneRun lane : run.lanes) {
         if (lane.nextReceive[peer] < lane.lane.receives[peer].length) {
           return true;
         }
         for (int i = lane.nextSend; i < lane.lane.sends.length; i++) {
-          if (lane.lane.sends[i].peer == member) {
+          if (lane.lane.sends[i].peer == member && !call.isAbsent(lane.lane.sends[i], slab)) {
             return true;
           }
         }
@@ -59,6 +63,8 @@ final class Waiting {
           .append(step.firstChunk)
           .append(" in round ")
           .append(step.round);
+    } else if (call.views.isEmpty() && echoDue(call) >= 0) {
+      text.append(" to confirm what was sent to it");
     }
     text.append(" (slab ").append(call.firstOpen).append(" of ").append(call.slabs).append(')');
     return text.toString();
@@ -79,6 +85,17 @@ final class Waiting {
     return first;
   }
 
+  /** The index of a peer that has not confirmed the first open slab, -1 if there is none. */
+  private static int echoDue(Call call) {
+    boolean[] due = call.run(call.firstOpen).echoDue;
+    for (int peer = 0; peer < due.length; peer++) {
+      if (due[peer]) {
+        return peer;
+      }
+    }
+    return -1;
+  }
+
   /** The rank of the group that the call waits for. */
   static int member(Call call, Inbound[] inbound) {
     for (int member : call.program.peers) {
@@ -93,6 +110,10 @@ final class Waiting {
     }
     if (!call.views.isEmpty()) {
       return call.views.get(0).step.peer;
+    }
+    int peer = echoDue(call);
+    if (peer >= 0) {
+      return call.program.peers[peer];
     }
     return call.program.peers[0];
   }

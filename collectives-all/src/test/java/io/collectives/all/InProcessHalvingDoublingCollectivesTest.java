@@ -1,0 +1,16 @@
+package io.collectives.all;
+
+import io.collectives.Algorithm;
+import java.util.stream.IntStream;
+
+final class InProcessHalvingDoublingCollectivesTest extends InProcessCollectives {
+  /** More, for meshes that are no squares and cubes with corners that are missing. */
+  static IntStream ranks() {
+    return IntStream.of(1, 2, 4, 6, 9, 12, 16);
+  }
+
+  @Override
+  protected Algorithm algorithm(int ranks) {
+    return Algorithm.halvingDoubling();
+  }
+}

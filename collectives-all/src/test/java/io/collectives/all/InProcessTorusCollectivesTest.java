@@ -1,0 +1,17 @@
+package io.collectives.all;
+
+import io.collectives.Algorithm;
+import io.collectives.Mesh;
+import java.util.stream.IntStream;
+
+final class InProcessTorusCollectivesTest extends InProcessCollectives {
+  /** More, for meshes that are no squares and cubes with corners that are missing. */
+  static IntStream ranks() {
+    return IntStream.of(1, 2, 4, 6, 9, 12, 16);
+  }
+
+  @Override
+  protected Algorithm algorithm(int ranks) {
+    return Algorithm.torus(Mesh.torusOf(ranks));
+  }
+}

@@ -1,0 +1,378 @@
+package io.collectives;
+
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Neighbours on a grid of ranks give each other the borders of their tiles: spatial partitioning
+ * (Kumar et al. 2021, section 3.1), stencils.
+ *
+ * <p><b>Grid.</b> Ranks stand on a grid of one, two or three dimensions in row-major order: on
+ * {@code {2, 3}} rank 4 stands in row 1, column 1. A dimension may wrap, so that its first and last
+ * places are neighbours.
+ *
+ * <p><b>Tile.</b> A payload of as many dimensions, in row-major order, with a <em>halo</em> of
+ * {@code width} elements at both ends of each dimension. {@link #exchange} fills the halo with what
+ * the neighbours have there, corners included, from their tiles without the halos; where there is
+ * no neighbour the halo stays as it is. In one dimension, of width 1:
+ *
+ * <pre>
+ *   rank 0  [h| a b c |h]      [.| a b c |d]
+ *   rank 1  [h| d e f |h]  =&gt;  [c| d e f |.]
+ * </pre>
+ *
+ * <p>Each rank sends one message to each of its up to 2, 8 or 26 neighbours, and they go
+ * {@linkplain Communicator#send beside} all other calls of the group. Borders are read and halos
+ * written where they lie, so nothing is packed first. The tile belongs to the library while an
+ * exchange is under way. Ranks make the same exchanges in the same order; tiles of neighbours may
+ * differ in the dimension in which they are neighbours only. Where borders do not fit there is a
+ * {@link MismatchException}.
+ *
+ * <p>For use by one thread at a time, and one exchange at a time. The first exchange of a tile
+ * makes all descriptions; later ones use them again.
+ */
+public final class HaloExchange {
+  private static final int MOST_DIMENSIONS = 3;
+
+  private final Communicator group;
+
+  /** This rank alone, if it is its own neighbour. */
+  private final @Nullable Communicator alone;
+
+  private final List<Message> messages;
+
+  private HaloExchange(Communicator group, List<Message> messages) {
+    int rank = group.rank();
+    this.group = group;
+    this.messages = List.copyOf(messages);
+    this.alone =
+        messages.stream().anyMatch(message -> message.to == rank) ? group.group(rank) : null;
+  }
+
+  /**
+   * What goes one way and what comes the same way.
+   *
+   * @param to who gets the border, -1 if nobody
+   * @param from whose border fills the halo on the other side, -1 if nobody's
+   */
+  private record Message(int to, Payload border, int from, Payload halo) {}
+
+  /**
+   * A grid of the ranks of a group.
+   *
+   * @param places the number of places in each dimension; their product is the size of the group
+   * @param wrap whether each dimension wraps; none does if nothing is given
+   */
+  public static Grid on(Communicator group, int[] places, boolean... wrap) {
+    if (places.length < 1
+        || places.length > MOST_DIMENSIONS
+        || Arrays.stream(places).anyMatch(count -> count < 1)
+        || Arrays.stream(places).asLongStream().reduce(1, (a, b) -> a * b) != group.size()) {
+      throw new IllegalArgumentException(
+          "a grid of "
+              + Arrays.toString(places)
+              + " places for "
+              + group.size()
+              + " ranks: there must be 1 to 3 dimensions with a place for each rank");
+    }
+    if (wrap.length != 0 && wrap.length != places.length) {
+      throw new IllegalArgumentException(
+          wrap.length
+              + " times said whether to wrap, for "
+              + places.length
+              + " dimensions: say it for each, or never");
+    }
+    return new Grid(group, places.clone(), Arrays.copyOf(wrap, places.length));
+  }
+
+  /** An arrangement of ranks; immutable. */
+  public static final class Grid {
+    private final Communicator group;
+    private final int[] places;
+    private final boolean[] wrap;
+
+    private Grid(Communicator group, int[] places, boolean[] wrap) {
+      this.group = group;
+      this.places = places;
+      this.wrap = wrap;
+    }
+
+    /** The exchange of an array's borders; see {@link #tile(Payload, int[], int...)}. */
+    public HaloExchange tile(float[] tile, int[] shape, int... widths) {
+      return tile(Payload.of(tile), shape, widths);
+    }
+
+    /** The exchange of an array's borders; see {@link #tile(Payload, int[], int...)}. */
+    public HaloExchange tile(double[] tile, int[] shape, int... widths) {
+      return tile(Payload.of(tile), shape, widths);
+    }
+
+    /** The exchange of an array's borders; see {@link #tile(Payload, int[], int...)}. */
+    public HaloExchange tile(int[] tile, int[] shape, int... widths) {
+      return tile(Payload.of(tile), shape, widths);
+    }
+
+    /** The exchange of an array's borders; see {@link #tile(Payload, int[], int...)}. */
+    public HaloExchange tile(long[] tile, int[] shape, int... widths) {
+      return tile(Payload.of(tile), shape, widths);
+    }
+
+    /**
+     * The exchange of the borders of a tile, which may be used as often as one likes.
+     *
+     * @param tile in row-major order; its contents may change between exchanges
+     * @param shape the number of elements in each dimension, halo included
+     * @param widths the width of the halo, or one for each dimension; may be 0, and at most a third
+     *     of the shape, so that a border comes from one neighbour
+     */
+    public HaloExchange tile(Payload tile, int[] shape, int... widths) {
+      int[] width = check(tile, shape, widths);
+      int directions = 1;
+      for (int i = 0; i < places.length; i++) {
+        directions *= 3;
+      }
+      List<Message> messages = new ArrayList<>();
+      // The same order everywhere: a pair of ranks that are neighbours twice takes its messages by
+      // it.
+      for (int direction = 0; direction < directions; direction++) {
+        int[] step = new int[places.length];
+        boolean exchanged = false;
+        boolean widthless = false;
+        for (int i = places.length - 1, rest = direction; i >= 0; i--, rest /= 3) {
+          step[i] = rest % 3 - 1;
+          exchanged |= step[i] != 0;
+          widthless |= step[i] != 0 && width[i] == 0;
+        }
+        if (exchanged && !widthless) {
+          messages.add(
+              new Message(
+                  neighbour(step, 1),
+                  region(tile, shape, width, step, true),
+                  neighbour(step, -1),
+                  region(tile, shape, width, step, false)));
+        }
+      }
+      return new HaloExchange(group, messages);
+    }
+
+    private int[] check(Payload tile, int[] shape, int[] widths) {
+      int[] width = widths.length == 1 ? new int[places.length] : widths.clone();
+      if (widths.length == 1) {
+        Arrays.fill(width, widths[0]);
+      }
+      if (shape.length != places.length || width.length != places.length) {
+        throw new IllegalArgumentException(
+            "a tile of shape "
+                + Arrays.toString(shape)
+                + " with halos of "
+                + Arrays.toString(widths)
+                + " on a grid of "
+                + Arrays.toString(places)
+                + ": all must have as many dimensions");
+      }
+      long count = 1;
+      for (int i = 0; i < shape.length; i++) {
+        if (width[i] < 0 || shape[i] < 1 || shape[i] / 3 < width[i]) {
+          throw new IllegalArgumentException(
+              "a halo of "
+                  + width[i]
+                  + " in a dimension of "
+                  + shape[i]
+                  + " elements: the width may be from 0 to a third of the elements");
+        }
+        count = Math.multiplyExact(count, shape[i]);
+      }
+      if (count != tile.count()) {
+        throw new IllegalArgumentException(
+            "a tile of "
+                + tile.count()
+                + " elements with shape "
+                + Arrays.toString(shape)
+                + ", which has "
+                + count);
+      }
+      return width;
+    }
+
+    /** The rank some places away, -1 if there is none. */
+    private int neighbour(int[] step, int sign) {
+      int rank = 0;
+      int stride = 1;
+      int rest = group.rank();
+      for (int i = places.length - 1; i >= 0; i--) {
+        int place = rest % places[i] + sign * step[i];
+        rest /= places[i];
+        if (place < 0 || place >= places[i]) {
+          if (!wrap[i]) {
+            return -1;
+          }
+          place = Math.floorMod(place, places[i]);
+        }
+        rank += place * stride;
+        stride *= places[i];
+      }
+      return rank;
+    }
+  }
+
+  /**
+   * The border that goes in a direction, or the halo that is filled by what comes in it: that on
+   * the opposite side.
+   */
+  private static Payload region(
+      Payload tile, int[] shape, int[] width, int[] step, boolean isBorder) {
+    int dimensions = shape.length;
+    int[] first = new int[dimensions];
+    int[] end = new int[dimensions];
+    for (int i = 0; i < dimensions; i++) {
+      int low = width[i];
+      int high = shape[i] - width[i];
+      if (step[i] == 0) {
+        first[i] = low;
+        end[i] = high;
+      } else if (isBorder) {
+        first[i] = step[i] < 0 ? low : high - width[i];
+        end[i] = first[i] + width[i];
+      } else {
+        first[i] = step[i] < 0 ? high : 0;
+        end[i] = first[i] + width[i];
+      }
+    }
+    List<Payload> runs = new ArrayList<>();
+    int[] at = first.clone();
+    int last = dimensions - 1;
+    while (at[0] < end[0]) {
+      long offset = 0;
+      for (int i = 0; i < dimensions; i++) {
+        offset = offset * shape[i] + at[i];
+      }
+      slice(tile, offset, end[last] - first[last], runs);
+      int i = last - 1;
+      while (i > 0 && at[i] == end[i] - 1) {
+        at[i] = first[i];
+        i--;
+      }
+      if (i < 0) {
+        break;
+      }
+      at[i]++;
+    }
+    return Payload.of(runs);
+  }
+
+  /** Adds a range of a payload to others. */
+  private static void slice(Payload payload, long offset, int count, List<Payload> to) {
+    if (payload instanceof Payload.OfArray array) {
+      to.add(
+          new Payload.OfArray(array.type(), array.array(), array.offset() + (int) offset, count));
+    } else if (payload instanceof Payload.OfBuffer direct) {
+      to.add(new Payload.OfBuffer(direct.type(), slice(direct, (int) offset, count)));
+    } else {
+      long start = 0;
+      for (Payload part : ((Payload.OfParts) payload).parts()) {
+        long from = Math.max(offset, start);
+        long until = Math.min(offset + count, start + part.count());
+        if (from < until) {
+          slice(part, from - start, (int) (until - from), to);
+        }
+        start += part.count();
+      }
+    }
+  }
+
+  private static Buffer slice(Payload.OfBuffer direct, int offset, int count) {
+    Buffer buffer = direct.buffer();
+    if (buffer instanceof ByteBuffer bytes) {
+      int length = direct.type().bytes();
+      return bytes.slice(offset * length, count * length).order(bytes.order());
+    } else if (buffer instanceof FloatBuffer floats) {
+      return floats.slice(offset, count);
+    } else if (buffer instanceof DoubleBuffer doubles) {
+      return doubles.slice(offset, count);
+    } else if (buffer instanceof IntBuffer ints) {
+      return ints.slice(offset, count);
+    }
+    return ((LongBuffer) buffer).slice(offset, count);
+  }
+
+  /**
+   * Fills the halo.
+   *
+   * @throws CollectiveException if a neighbour is lost, has another border, or is late
+   */
+  public void exchange() {
+    exchangeAsync().await();
+  }
+
+  /** Starts {@link #exchange} and returns at once. */
+  public CollectiveHandle exchangeAsync() {
+    List<CollectiveHandle> handles = new ArrayList<>(2 * messages.size());
+    for (Message message : messages) {
+      if (message.from >= 0 && message.from != group.rank()) {
+        handles.add(group.receiveAsync(message.halo, message.from));
+      }
+    }
+    for (Message message : messages) {
+      if (message.to == group.rank() && alone != null) {
+        handles.add(alone.allReduceAsync(message.border, message.halo, ReduceOp.SUM));
+      } else if (message.to >= 0) {
+        handles.add(group.sendAsync(message.border, message.to));
+      }
+    }
+    return new All(handles);
+  }
+
+  /** Several calls as one. */
+  private static final class All extends CompletableFuture<Void> implements CollectiveHandle {
+    private final List<CollectiveHandle> handles;
+
+    All(List<CollectiveHandle> handles) {
+      this.handles = handles;
+      CompletableFuture.allOf(
+              handles.stream()
+                  .map(CollectiveHandle::toCompletableFuture)
+                  .toArray(CompletableFuture<?>[]::new))
+          .whenComplete(
+              (nothing, error) -> {
+                if (error == null) {
+                  complete(null);
+                } else {
+                  completeExceptionally(
+                      error instanceof CompletionException wrapped && wrapped.getCause() != null
+                          ? wrapped.getCause()
+                          : error);
+                }
+              });
+    }
+
+    @Override
+    public void await() {
+      handles.forEach(CollectiveHandle::await);
+      // Those who carry on the calls may still be about to say so here.
+      join();
+    }
+
+    @Override
+    public boolean await(Duration timeout) {
+      long endNanos = System.nanoTime() + timeout.toNanos();
+      for (CollectiveHandle handle : handles) {
+        if (!handle.await(Duration.ofNanos(Math.max(0, endNanos - System.nanoTime())))) {
+          return false;
+        }
+      }
+      join();
+      return true;
+    }
+  }
+}

@@ -1,0 +1,99 @@
+package io.collectives;
+
+/**
+ * The groups of a rank in a job with strided model parallelism (Kumar et al. 2021, figure 4), each
+ * with the algorithm that fits its place on the mesh; {@link ModelParallelMesh} draws them.
+ *
+ * <p>The groups are independent of each other: calls on different ones may be under way at once, be
+ * made in different orders on different ranks, and be waited for in any order. On each group the
+ * rules of {@link Communicator} hold. All ranks of the job make this object, or none. Usable by any
+ * thread.
+ */
+public final class ModelParallel implements AutoCloseable {
+  private final ModelParallelMesh mesh;
+  private final Communicator modelGroup;
+  private final Communicator column;
+  private final Communicator stridedRow;
+  private final Communicator replicas;
+
+  private ModelParallel(Communicator job, ModelParallelMesh mesh) {
+    Mesh all = mesh.mesh();
+    Mesh replicaMesh = mesh.replicaMesh();
+    int rank = job.rank();
+    this.mesh = mesh;
+    this.modelGroup = group(job, mesh.modelGroup(rank), mesh.modelMesh());
+    this.column = group(job, mesh.columnGroup(rank), new Mesh(1, all.y(), false, all.wrapY()));
+    this.stridedRow =
+        group(job, mesh.stridedRowGroup(rank), new Mesh(replicaMesh.x(), 1, all.wrapX(), false));
+    this.replicas = group(job, mesh.replicaGroup(rank), replicaMesh);
+  }
+
+  private static Communicator group(Communicator job, int[] ranks, Mesh mesh) {
+    return job.group(ranks).using(Algorithm.torus(mesh));
+  }
+
+  /**
+   * The groups of this rank. No bytes move until their first calls.
+   *
+   * @param job a group with a rank for each place of the mesh, rank r at place r; its time limit
+   *     and the like are those of the new groups
+   */
+  public static ModelParallel of(Communicator job, ModelParallelMesh mesh) {
+    if (job.size() != mesh.mesh().ranks()) {
+      throw new IllegalArgumentException(
+          "mesh "
+              + mesh.mesh()
+              + " for a group of "
+              + job.size()
+              + " ranks: it must have a place for each");
+    }
+    return new ModelParallel(job, mesh);
+  }
+
+  /** The arrangement. */
+  public ModelParallelMesh mesh() {
+    return mesh;
+  }
+
+  /** The ranks that share a model with this one, by shard: for activations. */
+  public Communicator modelGroup() {
+    return modelGroup;
+  }
+
+  /** The ranks of this one's column, by row. */
+  public Communicator column() {
+    return column;
+  }
+
+  /** The ranks of this one's row that hold the same shard, by column. */
+  public Communicator stridedRow() {
+    return stridedRow;
+  }
+
+  /** All ranks that hold the same shard, on {@link ModelParallelMesh#replicaMesh}. */
+  public Communicator replicas() {
+    return replicas;
+  }
+
+  /**
+   * Reduces the gradients of this rank's shard with those of its replicas, in place, along the
+   * columns and the strided rows: {@link Algorithm#torus} on {@link ModelParallelMesh#replicaMesh}.
+   */
+  public void allReduceGradients(Payload gradients, ReduceOp op) {
+    replicas.allReduce(gradients, op);
+  }
+
+  /** Starts {@link #allReduceGradients} and returns at once. */
+  public CollectiveHandle allReduceGradientsAsync(Payload gradients, ReduceOp op) {
+    return replicas.allReduceAsync(gradients, op);
+  }
+
+  /** Leaves the four groups; the job's own group stays as it is. */
+  @Override
+  public void close() {
+    modelGroup.close();
+    column.close();
+    stridedRow.close();
+    replicas.close();
+  }
+}

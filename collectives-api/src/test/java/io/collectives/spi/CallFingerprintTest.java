@@ -1,0 +1,149 @@
+package io.collectives.spi;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Algorithm;
+import io.collectives.Collective;
+import io.collectives.ElementType;
+import io.collectives.Mesh;
+import io.collectives.ReduceOp;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class CallFingerprintTest {
+
+  private static long[] of(
+      Collective collective,
+      ReduceOp op,
+      ElementType type,
+      ElementType wire,
+      int slabs,
+      long count,
+      Algorithm algorithm,
+      int root,
+      int dealt) {
+    long[] words = new long[CallFingerprint.WORDS];
+    CallFingerprint.write(words, collective, op, type, wire, slabs, count, algorithm, root, dealt);
+    return words;
+  }
+
+  private static long[] usual() {
+    return of(
+        Collective.GATHER,
+        ReduceOp.SUM,
+        ElementType.FLOAT32,
+        ElementType.FLOAT32,
+        3,
+        100,
+        Algorithm.ring(),
+        2,
+        0);
+  }
+
+  /** What differs is named with both values, and nothing else is taken for the same. */
+  @Test
+  void everyDifferenceIsNamed() {
+    ElementType f = ElementType.FLOAT32;
+    ElementType d = ElementType.FLOAT64;
+    Algorithm ring = Algorithm.ring();
+    ReduceOp sum = ReduceOp.SUM;
+    Collective gather = Collective.GATHER;
+    Object[][] cases = {
+      {of(Collective.SCATTER, sum, f, f, 3, 100, ring, 2, 0), "collective", "gather", "scatter"},
+      {of(gather, sum, d, f, 3, 100, ring, 2, 0), "element type", "float32", "float64"},
+      {of(gather, sum, f, f, 3, 100, ring, 1, 0), "root", "2", "1"},
+      {of(gather, sum, f, f, 3, 101, ring, 2, 0), "count", "100", "101"},
+      {of(gather, sum, f, f, 3, 100, ring, 2, 0xab), "counts per rank", "even", "given (hash ab)"},
+      {of(gather, ReduceOp.MAX, f, f, 3, 100, ring, 2, 0), "op", "sum", "max"},
+      {of(gather, sum, f, f, 3, 100, Algorithm.direct(), 2, 0), "algorithm", "ring", "direct"},
+      {of(gather, sum, f, d, 3, 100, ring, 2, 0), "wire type", "float32", "float64"},
+      {of(gather, sum, f, f, 4, 100, ring, 2, 0), "number of slabs", "3", "4"},
+    };
+    for (Object[] each : cases) {
+      long[] other = (long[]) each[0];
+      assertFalse(CallFingerprint.same(usual(), other), (String) each[1]);
+      CallFingerprint.Difference difference = CallFingerprint.difference(usual(), other);
+      assertEquals(each[1], difference.what());
+      assertEquals(each[2], difference.mine());
+      assertEquals(each[3], difference.theirs());
+    }
+    assertTrue(CallFingerprint.same(usual(), usual()));
+    assertEquals("gather of 100 float32, sum, ring, root 2", CallFingerprint.describe(usual()));
+  }
+
+  @Test
+  void aPairNamesItsOwnCount() {
+    long[] mine = usual();
+    mine[5] = CallFingerprint.PAIRWISE;
+    long[] theirs = mine.clone();
+    CallFingerprint.count(theirs, 7);
+    CallFingerprint.Difference difference = CallFingerprint.difference(mine, theirs);
+    assertEquals("count from sender to receiver", difference.what());
+    assertEquals("100", difference.mine());
+    assertEquals("7", difference.theirs());
+  }
+
+  /** Other counts have other hashes, none of which means something else. */
+  @Test
+  void countsAreTold() {
+    Set<Integer> hashes = new HashSet<>(Set.of(0, CallFingerprint.PAIRWISE));
+    for (long[] counts :
+        List.of(
+            new long[0],
+            new long[] {0},
+            new long[] {0, 0},
+            new long[] {1, 2},
+            new long[] {2, 1},
+            new long[] {3, 0},
+            new long[] {0, 3},
+            new long[] {1L << 40, 2})) {
+      assertTrue(hashes.add(CallFingerprint.hash(counts)));
+    }
+    assertEquals(CallFingerprint.hash(new long[] {1, 2}), CallFingerprint.hash(new long[] {1, 2}));
+  }
+
+  /** Names are told apart by what fits. */
+  @Test
+  void namesFit() {
+    Set<String> names = new HashSet<>();
+    List<Algorithm> algorithms =
+        List.of(
+            Algorithm.ring(),
+            Algorithm.bidirectionalRing(),
+            Algorithm.shortestWayRing(),
+            Algorithm.direct(),
+            Algorithm.halvingDoubling(),
+            Algorithm.doubleBinaryTree(),
+            Algorithm.parameterServer(1_000_000),
+            Algorithm.torus(Mesh.torus(128, 32)),
+            Algorithm.torus(new Mesh(128, 32, true, false)),
+            Algorithm.torus(new Mesh(4096, 4096, false, true)),
+            Algorithm.torus(new Mesh(4096, 4096, false, false)),
+            Algorithm.torus(new Mesh(4096, 4096, true, false)));
+    for (Algorithm algorithm : algorithms) {
+      long[] words =
+          of(
+              Collective.ALL_REDUCE,
+              ReduceOp.SUM,
+              ElementType.FLOAT32,
+              ElementType.FLOAT32,
+              1,
+              1,
+              algorithm,
+              0,
+              0);
+      String text = CallFingerprint.describe(words);
+      assertTrue(names.add(text.substring(text.lastIndexOf(", ") + 2)), text);
+      assertEquals(0, words[5], "a name must not reach into the next word");
+    }
+    assertEquals(24, Algorithm.named("a".repeat(24)).name().length());
+    assertThrows(IllegalArgumentException.class, () -> Algorithm.named("a".repeat(25)));
+    assertNotEquals(0, CallFingerprint.PAIRWISE);
+  }
+}

@@ -1,0 +1,124 @@
+package io.collectives.engine;
+
+import io.collectives.Payload;
+import io.collectives.plan.Chunks;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/** Refuses the arguments of calls that do not fit each other. Allocates only to refuse. */
+final class Shapes {
+  private Shapes() {}
+
+  static void root(int root, int size) {
+    if (root < 0 || root >= size) {
+      throw new IllegalArgumentException(
+          "root " + root + ": the ranks of this group are 0 to " + (size - 1));
+    }
+  }
+
+  /** The payload of the root, which must have one. */
+  static Payload atRoot(@Nullable Payload payload, String what, int root) {
+    if (payload == null) {
+      throw new IllegalArgumentException(
+          "no "
+              + what
+              + " at rank "
+              + root
+              + ", which is the root: only other ranks may pass none");
+    }
+    return payload;
+  }
+
+  static void sameType(Payload input, Payload output) {
+    if (input.type() != output.type()) {
+      throw new IllegalArgumentException(
+          "elements of "
+              + input.type()
+              + " go in and "
+              + output.type()
+              + " come out: both must be the same");
+    }
+  }
+
+  static void sameTypeAndCount(Payload input, Payload output) {
+    if (input.type() != output.type() || input.count() != output.count()) {
+      throw new IllegalArgumentException(
+          "the input has "
+              + input.count()
+              + " elements of "
+              + input.type()
+              + " and the output "
+              + output.count()
+              + " of "
+              + output.type()
+              + ": both must be the same");
+    }
+  }
+
+  /** A part and a whole that is dealt evenly to within one element, or by counts. */
+  static void dealt(
+      Payload part,
+      String partName,
+      Payload whole,
+      String wholeName,
+      long @Nullable [] counts,
+      int size,
+      int rank) {
+    sameType(part, whole);
+    if (counts == null) {
+      part(part.count(), Chunks.count(whole.count(), rank, size), rank, partName);
+    } else {
+      count(whole.count(), sum(counts, size, "counts"), wholeName);
+      part(part.count(), counts[rank], rank, partName);
+    }
+  }
+
+  /** A part and a whole that is dealt in equal parts, or by counts. */
+  static void shared(Payload part, Payload whole, long @Nullable [] counts, int size, int rank) {
+    sameType(part, whole);
+    if (counts == null) {
+      count(whole.count(), size * part.count(), "whole");
+    } else {
+      count(whole.count(), sum(counts, size, "counts"), "whole");
+      part(part.count(), counts[rank], rank, "part");
+    }
+  }
+
+  static void part(long given, long needed, int rank, String what) {
+    if (given != needed) {
+      throw new IllegalArgumentException(
+          "the "
+              + what
+              + " has "
+              + given
+              + " elements: at rank "
+              + rank
+              + " it must have "
+              + needed);
+    }
+  }
+
+  static void count(long given, long needed, String what) {
+    if (given != needed) {
+      throw new IllegalArgumentException(
+          "the " + what + " has " + given + " elements: it must have " + needed);
+    }
+  }
+
+  /** The sum of counts, of which there must be one for each rank. */
+  static long sum(long[] counts, int size, String what) {
+    if (counts.length != size) {
+      throw new IllegalArgumentException(
+          counts.length + " " + what + ": there must be one for each of the " + size + " ranks");
+    }
+    long sum = 0;
+    for (long count : counts) {
+      if (count < 0) {
+        throw new IllegalArgumentException(
+            what + " " + Arrays.toString(counts) + ": none may be less than 0");
+      }
+      sum = Math.addExact(sum, count);
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,945 @@
+package io.collectives.testkit;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.AbortedException;
+import io.collectives.Algorithm;
+import io.collectives.CallSettings;
+import io.collectives.CollectiveHandle;
+import io.collectives.Communicator;
+import io.collectives.CommunicatorClosedException;
+import io.collectives.ElementType;
+import io.collectives.MismatchException;
+import io.collectives.Payload;
+import io.collectives.RankFailedException;
+import io.collectives.ReduceOp;
+import io.collectives.testkit.Cells.Memory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * What every collective but the all-reduce must do, whatever its algorithm and transport: extend it
+ * and say how ranks are opened. {@link AllReduceContractTest} holds what is the same for all.
+ *
+ * <p>Frames are tiny, so that small payloads already have many slabs and bugs are loud. What is
+ * moved is compared bit by bit, what is reduced with sums in double or exact integer arithmetic.
+ * The inputs depend on a seed, which the system property {@code collectives.seed} changes.
+ *
+ * <p>Every rank has a thread of its own, and makes one call after the other without waiting for
+ * other ranks; a test that hangs fails and shows where each rank is. No test waits for a time.
+ */
+@Timeout(value = 90, unit = TimeUnit.SECONDS)
+public abstract class CollectivesContractTest {
+  private static final long SEED = Long.getLong("collectives.seed", 20_261_120L);
+  private static final int[] FRAME_LENGTHS = {128, 384};
+  private static final int[] SLABS_IN_FLIGHT = {1, 3};
+  private static final int CALLS = 12;
+  private static final int PRIME = 251;
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  private final List<Communicator> opened = new ArrayList<>();
+
+  /** For subclasses. */
+  protected CollectivesContractTest() {}
+
+  /**
+   * Opens a job whose ranks are threads of this JVM.
+   *
+   * @param calls what its communicators do unless told otherwise
+   * @return the communicator of each rank, in the order of ranks; this class closes them
+   */
+  protected abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
+
+  /** The algorithm under test, for a group of so many ranks. */
+  protected abstract Algorithm algorithm(int ranks);
+
+  /** Frees what a test has opened. */
+  @AfterEach
+  public final void closeAll() {
+    opened.forEach(Communicator::close);
+  }
+
+  private List<Communicator> ranks(int ranks, int frameLength, int slabsInFlight) throws Exception {
+    List<Communicator> worlds =
+        open(
+            ranks,
+            CallSettings.defaults()
+                .withAlgorithm(algorithm(ranks))
+                .withTimeout(PATIENCE)
+                .withFrameLength(frameLength)
+                .withSlabsInFlight(slabsInFlight));
+    opened.addAll(worlds);
+    return worlds;
+  }
+
+  /** The numbers of ranks under test; a subclass may hide this by a method of its own. */
+  static IntStream ranks() {
+    return IntStream.of(1, 2, 3, 5, 8);
+  }
+
+  // ------------------------------------------------------------------ results
+
+  /** What is called. */
+  enum Kind {
+    BROADCAST,
+    REDUCE,
+    REDUCE_SCATTER,
+    REDUCE_SCATTER_COUNTS,
+    ALL_GATHER,
+    ALL_GATHER_COUNTS,
+    GATHER,
+    GATHER_COUNTS,
+    SCATTER,
+    SCATTER_COUNTS,
+    ALL_TO_ALL,
+    ALL_TO_ALL_COUNTS;
+
+    boolean reduces() {
+      return this == REDUCE || this == REDUCE_SCATTER || this == REDUCE_SCATTER_COUNTS;
+    }
+
+    boolean byCounts() {
+      return name().endsWith("COUNTS");
+    }
+  }
+
+  /** About how many elements a payload has. */
+  enum Size {
+    NONE,
+    ONE_LESS_THAN_RANKS,
+    AS_MANY_AS_RANKS,
+    ONE_MORE_THAN_RANKS,
+    PRIME,
+    MANY_SLABS;
+
+    int count(int ranks, int frameLength, ElementType type) {
+      return switch (this) {
+        case NONE -> 0;
+        case ONE_LESS_THAN_RANKS -> ranks - 1;
+        case AS_MANY_AS_RANKS -> ranks;
+        case ONE_MORE_THAN_RANKS -> ranks + 1;
+        case PRIME -> CollectivesContractTest.PRIME;
+        case MANY_SLABS -> 3 * ranks * (frameLength / type.bytes()) + 3;
+      };
+    }
+  }
+
+  /**
+   * One call.
+   *
+   * @param memory of rank 0; the other ranks' is another kind each where {@code mixed}
+   * @param inPlace whether in- and output are the same where they may be
+   */
+  record Case(
+      int ranks,
+      int frameLength,
+      int slabsInFlight,
+      Kind kind,
+      int root,
+      Size size,
+      ElementType type,
+      ReduceOp op,
+      boolean async,
+      boolean inPlace,
+      Memory memory,
+      boolean mixed,
+      long seed) {
+
+    Memory memory(int rank) {
+      Memory[] kinds = Memory.values();
+      return mixed ? kinds[(memory.ordinal() + rank) % kinds.length] : memory;
+    }
+
+    /** All pairs of choices for a number of ranks. */
+    static List<Case> of(int ranks) {
+      int[] sizes = {
+        FRAME_LENGTHS.length,
+        SLABS_IN_FLIGHT.length,
+        Kind.values().length,
+        Math.min(ranks, 5),
+        Size.values().length,
+        ElementType.values().length,
+        ReduceOp.values().length,
+        2,
+        2,
+        Memory.values().length,
+        2
+      };
+      List<Case> cases = new ArrayList<>();
+      for (int[] c : Pairs.cover(sizes, SEED + ranks)) {
+        cases.add(
+            new Case(
+                ranks,
+                FRAME_LENGTHS[c[0]],
+                SLABS_IN_FLIGHT[c[1]],
+                Kind.values()[c[2]],
+                ranks <= 5 ? c[3] : (c[3] * (ranks - 1)) / 4,
+                Size.values()[c[4]],
+                ElementType.values()[c[5]],
+                ReduceOp.values()[c[6]],
+                c[7] == 1,
+                c[8] == 1,
+                Memory.values()[c[9]],
+                c[10] == 1,
+                SEED + cases.size()));
+      }
+      return cases;
+    }
+  }
+
+  /** What goes into a call at each rank, and what must come out. */
+  private static final class Numbered {
+    final Case test;
+
+    /** How much is of which rank, or goes from which rank to which in an all-to-all. */
+    final long[] counts;
+
+    final long[][] sent;
+    final long[][] inputs;
+    final long[] @Nullable [] expected;
+
+    Numbered(Case test) {
+      this.test = test;
+      int n = test.ranks;
+      int total = test.size.count(n, test.frameLength, test.type);
+      SplittableRandom random = new SplittableRandom(test.seed);
+      this.counts = deal(total, n, test.kind, random);
+      this.sent = new long[n][];
+      for (int rank = 0; rank < n; rank++) {
+        sent[rank] = deal(total / n, n, test.kind, random);
+      }
+      this.inputs = new long[n][];
+      this.expected = new long[n][];
+      for (int rank = 0; rank < n; rank++) {
+        int length =
+            switch (test.kind) {
+              case ALL_GATHER, ALL_GATHER_COUNTS, GATHER, GATHER_COUNTS -> (int) counts[rank];
+              case ALL_TO_ALL_COUNTS -> (int) Arrays.stream(sent[rank]).sum();
+              default -> (int) Arrays.stream(counts).sum();
+            };
+        inputs[rank] = Numbers.inputs(test.type, test.op, test.seed, rank, length);
+      }
+      for (int rank = 0; rank < n; rank++) {
+        expected[rank] = expected(rank);
+      }
+    }
+
+    private static long[] deal(int total, int ranks, Kind kind, SplittableRandom random) {
+      long[] counts = new long[ranks];
+      for (int rank = 0; rank < ranks; rank++) {
+        counts[rank] =
+            switch (kind) {
+              case GATHER, SCATTER -> total / ranks;
+              default -> (long) total * (rank + 1) / ranks - (long) total * rank / ranks;
+            };
+      }
+      if (kind.byCounts()) {
+        // Take from some all that they have, and give it to others.
+        for (int i = 0; i < ranks; i++) {
+          int from = random.nextInt(ranks);
+          int to = random.nextInt(ranks);
+          long taken = random.nextBoolean() ? counts[from] : counts[from] / 3;
+          counts[from] -= taken;
+          counts[to] += taken;
+        }
+      }
+      return counts;
+    }
+
+    int start(long[] of, int rank) {
+      return (int) Arrays.stream(of, 0, rank).sum();
+    }
+
+    long[] receives(int rank) {
+      return IntStream.range(0, test.ranks).mapToLong(from -> sent[from][rank]).toArray();
+    }
+
+    /** What a rank must have in the end; nothing if it is to have nothing, or a reduction. */
+    private long @Nullable [] expected(int rank) {
+      return switch (test.kind) {
+        case BROADCAST -> inputs[test.root];
+        case REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_COUNTS -> null;
+        case ALL_GATHER, ALL_GATHER_COUNTS -> all();
+        case GATHER, GATHER_COUNTS -> rank == test.root ? all() : null;
+        case SCATTER, SCATTER_COUNTS -> part(inputs[test.root], counts, rank);
+        case ALL_TO_ALL ->
+            concat(Arrays.stream(inputs).map(input -> part(input, counts, rank)).toList());
+        case ALL_TO_ALL_COUNTS ->
+            concat(
+                IntStream.range(0, test.ranks)
+                    .mapToObj(from -> part(inputs[from], sent[from], rank))
+                    .toList());
+      };
+    }
+
+    private long[] all() {
+      return concat(List.of(inputs));
+    }
+
+    private long[] part(long[] whole, long[] of, int rank) {
+      int start = start(of, rank);
+      return Arrays.copyOfRange(whole, start, start + (int) of[rank]);
+    }
+
+    private static long[] concat(List<long[]> parts) {
+      return parts.stream().flatMapToLong(Arrays::stream).toArray();
+    }
+
+    void check(long[] @Nullable [] results) {
+      for (int rank = 0; rank < test.ranks; rank++) {
+        if (expected[rank] != null) {
+          assertArrayEquals(expected[rank], results[rank], test + ", rank " + rank);
+        }
+        boolean isScatter = test.kind != Kind.REDUCE;
+        if (test.kind.reduces() && (isScatter || rank == test.root)) {
+          int from = isScatter ? start(counts, rank) : 0;
+          int to = isScatter ? from + (int) counts[rank] : inputs[0].length;
+          long[][] slices =
+              Arrays.stream(inputs)
+                  .map(input -> Arrays.copyOfRange(input, from, to))
+                  .toArray(long[][]::new);
+          long[] result = results[rank];
+          assertEquals(to - from, result.length);
+          try {
+            Numbers.assertReduced(test.type, test.op, slices, result);
+          } catch (AssertionError e) {
+            throw new AssertionError(test + ", rank " + rank + ": " + e.getMessage(), e);
+          }
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("ranks")
+  void everyRankGetsItsResult(int ranks) throws Exception {
+    TreeMap<Integer, List<Numbered>> bySettings = new TreeMap<>();
+    for (Case c : Case.of(ranks)) {
+      bySettings
+          .computeIfAbsent(c.frameLength * 64 + c.slabsInFlight, key -> new ArrayList<>())
+          .add(new Numbered(c));
+    }
+    for (List<Numbered> cases : bySettings.values()) {
+      Case first = cases.get(0).test;
+      List<Communicator> worlds = ranks(ranks, first.frameLength, first.slabsInFlight);
+      long[][][] results = new long[cases.size()][ranks][];
+      RankThreads.run(
+          worlds,
+          world -> {
+            for (int i = 0; i < cases.size(); i++) {
+              try {
+                results[i][world.rank()] = call(world, cases.get(i));
+              } catch (AssertionError | RuntimeException e) {
+                throw new AssertionError(cases.get(i).test + ": " + e, e);
+              }
+            }
+          });
+      for (int i = 0; i < cases.size(); i++) {
+        cases.get(i).check(results[i]);
+      }
+      worlds.forEach(Communicator::close);
+    }
+  }
+
+  /** Makes the call of a rank. Returns what it got, if anything. */
+  private static long @Nullable [] call(Communicator world, Numbered numbers) {
+    Case c = numbers.test;
+    int rank = world.rank();
+    boolean isRoot = rank == c.root;
+    long[] input = numbers.inputs[rank];
+    long[] counts = numbers.counts;
+    Cells source = new Cells(c.type, c.memory(rank), input.length);
+    source.fill(input);
+    int outputCount =
+        switch (c.kind) {
+          case BROADCAST -> -1;
+          case REDUCE -> isRoot && !c.inPlace ? input.length : -1;
+          case REDUCE_SCATTER, REDUCE_SCATTER_COUNTS, SCATTER, SCATTER_COUNTS -> (int) counts[rank];
+          case ALL_GATHER, ALL_GATHER_COUNTS -> (int) Arrays.stream(counts).sum();
+          case GATHER, GATHER_COUNTS -> isRoot ? (int) Arrays.stream(counts).sum() : -1;
+          case ALL_TO_ALL -> c.ranks * (int) counts[rank];
+          case ALL_TO_ALL_COUNTS -> (int) Arrays.stream(numbers.receives(rank)).sum();
+        };
+    Cells target = outputCount < 0 ? source : new Cells(c.type, c.memory(rank + 1), outputCount);
+    Payload in = source.payload();
+    Payload out = outputCount < 0 ? in : target.payload();
+    if (c.async) {
+      startCall(world, numbers, in, out).await();
+    } else {
+      makeCall(world, numbers, in, out);
+    }
+    source.assertGuards();
+    target.assertGuards();
+    if (target != source) {
+      assertArrayEquals(input, source.bits(), "the input was written");
+    } else if (c.kind != Kind.BROADCAST && !isRoot) {
+      assertArrayEquals(input, source.bits(), "the input was written");
+      return null;
+    }
+    return target.bits();
+  }
+
+  private static void makeCall(Communicator world, Numbered numbers, Payload in, Payload out) {
+    Case c = numbers.test;
+    long[] counts = numbers.counts;
+    int rank = world.rank();
+    Payload atRoot = rank == c.root ? out : null;
+    switch (c.kind) {
+      case BROADCAST -> world.broadcast(in, c.root);
+      case REDUCE -> world.reduce(in, atRoot, c.op, c.root);
+      case REDUCE_SCATTER -> world.reduceScatter(in, out, c.op);
+      case REDUCE_SCATTER_COUNTS -> world.reduceScatter(in, out, counts, c.op);
+      case ALL_GATHER -> world.allGather(in, out);
+      case ALL_GATHER_COUNTS -> world.allGather(in, out, counts);
+      case GATHER -> world.gather(in, atRoot, c.root);
+      case GATHER_COUNTS -> world.gather(in, atRoot, counts, c.root);
+      case SCATTER -> world.scatter(rank == c.root ? in : null, out, c.root);
+      case SCATTER_COUNTS -> world.scatter(rank == c.root ? in : null, out, counts, c.root);
+      case ALL_TO_ALL -> world.allToAll(in, out);
+      case ALL_TO_ALL_COUNTS -> world.allToAll(in, numbers.sent[rank], out, numbers.receives(rank));
+    }
+  }
+
+  private static CollectiveHandle startCall(
+      Communicator world, Numbered numbers, Payload in, Payload out) {
+    Case c = numbers.test;
+    long[] counts = numbers.counts;
+    int rank = world.rank();
+    Payload atRoot = rank == c.root ? out : null;
+    return switch (c.kind) {
+      case BROADCAST -> world.broadcastAsync(in, c.root);
+      case REDUCE -> world.reduceAsync(in, atRoot, c.op, c.root);
+      case REDUCE_SCATTER -> world.reduceScatterAsync(in, out, c.op);
+      case REDUCE_SCATTER_COUNTS -> world.reduceScatterAsync(in, out, counts, c.op);
+      case ALL_GATHER -> world.allGatherAsync(in, out);
+      case ALL_GATHER_COUNTS -> world.allGatherAsync(in, out, counts);
+      case GATHER -> world.gatherAsync(in, atRoot, c.root);
+      case GATHER_COUNTS -> world.gatherAsync(in, atRoot, counts, c.root);
+      case SCATTER -> world.scatterAsync(rank == c.root ? in : null, out, c.root);
+      case SCATTER_COUNTS -> world.scatterAsync(rank == c.root ? in : null, out, counts, c.root);
+      case ALL_TO_ALL -> world.allToAllAsync(in, out);
+      case ALL_TO_ALL_COUNTS ->
+          world.allToAllAsync(in, numbers.sent[rank], out, numbers.receives(rank));
+    };
+  }
+
+  /** Arrays have methods of their own. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 5})
+  void arraysAreMovedLikePayloads(int ranks) throws Exception {
+    RankThreads.run(
+        ranks(ranks, 128, 2),
+        world -> {
+          int rank = world.rank();
+          float[] input = new float[PRIME];
+          Arrays.fill(input, rank + 1);
+          float[] part = new float[(int) world.partCount(PRIME, rank)];
+          world.reduceScatter(input, part, ReduceOp.SUM);
+          float[] sums = new float[part.length];
+          Arrays.fill(sums, ranks * (ranks + 1) / 2f);
+          assertArrayEquals(sums, part);
+          Arrays.fill(part, rank);
+          float[] all = new float[PRIME];
+          world.allGather(part, all);
+          for (int from = 0; from < ranks; from++) {
+            int start = (int) world.partStart(PRIME, from);
+            assertEquals(from, all[start]);
+            assertEquals(from, all[start + (int) world.partCount(PRIME, from) - 1]);
+          }
+          float[] given = {-1, rank, rank + 1, -1};
+          world.broadcast(given, 1, 2, ranks - 1);
+          assertArrayEquals(new float[] {-1, ranks - 1, ranks, -1}, given);
+          world.broadcast(given, 0);
+        });
+  }
+
+  /** A part may lie where it belongs in the whole. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3, 4})
+  void partsMayLieInTheirPlaces(int ranks) throws Exception {
+    RankThreads.run(
+        ranks(ranks, 128, 2),
+        world -> {
+          int rank = world.rank();
+          int each = 70;
+          int count = each * ranks;
+          int start = each * rank;
+          int root = ranks - 1;
+          long[] whole = new long[count];
+          long[] expected = IntStream.range(0, count).asLongStream().toArray();
+          Payload part = Payload.of(whole, start, each);
+          System.arraycopy(expected, start, whole, start, each);
+          world.allGather(part, Payload.of(whole));
+          assertArrayEquals(expected, whole);
+          Arrays.setAll(whole, i -> i / each == rank ? i : -1);
+          world.gather(part, Payload.of(whole), root);
+          if (rank == root) {
+            assertArrayEquals(expected, whole);
+          } else {
+            Arrays.setAll(whole, i -> -1);
+          }
+          world.scatter(Payload.of(whole), part, root);
+          long[] own = Arrays.copyOfRange(expected, start, start + each);
+          assertArrayEquals(own, Arrays.copyOfRange(whole, start, start + each));
+        });
+  }
+
+  /** Weight-update sharding: each rank changes its own part between the halves of an all-reduce. */
+  @ParameterizedTest
+  @ValueSource(ints = {2, 6})
+  void shardsCanBeUpdatedBetweenTheHalves(int ranks) throws Exception {
+    List<Communicator> worlds = ranks(ranks, 128, 2);
+    for (int count : new int[] {ranks - 1, PRIME}) {
+      RankThreads.run(
+          worlds,
+          world -> {
+            int rank = world.rank();
+            double[] gradient = new double[count];
+            double[] weights = new double[count];
+            Arrays.setAll(gradient, i -> (rank + 1) * (i % 17));
+            Arrays.setAll(weights, i -> i);
+            double[] sum = gradient.clone();
+            world.allReduce(sum, ReduceOp.SUM);
+            double[] expected = new double[count];
+            Arrays.setAll(expected, i -> weights[i] - sum[i] / 4);
+            int start = (int) world.partStart(count, rank);
+            double[] shard = new double[(int) world.partCount(count, rank)];
+            Payload of = Payload.of(shard);
+            world.reduceScatter(Payload.of(gradient), of, ReduceOp.SUM);
+            Arrays.setAll(shard, i -> weights[start + i] - shard[i] / 4);
+            world.allGather(of, Payload.of(weights));
+            assertArrayEquals(expected, weights);
+          });
+    }
+  }
+
+  // ------------------------------------------------------------ several calls
+
+  /** Calls of all kinds at once, awaited in different orders. */
+  @ParameterizedTest
+  @ValueSource(ints = {2, 4})
+  void severalCallsMayBeUnderWay(int ranks) throws Exception {
+    List<Case> all = Case.of(ranks);
+    List<Numbered> cases =
+        all.subList(0, Math.min(24, all.size())).stream().map(Numbered::new).toList();
+    RankThreads.run(
+        ranks(ranks, 128, 2),
+        world -> {
+          List<CollectiveHandle> handles = new ArrayList<>();
+          List<Cells> outputs = new ArrayList<>();
+          int rank = world.rank();
+          for (Numbered numbers : cases) {
+            Case c = numbers.test;
+            Cells source = new Cells(ElementType.INT64, c.memory(rank), PRIME);
+            Cells target = new Cells(ElementType.INT64, c.memory(rank), PRIME * ranks);
+            source.fill(values(rank, outputs.size(), PRIME));
+            outputs.add(target);
+            int root = c.root;
+            Payload all1 = target.payload();
+            target.fill(values(rank, outputs.size(), PRIME * ranks));
+            handles.add(
+                switch (outputs.size() % 4) {
+                  case 0 -> world.broadcastAsync(all1, root);
+                  case 1 -> world.allGatherAsync(source.payload(), all1);
+                  case 2 -> world.gatherAsync(source.payload(), rank == root ? all1 : null, root);
+                  default ->
+                      world.reduceAsync(all1, rank == root ? all1 : null, ReduceOp.MAX, root);
+                });
+          }
+          for (int i = 0; i < cases.size(); i++) {
+            int call = rank % 2 == 0 ? i : cases.size() - 1 - i;
+            handles.get(call).await();
+            int root = cases.get(call).test.root;
+            int kind = (call + 1) % 4;
+            long[] bits = outputs.get(call).bits();
+            if (kind == 0) {
+              assertArrayEquals(values(root, call + 1, PRIME * ranks), bits);
+            } else if (kind == 1 || kind == 2 && rank == root) {
+              for (int from = 0; from < ranks; from++) {
+                assertArrayEquals(
+                    values(from, call, PRIME),
+                    Arrays.copyOfRange(bits, from * PRIME, (from + 1) * PRIME));
+              }
+            } else if (kind == 3 && rank == root) {
+              assertArrayEquals(values(ranks - 1, call + 1, PRIME * ranks), bits);
+            } else {
+              assertArrayEquals(values(rank, call + 1, PRIME * ranks), bits);
+            }
+          }
+        });
+  }
+
+  private static long[] values(int rank, int call, int count) {
+    return IntStream.range(0, count).mapToLong(i -> 1_000_000L * rank + 1000L * call + i).toArray();
+  }
+
+  /** A root that is far ahead in a series of calls does not run over those that come late. */
+  @ParameterizedTest
+  @EnumSource(
+      value = Kind.class,
+      names = {"BROADCAST", "SCATTER", "REDUCE", "GATHER", "ALL_TO_ALL_COUNTS"})
+  void nobodyIsRunOver(Kind kind) throws Exception {
+    int ranks = 4;
+    int each = 150;
+    List<Communicator> worlds = ranks(ranks, 128, 2);
+    for (int late = 0; late < ranks; late += ranks - 1) {
+      int last = late;
+      RankThreads.run(
+          worlds,
+          world -> {
+            int rank = world.rank();
+            List<CollectiveHandle> handles = new ArrayList<>();
+            long[][] whole = new long[CALLS][each * ranks];
+            long[][] part = new long[CALLS][each];
+            for (int i = 0; i < CALLS; i++) {
+              Arrays.fill(whole[i], rank);
+              Arrays.fill(part[i], rank);
+              Payload all = Payload.of(whole[i]);
+              Payload own = Payload.of(part[i]);
+              int root = i % 2 == 0 ? 0 : ranks - 1;
+              if (rank == last && i == CALLS / 2) {
+                handles.get(0).await();
+              }
+              // In one direction only: each rank to the next one.
+              long[] sends = new long[ranks];
+              long[] receives = new long[ranks];
+              sends[Math.min(rank + 1, ranks - 1)] = rank + 1 < ranks ? each : 0;
+              receives[Math.max(rank - 1, 0)] = rank > 0 ? each : 0;
+              handles.add(
+                  switch (kind) {
+                    case BROADCAST -> world.broadcastAsync(all, root);
+                    case SCATTER -> world.scatterAsync(all, own, root);
+                    case REDUCE -> world.reduceAsync(all, all, ReduceOp.SUM, root);
+                    case GATHER -> world.gatherAsync(own, all, root);
+                    default ->
+                        world.allToAllAsync(
+                            Payload.of(whole[i], 0, rank + 1 < ranks ? each : 0),
+                            sends,
+                            Payload.of(part[i], 0, rank > 0 ? each : 0),
+                            receives);
+                  });
+            }
+            handles.forEach(CollectiveHandle::await);
+            for (int i = 0; i < CALLS; i++) {
+              int root = i % 2 == 0 ? 0 : ranks - 1;
+              switch (kind) {
+                case BROADCAST -> assertEquals(root, whole[i][each * ranks - 1]);
+                case SCATTER -> assertEquals(root, part[i][each - 1]);
+                case REDUCE -> assertEquals(rank == root ? 6 : rank, whole[i][each * ranks - 1]);
+                case GATHER ->
+                    assertEquals(rank == root ? ranks - 1 : rank, whole[i][each * ranks - 1]);
+                default -> assertEquals(Math.max(0, rank - 1), part[i][each - 1]);
+              }
+            }
+          });
+    }
+  }
+
+  // ---------------------------------------------------------- send and receive
+
+  /** Messages go their own ways beside collectives, each direction of a pair by itself. */
+  @ParameterizedTest
+  @ValueSource(ints = {2, 5})
+  void messagesGoBesideCollectives(int ranks) throws Exception {
+    RankThreads.run(
+        ranks(ranks, 128, 2),
+        world -> {
+          int rank = world.rank();
+          int next = (rank + 1) % ranks;
+          int previous = (rank + ranks - 1) % ranks;
+          List<CollectiveHandle> handles = new ArrayList<>();
+          long[][] received = new long[6][PRIME];
+          long[] backwards = new long[3];
+          for (int i = 0; i < 6; i++) {
+            handles.add(world.receiveAsync(Payload.of(received[i]), previous));
+          }
+          long[] sum = values(rank, 0, PRIME);
+          CollectiveHandle collective = world.allReduceAsync(Payload.of(sum), ReduceOp.MAX);
+          for (int i = 0; i < 6; i++) {
+            handles.add(world.sendAsync(Payload.of(values(rank, i, PRIME)), next));
+          }
+          handles.add(world.receiveAsync(Payload.of(backwards), next));
+          world.send(Payload.of(new long[] {rank, 2, 3}), previous);
+          world.barrier();
+          handles.forEach(CollectiveHandle::await);
+          collective.await();
+          assertArrayEquals(values(ranks - 1, 0, PRIME), sum);
+          assertArrayEquals(new long[] {next, 2, 3}, backwards);
+          for (int i = 0; i < 6; i++) {
+            assertArrayEquals(values(previous, i, PRIME), received[i]);
+          }
+          if (rank == 0) {
+            world.send(Payload.of(new float[0]), 1);
+          } else if (rank == 1) {
+            world.receive(Payload.of(new float[0]), 0);
+          }
+          assertEquals(2, world.nextSequence());
+        });
+  }
+
+  /** A pair that breaks its own direction leaves all else whole; abort ends all. */
+  @Test
+  void aBrokenPairIsNobodyElsesBusiness() throws Exception {
+    CountDownLatch done = new CountDownLatch(2);
+    RankThreads.run(
+        ranks(3, 128, 2),
+        world -> {
+          if (world.rank() == 0) {
+            assertThrows(MismatchException.class, () -> world.send(Payload.of(new int[2]), 1));
+          } else if (world.rank() == 1) {
+            MismatchException e =
+                assertThrows(
+                    MismatchException.class, () -> world.receive(Payload.of(new int[3]), 0));
+            assertTrue(e.getMessage().contains("count"), e.getMessage());
+          }
+          world.barrier();
+          if (world.rank() == 1) {
+            world.send(Payload.of(new int[] {7}), 0);
+            done.countDown();
+          } else if (world.rank() == 0) {
+            int[] got = new int[1];
+            world.receive(Payload.of(got), 1);
+            assertEquals(7, got[0]);
+            CollectiveHandle stuck = world.receiveAsync(Payload.of(got), 2);
+            assertTrue(done.await(PATIENCE.toSeconds(), TimeUnit.SECONDS));
+            world.abort("enough");
+            assertThrows(AbortedException.class, stuck::await);
+          } else {
+            done.countDown();
+          }
+        });
+  }
+
+  // ------------------------------------------------------------------ errors
+
+  /** In what the call of one rank differs. */
+  enum Difference {
+    ROOT("root 1", "root 0"),
+    REDUCE_ROOT("root 1", "root 0"),
+    COUNTS("counts per rank given"),
+    EVEN("counts per rank even"),
+    PAIR("count from sender to receiver 7", "count from sender to receiver 5"),
+    COLLECTIVE("broadcast", "all-gather");
+
+    final List<String> words;
+
+    Difference(String... words) {
+      this.words = List.of(words);
+    }
+  }
+
+  static Stream<Object[]> differences() {
+    return Arrays.stream(Difference.values())
+        .map(what -> new Object[] {what, what.ordinal() % 2 == 0 ? 3 : 5});
+  }
+
+  @ParameterizedTest(name = "{0} of {1} ranks")
+  @MethodSource("differences")
+  void aDifferenceIsNamedOnEveryRank(Difference what, int ranks) throws Exception {
+    String[] messages = new String[ranks];
+    int odd = ranks - 1;
+    RankThreads.run(
+        ranks(ranks, 128, 2),
+        world -> {
+          int rank = world.rank();
+          boolean differs = rank == odd;
+          long[] counts = new long[ranks];
+          Arrays.fill(counts, 4);
+          if (differs) {
+            counts[0] = 5;
+            counts[1] = 3;
+          }
+          long[] receives = new long[ranks];
+          Arrays.fill(receives, 5);
+          long[] sends = receives.clone();
+          if (differs) {
+            receives[0] = 7;
+          }
+          Payload whole = Payload.of(new long[4 * ranks]);
+          Payload part = Payload.of(new long[4]);
+          Payload in = Payload.of(new long[5 * ranks]);
+          Payload out = Payload.of(new long[5 * ranks + (differs ? 2 : 0)]);
+          Executable call =
+              switch (what) {
+                case ROOT -> () -> world.broadcast(whole, differs ? 1 : 0);
+                case REDUCE_ROOT -> () -> world.reduce(whole, whole, ReduceOp.SUM, differs ? 1 : 0);
+                case COUNTS -> () -> world.allGather(part, whole, counts);
+                case EVEN ->
+                    differs
+                        ? () -> world.allGather(part, whole)
+                        : () -> world.allGather(part, whole, counts);
+                case PAIR -> () -> world.allToAll(in, sends, out, receives);
+                case COLLECTIVE ->
+                    differs ? () -> world.broadcast(whole, 0) : () -> world.allGather(part, whole);
+              };
+          messages[rank] =
+              assertThrows(
+                      MismatchException.class,
+                      () -> {
+                        call.execute();
+                        // It had nothing more to do in that one.
+                        world.barrier();
+                      })
+                  .getMessage();
+          assertThrows(MismatchException.class, world::barrier, "the group is broken now");
+        });
+    for (String message : messages) {
+      assertTrue(message.contains("rank " + odd), message);
+      for (String word : what.words) {
+        assertTrue(message.contains(word), "\"" + word + "\" is not in: " + message);
+      }
+    }
+  }
+
+  /** A rank that dies is named by all others, whatever they call. */
+  @ParameterizedTest
+  @EnumSource(Kind.class)
+  void aRankThatDiesIsNamed(Kind kind) throws Exception {
+    int ranks = 4;
+    for (int dead : new int[] {0, ranks - 1}) {
+      Case c =
+          new Case(
+              ranks,
+              128,
+              2,
+              kind,
+              0,
+              Size.MANY_SLABS,
+              ElementType.INT64,
+              ReduceOp.SUM,
+              false,
+              false,
+              Memory.ARRAY,
+              false,
+              SEED);
+      Numbered numbers = new Numbered(c);
+      List<Communicator> worlds = ranks(ranks, 128, 2);
+      List<@Nullable Throwable> outcomes =
+          RankThreads.outcomes(
+              worlds,
+              world -> {
+                for (int i = 0; ; i++) {
+                  if (world.rank() == dead && i == 3) {
+                    world.close();
+                  }
+                  call(world, numbers);
+                }
+              });
+      for (int rank = 0; rank < ranks; rank++) {
+        Throwable outcome = outcomes.get(rank);
+        if (rank == dead) {
+          assertInstanceOf(CommunicatorClosedException.class, outcome);
+        } else {
+          RankFailedException failure = assertInstanceOf(RankFailedException.class, outcome);
+          assertEquals(dead, failure.worldRank(), failure.getMessage());
+        }
+      }
+    }
+  }
+
+  /** A message to or from a dead rank fails, and names it. */
+  @Test
+  void aDeadPartnerIsNamed() throws Exception {
+    RankThreads.run(
+        ranks(3, 128, 2),
+        world -> {
+          if (world.rank() == 2) {
+            world.close();
+            return;
+          }
+          Payload payload = Payload.of(new int[1]);
+          RankFailedException failure =
+              assertThrows(
+                  RankFailedException.class,
+                  () -> {
+                    if (world.rank() == 0) {
+                      world.send(payload, 2);
+                    } else {
+                      world.receive(payload, 2);
+                    }
+                  });
+          assertEquals(2, failure.worldRank());
+        });
+  }
+
+  /**
+   * Something that cannot be called.
+   *
+   * @param word in the message
+   */
+  record Wrong(String what, String word, BiConsumer<Communicator, Payload> call) {}
+
+  @Test
+  void wrongArgumentsAreRefused() throws Exception {
+    Communicator world = ranks(3, 128, 2).get(0);
+    long[] negative = {7, 2, -3};
+    List<Wrong> wrongs =
+        List.of(
+            new Wrong("no such root", "root 3", (w, p) -> w.broadcast(p, 3)),
+            new Wrong("a negative root", "root -1", (w, p) -> w.reduce(p, p, ReduceOp.SUM, -1)),
+            new Wrong("no output", "no output", (w, p) -> w.reduce(p, null, ReduceOp.SUM, 0)),
+            new Wrong("no whole", "no whole", (w, p) -> w.gather(p, null, 0)),
+            new Wrong("no whole", "no whole", (w, p) -> w.scatter(null, p, 0)),
+            new Wrong("a long part", "must have 2", (w, p) -> w.reduceScatter(p, p, ReduceOp.SUM)),
+            new Wrong("a long part", "must have 2", (w, p) -> w.allGather(p, p)),
+            new Wrong("a short whole", "must have 18", (w, p) -> w.gather(p, p, 0)),
+            new Wrong("a short whole", "must have 18", (w, p) -> w.scatter(p, p, 0)),
+            new Wrong(
+                "a wrong sum", "must have 7", (w, p) -> w.allGather(p, p, new long[] {6, 1, 0})),
+            new Wrong("few counts", "2 counts", (w, p) -> w.allGather(p, p, new long[] {6, 0})),
+            new Wrong("a negative count", "less than 0", (w, p) -> w.gather(p, p, negative, 0)),
+            new Wrong(
+                "a wrong part",
+                "must have 5",
+                (w, p) -> w.gather(p, null, new long[] {1, 5, 0}, 0)),
+            new Wrong(
+                "another type",
+                "float32",
+                (w, p) -> w.reduceScatter(p, Payload.of(new float[2]), ReduceOp.SUM)),
+            new Wrong(
+                "a long output", "must have 6", (w, p) -> w.allToAll(p, Payload.of(new int[7]))),
+            new Wrong(
+                "a wrong own block",
+                "itself",
+                (w, p) -> w.allToAll(p, new long[] {6, 0, 0}, p, new long[] {0, 6, 0})),
+            new Wrong("oneself", "another", (w, p) -> w.send(p, 0)),
+            new Wrong("nobody", "another", (w, p) -> w.receive(p, 3)));
+    for (Wrong wrong : wrongs) {
+      Communicator caller = wrong.word.equals("must have 5") ? opened.get(1) : world;
+      IllegalArgumentException e =
+          assertThrows(
+              IllegalArgumentException.class,
+              () ->
+                  wrong.call.accept(
+                      caller, Payload.of(new int[wrong.word.equals("must have 5") ? 2 : 6])),
+              wrong.what);
+      assertTrue(e.getMessage().contains(wrong.word), wrong.what + ": " + e.getMessage());
+    }
+    assertThrows(IndexOutOfBoundsException.class, () -> world.partStart(10, 3));
+    assertFalse(world.partCount(10, 2) == world.partCount(10, 0));
+    assertEquals(0, world.nextSequence());
+  }
+}
