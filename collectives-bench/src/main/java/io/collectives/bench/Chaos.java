@@ -45,8 +45,8 @@ import picocli.CommandLine.Spec;
           + "are right to the last bit until the job ends.",
       "",
       "kill is SIGKILL. stop is SIGSTOP, and SIGCONT once the others have gone on: the stopped rank must find that it was given "
-          + "up. reset resets the connections between two ranks that live, by 'ss -K' of Linux, which needs root: the group "
-          + "that is left lacks one or both, and its ranks must name the same one. Silent loss of packets is not made here.",
+          + "up. reset resets the connections between two ranks that live, by 'ss -K' of Linux, which needs root: the "
+          + "higher one must give way, and all must name it. Silent loss of packets is not made here.",
       "",
       "'known' is from the fault until the last survivor had the error, 'sum' until the last survivor had the first right sum of "
           + "the group that was left. A pause is SIGSTOP for less than the silence limit: no call may fail."
