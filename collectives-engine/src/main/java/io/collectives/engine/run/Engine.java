@@ -332,14 +332,18 @@ public final class Engine {
   }
 
   private void start(Call call) {
-    call.copyOwn();
-    if (call.program.steps == 0) {
-      calls.end(call, null);
-      return;
-    }
-    arrivals.deliverEarly(call);
-    if (!call.isDone()) {
-      advance(call);
+    try {
+      call.copyOwn();
+      if (call.program.steps == 0) {
+        calls.end(call, null);
+        return;
+      }
+      arrivals.deliverEarly(call);
+      if (!call.isDone()) {
+        advance(call);
+      }
+    } catch (Throwable t) {
+      failures.abort(call.group, t.toString(), t);
     }
   }
 

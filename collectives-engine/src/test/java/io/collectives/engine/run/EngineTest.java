@@ -554,6 +554,40 @@ class EngineTest {
     }
   }
 
+  /** Running out of memory while a call begins ends it on every rank, as later on. */
+  @Test
+  void noMemoryAtTheBeginningOfACallAbortsIt() {
+    Set<Integer> scarce =
+        new TreeSet<>() {
+          private boolean thrown;
+
+          @Override
+          public boolean add(Integer peer) {
+            if (!thrown) {
+              thrown = true;
+              throw new OutOfMemoryError("planted");
+            }
+            return super.add(peer);
+          }
+        };
+    Bench bench =
+        new Bench(
+            3,
+            Algorithm.ring(),
+            (rank, transport) ->
+                new RecordingTransport(transport, rank == 1 ? scarce : new TreeSet<>()));
+    Call[] calls = new Call[3];
+    for (int rank = 0; rank < 3; rank++) {
+      calls[rank] = bench.sum(rank, new int[1000]);
+    }
+    bench.settle();
+    for (Call call : calls) {
+      assertTrue(call.isDone());
+      assertEquals(1, assertInstanceOf(AbortedException.class, call.error()).worldRank());
+    }
+    assertInstanceOf(OutOfMemoryError.class, calls[1].error().getCause());
+  }
+
   private record RecordingTransport(Transport inner, Set<Integer> peers) implements Transport {
     @Override
     public int rank() {
