@@ -22,6 +22,20 @@ import java.util.regex.Pattern;
 public sealed interface Algorithm {
 
   /**
+   * For each call the algorithm that is predicted to take the least time for its payload: {@link
+   * #exchange}, {@link #direct}, {@link #halvingDoubling} or {@link #ring}. The prediction is made
+   * from what {@link Communicator#tune()} has measured, or else from figures that hold between
+   * ranks of one host; it depends on the collective, the number of ranks and of bytes only, so all
+   * ranks choose the same. {@link Communicator#explain} tells what it chooses and why.
+   *
+   * <p>Groups of more than 64 ranks choose among those in which a rank has few peers: {@link
+   * #halvingDoubling} and {@link #ring}.
+   */
+  static Algorithm auto() {
+    return new Auto();
+  }
+
+  /**
    * One ring: 2(n-1) rounds, each rank sends 2M(n-1)/n bytes to its right neighbour. A broadcast or
    * reduction is a chain of n-1 rounds, in which each rank sends at most M, and a pipeline when the
    * payload has several slabs.
@@ -73,6 +87,15 @@ public sealed interface Algorithm {
    */
   static Algorithm direct() {
     return new Direct();
+  }
+
+  /**
+   * Every rank sends the whole payload to every other, and each sums all contributions itself, in
+   * the order of ranks: 1 round, each rank sends M(n-1) bytes. Nothing is faster for payloads so
+   * small that only the number of hops counts. Other collectives are those of {@link #direct}.
+   */
+  static Algorithm exchange() {
+    return new Exchange();
   }
 
   /**
@@ -136,6 +159,14 @@ public sealed interface Algorithm {
     return true;
   }
 
+  /** See {@link Algorithm#auto()}. */
+  record Auto() implements Algorithm {
+    @Override
+    public String name() {
+      return "auto";
+    }
+  }
+
   /** See {@link Algorithm#ring()}. */
   record Ring() implements Algorithm {
     @Override
@@ -182,6 +213,14 @@ public sealed interface Algorithm {
     @Override
     public String name() {
       return "direct";
+    }
+  }
+
+  /** See {@link Algorithm#exchange()}. */
+  record Exchange() implements Algorithm {
+    @Override
+    public String name() {
+      return "exchange";
     }
   }
 

@@ -15,8 +15,9 @@ import org.jspecify.annotations.Nullable;
  *     are cut into slabs so that frames keep within it
  * @param slabsInFlight how many slabs of one call may be under way at once, from 1 to 64; with the
  *     frame length it bounds how much data is queued on a link
- * @param silenceLimit after how long without a sign of life a peer is taken for dead, at least 100
- *     milliseconds; ranks that are connected beat four times as often
+ * @param silenceLimit after how long without a sign of life a peer is taken for dead, an eighth
+ *     more if its rank is the lower one; at least 100 milliseconds. Ranks that are connected beat
+ *     16 times as often
  * @param flightDirectory where each rank writes its {@linkplain Communicator#flightRecord() flight
  *     record} when a call fails, as {@code flight-rank-3.tsv}; may differ between ranks; nothing is
  *     written if there is none
@@ -30,7 +31,7 @@ public record CallSettings(
     @Nullable Path flightDirectory) {
   private static final CallSettings DEFAULTS =
       new CallSettings(
-          Algorithm.ring(), Duration.ofSeconds(30), 128 * 1024, 2, Duration.ofSeconds(5), null);
+          Algorithm.auto(), Duration.ofSeconds(30), 128 * 1024, 2, Duration.ofSeconds(5), null);
 
   /** Checks the values. */
   public CallSettings {
@@ -54,7 +55,9 @@ public record CallSettings(
     }
   }
 
-  /** A ring, 30 seconds, frames of 128 KiB, 2 slabs in flight, 5 seconds of silence. */
+  /**
+   * {@link Algorithm#auto}, 30 seconds, frames of 128 KiB, 2 slabs in flight, 5 seconds of silence.
+   */
   public static CallSettings defaults() {
     return DEFAULTS;
   }

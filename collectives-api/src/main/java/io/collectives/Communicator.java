@@ -370,6 +370,23 @@ public interface Communicator extends AutoCloseable {
   CollectiveHandle barrierAsync();
 
   /**
+   * Measures what calls of this group cost, for {@link Algorithm#auto}: half a second of short
+   * calls by each algorithm. To be called by all ranks of the group, at the same place in the order
+   * of its calls; the figures are agreed on, so that all ranks choose the same ever after. Calls
+   * that are made before, and those of groups made from this one unless they are tuned themselves,
+   * are predicted by less. A second time it measures anew, as after the just-in-time compiler has
+   * seen more of the program.
+   */
+  void tune();
+
+  /**
+   * What {@link Algorithm#auto} does with an all-reduce of so many bytes in this group, and why.
+   *
+   * @param bytes the length of each rank's payload, at least 0
+   */
+  Explanation explain(long bytes);
+
+  /**
    * This group, with another algorithm for the calls that are made through the returned view.
    *
    * @throws UnavailableException if no module on the class path plans it
@@ -485,6 +502,7 @@ public interface Communicator extends AutoCloseable {
    *
    * @return the new world, with the settings of this job
    * @throws JoinException if not all seats were taken within the job's time limit for joining
+   * @throws CollectiveException if this group breaks before all have met: {@link #shrink} it then
    * @throws UnavailableException if the ranks are threads of one JVM
    */
   Communicator grow();

@@ -1,8 +1,10 @@
 package io.collectives;
 
 import java.net.URI;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Which seat this process takes in which job, and how the ranks find each other.
@@ -12,13 +14,16 @@ import java.util.Objects;
  * @param size the number of ranks
  * @param rendezvous where the ranks meet: {@code tcp://host:port}, where rank 0 listens, or {@code
  *     file:///directory}, a directory that all ranks see
- * @param transport the name of the transport, as {@code tcp}
+ * @param transport the name of the transport, as {@code tcp}, {@code unix} or {@code shm}
  * @param listen the address, or name of one, on which this rank accepts its peers; loopback unless
  *     told otherwise
  * @param port the port on which this rank accepts its peers, 0 for any free one
  * @param joinTimeout how long to wait until all ranks have met
  * @param calls what the communicator does unless a call says otherwise
  * @param security what keeps others out
+ * @param memoryDirectory where the transports {@code shm} and {@code unix} make their directories,
+ *     in which files are mapped; nothing for the usual place, in memory where the host has such a
+ *     file system
  */
 public record JobSettings(
     String job,
@@ -30,7 +35,8 @@ public record JobSettings(
     int port,
     Duration joinTimeout,
     CallSettings calls,
-    Security security) {
+    Security security,
+    @Nullable Path memoryDirectory) {
 
   /** Checks the values. */
   public JobSettings {
@@ -79,42 +85,119 @@ public record JobSettings(
         0,
         Duration.ofSeconds(60),
         CallSettings.defaults(),
-        Security.none());
+        Security.none(),
+        null);
   }
 
   /** The same with another name of the job. */
   public JobSettings withJob(String other) {
     return new JobSettings(
-        other, rank, size, rendezvous, transport, listen, port, joinTimeout, calls, security);
+        other,
+        rank,
+        size,
+        rendezvous,
+        transport,
+        listen,
+        port,
+        joinTimeout,
+        calls,
+        security,
+        memoryDirectory);
   }
 
   /** The same with another transport. */
   public JobSettings withTransport(String other) {
     return new JobSettings(
-        job, rank, size, rendezvous, other, listen, port, joinTimeout, calls, security);
+        job,
+        rank,
+        size,
+        rendezvous,
+        other,
+        listen,
+        port,
+        joinTimeout,
+        calls,
+        security,
+        memoryDirectory);
   }
 
   /** The same with another address and port to listen on. */
   public JobSettings withListen(String address, int otherPort) {
     return new JobSettings(
-        job, rank, size, rendezvous, transport, address, otherPort, joinTimeout, calls, security);
+        job,
+        rank,
+        size,
+        rendezvous,
+        transport,
+        address,
+        otherPort,
+        joinTimeout,
+        calls,
+        security,
+        memoryDirectory);
   }
 
   /** The same with another time limit for joining. */
   public JobSettings withJoinTimeout(Duration other) {
     return new JobSettings(
-        job, rank, size, rendezvous, transport, listen, port, other, calls, security);
+        job,
+        rank,
+        size,
+        rendezvous,
+        transport,
+        listen,
+        port,
+        other,
+        calls,
+        security,
+        memoryDirectory);
   }
 
   /** The same with other defaults for calls. */
   public JobSettings withCalls(CallSettings other) {
     return new JobSettings(
-        job, rank, size, rendezvous, transport, listen, port, joinTimeout, other, security);
+        job,
+        rank,
+        size,
+        rendezvous,
+        transport,
+        listen,
+        port,
+        joinTimeout,
+        other,
+        security,
+        memoryDirectory);
   }
 
   /** The same with other security. */
   public JobSettings withSecurity(Security other) {
     return new JobSettings(
-        job, rank, size, rendezvous, transport, listen, port, joinTimeout, calls, other);
+        job,
+        rank,
+        size,
+        rendezvous,
+        transport,
+        listen,
+        port,
+        joinTimeout,
+        calls,
+        other,
+        memoryDirectory);
+  }
+
+  /** The same with another directory for memory that ranks share. */
+  public JobSettings withMemoryDirectory(Path other) {
+    return new JobSettings(
+        job,
+        rank,
+        size,
+        rendezvous,
+        transport,
+        listen,
+        port,
+        joinTimeout,
+        calls,
+        security,
+        Objects.requireNonNull(other));
   }
 }

@@ -75,7 +75,10 @@ class ArchitectureTest {
   static final ArchRule TRANSPORTS_KNOW_NO_PLANS_AND_NO_ELEMENTS =
       noClasses()
           .that()
-          .resideInAnyPackage("io.collectives.netty..", "io.collectives.engine.inprocess..")
+          .resideInAnyPackage(
+              "io.collectives.netty..",
+              "io.collectives.engine.inprocess..",
+              "io.collectives.engine.sharedmemory..")
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage(
@@ -148,6 +151,9 @@ class ArchitectureTest {
           .doNotHaveFullyQualifiedName("io.collectives.netty.TcpTransportProvider")
           .and()
           .doNotHaveFullyQualifiedName("io.collectives.netty.RendezvousHost")
+          .and()
+          .doNotHaveFullyQualifiedName(
+              "io.collectives.engine.sharedmemory.SharedMemoryTransportProvider$RankEndpoint")
           .should()
           .callMethodWhere(
               target(name("bind"))

@@ -131,17 +131,8 @@ class CutCableTest {
   }
 
   private Process start(int rank) throws IOException {
-    ProcessBuilder builder =
-        new ProcessBuilder(
-            "/usr/sbin/ip",
-            "netns",
-            "exec",
-            prefix + rank,
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-Xmx128m",
-            "-cp",
-            System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-            Program.class.getName());
+    ProcessBuilder builder = JavaProcess.of(output(rank), Program.class);
+    builder.command().addAll(0, List.of("/usr/sbin/ip", "netns", "exec", prefix + rank));
     builder.environment().put("RANK", "" + rank);
     builder.environment().put("WORLD_SIZE", "" + SIZE);
     builder.environment().put("MASTER_ADDR", address(0));
@@ -150,7 +141,7 @@ class CutCableTest {
     builder.environment().put("COLLECTIVES_SECRET", "a secret for hosts behind a switch");
     builder.environment().put("COLLECTIVES_SILENCE_LIMIT", "2");
     builder.environment().put("COLLECTIVES_CALL_TIMEOUT", "20");
-    return builder.redirectErrorStream(true).redirectOutput(output(rank).toFile()).start();
+    return builder.start();
   }
 
   private static boolean isRoot() throws Exception {

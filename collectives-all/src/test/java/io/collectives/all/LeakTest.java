@@ -107,18 +107,18 @@ class LeakTest {
   static final class Program {
     private static final int SETTLED = 100;
 
-    private final boolean tcp;
+    private final String transport;
     private final Path directory;
     private final ExecutorService ranks = Executors.newCachedThreadPool();
     private final AtomicInteger next = new AtomicInteger();
 
-    private Program(boolean tcp, Path directory) {
-      this.tcp = tcp;
+    private Program(String transport, Path directory) {
+      this.transport = transport;
       this.directory = directory;
     }
 
     public static void main(String[] arguments) throws Exception {
-      Program program = new Program(arguments[0].equals("tcp"), Path.of(arguments[3]));
+      Program program = new Program(arguments[0], Path.of(arguments[3]));
       int cycles = Integer.parseInt(arguments[1]);
       int atOnce = Integer.parseInt(arguments[2]);
       try {
@@ -172,8 +172,9 @@ class LeakTest {
     /** A job of 2 or 3 ranks that ends well, or is aborted, or loses a rank, and then ends. */
     private void cycle(int cycle) throws Exception {
       int size = 2 + cycle / 4 % 2;
-      List<Communicator> inProcess = tcp ? List.of() : Collectives.inProcess(size);
-      URI place = tcp ? Files.createTempDirectory(directory, "job").toUri() : null;
+      boolean joins = !transport.equals("inprocess");
+      List<Communicator> inProcess = joins ? List.of() : Collectives.inProcess(size);
+      URI place = joins ? Files.createTempDirectory(directory, "job").toUri() : null;
       List<Future<?>> outcomes = new ArrayList<>();
       for (int i = 0; i < size; i++) {
         int rank = i;
@@ -182,8 +183,12 @@ class LeakTest {
                 () -> {
                   CallSettings calls = CallSettings.defaults();
                   try (Communicator world =
-                      tcp
-                          ? Collectives.join(JobSettings.of(rank, size, place).withCalls(calls))
+                      joins
+                          ? Collectives.join(
+                              JobSettings.of(rank, size, place)
+                                  .withTransport(transport)
+                                  .withMemoryDirectory(directory)
+                                  .withCalls(calls))
                           : inProcess.get(rank)) {
                     live(world, cycle);
                   }
@@ -248,23 +253,12 @@ class LeakTest {
 
   @ParameterizedTest
   @Timeout(120)
-  @CsvSource({"inprocess, 1000, 1", "tcp, 1000, 4"})
+  @CsvSource({"inprocess, 1000, 1", "tcp, 1000, 4", "shm, 1000, 4"})
   void nothingIsLeftBehind(String transport, int cycles, int atOnce) throws Exception {
     Path output = directory.resolve("output.txt");
     Process process =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx256m",
-                "-cp",
-                System.getProperty(
-                    "surefire.test.class.path", System.getProperty("java.class.path")),
-                Program.class.getName(),
-                transport,
-                "" + cycles,
-                "" + atOnce,
-                directory.toString())
-            .redirectErrorStream(true)
-            .redirectOutput(output.toFile())
+        JavaProcess.of(
+                output, Program.class, transport, "" + cycles, "" + atOnce, directory.toString())
             .start();
     try {
       assertTrue(process.waitFor(110, TimeUnit.SECONDS), () -> "hangs: " + text(output));
@@ -276,6 +270,10 @@ class LeakTest {
       assertTrue(
           Held.parse(held.get(1)).isWithin(Held.parse(held.get(0))),
           () -> "threads, files, direct, netty's and mapped bytes: " + held);
+      try (Stream<Path> all = Files.list(directory)) {
+        assertEquals(
+            List.of(), all.filter(path -> path.toString().contains("collectives-")).toList());
+      }
     } finally {
       process.destroyForcibly();
     }

@@ -83,18 +83,12 @@ class LostProcessTest {
   }
 
   private Process start(int rank, Path meeting) throws IOException {
-    ProcessBuilder builder =
-        new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-Xmx128m",
-            "-cp",
-            System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-            Program.class.getName());
+    ProcessBuilder builder = JavaProcess.of(output(rank), Program.class);
     builder.environment().put("RANK", "" + rank);
     builder.environment().put("WORLD_SIZE", "" + SIZE);
     builder.environment().put("COLLECTIVES_RENDEZVOUS", meeting.toUri().toString());
     // Long enough that a survivor which the machine forgets for a while is not taken for dead.
     builder.environment().put("COLLECTIVES_SILENCE_LIMIT", "4");
-    return builder.redirectErrorStream(true).redirectOutput(output(rank).toFile()).start();
+    return builder.start();
   }
 }

@@ -8,7 +8,6 @@ import io.collectives.Communicator;
 import io.collectives.JoinException;
 import io.collectives.ReduceOp;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,8 +16,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -117,32 +114,20 @@ final class ProcessesTest {
     List<Path> outputs = new ArrayList<>();
     for (int rank = 0; rank < count; rank++) {
       Path output = directory.resolve("rank-" + rank + ".txt");
-      ProcessBuilder builder =
-          new ProcessBuilder(
-              Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-              "-Xmx256m",
-              "-cp",
-              System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-              Program.class.getName());
+      ProcessBuilder builder = JavaProcess.of(output, Program.class);
       Map<String, String> variables = new LinkedHashMap<>(environment);
       variables.put("RANK", Integer.toString(rank));
       variables.put("WORLD_SIZE", Integer.toString(SIZE));
       builder.environment().putAll(variables);
-      builder.redirectErrorStream(true).redirectOutput(output.toFile());
       processes.add(builder.start());
       outputs.add(output);
     }
     return outputs;
   }
 
-  /** All that a rank printed, without what JDK 24 and newer say of native libraries. */
+  /** All that a rank printed. */
   private String output(int rank, List<Path> outputs) throws Exception {
     assertTrue(processes.get(rank).waitFor(40, TimeUnit.SECONDS), "rank " + rank + " does not end");
-    try (Stream<String> lines = Files.lines(outputs.get(rank), StandardCharsets.UTF_8)) {
-      return lines
-          .filter(line -> !line.startsWith("WARNING: "))
-          .collect(Collectors.joining("\n"))
-          .strip();
-    }
+    return Files.readString(outputs.get(rank)).strip();
   }
 }

@@ -235,18 +235,13 @@ class RecoveredProcessTest {
   }
 
   private Process start(int rank, URI place, String age) throws IOException {
-    return new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-Xmx128m",
-            "-cp",
-            System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-            Program.class.getName(),
+    return JavaProcess.of(
+            output(rank, age),
+            Program.class,
             "" + rank,
             place.toString(),
             directory.resolve("flights").toString(),
             age)
-        .redirectErrorStream(true)
-        .redirectOutput(output(rank, age).toFile())
         .start();
   }
 }

@@ -39,6 +39,7 @@ class SameBitsTest {
             Algorithm.ring(),
             Algorithm.torus(Mesh.torus(3, 2)),
             Algorithm.direct(),
+            Algorithm.exchange(),
             Algorithm.halvingDoubling())) {
       CallSettings inProcess = CallSettings.defaults().withAlgorithm(algorithm);
       CallSettings tcp = inProcess.withFrameLength(512).withSlabsInFlight(3);

@@ -84,13 +84,7 @@ final class SecureProcessesTest {
   }
 
   private void start(int rank, String port, Map<String, String> environment) throws IOException {
-    ProcessBuilder builder =
-        new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-Xmx256m",
-            "-cp",
-            System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-            ProcessesTest.Program.class.getName());
+    ProcessBuilder builder = JavaProcess.of(file(rank), ProcessesTest.Program.class);
     builder
         .environment()
         .putAll(
@@ -104,7 +98,6 @@ final class SecureProcessesTest {
                 "MASTER_PORT",
                 port));
     builder.environment().putAll(environment);
-    builder.redirectErrorStream(true).redirectOutput(file(rank).toFile());
     processes.add(builder.start());
   }
 

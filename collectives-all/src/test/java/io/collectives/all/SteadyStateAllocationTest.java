@@ -18,15 +18,18 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A synchronous call that has been made often enough allocates nothing on the heap. */
+@Timeout(value = 180, unit = TimeUnit.SECONDS)
 class SteadyStateAllocationTest {
   private static final int RANKS = 2;
-  private static final int WARM_UP = 1000;
-  private static final int ROUNDS = 600;
+  private static final int WARM_UP = 600;
+  private static final int ROUNDS = 300;
 
   /**
    * JIT compilations and the like allocate a little now and then; a call that allocates has at
@@ -38,7 +41,8 @@ class SteadyStateAllocationTest {
 
   @Test
   void inProcess() throws Exception {
-    for (Algorithm algorithm : List.of(Algorithm.ring(), Algorithm.direct())) {
+    for (Algorithm algorithm :
+        List.of(Algorithm.ring(), Algorithm.direct(), Algorithm.exchange())) {
       List<Communicator> worlds = Collectives.inProcess(RANKS, settings(algorithm));
       measure(
           IntStream.range(0, RANKS)
@@ -49,17 +53,33 @@ class SteadyStateAllocationTest {
 
   @Test
   void overTcp() throws Exception {
-    for (Algorithm algorithm : List.of(Algorithm.ring(), Algorithm.direct())) {
-      URI meeting = directory.toUri();
-      measure(
-          IntStream.range(0, RANKS)
-              .<Callable<Communicator>>mapToObj(
-                  rank ->
-                      () ->
-                          Collectives.join(
-                              JobSettings.of(rank, RANKS, meeting).withCalls(settings(algorithm))))
-              .toList());
-    }
+    joined("tcp", Algorithm.ring());
+    joined("tcp", Algorithm.direct());
+  }
+
+  @Test
+  void overUnixDomainSockets() throws Exception {
+    joined("unix", Algorithm.direct());
+  }
+
+  @Test
+  void overSharedMemory() throws Exception {
+    joined("shm", Algorithm.direct());
+  }
+
+  private void joined(String transport, Algorithm algorithm) throws Exception {
+    URI meeting = directory.toUri();
+    measure(
+        IntStream.range(0, RANKS)
+            .<Callable<Communicator>>mapToObj(
+                rank ->
+                    () ->
+                        Collectives.join(
+                            JobSettings.of(rank, RANKS, meeting)
+                                .withTransport(transport)
+                                .withMemoryDirectory(directory)
+                                .withCalls(settings(algorithm))))
+            .toList());
   }
 
   private static CallSettings settings(Algorithm algorithm) {

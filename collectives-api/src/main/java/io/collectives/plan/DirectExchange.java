@@ -38,6 +38,15 @@ public final class DirectExchange {
         ranks, owners, (owner, rank, sink) -> sink.transfer(owner, rank, owner, 1, Effect.REPLACE));
   }
 
+  /**
+   * Every rank sends the one chunk to every other: afterwards all hold its sum, which each has
+   * taken in the order of ranks. Each rank sends M(n-1) bytes.
+   */
+  public static Rounds everything(int ranks) {
+    return byDistance(
+        ranks, ranks, (owner, rank, sink) -> sink.transfer(rank, owner, 0, 1, Effect.REDUCE));
+  }
+
   private static Rounds byDistance(int ranks, int owners, Pair pair) {
     if (owners < 1 || owners > ranks) {
       throw new IllegalArgumentException(

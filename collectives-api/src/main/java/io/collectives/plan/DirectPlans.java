@@ -1,5 +1,7 @@
 package io.collectives.plan;
 
+import io.collectives.Collective;
+
 /**
  * The plans in which every rank speaks with every other without a detour: those of {@link
  * io.collectives.Algorithm#direct}, and, for collectives in which nothing is gained by passing
@@ -43,6 +45,16 @@ public final class DirectPlans {
       case SCATTER -> Plan.of(request, ranks, scatter(ranks, root));
       case ALL_TO_ALL -> Plan.of(request, Math.multiplyExact(ranks, ranks), pairwise(ranks));
     };
+  }
+
+  /**
+   * The plan of {@link io.collectives.Algorithm#exchange}: all-reduces have 1 chunk and 1 round, in
+   * which each rank sends M(n-1); other collectives are as above.
+   */
+  public static Plan exchange(PlanRequest request) {
+    return request.collective() == Collective.ALL_REDUCE
+        ? Plan.of(request, 1, DirectExchange.everything(request.ranks()))
+        : of(request);
   }
 
   private static Rounds reduceScatter(int ranks) {

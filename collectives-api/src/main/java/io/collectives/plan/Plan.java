@@ -24,8 +24,8 @@ import java.util.List;
  * {@link PlanVerifier} moves sets of contributors.
  *
  * <p>When several transfers of one round reduce into the same chunk of the same rank, they are
- * combined in the order in which the round names them; so the bits of a sum do not depend on
- * timing.
+ * combined in the order in which the round names them, or, in an exchange (see {@link
+ * PlanVerifier}), in the order of ranks; so the bits of a sum do not depend on timing.
  */
 public interface Plan {
 

@@ -1,11 +1,13 @@
 package io.collectives.plan;
 
+import io.collectives.Collective;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
 /**
  * What every chunk of every rank holds while {@link PlanVerifier} walks through a plan, one {@code
- * long} each: the set of its contributors, or a sum that stands for it.
+ * long} each: the set of its contributors, or a sum that stands for it. Lanes are walked through
+ * one after the other, so only the chunks of one are kept at a time.
  *
  * <p>A round is first read and then applied, so that every transfer carries what its chunks held
  * when the round began.
@@ -15,8 +17,11 @@ abstract class PlanContents {
   private static final long NOTHING = 0;
 
   final int ranks;
-  private final int chunks;
+  private final LaneChunks laneChunks;
+  private final int cellsOfRank;
   private final Ends ends;
+
+  /** What each rank holds of the chunks of the lane. */
   private final long[] held;
 
   /** All contributions to each chunk. */
@@ -38,12 +43,16 @@ abstract class PlanContents {
   int lane;
   int round;
 
-  PlanContents(Plan plan, Ends ends) {
+  /** How many chunks the transfer carries that is being applied. */
+  private int chunksOfMove;
+
+  PlanContents(Plan plan, LaneChunks laneChunks, Ends ends) {
     ranks = plan.ranks();
-    chunks = plan.chunks();
+    this.laneChunks = laneChunks;
+    cellsOfRank = laneChunks.most();
     this.ends = ends;
-    held = new long[ranks * chunks];
-    complete = new long[chunks];
+    held = new long[ranks * cellsOfRank];
+    complete = new long[plan.chunks()];
   }
 
   /** What stands for the contribution of a rank. */
@@ -61,14 +70,15 @@ abstract class PlanContents {
    */
   abstract String lack(long value, long complete);
 
-  final void start() {
+  /** Before the first round of a lane. */
+  final void start(int lane) {
+    int[] chunks = laneChunks.of(lane);
     for (int rank = 0; rank < ranks; rank++) {
       long contribution = ofRank(rank);
-      for (int chunk = 0; chunk < chunks; chunk++) {
-        if (ends.holds(rank, chunk)) {
-          held[rank * chunks + chunk] = contribution;
-          complete[chunk] += contribution;
-        }
+      for (int place = 0; place < chunks.length; place++) {
+        boolean holds = ends.holds(rank, chunks[place]);
+        held[rank * cellsOfRank + place] = holds ? contribution : NOTHING;
+        complete[chunks[place]] += holds ? contribution : NOTHING;
       }
     }
   }
@@ -97,7 +107,7 @@ abstract class PlanContents {
     if (carriedCount + chunkCount > carried.length) {
       carried = Arrays.copyOf(carried, larger(carried.length, chunkCount));
     }
-    System.arraycopy(held, from * chunks + firstChunk, carried, carriedCount, chunkCount);
+    System.arraycopy(held, cell(from, firstChunk), carried, carriedCount, chunkCount);
     carriedCount += chunkCount;
   }
 
@@ -109,7 +119,8 @@ abstract class PlanContents {
       int to = moves[i + 1];
       int chunk = moves[i + 2];
       int count = moves[i + 3];
-      int cell = to * chunks + chunk;
+      int cell = cell(to, chunk);
+      chunksOfMove = Math.abs(count);
       for (int end = next + Math.abs(count); next < end; next++, chunk++, cell++) {
         long arriving = carried[next];
         if (arriving == NOTHING && !mayHoldNothing()) {
@@ -123,10 +134,11 @@ abstract class PlanContents {
     }
   }
 
-  final void end() {
+  /** After the last round of a lane. */
+  final void end(int lane) {
     for (int rank = 0; rank < ranks; rank++) {
-      for (int chunk = 0; chunk < chunks; chunk++) {
-        long value = held[rank * chunks + chunk];
+      for (int chunk : laneChunks.of(lane)) {
+        long value = held[cell(rank, chunk)];
         if (value != complete[chunk] && ends.needs(rank, chunk)) {
           throw new InvalidPlanException(
               "at the end chunk "
@@ -138,6 +150,10 @@ abstract class PlanContents {
         }
       }
     }
+  }
+
+  private int cell(int rank, int chunk) {
+    return rank * cellsOfRank + laneChunks.place(chunk);
   }
 
   private long replacement(long arriving, int from, int to, int chunk) {
@@ -164,9 +180,9 @@ abstract class PlanContents {
   static final class Once extends PlanContents {
     private final Owners owners;
 
-    Once(Plan plan, Ends ends) {
-      super(plan, ends);
-      owners = new Owners(plan.chunks());
+    Once(Plan plan, LaneChunks laneChunks, Ends ends) {
+      super(plan, laneChunks, ends);
+      owners = new Owners(plan);
     }
 
     @Override
@@ -208,11 +224,11 @@ abstract class PlanContents {
     private final long[] tags;
     private final Owners owners;
 
-    Sums(Plan plan, Ends ends, long seed) {
-      super(plan, ends);
+    Sums(Plan plan, LaneChunks laneChunks, Ends ends, long seed) {
+      super(plan, laneChunks, ends);
       this.seed = seed;
       tags = new SplittableRandom(seed).longs().filter(tag -> tag != 0).limit(ranks).toArray();
-      owners = new Owners(plan.chunks());
+      owners = new Owners(plan);
     }
 
     @Override
@@ -245,8 +261,8 @@ abstract class PlanContents {
   static final class Entered extends PlanContents {
     private final int first;
 
-    Entered(Plan plan, Ends ends, int first) {
-      super(plan, ends);
+    Entered(Plan plan, LaneChunks laneChunks, Ends ends, int first) {
+      super(plan, laneChunks, ends);
       this.first = first;
     }
 
@@ -272,26 +288,49 @@ abstract class PlanContents {
     }
   }
 
-  /** The rank at which each chunk became complete by a reduction. */
+  /** The rank at which each chunk became complete by a reduction, and those of exchanges. */
   private static final class Owners {
+    private final boolean mayExchange;
     private final int[] ownerOfChunk;
 
-    Owners(int chunks) {
-      ownerOfChunk = new int[chunks];
+    /** One more than the first round in which a chunk was reduced; a chunk has one lane. */
+    private final int[] firstRound;
+
+    /** Whether a chunk was reduced together with others. */
+    private final boolean[] withOthers;
+
+    private final boolean[] exchanged;
+
+    Owners(Plan plan) {
+      mayExchange = plan.collective() == Collective.ALL_REDUCE;
+      ownerOfChunk = new int[plan.chunks()];
       Arrays.fill(ownerOfChunk, -1);
+      firstRound = new int[plan.chunks()];
+      withOthers = new boolean[plan.chunks()];
+      exchanged = new boolean[plan.chunks()];
     }
 
     void reduced(PlanContents contents, long after, int from, int to, int chunk) {
       boolean completes = after == contents.complete(chunk);
       int owner = ownerOfChunk[chunk];
-      if (owner >= 0) {
-        String fault =
+      if (firstRound[chunk] == 0) {
+        firstRound[chunk] = contents.round + 1;
+      }
+      withOthers[chunk] |= contents.chunksOfMove > 1;
+      exchanged[chunk] |= completes && owner >= 0;
+      String fault = null;
+      if (owner >= 0 && !(mayExchange && firstRound[chunk] == contents.round + 1)) {
+        fault =
             completes
                 ? ", which completes it, as rank " + owner + " did: a chunk has one owner"
                 : " to be reduced, but it is complete at rank " + owner + " already";
+      } else if (exchanged[chunk] && withOthers[chunk]) {
+        fault = ", which several ranks complete: none may be sent it together with other chunks";
+      }
+      if (fault != null) {
         throw InvalidPlanException.of(contents.lane, contents.round, from, to, chunk, fault);
       }
-      if (completes) {
+      if (completes && owner < 0) {
         ownerOfChunk[chunk] = to;
       }
     }

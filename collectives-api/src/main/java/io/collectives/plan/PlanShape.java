@@ -12,11 +12,12 @@ final class PlanShape {
   private final int chunks;
   private final int framesAllowed;
 
-  private final int[] laneOfChunk;
+  private final LaneChunks laneChunks;
+  private final int cellsOfRank;
 
   /**
-   * For each chunk of each rank the number of the round that wrote it last: as it is if it was
-   * reduced into, negative if it was replaced.
+   * For each chunk of the lane of each rank the number of the round that wrote it last: as it is if
+   * it was reduced into, negative if it was replaced. What earlier lanes left has other numbers.
    */
   private final int[] written;
 
@@ -32,14 +33,14 @@ final class PlanShape {
   private long transfers;
   private int framesPerLink;
 
-  PlanShape(Plan plan, int framesAllowed) {
+  PlanShape(Plan plan, LaneChunks laneChunks, int framesAllowed) {
     this.plan = plan;
     this.ranks = plan.ranks();
     this.chunks = plan.chunks();
     this.framesAllowed = framesAllowed;
-    laneOfChunk = new int[chunks];
-    Arrays.fill(laneOfChunk, -1);
-    written = new int[ranks * chunks];
+    this.laneChunks = laneChunks;
+    cellsOfRank = laneChunks.most();
+    written = new int[ranks * cellsOfRank];
     links = new LinkFrames(ranks);
     peers = new int[ranks];
     sent = new long[ranks];
@@ -75,14 +76,11 @@ final class PlanShape {
   }
 
   private void write(int from, int to, int chunk, Effect effect) {
-    if (laneOfChunk[chunk] != lane) {
-      if (laneOfChunk[chunk] >= 0) {
-        String fault = ", but the chunk belongs to lane " + laneOfChunk[chunk];
-        throw InvalidPlanException.of(lane, round, from, to, chunk, fault);
-      }
-      laneOfChunk[chunk] = lane;
+    if (laneChunks.lane(chunk) != lane) {
+      String fault = ", but the chunk belongs to lane " + laneChunks.lane(chunk);
+      throw InvalidPlanException.of(lane, round, from, to, chunk, fault);
     }
-    int cell = to * chunks + chunk;
+    int cell = to * cellsOfRank + laneChunks.place(chunk);
     int before = written[cell];
     if (before == roundNumber || before == -roundNumber) {
       if (before < 0 && effect == Effect.REPLACE) {

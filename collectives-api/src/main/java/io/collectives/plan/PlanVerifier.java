@@ -27,7 +27,10 @@ import io.collectives.Mesh;
  * A chunk with several contributors becomes complete by REDUCE at exactly one rank, its
  * <em>owner</em>, by the last REDUCE of it that the plan names, and everywhere else by REPLACE: so
  * the owner may divide it (an average) or round it (a narrow wire type) before it goes on, and all
- * ranks end with the same bits whatever the order of sums.
+ * ranks end with the same bits whatever the order of sums. Only in an <em>exchange</em>, in an
+ * all-reduce, it becomes complete by REDUCE at several ranks: in the first round in which it is
+ * sent at all, by itself, so that each of them gets the single contribution of every other rank;
+ * there the sum is taken in the order of ranks, and so the bits are the same again.
  *
  * <p><b>What holds at the ends.</b> With part i of n ranks being the chunks from i k to (i + 1) k -
  * 1 of n k, and the pair (i, j) those from (i n + j) k on of n n k:
@@ -62,9 +65,10 @@ import io.collectives.Mesh;
  * rank; a contribution that comes twice is then found where the sum is used, not where it arises,
  * and not at all if a replacement mends it.
  *
- * <p>Time grows with the number of transfers and chunks in them. Memory is 12 bytes for each chunk
- * of each rank, and up to about 150 for each transfer of the largest round. A ring of 4,096 ranks,
- * with 33,546,240 transfers, takes about two seconds and 0.25 GB.
+ * <p>Time grows with the number of transfers and chunks in them. Memory is 12 bytes for each rank
+ * and each chunk of the largest lane, 12 for each chunk, and up to about 150 for each transfer of
+ * the largest round. A ring of 4,096 ranks, with 33,546,240 transfers, takes about two seconds and
+ * 0.25 GB.
  */
 public final class PlanVerifier {
 
@@ -96,14 +100,16 @@ public final class PlanVerifier {
   public static PlanFigures verify(Plan plan, int framesPerLink, long seed) {
     checkSize(plan);
     Ends ends = Ends.of(plan);
+    LaneChunks laneChunks = LaneChunks.of(plan);
+    checkCells(plan, laneChunks);
     if (plan.collective() == Collective.BARRIER) {
-      return barrier(plan, ends, framesPerLink);
+      return barrier(plan, laneChunks, ends, framesPerLink);
     }
     PlanContents contents =
         plan.ranks() <= Long.SIZE
-            ? new PlanContents.Once(plan, ends)
-            : new PlanContents.Sums(plan, ends, seed);
-    return walk(plan, framesPerLink, contents);
+            ? new PlanContents.Once(plan, laneChunks, ends)
+            : new PlanContents.Sums(plan, laneChunks, ends, seed);
+    return walk(plan, laneChunks, framesPerLink, contents);
   }
 
   /**
@@ -133,18 +139,22 @@ public final class PlanVerifier {
     return figures;
   }
 
-  private static PlanFigures barrier(Plan plan, Ends ends, int framesPerLink) {
-    PlanFigures figures = walk(plan, framesPerLink, new PlanContents.Entered(plan, ends, 0));
+  private static PlanFigures barrier(
+      Plan plan, LaneChunks laneChunks, Ends ends, int framesPerLink) {
+    PlanContents firstRanks = new PlanContents.Entered(plan, laneChunks, ends, 0);
+    PlanFigures figures = walk(plan, laneChunks, framesPerLink, firstRanks);
     for (int first = Long.SIZE; first < plan.ranks(); first += Long.SIZE) {
-      walk(plan, framesPerLink, new PlanContents.Entered(plan, ends, first));
+      PlanContents more = new PlanContents.Entered(plan, laneChunks, ends, first);
+      walk(plan, laneChunks, framesPerLink, more);
     }
     return figures;
   }
 
-  private static PlanFigures walk(Plan plan, int framesPerLink, PlanContents contents) {
-    PlanShape shape = new PlanShape(plan, framesPerLink);
-    contents.start();
+  private static PlanFigures walk(
+      Plan plan, LaneChunks laneChunks, int framesPerLink, PlanContents contents) {
+    PlanShape shape = new PlanShape(plan, laneChunks, framesPerLink);
     for (int lane = 0; lane < plan.lanes(); lane++) {
+      contents.start(lane);
       for (int round = 0; round < plan.rounds(lane); round++) {
         shape.round(lane, round);
         contents.round(lane, round);
@@ -157,8 +167,8 @@ public final class PlanVerifier {
             });
         contents.apply();
       }
+      contents.end(lane);
     }
-    contents.end();
     return shape.figures();
   }
 
@@ -178,13 +188,18 @@ public final class PlanVerifier {
         throw new InvalidPlanException("lane " + lane + " has " + plan.rounds(lane) + " rounds");
       }
     }
-    if ((long) plan.ranks() * plan.chunks() > Integer.MAX_VALUE - 8) {
+  }
+
+  private static void checkCells(Plan plan, LaneChunks laneChunks) {
+    if ((long) plan.ranks() * laneChunks.most() > Integer.MAX_VALUE - 8) {
       throw new IllegalArgumentException(
           "a plan of "
               + plan.ranks()
               + " ranks and "
               + plan.chunks()
-              + " chunks is too large to verify: their product must be less than 2^31");
+              + " chunks is too large to verify: the product of the ranks and the chunks of a lane, "
+              + laneChunks.most()
+              + ", must be less than 2^31");
     }
   }
 }

@@ -18,6 +18,19 @@ public interface Transport extends AutoCloseable {
   int size();
 
   /**
+   * Whether the sink is given the very bodies that peers send, whose memory it may read and, as far
+   * as they allow it, write; see {@link FrameSink#view}. The same for all ranks of the job.
+   */
+  default boolean sharesMemory() {
+    return false;
+  }
+
+  /** The most bytes of buffers that it ever holds, for all links together; 0 if it has none. */
+  default long memoryLimit() {
+    return 0;
+  }
+
+  /**
    * The link to a peer, which is opened if it is not yet; returns at once in any case. Frames may
    * be sent on it from now on. The same object each time.
    *

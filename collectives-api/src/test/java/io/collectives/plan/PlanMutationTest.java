@@ -83,12 +83,14 @@ class PlanMutationTest {
   }
 
   private static TablePlan right(SplittableRandom random, int n) {
-    return switch (random.nextInt(12)) {
+    return switch (random.nextInt(14)) {
       case 0 -> TablePlan.ring(n);
       case 1 -> TablePlan.twice(TablePlan.ring(n));
       case 2 -> TablePlan.star(n, 3);
       case 3 -> exchange(n, n);
       case 4 -> exchange(n, random.nextInt(1, n + 1));
+      case 12, 13 ->
+          TablePlan.copyOf(DirectPlans.exchange(PlanRequest.of(Collective.ALL_REDUCE, n)));
       case 5 -> TablePlan.copyOf(Dissemination.barrier(n));
       default -> {
         Collective[] all = Collective.values();
@@ -162,6 +164,7 @@ class PlanMutationTest {
     private Map<List<Integer>, int[]> held = new HashMap<>();
     private final Map<Integer, Integer> laneOfChunk = new HashMap<>();
     private final Set<Integer> completed = new HashSet<>();
+    private final Set<Integer> reducedBefore = new HashSet<>();
 
     SecondJudge(TablePlan plan, boolean strict) {
       this.plan = plan;
@@ -259,6 +262,9 @@ class PlanMutationTest {
     private @Nullable String move(List<Transfer> round) {
       Map<List<Integer>, int[]> next = new HashMap<>();
       held.forEach((cell, counts) -> next.put(cell, counts.clone()));
+      Map<Integer, Integer> completions = new HashMap<>();
+      Set<Integer> together = new HashSet<>();
+      Set<Integer> reduced = new HashSet<>();
       for (Transfer t : round) {
         for (int chunk : chunks(t)) {
           int[] carried = held.get(List.of(t.from(), chunk));
@@ -282,14 +288,27 @@ class PlanMutationTest {
               return "twice";
             }
           }
-          if (!barrier && completed.contains(chunk)) {
+          boolean mayExchange =
+              plan.collective() == Collective.ALL_REDUCE && !reducedBefore.contains(chunk);
+          if (!barrier && completed.contains(chunk) && !mayExchange) {
             return "reduced after it was complete";
           }
           if (!barrier && complete(there, chunk)) {
             completed.add(chunk);
+            completions.merge(chunk, 1, Integer::sum);
+          }
+          reduced.add(chunk);
+          if (t.chunkCount() > 1) {
+            together.add(chunk);
           }
         }
       }
+      for (int chunk : together) {
+        if (completions.getOrDefault(chunk, 0) > 1) {
+          return "exchanged together with others";
+        }
+      }
+      reducedBefore.addAll(reduced);
       held = next;
       return null;
     }

@@ -176,6 +176,42 @@ class PlanVerifierTest {
             "lane 0, round 1: rank 3 sends chunk 0 to rank 1, which completes it, as rank 0 did: a"
                 + " chunk has one owner"),
         new Wrong(
+            "an exchange of two chunks at once",
+            () ->
+                TablePlan.copyOf(
+                    Plan.of(
+                        Collective.ALL_REDUCE,
+                        2,
+                        2,
+                        Rounds.of(
+                            1,
+                            (round, sink) -> {
+                              sink.transfer(0, 1, 0, 2, REDUCE);
+                              sink.transfer(1, 0, 0, 2, REDUCE);
+                            }))),
+            "lane 0, round 0: rank 1 sends chunk 0 to rank 0, which several ranks complete: none may"
+                + " be sent it together with other chunks"),
+        new Wrong(
+            "an exchange of sums",
+            () ->
+                TablePlan.copyOf(
+                    Plan.of(
+                        Collective.ALL_REDUCE,
+                        3,
+                        1,
+                        Rounds.of(
+                            2,
+                            (round, sink) -> {
+                              if (round == 0) {
+                                sink.transfer(2, 0, 0, 1, REDUCE);
+                              } else {
+                                sink.transfer(0, 1, 0, 1, REDUCE);
+                                sink.transfer(1, 0, 0, 1, REDUCE);
+                              }
+                            }))),
+            "lane 0, round 1: rank 1 sends chunk 0 to rank 0, which completes it, as rank 1 did: a"
+                + " chunk has one owner"),
+        new Wrong(
             "no rounds",
             () ->
                 TablePlan.copyOf(Plan.of(Collective.ALL_REDUCE, 2, 1, Rounds.of(0, (r, s) -> {}))),

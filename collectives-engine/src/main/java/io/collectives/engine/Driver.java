@@ -1,5 +1,6 @@
 package io.collectives.engine;
 
+import io.collectives.CollectiveException;
 import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
@@ -48,6 +49,8 @@ final class Driver implements AutoCloseable {
   /** Of the background thread. */
   private int failuresSeen;
 
+  private volatile @Nullable Alarm alarm;
+
   Driver(
       Engine engine, Transport transport, boolean oversubscribed, @Nullable Path flightDirectory) {
     this.engine = engine;
@@ -61,6 +64,16 @@ final class Driver implements AutoCloseable {
 
   Engine engine() {
     return engine;
+  }
+
+  /** Whether the ranks of this job read each other's memory. */
+  boolean sharesMemory() {
+    return transport.sharesMemory();
+  }
+
+  /** The most bytes that frames take in memory of the library. */
+  long memoryLimit() {
+    return engine.memoryLimit() + transport.memoryLimit();
   }
 
   /** Takes the engine for something short. To be followed by {@link #unlock} in a finally block. */
@@ -79,6 +92,36 @@ final class Driver implements AutoCloseable {
   void submittedAsynchronous() {
     asynchronous++;
     LockSupport.unpark(background);
+  }
+
+  /** Why no call can be made in a group any more; nothing while it is whole. */
+  @Nullable CollectiveException errorOf(Group group) {
+    lock();
+    try {
+      return engine.errorOf(group);
+    } finally {
+      unlock();
+    }
+  }
+
+  /** Has something done by the background thread, once, as soon as a group breaks. */
+  void onBreak(Group group, Runnable action) {
+    alarm = new Alarm(group, action);
+  }
+
+  /** Takes back {@link #onBreak}. */
+  void forgetBreak() {
+    alarm = null;
+  }
+
+  private record Alarm(Group group, Runnable action) {}
+
+  private void raiseAlarm() {
+    Alarm set = alarm;
+    if (set != null && errorOf(set.group()) != null) {
+      alarm = null;
+      set.action().run();
+    }
   }
 
   /** Drives, or lets others drive, until the call has ended. */
@@ -219,6 +262,7 @@ final class Driver implements AutoCloseable {
         failuresSeen = engine.failures();
         logFailures();
       }
+      raiseAlarm();
       if (!closed && !lock.hasQueuedThreads() && lock.tryLock()) {
         try {
           poll();

@@ -7,6 +7,7 @@ import io.collectives.CollectiveException;
 import io.collectives.CollectiveHandle;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
+import io.collectives.Explanation;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.Survivors;
@@ -32,15 +33,16 @@ final class EngineCommunicator implements Communicator {
 
   private final Seat seat;
   private final CallSettings settings;
-  private final Program allReduce;
   private final Program barrier;
 
+  /** The one of the settings, or those that are chosen from. */
+  private final List<Algorithm> algorithms;
+
   /**
-   * Programs in use, by collective and root; those of the seat are found by a key, which is an
-   * allocation. Any thread may fill it in, with the same values.
+   * Programs in use, by algorithm, collective and root; those of the seat are found by a key, which
+   * is an allocation. Any thread may fill it in, with the same values.
    */
-  private final Program @Nullable [] @Nullable [] programs =
-      new Program[Collective.values().length][];
+  private final Program @Nullable [][] @Nullable [] programs;
 
   private final long timeoutNanos;
   private final World world;
@@ -52,8 +54,14 @@ final class EngineCommunicator implements Communicator {
     this.world = world;
     this.isWorld = isWorld;
     this.timeoutNanos = settings.timeout().toNanos();
-    this.allReduce = program(Collective.ALL_REDUCE, 0);
-    this.barrier = seat.program(settings.algorithm(), Collective.BARRIER, 0);
+    this.algorithms =
+        settings.algorithm() instanceof Algorithm.Auto
+            ? Chooser.CANDIDATES
+            : List.of(settings.algorithm());
+    this.programs = new Program[algorithms.size()][Collective.values().length][];
+    // An algorithm that does not fit is an error now.
+    program(0, Collective.ALL_REDUCE, 0);
+    this.barrier = program(Collective.BARRIER, 0, 0);
   }
 
   @Override
@@ -100,7 +108,7 @@ final class EngineCommunicator implements Communicator {
     Objects.requireNonNull(op, "op");
     ArrayMemory memory = seat.borrow(type);
     memory.bind(array, offset, count);
-    finish(submit(allReduce, memory, memory, op, null));
+    finish(submit(allReduce(memory), memory, memory, op, null));
     // Not after an error, when a peer may still look at it.
     seat.giveBack(memory);
   }
@@ -108,14 +116,14 @@ final class EngineCommunicator implements Communicator {
   @Override
   public void allReduce(Payload input, Payload output, ReduceOp op) {
     Memory in = seat.memory(input);
-    finish(submit(allReduce, in, result(input, in, output), op, null));
+    finish(submit(allReduce(in), in, result(input, in, output), op, null));
   }
 
   @Override
   public CollectiveHandle allReduceAsync(Payload input, Payload output, ReduceOp op) {
     Memory in = seat.memory(input);
     Memory out = result(input, in, output);
-    return start(seat, handle -> submit(allReduce, in, out, op, handle));
+    return start(seat, handle -> submit(allReduce(in), in, out, op, handle));
   }
 
   @Override
@@ -131,7 +139,7 @@ final class EngineCommunicator implements Communicator {
   @Override
   public void broadcast(float[] buffer, int offset, int count, int root) {
     Objects.checkFromIndexSize(offset, count, buffer.length);
-    Program program = program(Collective.BROADCAST, root);
+    Program program = program(Collective.BROADCAST, root, (long) count * Float.BYTES);
     ArrayMemory memory = seat.borrow(ElementType.FLOAT32);
     memory.bind(buffer, offset, count);
     finish(submit(program, memory, memory, ReduceOp.SUM, null));
@@ -149,7 +157,7 @@ final class EngineCommunicator implements Communicator {
   }
 
   private Call broadcast(Payload buffer, int root, @Nullable Handle handle) {
-    Program program = program(Collective.BROADCAST, root);
+    Program program = program(Collective.BROADCAST, root, bytes(buffer));
     Memory memory = rank() == root ? seat.memory(buffer) : writable(buffer);
     return submit(program, memory, memory, ReduceOp.SUM, handle);
   }
@@ -167,7 +175,7 @@ final class EngineCommunicator implements Communicator {
 
   private Call reduce(
       Payload input, @Nullable Payload output, ReduceOp op, int root, @Nullable Handle handle) {
-    Program program = program(Collective.REDUCE, root);
+    Program program = program(Collective.REDUCE, root, bytes(input));
     Memory in = seat.memory(input);
     Memory out = NOTHING;
     if (rank() == root) {
@@ -183,7 +191,8 @@ final class EngineCommunicator implements Communicator {
     ArrayMemory out = seat.borrow(ElementType.FLOAT32);
     in.bind(input, 0, input.length);
     out.bind(output, 0, output.length);
-    finish(submit(program(Collective.REDUCE_SCATTER, 0), in, out, op, null));
+    long bytes = (long) input.length * Float.BYTES;
+    finish(submit(program(Collective.REDUCE_SCATTER, 0, bytes), in, out, op, null));
     seat.giveBack(in);
     seat.giveBack(out);
   }
@@ -219,7 +228,7 @@ final class EngineCommunicator implements Communicator {
     Shapes.dealt(output, "output", input, "input", counts, size(), rank());
     return submit(
         seat,
-        program(Collective.REDUCE_SCATTER, 0),
+        program(Collective.REDUCE_SCATTER, 0, bytes(input)),
         seat.memory(input),
         writable(output),
         counts,
@@ -235,7 +244,8 @@ final class EngineCommunicator implements Communicator {
     ArrayMemory out = seat.borrow(ElementType.FLOAT32);
     in.bind(part, 0, part.length);
     out.bind(all, 0, all.length);
-    finish(submit(program(Collective.ALL_GATHER, 0), in, out, ReduceOp.SUM, null));
+    long bytes = (long) all.length * Float.BYTES;
+    finish(submit(program(Collective.ALL_GATHER, 0, bytes), in, out, ReduceOp.SUM, null));
     seat.giveBack(in);
     seat.giveBack(out);
   }
@@ -265,7 +275,7 @@ final class EngineCommunicator implements Communicator {
     Shapes.dealt(part, "part", all, "whole", counts, size(), rank());
     return submit(
         seat,
-        program(Collective.ALL_GATHER, 0),
+        program(Collective.ALL_GATHER, 0, bytes(all)),
         seat.memory(part),
         writable(all),
         counts,
@@ -301,7 +311,7 @@ final class EngineCommunicator implements Communicator {
       long @Nullable [] counts,
       int root,
       @Nullable Handle handle) {
-    Program program = program(Collective.GATHER, root);
+    Program program = program(Collective.GATHER, root, 0);
     Memory out = NOTHING;
     if (rank() == root) {
       Payload whole = Shapes.atRoot(all, "whole", root);
@@ -341,7 +351,7 @@ final class EngineCommunicator implements Communicator {
       long @Nullable [] counts,
       int root,
       @Nullable Handle handle) {
-    Program program = program(Collective.SCATTER, root);
+    Program program = program(Collective.SCATTER, root, 0);
     Memory out = writable(part);
     Memory in = out;
     if (rank() == root) {
@@ -369,7 +379,7 @@ final class EngineCommunicator implements Communicator {
     Shapes.sameType(input, output);
     Shapes.count(output.count(), size() * partCount(input.count(), rank()), "output");
     return submit(
-        program(Collective.ALL_TO_ALL, 0),
+        program(Collective.ALL_TO_ALL, 0, 0),
         seat.memory(input),
         writable(output),
         ReduceOp.SUM,
@@ -399,7 +409,7 @@ final class EngineCommunicator implements Communicator {
     Shapes.part(receiveCounts[rank()], sendCounts[rank()], rank(), "block received from itself");
     return submit(
         seat,
-        seat.pairwise(settings.algorithm()),
+        seat.pairwise(algorithms.get(0)),
         seat.memory(input),
         writable(output),
         sendCounts,
@@ -457,19 +467,43 @@ final class EngineCommunicator implements Communicator {
     return input == output || input instanceof Payload.OfArray && input.equals(output);
   }
 
-  private Program program(Collective collective, int root) {
+  private Program allReduce(Memory memory) {
+    return program(Collective.ALL_REDUCE, 0, memory.count() * memory.type().bytes());
+  }
+
+  private static long bytes(Payload payload) {
+    return payload.count() * payload.type().bytes();
+  }
+
+  /**
+   * This rank's part of a collective.
+   *
+   * @param bytes the length of the payload, which all ranks know; else anything
+   */
+  private Program program(Collective collective, int root, long bytes) {
+    int algorithm = algorithms.size() == 1 ? 0 : seat.chooser().choose(collective, bytes);
+    return program(algorithm, collective, root);
+  }
+
+  private Program program(int algorithm, Collective collective, int root) {
     Shapes.root(root, size());
-    Program[] byRoot = programs[collective.ordinal()];
+    Program[] byRoot = programs[algorithm][collective.ordinal()];
     if (byRoot == null) {
       byRoot = new Program[size()];
-      programs[collective.ordinal()] = byRoot;
+      programs[algorithm][collective.ordinal()] = byRoot;
     }
     Program program = byRoot[root];
     if (program == null) {
-      program = fitting(seat.program(settings.algorithm(), collective, root));
+      program = fitting(seat.program(algorithms.get(algorithm), collective, root));
       byRoot[root] = program;
     }
     return program;
+  }
+
+  private int frameLength(Program program) {
+    int length = settings.frameLength();
+    boolean chosen = algorithms.size() > 1 && program.collective() == Collective.ALL_REDUCE;
+    return chosen ? Chooser.frameLength(length, seat.chooser().frames()) : length;
   }
 
   private Program fitting(Program program) {
@@ -481,7 +515,7 @@ final class EngineCommunicator implements Communicator {
               + ": "
               + program.collective()
               + " by the algorithm \""
-              + settings.algorithm().name()
+              + program.algorithm().name()
               + "\" for "
               + size()
               + " ranks sends "
@@ -546,7 +580,7 @@ final class EngineCommunicator implements Communicator {
                   counts,
                   receiveCounts,
                   op,
-                  settings.frameLength(),
+                  frameLength(program),
                   settings.slabsInFlight(),
                   timeoutNanos,
                   handle);
@@ -562,6 +596,35 @@ final class EngineCommunicator implements Communicator {
   @Override
   public Communicator using(Algorithm algorithm) {
     return new EngineCommunicator(seat, settings.withAlgorithm(algorithm), world, isWorld);
+  }
+
+  @Override
+  public void tune() {
+    if (size() == 1) {
+      return;
+    }
+    Seat own = seat.of(IntStream.range(0, size()).toArray());
+    CallSettings plain = settings.withAlgorithm(Algorithm.ring());
+    try (Communicator group = new EngineCommunicator(own, plain, world, false)) {
+      seat.decideBy(
+          new Tuner(
+                  group,
+                  seat.driver.sharesMemory(),
+                  frames -> new EngineCommunicator(own, framed(plain, frames), world, false))
+              .run());
+    }
+  }
+
+  private static CallSettings framed(CallSettings settings, double frames) {
+    return settings.withFrameLength(Chooser.frameLength(settings.frameLength(), frames));
+  }
+
+  @Override
+  public Explanation explain(long bytes) {
+    if (bytes < 0) {
+      throw new IllegalArgumentException("a payload of " + bytes + " bytes: must be at least 0");
+    }
+    return seat.chooser().explain(bytes, settings.frameLength(), seat.driver.memoryLimit());
   }
 
   @Override
@@ -695,7 +758,7 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public Communicator grow() {
-    return world.grow(this, settings);
+    return world.grow(this, seat.group, settings);
   }
 
   @Override

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.ServiceLoader;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -36,9 +37,20 @@ public final class EngineRuntime implements CollectivesRuntime {
 
   @Override
   public Communicator join(JobSettings settings) {
+    return join(settings, rendezvous -> {});
+  }
+
+  /**
+   * Joins a job.
+   *
+   * @param meeting hears of the rendezvous before this rank meets the others there, and may close
+   *     it to end that
+   */
+  Communicator join(JobSettings settings, Consumer<Rendezvous> meeting) {
     TransportProvider.Endpoint endpoint = transport(settings.transport()).listen(settings);
     try (endpoint;
         Rendezvous rendezvous = rendezvous(settings)) {
+      meeting.accept(rendezvous);
       Roster roster =
           rendezvous.meet(
               new Rendezvous.Announcement(

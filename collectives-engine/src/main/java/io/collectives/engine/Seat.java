@@ -53,12 +53,27 @@ final class Seat {
   private final @Nullable Seat[] receiving;
 
   private @Nullable Program message;
+  private volatile Chooser chooser;
 
-  Seat(Driver driver, Plans plans, Group group) {
-    this(driver, plans, group, null);
+  /** The seat in the group of all ranks of a job. */
+  Seat(Driver driver, Plans plans, Group world) {
+    this(
+        driver,
+        plans,
+        world,
+        null,
+        driver.sharesMemory() ? Costs.OF_SHARED_MEMORY : Costs.OF_SOCKETS,
+        driver.sharesMemory() ? Tuner.FRAMES_IN_SHARED_MEMORY : 1);
   }
 
-  private Seat(Driver driver, Plans plans, Group group, @Nullable Group survivorsOf) {
+  private Seat(
+      Driver driver,
+      Plans plans,
+      Group group,
+      @Nullable Group survivorsOf,
+      Costs costs,
+      double frames) {
+    this.chooser = new Chooser(group.size(), costs, null, frames);
     this.driver = driver;
     this.plans = plans;
     this.group = group;
@@ -126,6 +141,16 @@ final class Seat {
     return message;
   }
 
+  /** What decides between algorithms. */
+  Chooser chooser() {
+    return chooser;
+  }
+
+  /** From the next call on this decides, on all ranks of the group. */
+  void decideBy(Chooser better) {
+    chooser = better;
+  }
+
   /** This group and those of the pairs in it that have exchanged messages. */
   synchronized void forEachGroup(Consumer<Group> action) {
     action.accept(group);
@@ -188,7 +213,9 @@ final class Seat {
     for (int member : members) {
       id = mix(id + member);
     }
-    return new Seat(driver, plans, new Group(id, members, own), survivorsOf);
+    Chooser now = chooser;
+    Group made = new Group(id, members, own);
+    return new Seat(driver, plans, made, survivorsOf, now.costs(), now.frames());
   }
 
   /** The finalizer of SplitMix64: every input bit changes half of the output bits. */

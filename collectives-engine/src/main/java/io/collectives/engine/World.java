@@ -1,9 +1,12 @@
 package io.collectives.engine;
 
 import io.collectives.CallSettings;
+import io.collectives.CollectiveException;
 import io.collectives.Communicator;
 import io.collectives.JobSettings;
+import io.collectives.JoinException;
 import io.collectives.UnavailableException;
+import io.collectives.engine.run.Group;
 import org.jspecify.annotations.Nullable;
 
 /** What the groups of one job share at a rank, and what it takes to meet again. */
@@ -20,8 +23,11 @@ final class World {
     this.job = job;
   }
 
-  /** See {@link Communicator#grow()}. */
-  Communicator grow(Communicator survivors, CallSettings calls) {
+  /**
+   * See {@link Communicator#grow()}. If the group breaks while this rank meets the others it ends
+   * that at once: those who have not gone to the meeting will shrink, and need this rank for it.
+   */
+  Communicator grow(Communicator survivors, Group group, CallSettings calls) {
     JobSettings settings = job;
     if (settings == null) {
       throw new UnavailableException(
@@ -37,7 +43,20 @@ final class World {
     }
     // Nobody leaves for the meeting before all have come this far.
     survivors.barrier();
-    Communicator next = runtime.join(settings.withCalls(calls));
+    Communicator next;
+    try {
+      next =
+          runtime.join(settings.withCalls(calls), meeting -> driver.onBreak(group, meeting::close));
+    } catch (JoinException e) {
+      CollectiveException error = driver.errorOf(group);
+      if (error != null) {
+        error.addSuppressed(e);
+        throw error;
+      }
+      throw e;
+    } finally {
+      driver.forgetBreak();
+    }
     driver.close();
     return next;
   }

@@ -1,32 +1,43 @@
 package io.collectives.netty;
 
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ConnectTimeoutException;
 import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.ServerChannel;
 import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollDomainSocketChannel;
 import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.epoll.EpollServerDomainSocketChannel;
 import io.netty.channel.epoll.EpollServerSocketChannel;
 import io.netty.channel.epoll.EpollSocketChannel;
+import io.netty.channel.nio.AbstractNioChannel;
 import io.netty.channel.nio.NioIoHandler;
-import io.netty.channel.socket.ServerSocketChannel;
+import io.netty.channel.socket.nio.NioDomainSocketChannel;
+import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.channel.unix.DomainSocketAddress;
 import io.netty.channel.unix.Socket;
+import io.netty.channel.unix.UnixChannel;
 import java.io.IOException;
+import java.net.ConnectException;
+import java.net.SocketAddress;
+import java.net.UnixDomainSocketAddress;
+import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
-import java.util.List;
+import java.nio.file.Path;
 
-/** Which of Netty's implementations of TCP is used. */
+/**
+ * Which sockets are used: TCP or Unix-domain, by which of Netty's implementations. All in which the
+ * four differ once they listen is here.
+ */
 enum SocketKind {
-  /** Linux, through Netty's native library. */
-  EPOLL {
+  /** TCP on Linux, through Netty's native library. */
+  EPOLL(true, false) {
     @Override
-    IoHandlerFactory ioHandlers() {
-      return EpollIoHandler.newFactory();
-    }
-
-    @Override
-    ServerSocketChannel server() {
+    ServerChannel server() {
       return new EpollServerSocketChannel();
     }
 
@@ -34,47 +45,129 @@ enum SocketKind {
     Channel socket() {
       return new EpollSocketChannel();
     }
-
-    @Override
-    void write(Channel socket, ByteBuffer bytes) throws IOException {
-      int at = bytes.position();
-      bytes.position(
-          at + ((Socket) ((EpollSocketChannel) socket).fd()).send(bytes, at, bytes.limit()));
-    }
   },
-  /** The JDK's selectors, anywhere. */
-  NIO {
+  /** TCP by the JDK's selectors, anywhere. */
+  NIO(false, false) {
     @Override
-    IoHandlerFactory ioHandlers() {
-      return NioIoHandler.newFactory();
-    }
-
-    @Override
-    ServerSocketChannel server() {
-      return new NioServer();
+    ServerChannel server() {
+      return new NioServerSocketChannel();
     }
 
     @Override
     Channel socket() {
-      return new NioSocket();
+      return new NioSocketChannel();
+    }
+  },
+  /** Unix-domain sockets on Linux, through Netty's native library. */
+  EPOLL_UNIX(true, true) {
+    @Override
+    ServerChannel server() {
+      return new EpollServerDomainSocketChannel();
     }
 
     @Override
-    void write(Channel socket, ByteBuffer bytes) throws IOException {
-      ((NioSocket) socket).write(bytes);
+    Channel socket() {
+      return new EpollDomainSocketChannel();
+    }
+
+    @Override
+    SocketAddress address(Path socket) {
+      return new DomainSocketAddress(socket.toString());
+    }
+  },
+  /** Unix-domain sockets by the JDK's selectors. */
+  NIO_UNIX(false, true) {
+    @Override
+    ServerChannel server() {
+      return new NioServerDomainSocketChannel();
+    }
+
+    @Override
+    Channel socket() {
+      return new NioDomainSocketChannel();
     }
   };
 
-  /** The best one for this machine. */
+  private final boolean isNative;
+  private final boolean isUnix;
+
+  SocketKind(boolean isNative, boolean isUnix) {
+    this.isNative = isNative;
+    this.isUnix = isUnix;
+  }
+
+  /** The best one of TCP for this machine. */
   static SocketKind best() {
     return Epoll.isAvailable() ? EPOLL : NIO;
   }
 
-  abstract IoHandlerFactory ioHandlers();
+  /** The best one of Unix-domain sockets for this machine. */
+  static SocketKind bestUnix() {
+    return Epoll.isAvailable() ? EPOLL_UNIX : NIO_UNIX;
+  }
 
-  abstract ServerSocketChannel server();
+  boolean isNative() {
+    return isNative;
+  }
+
+  boolean isUnix() {
+    return isUnix;
+  }
+
+  IoHandlerFactory ioHandlers() {
+    return isNative ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
+  }
+
+  abstract ServerChannel server();
 
   abstract Channel socket();
+
+  /** A file on which a Unix-domain socket listens, as Netty wants it. */
+  SocketAddress address(Path socket) {
+    return UnixDomainSocketAddress.of(socket);
+  }
+
+  /**
+   * Where a rank is that has announced an address.
+   *
+   * @throws UnknownHostException if it is not an address, or an unknown name
+   */
+  final SocketAddress parse(String address) throws UnknownHostException {
+    return isUnix ? address(SocketDirectory.parse(address).socket()) : HostPort.parse(address);
+  }
+
+  /** Sets what a connection needs before it carries anything. */
+  final void prepare(Channel socket) {
+    if (!isUnix) {
+      socket.config().setOption(ChannelOption.TCP_NODELAY, true);
+      socket.config().setOption(ChannelOption.SO_KEEPALIVE, true);
+    }
+  }
+
+  /** Where somebody is who has connected, for people. */
+  final String origin(Channel socket) {
+    return isUnix ? "this host" : String.valueOf(socket.remoteAddress());
+  }
+
+  /** TCP allows it where nobody listens, if this end happens to get the same port. */
+  static boolean isConnectedToItself(Channel socket) {
+    return socket.remoteAddress().equals(socket.localAddress());
+  }
+
+  /** Whether nobody listens any more where a connection to a rank has failed. */
+  final boolean isGone(String address, Throwable why) {
+    return isUnix
+        ? !isBusy(address)
+        : why instanceof ConnectException && !(why instanceof ConnectTimeoutException);
+  }
+
+  /**
+   * Whether somebody listens where a connection to a rank has failed: a Unix-domain socket refuses
+   * at once when too many wait to be accepted, where TCP lets them try on.
+   */
+  final boolean isBusy(String address) {
+    return isUnix && SocketDirectory.parse(address).isAnswering();
+  }
 
   /**
    * Writes what the socket takes, without waiting, past the channel's queue. That queue makes an
@@ -83,29 +176,12 @@ enum SocketKind {
    *
    * @param bytes direct; its position is moved
    */
-  abstract void write(Channel socket, ByteBuffer bytes) throws IOException;
-
-  private static final class NioSocket extends NioSocketChannel {
-    NioSocket() {}
-
-    NioSocket(Channel server, SocketChannel socket) {
-      super(server, socket);
-    }
-
-    void write(ByteBuffer bytes) throws IOException {
-      javaChannel().write(bytes);
-    }
-  }
-
-  private static final class NioServer extends NioServerSocketChannel {
-    @Override
-    protected int doReadMessages(List<Object> accepted) throws Exception {
-      SocketChannel socket = javaChannel().accept();
-      if (socket == null) {
-        return 0;
-      }
-      accepted.add(new NioSocket(this, socket));
-      return 1;
+  final void write(Channel socket, ByteBuffer bytes) throws IOException {
+    if (isNative) {
+      int at = bytes.position();
+      bytes.position(at + ((Socket) ((UnixChannel) socket).fd()).send(bytes, at, bytes.limit()));
+    } else {
+      ((SocketChannel) ((AbstractNioChannel) socket).unsafe().ch()).write(bytes);
     }
   }
 }

@@ -11,7 +11,6 @@ import io.netty.channel.ChannelConfig;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.ChannelOption;
 import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.socket.ChannelOutputShutdownEvent;
 import io.netty.handler.ssl.SslHandler;
@@ -25,8 +24,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One TCP connection, from its greeting to its end. It is admitted to a link when both sides have
- * said HELLO, and have proved that they know the job's secret if there is one; until then it may be
+ * One connection, from its greeting to its end. It is admitted to a link when both sides have said
+ * HELLO, and have proved that they know the job's secret if there is one; until then it may be
  * anybody's, so it gets no memory but this object and a deadline.
  *
  * <p><b>Reading.</b> All connections of a transport read into the same buffer, one after the other,
@@ -92,8 +91,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     this.channel = channel;
     this.link = link;
     this.incoming = link == null;
-    channel.config().setOption(ChannelOption.TCP_NODELAY, true);
-    channel.config().setOption(ChannelOption.SO_KEEPALIVE, true);
+    transport.kind().prepare(channel);
     channel.config().setAllocator(transport.allocator());
     channel.config().setRecvByteBufAllocator(this);
     channel.config().setAutoClose(false);
@@ -121,14 +119,13 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     channel.config().setConnectTimeoutMillis(timeoutMillis);
     try {
       channel
-          .connect(HostPort.parse(address))
+          .connect(transport.kind().parse(address))
           .addListener(
               future -> {
                 if (!future.isSuccess()) {
                   channel.close();
                   by.unreached(this, future.cause());
-                } else if (channel.localAddress().equals(channel.remoteAddress())) {
-                  // TCP allows it where nobody listens, if this end happens to get the same port.
+                } else if (SocketKind.isConnectedToItself(channel)) {
                   exceptionCaught(new ConnectException("connected to itself"));
                   channel.close();
                 } else if (tls == null) {
@@ -307,7 +304,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
           .log()
           .debug(
               "closed a connection from {}: this is no greeting, {}",
-              channel.remoteAddress(),
+              transport.kind().origin(channel),
               e.getMessage());
       if (speaksTls) {
         write(NO_TLS_HERE);
@@ -360,7 +357,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
           .log()
           .debug(
               "a connection from {} ended before it was admitted",
-              channel.remoteAddress(),
+              transport.kind().origin(channel),
               problem);
     } else {
       link.ended(this, problem);
@@ -379,7 +376,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
           .log()
           .debug(
               "closed a connection from {}: {} bytes and not admitted",
-              channel.remoteAddress(),
+              transport.kind().origin(channel),
               strangeLength);
       close();
     }
@@ -463,7 +460,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
       transport.warn(
           "rank {} refused a connection from {}: no TLS there, TLS here",
           transport.rank(),
-          channel.remoteAddress());
+          transport.kind().origin(channel));
       Greeting refusal = transport.greeting(Greeting.Kind.HELLO, -1).refuse(Greeting.Objection.TLS);
       context
           .writeAndFlush(Unpooled.wrappedBuffer(refusal.bytes()))

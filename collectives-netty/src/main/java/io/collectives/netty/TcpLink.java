@@ -9,7 +9,6 @@ import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.Link;
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.ConnectTimeoutException;
 import io.netty.handler.ssl.SslHandler;
 import java.io.EOFException;
 import java.io.IOException;
@@ -284,7 +283,7 @@ final class TcpLink implements Link {
         transport.address(peer), (int) Math.min(Math.max(leftMillis, 1), Integer.MAX_VALUE));
   }
 
-  /** The attempt to connect has succeeded, as far as TCP and TLS go. */
+  /** The attempt to connect has succeeded, as far as the socket and TLS go. */
   void reached(TcpConnection by) {
     if (by != attempt) {
       return;
@@ -323,7 +322,7 @@ final class TcpLink implements Link {
               why));
       return;
     }
-    if (why instanceof ConnectException && !(why instanceof ConnectTimeoutException)) {
+    if (transport.kind().isGone(transport.address(peer), why)) {
       // A rank listens before it tells its address, until it ends.
       ConnectException gone =
           new ConnectException(
@@ -332,7 +331,7 @@ final class TcpLink implements Link {
                   + ", where rank "
                   + peer
                   + " was: "
-                  + why.getMessage());
+                  + (why.getMessage() == null ? why : why.getMessage()));
       gone.initCause(why);
       lose(gone);
       return;
@@ -371,7 +370,15 @@ final class TcpLink implements Link {
     Greeting mine = transport.greeting(Greeting.Kind.HELLO, peer);
     Greeting.Objection refused = answer.objection();
     JobSecret secret = transport.secret();
-    if (answer.kind() == Greeting.Kind.REFUSAL && refused != null) {
+    if (refused == Greeting.Objection.EPOCH) {
+      // The peer told this address itself, in this run of the job; so it has ended since, and
+      // somebody else has got its port.
+      lose(
+          new ConnectException(
+              whereabouts()
+                  + " listens there no more; whoever does is of another run or job: "
+                  + answer.difference(refused, "there", mine, "here")));
+    } else if (answer.kind() == Greeting.Kind.REFUSAL && refused != null) {
       lose(
           new ProtocolException(
               whereabouts()

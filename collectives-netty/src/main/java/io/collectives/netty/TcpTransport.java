@@ -16,7 +16,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
-import io.netty.channel.socket.ServerSocketChannel;
+import io.netty.channel.ServerChannel;
 import io.netty.handler.ssl.SslHandler;
 import java.net.UnknownHostException;
 import java.security.SecureRandom;
@@ -35,7 +35,8 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * A rank's end of all its TCP connections.
+ * A rank's end of all its connections, by TCP or Unix-domain sockets; {@link SocketKind} knows
+ * which.
  *
  * <pre>
  *   trySend ─ header, body ─▶ slot ─ one write ─▶ socket ═▶ socket ─ one read ─▶ receive buffer ─▶ sink.header, bytes
@@ -87,15 +88,20 @@ final class TcpTransport implements Transport {
 
   private static final long WARNING_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** How long the listening socket of a killed process may outlive its connections. */
+  private static final long PROBE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
   private static final long QUIET_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private final JobSettings settings;
   private final Roster roster;
   private final SocketKind kind;
   private final DrivenEventLoop loop;
-  private final ServerSocketChannel server;
+  private final ServerChannel server;
   private final int slotCount;
   private final @Nullable Tls tls;
+  private final @Nullable SocketDirectory directory;
   private final SecureRandom random = new SecureRandom();
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final ByteBuf receiveBuffer = allocator.directBuffer(RECEIVE_LENGTH, RECEIVE_LENGTH);
@@ -116,27 +122,28 @@ final class TcpTransport implements Transport {
   /**
    * Begins to accept peers.
    *
-   * @param server listens, but has accepted nobody yet
+   * @param listening listens, but has accepted nobody yet
+   * @param directory that of a Unix-domain socket, which is deleted in the end; nothing for TCP
    */
   TcpTransport(
       JobSettings settings,
       Roster roster,
-      SocketKind kind,
-      DrivenEventLoop loop,
-      ServerSocketChannel server,
+      SocketEndpoint.Listening listening,
       int slotCount,
-      @Nullable Tls tls) {
+      @Nullable Tls tls,
+      @Nullable SocketDirectory directory) {
     if (roster.addresses().size() != settings.size()) {
       throw new IllegalArgumentException(
           roster.addresses().size() + " addresses for a job of " + settings.size() + " ranks");
     }
     this.settings = settings;
     this.roster = roster;
-    this.kind = kind;
-    this.loop = loop;
-    this.server = server;
+    this.kind = listening.kind();
+    this.loop = listening.loop();
+    this.server = listening.server();
     this.slotCount = slotCount;
     this.tls = tls;
+    this.directory = directory;
     links = new TcpLink[settings.size()];
     loop.enter();
     try {
@@ -322,6 +329,20 @@ final class TcpTransport implements Transport {
       loop.runNow();
     }
     free();
+    deleteFiles();
+  }
+
+  /** Deletes this rank's socket, and those of peers that have not said goodbye if they are dead. */
+  private void deleteFiles() {
+    if (directory == null) {
+      return;
+    }
+    directory.delete();
+    for (TcpLink link : links) {
+      if (link != null && link.cause() != null) {
+        SocketDirectory.parse(address(link.peer())).deleteIfDead();
+      }
+    }
   }
 
   /** Whether, while closing, something may still arrive somewhere. */
@@ -362,6 +383,11 @@ final class TcpTransport implements Transport {
     }
     loop.destroy();
     receiveBuffer.release();
+  }
+
+  @Override
+  public long memoryLimit() {
+    return RECEIVE_LENGTH + (size() - 1L) * slotCount * slotLength();
   }
 
   /** How many bytes of direct memory this transport holds. */
@@ -465,20 +491,34 @@ final class TcpTransport implements Transport {
     return register(kind.socket(), link);
   }
 
-  /** Tries whether somebody listens where a peer does; tells the answer in a later poll. */
+  /**
+   * Tries whether somebody listens where a peer does; tells the answer in a later poll. A process
+   * that is being killed may still have its listening socket when its connections are closed
+   * already; so a connection counts only if it is there a moment later.
+   */
   void probe(int peer, int timeoutMillis, Consumer<Boolean> answer) {
     Channel channel = kind.socket();
     channel.config().setConnectTimeoutMillis(timeoutMillis);
     channel.unsafe().register(loop, channel.newPromise());
     try {
       channel
-          .connect(HostPort.parse(address(peer)))
+          .connect(kind.parse(address(peer)))
           .addListener(
               future -> {
-                boolean lives =
-                    future.isSuccess() && !channel.localAddress().equals(channel.remoteAddress());
-                channel.close();
-                answer.accept(lives);
+                if (future.isSuccess() && !SocketKind.isConnectedToItself(channel)) {
+                  loop.schedule(
+                      () -> {
+                        boolean lives = channel.isActive();
+                        channel.close();
+                        answer.accept(lives);
+                      },
+                      PROBE_NANOS,
+                      TimeUnit.NANOSECONDS);
+                } else {
+                  boolean lives = !future.isSuccess() && kind.isBusy(address(peer));
+                  channel.close();
+                  answer.accept(lives);
+                }
               });
     } catch (UnknownHostException e) {
       channel.close();
@@ -502,7 +542,7 @@ final class TcpTransport implements Transport {
       warn(
           "rank {} closed a connection from {}, which began with {}",
           rank(),
-          channel.remoteAddress(),
+          kind.origin(channel),
           theirs);
       connection.close();
     } else if (objection != null) {
@@ -511,7 +551,7 @@ final class TcpTransport implements Transport {
       warn(
           "rank {} closed a connection from {}, which claims to be rank {}",
           rank(),
-          channel.remoteAddress(),
+          kind.origin(channel),
           theirs.from());
       connection.close();
     } else if (!hasCertificate(connection, theirs.from())) {
@@ -536,7 +576,7 @@ final class TcpTransport implements Transport {
         "rank {} refused rank {} at {}: {}",
         rank(),
         theirs.from(),
-        connection.channel().remoteAddress(),
+        kind.origin(connection.channel()),
         refusal.difference(why, "here", theirs, "there"));
     connection.refuse(refusal);
   }
@@ -577,7 +617,7 @@ final class TcpTransport implements Transport {
           "rank {} has a connection to rank {} already; closed that from {}",
           rank(),
           peer,
-          connection.channel().remoteAddress());
+          kind.origin(connection.channel()));
       connection.close();
       return false;
     }
@@ -672,7 +712,7 @@ final class TcpTransport implements Transport {
             if (stranger.isStranger()) {
               LOG.debug(
                   "closed a connection from {}: not admitted within {} s",
-                  channel.remoteAddress(),
+                  kind.origin(channel),
                   ADMISSION_SECONDS);
               stranger.close();
             }

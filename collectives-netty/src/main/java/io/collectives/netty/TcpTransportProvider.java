@@ -2,15 +2,15 @@ package io.collectives.netty;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
-import io.collectives.spi.Roster;
-import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider;
 import io.netty.channel.ChannelFuture;
-import io.netty.channel.socket.ServerSocketChannel;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ServerChannel;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.net.UnknownHostException;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,30 +44,44 @@ public final class TcpTransportProvider implements TransportProvider {
   public Endpoint listen(JobSettings settings) {
     InetAddress address = address(settings);
     Tls tls = Tls.of(settings);
+    SocketEndpoint.Listening listening;
+    try {
+      listening = bind(settings, kind, new InetSocketAddress(address, settings.port()));
+    } catch (IOException e) {
+      throw new JoinException(
+          "rank "
+              + settings.rank()
+              + " cannot listen at "
+              + HostPort.format(address, settings.port())
+              + ": "
+              + e.getMessage()
+              + "; choose another address, or port 0",
+          e);
+    }
+    int port = ((InetSocketAddress) listening.server().localAddress()).getPort();
+    return new SocketEndpoint(
+        settings, listening, HostPort.format(address, port), slotCount, tls, null);
+  }
+
+  /** Listens at an address, of whichever kind, but lets nobody in yet. */
+  static SocketEndpoint.Listening bind(JobSettings settings, SocketKind kind, SocketAddress address)
+      throws IOException {
     DrivenEventLoop loop = new DrivenEventLoop(kind.ioHandlers());
     loop.enter();
     try {
-      ServerSocketChannel server = kind.server();
+      ServerChannel server = kind.server();
       // Nobody is accepted before there is a roster to check them by; until then they wait in the
       // backlog.
       server.config().setAutoRead(false);
-      server.config().setBacklog(Math.max(128, settings.size()));
+      server.config().setOption(ChannelOption.SO_BACKLOG, Math.max(128, settings.size()));
       server.unsafe().register(loop, server.newPromise());
-      ChannelFuture bound = server.bind(new InetSocketAddress(address, settings.port()));
+      ChannelFuture bound = server.bind(address);
       if (!bound.isSuccess()) {
         loop.destroy();
-        throw new JoinException(
-            "rank "
-                + settings.rank()
-                + " cannot listen at "
-                + HostPort.format(address, settings.port())
-                + ": "
-                + (bound.cause() == null ? "no answer" : bound.cause().getMessage())
-                + "; choose another address, or port 0",
-            bound.cause());
+        throw new IOException(
+            bound.cause() == null ? "no answer" : bound.cause().getMessage(), bound.cause());
       }
-      return new TcpEndpoint(
-          settings, loop, server, HostPort.format(address, server.localAddress().getPort()), tls);
+      return new SocketEndpoint.Listening(kind, loop, server);
     } finally {
       loop.leave();
     }
@@ -103,56 +117,5 @@ public final class TcpTransportProvider implements TransportProvider {
           address.getHostAddress());
     }
     return address;
-  }
-
-  private final class TcpEndpoint implements Endpoint {
-    private final JobSettings settings;
-    private final DrivenEventLoop loop;
-    private final ServerSocketChannel server;
-    private final String address;
-    private final @Nullable Tls tls;
-    private boolean done;
-
-    TcpEndpoint(
-        JobSettings settings,
-        DrivenEventLoop loop,
-        ServerSocketChannel server,
-        String address,
-        @Nullable Tls tls) {
-      this.settings = settings;
-      this.loop = loop;
-      this.server = server;
-      this.address = address;
-      this.tls = tls;
-    }
-
-    @Override
-    public String address() {
-      return address;
-    }
-
-    @Override
-    public synchronized Transport open(Roster roster) {
-      if (done) {
-        throw new IllegalStateException("the endpoint " + address + " has been opened or closed");
-      }
-      Transport transport = new TcpTransport(settings, roster, kind, loop, server, slotCount, tls);
-      done = true;
-      return transport;
-    }
-
-    @Override
-    public synchronized void close() {
-      if (!done) {
-        done = true;
-        loop.enter();
-        try {
-          server.close();
-          loop.destroy();
-        } finally {
-          loop.leave();
-        }
-      }
-    }
   }
 }

@@ -50,7 +50,12 @@ final class Ranks implements AutoCloseable {
 
   /** Opens ranks that are told other addresses than their own. */
   static Ranks open(UnaryOperator<List<String>> told, JobSettings... all) {
-    TransportProvider provider = new TcpTransportProvider();
+    return open(new TcpTransportProvider(), told, all);
+  }
+
+  /** Opens ranks of a transport that are told other addresses than their own. */
+  static Ranks open(
+      TransportProvider provider, UnaryOperator<List<String>> told, JobSettings... all) {
     List<TransportProvider.Endpoint> endpoints = new ArrayList<>();
     for (JobSettings settings : all) {
       endpoints.add(provider.listen(settings));

@@ -7,6 +7,7 @@ import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Roster;
 import io.collectives.spi.TransportProvider;
 import java.net.URI;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,8 +18,8 @@ final class TcpJob {
 
   /** Nothing is secured. */
   static List<TcpTransport> open(
-      SocketKind kind, int slots, String host, int ranks, CallSettings calls) {
-    return open(kind, slots, host, ranks, calls, Security.none());
+      SocketKind kind, int slots, String place, int ranks, CallSettings calls) {
+    return open(kind, slots, place, ranks, calls, Security.none());
   }
 
   static JobSettings settings(int rank, int size, String host, CallSettings calls) {
@@ -28,16 +29,31 @@ final class TcpJob {
         .withCalls(calls);
   }
 
+  /**
+   * Opens them.
+   *
+   * @param place the host, or for Unix-domain sockets the directory
+   */
   static List<TcpTransport> open(
-      SocketKind kind, int slots, String host, int ranks, CallSettings calls, Security security) {
-    TransportProvider provider = new TcpTransportProvider(kind, slots);
+      SocketKind kind, int slots, String place, int ranks, CallSettings calls, Security security) {
+    TransportProvider provider = provider(kind, slots);
     List<TransportProvider.Endpoint> endpoints = new ArrayList<>();
     for (int i = 0; i < ranks; i++) {
-      endpoints.add(provider.listen(settings(i, ranks, host, calls).withSecurity(security)));
+      JobSettings settings =
+          kind.isUnix()
+              ? settings(i, ranks, "127.0.0.1", calls).withMemoryDirectory(Path.of(place))
+              : settings(i, ranks, place, calls);
+      endpoints.add(provider.listen(settings.withSecurity(security)));
     }
     Roster roster =
         new Roster(
             JobEpoch.draw(), endpoints.stream().map(TransportProvider.Endpoint::address).toList());
     return endpoints.stream().map(endpoint -> (TcpTransport) endpoint.open(roster)).toList();
+  }
+
+  static TransportProvider provider(SocketKind kind, int slots) {
+    return kind.isUnix()
+        ? new UnixTransportProvider(kind, slots)
+        : new TcpTransportProvider(kind, slots);
   }
 }

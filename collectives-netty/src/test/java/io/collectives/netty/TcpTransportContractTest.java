@@ -13,11 +13,13 @@ import io.netty.channel.epoll.Epoll;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
@@ -33,6 +35,7 @@ class TcpTransportContractTest {
 
   abstract static class Contract extends TransportContractTest {
     private final SocketKind kind;
+    private @TempDir Path directory;
     private final String host;
     private final List<TcpTransport> opened = new ArrayList<>();
 
@@ -43,9 +46,10 @@ class TcpTransportContractTest {
 
     @Override
     protected List<Transport> open(int ranks, CallSettings calls) {
-      Assumptions.assumeTrue(kind != SocketKind.EPOLL || Epoll.isAvailable(), "epoll is for Linux");
+      Assumptions.assumeTrue(!kind.isNative() || Epoll.isAvailable(), "epoll is for Linux");
       Assumptions.assumeTrue(canListen(host), host + " is no address of this host");
-      opened.addAll(TcpJob.open(kind, 2, host, ranks, calls, security()));
+      String place = kind.isUnix() ? directory.toString() : host;
+      opened.addAll(TcpJob.open(kind, 2, place, ranks, calls, security()));
       return List.copyOf(opened);
     }
 
@@ -65,6 +69,16 @@ class TcpTransportContractTest {
       for (TcpTransport transport : opened) {
         assertEquals(
             0, transport.directMemoryLength(), "direct memory left by rank " + transport.rank());
+      }
+      assertNothingIsLeft();
+    }
+
+    /** Those who live clean up after those who were killed. */
+    private void assertNothingIsLeft() {
+      try (Stream<Path> left = Files.list(directory)) {
+        assertEquals(List.of(), left.toList());
+      } catch (IOException e) {
+        throw new AssertionError(e);
       }
     }
 
@@ -102,6 +116,20 @@ class TcpTransportContractTest {
   class NioIpv6 extends Contract {
     NioIpv6() {
       super(SocketKind.NIO, "::1");
+    }
+  }
+
+  @Nested
+  class EpollUnix extends Contract {
+    EpollUnix() {
+      super(SocketKind.EPOLL_UNIX, "127.0.0.1");
+    }
+  }
+
+  @Nested
+  class NioUnix extends Contract {
+    NioUnix() {
+      super(SocketKind.NIO_UNIX, "127.0.0.1");
     }
   }
 
@@ -153,6 +181,13 @@ class TcpTransportContractTest {
     @Override
     Security security() {
       return super.security().withSecret(JobSecret.of("a secret of the contract test"));
+    }
+  }
+
+  @Nested
+  class UnixTls extends TlsContract {
+    UnixTls() {
+      super(SocketKind.bestUnix());
     }
   }
 

@@ -26,9 +26,11 @@ import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Roster;
 import io.collectives.spi.TransportProvider;
 import io.collectives.testkit.TcpProxy;
+import io.netty.channel.epoll.Epoll;
 import io.netty.util.internal.PlatformDependent;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -37,6 +39,7 @@ import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -52,6 +55,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /**
@@ -71,6 +75,7 @@ class TcpTransportTest {
         thread.start();
       };
 
+  @TempDir private Path directory;
   private final List<TcpTransport> transports = new ArrayList<>();
   private final List<Counter> counters = new ArrayList<>();
 
@@ -173,23 +178,38 @@ class TcpTransportTest {
   }
 
   @Test
+  void countsAPeerAsGoneWhosePortAnotherJobHas() throws Exception {
+    assertRefused(2, 0x1111111122222222L, 2, 0x4444444455555555L);
+    Throwable cause = assertInstanceOf(ConnectException.class, counters.get(1).cause);
+    assertTrue(
+        cause.getMessage().contains("rank 0")
+            && cause.getMessage().contains("11111111")
+            && cause.getMessage().contains("44444444"),
+        cause.getMessage());
+  }
+
+  @Test
   void saysWhyThePeerRefuses() throws Exception {
-    // Rank 1 believes in another size and epoch than rank 0, as if it were left over from an
-    // earlier run.
-    TcpTransportProvider provider = new TcpTransportProvider();
-    TransportProvider.Endpoint first = provider.listen(TcpJob.settings(0, 2, "127.0.0.1", CALLS));
-    TransportProvider.Endpoint second = provider.listen(TcpJob.settings(1, 2, "127.0.0.1", CALLS));
-    List<String> addresses = List.of(first.address(), second.address());
-    JobEpoch one = new JobEpoch(0x1111111122222222L, 3);
-    JobEpoch two = new JobEpoch(0x4444444455555555L, 6);
-    add((TcpTransport) first.open(new Roster(one, addresses)));
-    add((TcpTransport) second.open(new Roster(two, addresses)));
-    transports.get(1).link(0);
-    pumpUntil(() -> counters.get(1).losses == 1);
+    assertRefused(3, 0x1111111122222222L, 2, 0x1111111122222222L);
     Throwable cause = assertInstanceOf(ProtocolException.class, counters.get(1).cause);
     assertTrue(
-        cause.getMessage().contains("11111111") && cause.getMessage().contains("44444444"),
+        cause.getMessage().contains("a job of 3 ranks there, a job of 2 ranks here"),
         cause.getMessage());
+  }
+
+  /** Rank 1 connects to a rank 0 that believes in another size or epoch. */
+  private void assertRefused(int size, long epoch, int mySize, long myEpoch) throws Exception {
+    TcpTransportProvider provider = new TcpTransportProvider();
+    TransportProvider.Endpoint zero = provider.listen(TcpJob.settings(0, size, "127.0.0.1", CALLS));
+    TransportProvider.Endpoint one =
+        provider.listen(TcpJob.settings(1, mySize, "127.0.0.1", CALLS));
+    List<String> addresses = List.of(zero.address(), one.address(), one.address());
+    add((TcpTransport) zero.open(new Roster(new JobEpoch(epoch, 3), addresses.subList(0, size))));
+    add(
+        (TcpTransport)
+            one.open(new Roster(new JobEpoch(myEpoch, 3), addresses.subList(0, mySize))));
+    transports.get(1).link(0);
+    pumpUntil(() -> counters.get(1).losses == 1);
   }
 
   @Test
@@ -331,16 +351,39 @@ class TcpTransportTest {
       try (Socket socket = accept(zero, one)) {
         Greeting.read(
             ByteBuffer.wrap(read(socket, Greeting.LENGTH)).order(ByteOrder.LITTLE_ENDIAN), 0);
-        socket
-            .getOutputStream()
-            .write(
-                Greeting.of(Greeting.Kind.HELLO, one.transport.epoch(), 2, 0, 1, PLAIN)
-                    .bytes()
-                    .array());
+        socket.getOutputStream().write(zeroGreets(one));
         assertEquals(
             FrameCodec.HEADER_LENGTH + 8, read(socket, FrameCodec.HEADER_LENGTH + 8).length);
       }
     }
+  }
+
+  /** The listening socket of a process that is being killed may outlive its connections. */
+  @Test
+  void whoListensForAMomentOnlyIsDead() throws Exception {
+    try (ServerSocket zero = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+      Counter one = alone(1, "127.0.0.1:" + zero.getLocalPort(), Duration.ofSeconds(20));
+      assertTrue(one.transport.link(0).trySend(header(8), one));
+      try (Socket socket = accept(zero, one)) {
+        read(socket, Greeting.LENGTH);
+        socket.getOutputStream().write(zeroGreets(one));
+        read(socket, FrameCodec.HEADER_LENGTH + 8);
+      }
+      try (Socket asking = accept(zero, one)) { // Whether somebody is there.
+        for (int i = 0; i < 10; i++) {
+          one.pollOnce();
+        }
+        asking.shutdownOutput();
+      }
+      pumpUntil(() -> one.losses == 1);
+      assertInstanceOf(IOException.class, one.cause);
+      assertFalse(one.cause instanceof BrokenLinkException, String.valueOf(one.cause));
+    }
+  }
+
+  private static byte[] zeroGreets(Counter one) {
+    JobEpoch epoch = one.transport.epoch();
+    return Greeting.of(Greeting.Kind.HELLO, epoch, 2, 0, 1, PLAIN).bytes().array();
   }
 
   @Test
@@ -424,12 +467,13 @@ class TcpTransportTest {
   @Test
   void allocatesNothingForAFrame() {
     for (SocketKind kind : SocketKind.values()) {
-      if (kind == SocketKind.EPOLL && SocketKind.best() != SocketKind.EPOLL) {
+      if (kind.isNative() && !Epoll.isAvailable()) {
         continue;
       }
       transports.clear();
       counters.clear();
-      TcpJob.open(kind, TcpTransport.SLOTS, "127.0.0.1", 2, CALLS).forEach(this::add);
+      String place = kind.isUnix() ? directory.toString() : "127.0.0.1";
+      TcpJob.open(kind, TcpTransport.SLOTS, place, 2, CALLS).forEach(this::add);
       pingPong(20_000);
       ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
       long thread = Thread.currentThread().getId();
@@ -439,7 +483,7 @@ class TcpTransportTest {
       long allocated = threads.getThreadAllocatedBytes(thread) - before;
       // NIO's selector makes an object now and then; a frame makes none, but where Netty has no
       // Unsafe (JDK 25) NIO's reads make a view each.
-      long views = kind == SocketKind.NIO && !PlatformDependent.hasUnsafe() ? 2 * 80L * count : 0;
+      long views = !kind.isNative() && !PlatformDependent.hasUnsafe() ? 2 * 80L * count : 0;
       assertTrue(
           allocated < 4L * count + views,
           kind + " allocated " + allocated + " bytes for " + 2 * count + " frames");

@@ -68,12 +68,18 @@ public abstract class TransportContractTest {
     Assumptions.abort("this transport cannot be killed");
   }
 
-  /** Closes what a test has left open, while all peers poll. */
+  /** Closes what a test has left open, all at once: one that closes alone waits for the others. */
   @AfterEach
   protected void closeAll() {
-    for (Peer peer : peers) {
-      peer.transport.close();
-      peers.forEach(Peer::pollOnce);
+    List<Thread> closing =
+        peers.stream().map(peer -> new Thread(peer.transport::close, "contract-close")).toList();
+    closing.forEach(Thread::start);
+    for (Thread thread : closing) {
+      try {
+        thread.join();
+      } catch (InterruptedException e) {
+        throw new AssertionError(e);
+      }
     }
   }
 

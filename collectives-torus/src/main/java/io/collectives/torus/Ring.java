@@ -27,11 +27,20 @@ import java.util.function.IntUnaryOperator;
  * @param places the number of ranks in the ring, at least 1
  * @param rankAt the rank at each place
  * @param chunkAt the first chunk of the share that each place owns
- * @param shareChunks how many consecutive chunks a share has
+ * @param countAt how many consecutive chunks it has; a share of none is not sent
  * @param step 1 if each place sends to the one after it, -1 if to the one before
  */
 record Ring(
-    int places, IntUnaryOperator rankAt, IntUnaryOperator chunkAt, int shareChunks, int step) {
+    int places,
+    IntUnaryOperator rankAt,
+    IntUnaryOperator chunkAt,
+    IntUnaryOperator countAt,
+    int step) {
+
+  /** With as many chunks in each share. */
+  Ring(int places, IntUnaryOperator rankAt, IntUnaryOperator chunkAt, int shareChunks, int step) {
+    this(places, rankAt, chunkAt, place -> shareChunks, step);
+  }
 
   /**
    * P-1 rounds, in each of which every place sends one share; then each place holds the sum of its
@@ -70,17 +79,21 @@ record Ring(
    */
   Ring folded() {
     IntUnaryOperator fold = i -> 2 * i < places ? 2 * i : 2 * (places - i) - 1;
-    return new Ring(places, rankAt.compose(fold), chunkAt.compose(fold), shareChunks, step);
+    return new Ring(
+        places, rankAt.compose(fold), chunkAt.compose(fold), countAt.compose(fold), step);
   }
 
   private void send(int place, int share, Effect effect, Transfer.Sink sink) {
     int next = Math.floorMod(place + step, places);
     int owner = Math.floorMod(share, places);
-    sink.transfer(
-        rankAt.applyAsInt(place),
-        rankAt.applyAsInt(next),
-        chunkAt.applyAsInt(owner),
-        shareChunks,
-        effect);
+    int count = countAt.applyAsInt(owner);
+    if (count > 0) {
+      sink.transfer(
+          rankAt.applyAsInt(place),
+          rankAt.applyAsInt(next),
+          chunkAt.applyAsInt(owner),
+          count,
+          effect);
+    }
   }
 }

@@ -6,31 +6,48 @@ import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
 import io.collectives.plan.Rounds;
+import java.util.Arrays;
+import java.util.function.BiFunction;
 import java.util.function.IntUnaryOperator;
 
 /**
  * Rings along the columns and rows of a torus; two halves of the payload at once, one reduced along
- * the columns first, the other along the rows (Ying et al. 2018, section 3.3 and figure 4).
+ * the columns first, the other along the rows, and each half in rings of both directions: four
+ * flows, which use all four links of a rank (Ying et al. 2018, section 3.3 and figure 4).
  *
- * <p>Shape: 2n chunks for n = XY ranks, 2 lanes. The first half, columns first, goes up; the second
- * half, rows first, goes down, so that the lanes share no link of a dimension of 3 places or more
- * even while, on a mesh that is not square, both are busy in the same dimension. The rank in column
- * c and row r owns chunk rX + c of the first half (its own number) and chunk cY + r of the second.
+ * <p>Shape: 4n chunks for n = XY ranks, 4 lanes of n chunks: columns first up, columns first down,
+ * rows first up, rows first down. The rank in column c and row r owns the chunk rX + c (its own
+ * number) of each of the first two lanes, and cY + r of each of the last two.
+ *
+ * <pre>
+ *   n = XY       reduce-scatter          all-gather
+ *   lanes 0, 1   Y-1 rounds on columns,  X-1 on rows,     X-1 on rows,     Y-1 on columns
+ *   lanes 2, 3   X-1 rounds on rows,     Y-1 on columns,  Y-1 on columns,  X-1 on rows
+ * </pre>
+ *
+ * <p>Lanes of opposite directions share no link of a dimension that is closed, which is one that
+ * wraps and has 3 places or more. If X = Y, the two orders are in unlike dimensions at any time,
+ * and all links carry something all the time; if not, they meet in the longer one.
  *
  * <p>Along a dimension that does not wrap the ring is {@linkplain Ring#folded folded}: a rank sends
  * to places at most two away on its line, and none is sent from one end to the other. Each lane
- * then crosses every link of the line once each way in a round, so the two lanes share links while
- * both are busy in that dimension. The owners, the steps and the bytes that a rank sends are the
- * same.
+ * then crosses every link of the line once each way in a round; of a dimension of 2 places both
+ * directions are one link anyway. So rings of a second direction gain nothing there, and where
+ * neither dimension is closed there are 2n chunks and 2 lanes, one for each order. In a single row
+ * or column the two orders are the same: there, too, are 2 lanes, one up and one down. The owners,
+ * the steps and the bytes that a rank sends in each dimension are always the same.
  *
  * <p>Steps: 2(X-1) + 2(Y-1). Bytes: each rank sends M(Y-1)/Y + (M/X)(Y-1)/Y along its column and
- * M(X-1)/X + (M/Y)(X-1)/X along its row, 2M(n-1)/n in all; on a square torus half of that in each
- * dimension.
+ * M(X-1)/X + (M/Y)(X-1)/X along its row, 2M(n-1)/n in all; half of it each way in a closed
+ * dimension; on a square torus half of it in each dimension.
  *
  * <p>The parts of ranks are rows of the mesh, one after the other, so a plan that deals the payload
- * to ranks goes one way: columns first in a reduce-scatter, rows first in an all-gather (Kumar et
- * al. 2021, section 3.3). Shape: n chunks, 1 lane; rank r owns chunk r. Steps: (X-1) + (Y-1).
- * Bytes: each rank sends M(Y-1)/Y along its column and (M/Y)(X-1)/X along its row, M(n-1)/n in all.
+ * to ranks has one order: columns first in a reduce-scatter, rows first in an all-gather (Kumar et
+ * al. 2021, section 3.3). Rings of closed dimensions are in both directions here, too, each with
+ * half of what goes along them ({@link Hierarchy} says how). Shape: 2n chunks, of which rank r owns
+ * 2r and 2r+1, or n if no dimension is closed; 2 lanes if columns (of a single row: the row) are
+ * closed, else 1. Steps: (X-1) + (Y-1). Bytes: each rank sends M(Y-1)/Y along its column and
+ * (M/Y)(X-1)/X along its row, M(n-1)/n in all.
  *
  * <p>A broadcast goes both ways along the root's row, then both ways along all columns; a second
  * half of the payload goes along the root's column first. A reduction goes the same ways back.
@@ -49,23 +66,72 @@ final class TorusPlan {
 
   static Plan of(Mesh mesh, PlanRequest request) {
     requireFit(mesh, request.ranks());
-    int ranks = mesh.ranks();
-    Hierarchy.Dimension x = new Hierarchy.Dimension(mesh.x(), mesh.wrapX());
-    Hierarchy.Dimension y = new Hierarchy.Dimension(mesh.y(), mesh.wrapY());
-    Hierarchy columnsFirst = new Hierarchy(y, x, (row, column) -> mesh.rankAt(column, row), 0, 1);
-    Hierarchy rowsFirst = new Hierarchy(x, y, mesh::rankAt, ranks, -1);
     Spread rowFirst = Spread.of(mesh, request.root(), 0);
     Spread columnFirst = rowFirst.transposed(1);
     return switch (request.collective()) {
-      case ALL_REDUCE ->
-          Plan.of(request, 2 * ranks, columnsFirst.allReduce(), rowsFirst.allReduce());
-      case REDUCE_SCATTER -> Plan.of(request, ranks, columnsFirst.reduceScatter());
-      case ALL_GATHER -> Plan.of(request, ranks, columnsFirst.allGather());
+      case ALL_REDUCE -> allReduce(mesh, request);
+      case REDUCE_SCATTER -> dealt(mesh, request, Hierarchy::reduceScatter);
+      case ALL_GATHER -> dealt(mesh, request, Hierarchy::allGather);
       case BROADCAST -> Plan.of(request, 2, rowFirst.broadcast(), columnFirst.broadcast());
       case REDUCE -> Plan.of(request, 2, rowFirst.reduce(), columnFirst.reduce());
       case BARRIER -> Plan.of(request, 1, barrier(mesh));
       case GATHER, SCATTER, ALL_TO_ALL -> DirectPlans.of(request);
     };
+  }
+
+  private static Plan allReduce(Mesh mesh, PlanRequest request) {
+    int ranks = mesh.ranks();
+    Hierarchy columnsFirst = columnsFirst(mesh, 0, 1);
+    boolean flat = mesh.x() == 1 || mesh.y() == 1;
+    if (flat || !anyClosed(columnsFirst)) {
+      Rounds up = columnsFirst.allReduce(columnsFirst.whole(1));
+      Hierarchy rowsFirst = rowsFirst(mesh, ranks, 1);
+      return Plan.of(request, 2 * ranks, up, rowsFirst.allReduce(rowsFirst.whole(-1)));
+    }
+    Rounds[] lanes = new Rounds[4];
+    for (int lane = 0; lane < lanes.length; lane++) {
+      Hierarchy order =
+          lane < 2 ? columnsFirst(mesh, lane * ranks, 1) : rowsFirst(mesh, lane * ranks, 1);
+      lanes[lane] = order.allReduce(order.whole(lane % 2 == 0 ? 1 : -1));
+    }
+    return Plan.of(request, lanes.length * ranks, lanes);
+  }
+
+  /** Plans a half of what {@link Hierarchy} does, in which rank r owns part r. */
+  private static Plan dealt(
+      Mesh mesh, PlanRequest request, BiFunction<Hierarchy, Hierarchy.Flow, Rounds> half) {
+    int chunksOfRank = anyClosed(columnsFirst(mesh, 0, 1)) ? 2 : 1;
+    // In a single row columns are of one place, and the two orders the same.
+    Hierarchy order =
+        mesh.y() == 1 ? rowsFirst(mesh, 0, chunksOfRank) : columnsFirst(mesh, 0, chunksOfRank);
+    Rounds[] lanes =
+        Arrays.stream(order.bothWays()).map(flow -> half.apply(order, flow)).toArray(Rounds[]::new);
+    return Plan.of(request, chunksOfRank * mesh.ranks(), lanes);
+  }
+
+  private static Hierarchy columnsFirst(Mesh mesh, int firstChunk, int chunksOfRank) {
+    return new Hierarchy(
+        columns(mesh),
+        rows(mesh),
+        (row, column) -> mesh.rankAt(column, row),
+        firstChunk,
+        chunksOfRank);
+  }
+
+  private static Hierarchy rowsFirst(Mesh mesh, int firstChunk, int chunksOfRank) {
+    return new Hierarchy(rows(mesh), columns(mesh), mesh::rankAt, firstChunk, chunksOfRank);
+  }
+
+  private static Hierarchy.Dimension columns(Mesh mesh) {
+    return new Hierarchy.Dimension(mesh.y(), mesh.wrapY());
+  }
+
+  private static Hierarchy.Dimension rows(Mesh mesh) {
+    return new Hierarchy.Dimension(mesh.x(), mesh.wrapX());
+  }
+
+  private static boolean anyClosed(Hierarchy order) {
+    return order.first().closed() || order.second().closed();
   }
 
   private static Rounds barrier(Mesh mesh) {

@@ -1,5 +1,6 @@
 package io.collectives.torus;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.collectives.Collective;
@@ -8,6 +9,7 @@ import io.collectives.plan.Plan;
 import io.collectives.plan.PlanFigures;
 import io.collectives.plan.PlanRequest;
 import io.collectives.plan.PlanVerifier;
+import io.collectives.plan.Rounds;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -48,14 +50,16 @@ class PodScaleTest {
     assertEquals(figures.mostChunksSent(), sent.alongX + sent.alongY);
   }
 
-  /** In chunks, which are (2XY)ths of M. */
+  /** In halves of the chunks of an order, which are (2XY)ths of M. */
   @Test
   void everyTorusSendsInEachDimensionWhatItSays() {
     for (int x = 1; x <= 16; x++) {
       for (int y = 1; y <= 16; y++) {
-        SentByOne sent = SentByOne.byOneRank(torus(Mesh.torus(x, y)), x);
-        assertEquals(2L * x * (y - 1) + 2L * (y - 1), sent.alongY);
-        assertEquals(2L * y * (x - 1) + 2L * (x - 1), sent.alongX);
+        Plan plan = torus(Mesh.torus(x, y));
+        int perChunk = plan.chunks() / (2 * x * y);
+        SentByOne sent = SentByOne.byOneRank(plan, x);
+        assertEquals(perChunk * (2L * x * (y - 1) + 2L * (y - 1)), sent.alongY);
+        assertEquals(perChunk * (2L * y * (x - 1) + 2L * (x - 1)), sent.alongX);
       }
     }
   }
@@ -63,8 +67,10 @@ class PodScaleTest {
   @Test
   void torusOf128By32Takes316Steps() {
     Plan plan = torus(Mesh.torus(128, 32));
-    assertEquals(316, plan.rounds(0));
-    assertEquals(316, plan.rounds(1));
+    assertEquals(4, plan.lanes());
+    for (int lane = 0; lane < 4; lane++) {
+      assertEquals(316, plan.rounds(lane));
+    }
     SentByOne sent = SentByOne.byOneRank(plan, 128);
     assertEquals(MB * 31 / 32 + MB / 128 * 31 / 32, sent.megabytesAlongY(), 1e-9);
     assertEquals(MB * 127 / 128 + MB / 32 * 127 / 128, sent.megabytesAlongX(), 1e-9);
@@ -73,7 +79,9 @@ class PodScaleTest {
   /** The pod as it is: 128 places in a line, 32 in a ring. */
   @Test
   void torusOf128By32ThatWrapsInOneDimensionCostsTheSame() {
-    PlanFigures figures = PlanVerifier.verify(torus(new Mesh(128, 32, false, true)), 1, 0);
+    Mesh pod = new Mesh(128, 32, false, true);
+    PlanFigures figures = PlanVerifier.verify(torus(pod), pod, 1, 0);
+    assertEquals(4 * 4096, figures.chunks());
     assertEquals(316, figures.rounds());
     assertEquals(2 * MB * 4095 / 4096, figures.mostBytesSent(MB), 1e-9);
     assertEquals(figures.mostChunksSent(), figures.leastChunksSent());
@@ -91,7 +99,8 @@ class PodScaleTest {
             (r, c) -> mesh.rankAt(c, r),
             0,
             1);
-    Plan plan = Plan.of(Collective.ALL_REDUCE, 4096, 4096, columnsFirst.allReduce());
+    Rounds rounds = columnsFirst.allReduce(columnsFirst.whole(1));
+    Plan plan = Plan.of(Collective.ALL_REDUCE, 4096, 4096, rounds);
     assertEquals(316, plan.rounds(0));
     SentByOne sent = SentByOne.byOneRank(plan, 128);
     assertEquals(198.4, sent.megabytesAlongY(), 0.05);
@@ -107,12 +116,15 @@ class PodScaleTest {
       Plan plan = TorusPlan.of(pod, PlanRequest.of(half, 4096));
       PlanFigures figures = PlanVerifier.verify(plan, pod, 1, 0);
       assertEquals(158, figures.rounds());
-      assertEquals(4096, figures.chunks());
-      assertEquals(4095, figures.mostChunksSent());
-      assertEquals(4095, figures.leastChunksSent());
+      assertEquals(2 * 4096, figures.chunks());
+      assertEquals(2 * 4095, figures.mostChunksSent());
+      assertEquals(2 * 4095, figures.leastChunksSent());
       SentByOne sent = SentByOne.byOneRank(plan, 128);
       assertEquals(99.2, sent.megabytesAlongY(), 1e-9);
       assertEquals(3.175, sent.megabytesAlongX(), 1e-9);
+      long[] up = Crossed.of(plan, pod).chunks(Crossed.Y_UP);
+      assertEquals(49.6, MB * up[0] / plan.chunks(), 1e-9, "half of it each way");
+      assertArrayEquals(up, Crossed.of(plan, pod).chunks(Crossed.Y_DOWN));
     }
   }
 

@@ -40,6 +40,11 @@ final class InProcessTransport implements Transport {
   }
 
   @Override
+  public boolean sharesMemory() {
+    return true;
+  }
+
+  @Override
   public Link link(int peer) {
     if (peer == rank) {
       throw new IllegalArgumentException("rank " + rank + " has no link to itself");

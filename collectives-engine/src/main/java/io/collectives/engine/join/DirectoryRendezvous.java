@@ -1,5 +1,6 @@
 package io.collectives.engine.join;
 
+import io.collectives.CallSettings;
 import io.collectives.JoinException;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous;
@@ -17,6 +18,7 @@ import java.util.BitSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.StringJoiner;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -30,7 +32,8 @@ import org.jspecify.annotations.Nullable;
  *
  * Vocabulary. A RUN is one attempt of a job's ranks to meet; rank 0 draws 128 random bits for it,
  * which become the job's epoch if they do. A rank SITS in a run when it has created the file of its
- * seat there. The VERDICT of a run says whether it is complete or failed, and why.
+ * seat there. The VERDICT of a run says whether it is complete or failed, and why. A rank BEATS as
+ * long as it waits: it changes a file again and again.
  *
  * Files, of at most 4 KiB each; JOB stands for the job's name and its hash, RUN for 32 hexadecimal
  * digits:
@@ -38,7 +41,9 @@ import org.jspecify.annotations.Nullable;
  *     collectives-JOB.run           the present run, and rank 0's announcement  replaced by rank 0
  *     collectives-JOB.waiting-R     rank R is here; for messages only           replaced by rank R
  *     collectives-JOB.RUN.seat-R    rank R's announcement, R > 0                created once
- *     collectives-JOB.RUN.seen      the ranks whose seats rank 0 has read       replaced by rank 0
+ *     collectives-JOB.RUN.beat-R    rank R's beat, R > 0                        replaced by rank R
+ *     collectives-JOB.RUN.seen      the ranks whose seats rank 0 has read,      replaced by rank 0
+ *                                   rank 0's beat, and whether it calls
  *     collectives-JOB.RUN.verdict   complete, or failed and why                 created once
  *     collectives-JOB.RUN.done-R    rank R has read all that it needs           created once
  *
@@ -51,8 +56,13 @@ import org.jspecify.annotations.Nullable;
  *     draw RUN; remove the files of all       poll run; when it names a RUN that is new to me:
  *       other runs; write run                   does rank 0's announcement agree with mine?
  *     poll the seats of RUN, note them          create seat-R; is it mine?
- *       in seen                                 if not: create verdict = failed, naming both
- *     all seats are taken:                    poll verdict and run:
+ *       in seen; beat                           if not: does its owner beat?
+ *                                                 create verdict = failed, naming both
+ *     whose beat stops: remove its seat       beat; poll verdict, run and seen
+ *     and nobody takes it:                    rank 0's beat stops:
+ *       create verdict = failed, naming it      create verdict = failed, naming it; remove run
+ *     all seats are taken: call in seen       called in seen: answer in beat-R
+ *     all have answered:                      poll verdict and run:
  *       create verdict = complete               complete: read all seats, create done-R
  *     remove run                                failed, and run is gone: create done-R, throw
  *     all are done, or a second is over:
@@ -71,17 +81,41 @@ import org.jspecify.annotations.Nullable;
  * carries: even a rank 0 that was stopped for an hour and wakes up cannot disturb those who met
  * without it.
  *
+ * Who dies or stops while others are awaited is named by all within the limit of silence, as over
+ * TCP. A beat is another number in a file, and each who looks measures by its own clock when it
+ * last changed: that needs no common clock and no locks, which network file systems may not have
+ * and which ranks in one JVM cannot share. Rank 0 watches all who sit, the others watch rank 0 and
+ * hear of the rest by the verdict. By phases:
+ *
+ *     before there is a run        nobody is known to be there; who never came is named at the
+ *                                  timeout, as missing
+ *     R > 0 stops while it sits    rank 0 removes the seat after half of the limit, and at the
+ *                                  limit makes the run fail, unless the seat is taken again: by a
+ *                                  new process, or by the same one, if it was only stopped
+ *     rank 0 stops                 whoever has seen it beat makes the run fail at the limit and
+ *                                  removes the run file in its place, unless a new rank 0 has
+ *                                  replaced that, when all move on
+ *     anybody, when all sit        the same: rank 0 calls all once more before it decides, so
+ *                                  that nobody is counted who has died since it sat
+ *     after complete is decided    all who sit read the seats and need nobody; who is dead then is
+ *                                  found by the transport
+ *
+ * Who was itself stopped gives the others the whole limit anew (Watch), and then learns what was
+ * decided without it: from the verdict; from its seat, which it takes again if nobody else has it;
+ * or from its run, if that was removed. It never believes a complete verdict if the seat is not its
+ * own any more.
+ *
  * What leftovers do. A run file of a rank 0 that crashed is believed by early ranks, which sit in
  * that run, find seats taken by the dead, and may even make it fail. None of that counts: a failed
- * verdict is thrown only when the run file is gone, which shows that the run's own rank 0 is alive,
- * as nobody else removes it. If instead the new rank 0 replaces the run file, they move on. If it
- * does not come, they time out, and the seen file, where they do not find themselves, tells them
- * that rank 0 is missing.
+ * verdict is thrown only when the run file is gone, which shows that the run's own rank 0 was alive
+ * in this time, as nobody removes it but that one, or a rank that has seen it beat. If instead the
+ * new rank 0 replaces the run file, they move on. If it does not come, they time out, and the seen
+ * file, where they do not find themselves, tells them that rank 0 is missing.
  *
- * Two processes with the same rank R > 0: the second finds the seat taken and makes the run fail
- * for all, naming both. Two with rank 0: the second replaces the run file; the first sees that and
- * makes both runs fail. Had the first died after it sat in a run that was still gathering, the job
- * fails nevertheless, and meets when all ranks are started again.
+ * Two processes with the same rank R > 0: the second finds the seat taken by one that beats, and
+ * makes the run fail for all, naming both. If the first has died the seat is soon free, and the
+ * second takes it. Two with rank 0: the second replaces the run file; the first sees that and makes
+ * both runs fail. If the first has died, all move on to the run of the second.
  *
  * Jobs of different names have different files, so that they can meet in one directory at the same
  * time. Hence a wrong name cannot be told from another job at once; a rank that times out names the
@@ -90,6 +124,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Meets in a directory that all ranks see, on one host or by a network file system.
+ *
+ * <p>A rank that dies or stops while others are awaited is named to all who wait when it has given
+ * no sign for the limit of silence, unless another process has taken its place by then; ranks must
+ * be given the same limit.
  *
  * <p>Whoever can write in the directory can join the job or keep it from meeting: its permissions
  * are its protection.
@@ -107,17 +145,34 @@ public final class DirectoryRendezvous implements Rendezvous {
   private static final long SHORTEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
   private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
   private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long LONGEST_BEAT_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long LONGEST_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
   private static final Pattern RUN = Pattern.compile("[0-9a-f]{32}");
   private static final String COMPLETE = "complete";
   private static final String FAILED = "failed";
 
   private final Path directory;
+  private final Duration silenceLimit;
   private volatile boolean closed;
   private volatile @Nullable Thread waiter;
 
-  /** A rendezvous in {@code directory}, which need not be there before the ranks meet. */
+  /**
+   * A rendezvous in {@code directory}, which need not be there before the ranks meet, with the
+   * default limit of silence.
+   */
   public DirectoryRendezvous(Path directory) {
+    this(directory, CallSettings.defaults().silenceLimit());
+  }
+
+  /**
+   * A rendezvous in {@code directory}, which need not be there before the ranks meet.
+   *
+   * @param silenceLimit after how long without a sign of life a rank is taken for lost; more than
+   *     zero and the same at all ranks
+   */
+  public DirectoryRendezvous(Path directory, Duration silenceLimit) {
     this.directory = directory;
+    this.silenceLimit = silenceLimit;
   }
 
   @Override
@@ -186,15 +241,50 @@ public final class DirectoryRendezvous implements Rendezvous {
     private final Map<Path, String> oddities = new TreeMap<>();
     private final List<Path> created = new ArrayList<>();
     private final List<Path> leftBehind = new ArrayList<>();
+    private final long silenceNanos = nanos(silenceLimit);
+    private final long beatNanos = Math.min(silenceNanos / 8, LONGEST_BEAT_NANOS);
+    private final long lookNanos = Math.min(silenceNanos / 16, LONGEST_LOOK_NANOS);
+    private final Watch watch;
     private long pauseNanos = SHORTEST_PAUSE_NANOS;
+    private long lookedNanos = startNanos;
+    private long beatenNanos = startNanos;
+    private long beats;
+
+    /** The run of which this rank takes part in. */
+    private @Nullable String run;
+
+    /** Rank 0 of that run, to another one. */
+    private @Nullable Announcement leader;
+
+    /** Whether this rank, which is not 0, has taken its seat in the run. */
+    private boolean sits;
+
+    /** Why this rank cannot be one of the run. */
+    private @Nullable String conflict;
+
+    /** At rank 0: the ranks whose seats have been read, and what they said. */
+    private final BitSet seen;
+
+    private final @Nullable Note[] seats;
+
+    /** At rank 0: whether all sit and are called, and who has answered. */
+    private boolean calls;
+
+    private final BitSet answered = new BitSet();
+
+    /** The number of the last call: of its own at rank 0, of the last one answered at another. */
+    private int roll;
+
+    /** At rank 0: who has lost its seat and is not back yet. */
+    private final Map<Integer, Announcement> lost = new TreeMap<>();
 
     Meeting(Announcement me, Duration timeout) {
       this.me = me;
       this.timeout = timeout;
-      this.timeoutNanos =
-          timeout.compareTo(Duration.ofDays(365)) > 0
-              ? Duration.ofDays(365).toNanos()
-              : timeout.toNanos();
+      this.timeoutNanos = nanos(timeout);
+      this.watch = new Watch(me.size(), silenceNanos, startNanos);
+      this.seen = new BitSet(me.size());
+      this.seats = new Note[me.size()];
       this.prefix = PREFIX + fileName(me.job());
       this.runFile = directory.resolve(prefix + ".run");
       this.waitingFile = waiting(me.rank());
@@ -202,34 +292,43 @@ public final class DirectoryRendezvous implements Rendezvous {
 
     Roster lead() throws IOException {
       JobEpoch epoch = JobEpoch.draw();
-      String run = epoch.toString();
-      BitSet seen = new BitSet(me.size());
-      Announcement[] seats = new Announcement[me.size()];
-      seats[0] = me;
+      String own = epoch.toString();
       seen.set(0);
-      removeRunsBut(run);
-      note(me).with("run", run).replace(runFile, draft());
-      noteSeen(run, seen);
+      removeRunsBut(own);
+      note(me).with("run", own).replace(runFile, draft());
+      noteSeen(own);
+      run = own;
       @Nullable Note verdict = null;
       try {
         while (verdict == null) {
-          verdict = read(verdict(run));
+          boolean slept = watch.begin(System.nanoTime());
+          verdict = read(verdict(own));
           String stop = stopReason();
           Note present = read(runFile);
+          if (verdict == null && (slept || present == null) && !Files.exists(file(own, "seen"))) {
+            throw new JoinException(
+                name(me)
+                    + " of job "
+                    + me.job()
+                    + " was stopped in directory "
+                    + directory
+                    + ": the others gave it up, or another process has taken its place; unless they"
+                    + " run, start all ranks again");
+          }
           boolean progress = false;
-          if (present == null) {
-            note(me).with("run", run).replace(runFile, draft());
-          } else if (!present.text("run").equals(run)) {
+          if (present == null && verdict == null) {
+            note(me).with("run", own).replace(runFile, draft());
+          } else if (present != null && !present.text("run").equals(own)) {
             String reason = cameTwice(me, announcement(present));
             if (RUN.matcher(present.text("run")).matches()) {
               decide(present.text("run"), FAILED, reason);
             }
-            verdict = decide(run, FAILED, reason);
+            verdict = decide(own, FAILED, reason);
           }
           for (int rank = seen.nextClearBit(0);
               rank < me.size();
               rank = seen.nextClearBit(rank + 1)) {
-            Note seat = read(seat(run, rank));
+            Note seat = read(seat(own, rank));
             if (seat == null) {
               continue;
             }
@@ -239,36 +338,116 @@ public final class DirectoryRendezvous implements Rendezvous {
                     ? difference(announcement, me)
                     : "seat " + rank + " is not its owner's";
             if (difference != null) {
-              verdict = decide(run, FAILED, difference);
+              verdict = decide(own, FAILED, difference);
               break;
             }
-            seats[rank] = announcement;
+            seats[rank] = seat;
             seen.set(rank);
+            lost.remove(rank);
+            watch.meet(rank, sign(own, rank, seat));
+            progress = true;
+          }
+          if (verdict == null && isTimeToLook() && freeQuietSeats(own)) {
             progress = true;
           }
           if (progress) {
-            noteSeen(run, seen);
+            noteSeen(own);
           }
+          Announcement gone = firstLost();
           if (verdict == null && seen.cardinality() == me.size()) {
-            verdict = decide(run, COMPLETE, "");
-          } else if (verdict == null && stop != null) {
-            verdict = decide(run, FAILED, explained(stop + named(missing(seen))));
+            if (rollCall(own)) {
+              verdict = decide(own, COMPLETE, "");
+            }
+          } else if (verdict == null && gone != null) {
+            verdict =
+                decide(
+                    own,
+                    FAILED,
+                    lost(
+                        name(gone)
+                            + " came to directory "
+                            + directory
+                            + ", where job "
+                            + me.job()
+                            + " meets,"));
+          }
+          if (verdict == null && stop != null) {
+            verdict = decide(own, FAILED, explained(stop + named(missing(present()))));
           }
           if (verdict == null) {
             pause(progress);
           }
         }
-        if (!verdict.text("state").equals(COMPLETE)) {
+        if (!isComplete(verdict)) {
           throw new JoinException(verdict.text("reason"));
         }
         List<String> addresses = new ArrayList<>(me.size());
-        for (Announcement seat : seats) {
-          addresses.add(seat.address());
+        addresses.add(me.address());
+        for (int rank = 1; rank < me.size(); rank++) {
+          addresses.add(announcement(Objects.requireNonNull(seats[rank])).address());
         }
         return new Roster(epoch, addresses);
       } finally {
-        clearUp(run);
+        run = null;
+        clearUp(own);
       }
+    }
+
+    /**
+     * Calls those who sit, and whether all have answered: somebody may have died since it sat.
+     *
+     * @return only if all seats are taken
+     */
+    private boolean rollCall(String run) throws IOException {
+      if (!calls) {
+        calls = true;
+        roll++;
+        answered.clear();
+        answered.set(0);
+        noteSeen(run);
+      }
+      for (int rank = answered.nextClearBit(0);
+          rank < me.size();
+          rank = answered.nextClearBit(rank + 1)) {
+        Note beat = beatOf(run, rank, Objects.requireNonNull(seats[rank]));
+        answered.set(rank, beat != null && beat.number("roll") == roll);
+      }
+      return answered.cardinality() == me.size();
+    }
+
+    /** Who sits here, and has answered if called. */
+    private BitSet present() {
+      return calls ? answered : seen;
+    }
+
+    /** Gives the seats of those back who have been silent for long; whether there were any. */
+    private boolean freeQuietSeats(String run) throws IOException {
+      boolean any = false;
+      for (int rank = 1; rank < me.size(); rank++) {
+        Note seat = seats[rank];
+        if (!seen.get(rank) || seat == null) {
+          continue;
+        }
+        watch.look(rank, sign(run, rank, seat));
+        if (watch.isQuiet(rank)) {
+          Files.deleteIfExists(seat(run, rank));
+          seats[rank] = null;
+          seen.clear(rank);
+          lost.put(rank, announcement(seat));
+          calls = false;
+          any = true;
+        }
+      }
+      return any;
+    }
+
+    private @Nullable Announcement firstLost() {
+      for (Announcement gone : lost.values()) {
+        if (watch.isLost(gone.rank())) {
+          return gone;
+        }
+      }
+      return null;
     }
 
     Roster follow() throws IOException {
@@ -276,6 +455,7 @@ public final class DirectoryRendezvous implements Rendezvous {
       try {
         return sitAndWait();
       } finally {
+        leave();
         leftBehind.add(waitingFile);
         for (Path file : leftBehind) {
           try {
@@ -288,51 +468,81 @@ public final class DirectoryRendezvous implements Rendezvous {
     }
 
     private Roster sitAndWait() throws IOException {
-      @Nullable String run = null;
-      @Nullable Announcement leader = null;
-      @Nullable String conflict = null;
+      boolean tidies = false;
       while (true) {
+        watch.begin(System.nanoTime());
         String stop = stopReason();
         Note verdict = run == null ? null : read(verdict(run));
-        if (run != null && leader != null && conflict == null && isComplete(verdict)) {
-          return complete(run, leader);
+        if (isMine(verdict)) {
+          return complete();
         }
         Note present = read(runFile);
         boolean progress = false;
         if (present == null) {
           // Read again what may have been written before the run file was removed.
           verdict = run == null ? null : read(verdict(run));
-          if (run != null && (conflict != null || verdict != null && !isComplete(verdict))) {
-            if (conflict != null) {
-              throw new JoinException(conflict);
+          if (run != null && conflict != null) {
+            throw new JoinException(conflict);
+          }
+          if (run != null && verdict != null && !isComplete(verdict)) {
+            String reason = verdict.text("reason");
+            String own = run;
+            done(own);
+            leave();
+            if (tidies) {
+              clearUp(own);
             }
-            done(run);
-            throw new JoinException(verdict.text("reason"));
+            throw new JoinException(reason);
           }
         } else if (RUN.matcher(present.text("run")).matches() && !present.text("run").equals(run)) {
           if (run != null && leader != null && conflict == null) {
             verdict = decide(run, FAILED, name(me) + " moved on to a newer run of the job");
-            if (isComplete(verdict)) {
-              return complete(run, leader);
+            if (isMine(verdict)) {
+              return complete();
             }
           }
+          leave();
           leftBehind.addAll(created);
           created.clear();
-          run = present.text("run");
-          leader = announcement(present);
-          conflict = sit(run, leader);
+          sit(present.text("run"), announcement(present));
           progress = true;
+        }
+        if (run != null && leader != null && conflict == null) {
+          if (isTimeToLook()) {
+            if (sits) {
+              keepSeat(run, present != null);
+            } else {
+              claimSeat(run);
+            }
+          }
+          hear(run);
+          // If it never beats it is not lost but a leftover, and another one will come.
+          if (conflict == null && watch.isBeating(0) && watch.isLost(0)) {
+            decide(
+                run,
+                FAILED,
+                lost(
+                    name(leader)
+                        + " of job "
+                        + me.job()
+                        + " was met by "
+                        + name(me)
+                        + " in directory "
+                        + directory));
+            tidies |= removeRunFile(run);
+            progress = true;
+          }
         }
         if (stop != null) {
           BitSet missing = missingFor(run);
           String reason = explained(stop + named(missing));
           if (run != null && leader != null && conflict == null) {
             verdict = decide(run, FAILED, reason);
-            if (isComplete(verdict)) {
-              return complete(run, leader);
+            if (isMine(verdict)) {
+              return complete();
             }
             done(run);
-            if (!missing.get(0)) {
+            if (!missing.get(0) && !isComplete(verdict)) {
               reason = verdict.text("reason");
             }
           } else if (conflict != null) {
@@ -344,42 +554,159 @@ public final class DirectoryRendezvous implements Rendezvous {
       }
     }
 
-    /**
-     * Takes this rank's seat.
-     *
-     * @return why that was not possible
-     */
-    private @Nullable String sit(String run, Announcement leader) throws IOException {
-      String conflict = difference(me, leader);
-      if (conflict == null && isComplete(read(verdict(run)))) {
+    private boolean isMine(@Nullable Note verdict) {
+      return sits && conflict == null && isComplete(verdict);
+    }
+
+    /** Takes no part in the present run any more, if there is one. */
+    private void leave() {
+      if (sits && run != null) {
+        leftBehind.add(beat(run, me.rank()));
+      }
+      sits = false;
+      run = null;
+      roll = 0;
+    }
+
+    /** Takes this rank's seat in a run, or finds out what is in the way. */
+    private void sit(String newRun, Announcement itsLeader) throws IOException {
+      run = newRun;
+      leader = itsLeader;
+      conflict = difference(me, itsLeader);
+      watch.meet(0, text(file(newRun, "seen")));
+      watch.meet(me.rank(), text(beat(newRun, me.rank())));
+      if (conflict == null) {
+        claimSeat(newRun);
+      } else {
+        decide(newRun, FAILED, conflict);
+      }
+    }
+
+    /** Takes this rank's seat, unless somebody else has it; who beats there will not give it up. */
+    private void claimSeat(String run) throws IOException {
+      if (isComplete(read(verdict(run)))) {
         conflict =
             "the ranks of job "
                 + me.job()
                 + " had met before "
                 + name(me)
                 + " came; start all ranks again";
-      }
-      if (conflict == null) {
-        Path file = seat(run, me.rank());
-        if (!create(note(me), file)) {
-          // Its ticket tells whose it is: when a file server's answer is lost, a link is made and
-          // yet seems to fail.
-          Note seat = readWhole(file, runFile);
-          if (!seat.text("ticket").equals(ticket)) {
-            conflict =
-                seat.values().isEmpty()
-                    ? file + " cannot be read"
-                    : cameTwice(announcement(seat), me);
-          }
+      } else if (create(note(me), seat(run, me.rank()))) {
+        sits = true;
+        beat();
+      } else {
+        // Its ticket tells whose it is: when a file server's answer is lost, a link is made and
+        // yet seems to fail.
+        Note seat = readWhole(seat(run, me.rank()), runFile);
+        watch.look(me.rank(), text(beat(run, me.rank())));
+        if (seat.text("ticket").equals(ticket)) {
+          sits = true;
+          beat();
+        } else if (watch.isBeating(me.rank()) && !seat.values().isEmpty()) {
+          conflict = cameTwice(announcement(seat), me);
         }
       }
       if (conflict != null) {
         decide(run, FAILED, conflict);
       }
-      return conflict;
     }
 
-    private Roster complete(String run, Announcement leader) throws IOException {
+    /**
+     * Sees that this rank still has its seat, which it loses when it gives no sign for long, and
+     * takes it again.
+     */
+    private void keepSeat(String run, boolean gathering) throws IOException {
+      Path file = seat(run, me.rank());
+      Note seat = read(file);
+      if (seat != null && !seat.text("ticket").equals(ticket)) {
+        leave();
+        throw new JoinException(
+            cameTwice(announcement(seat), me)
+                + "; the latter gave no sign for "
+                + silenceLimit.toMillis() / 2
+                + " ms and lost its seat");
+      }
+      if (seat == null && !Files.exists(file)) {
+        if (gathering) {
+          create(note(me), file);
+        } else if (read(verdict(run)) == null) {
+          leave();
+          throw new JoinException(
+              name(me)
+                  + " of job "
+                  + me.job()
+                  + " gave no sign for so long in directory "
+                  + directory
+                  + " that the other ranks gave up meeting it: it was stopped, or its host could not"
+                  + " reach the directory; start all ranks again");
+        }
+      }
+    }
+
+    /** Hears whether rank 0 lives, and whether it calls. */
+    private void hear(String run) throws IOException {
+      Note note = Note.read(file(run, "seen"));
+      if (note != null && note.problem() == null) {
+        watch.look(0, note.values().toString());
+        int called = note.number("roll");
+        if (sits && conflict == null && called > 0 && called != roll) {
+          roll = called;
+          beat();
+        }
+      }
+    }
+
+    private String lost(String whoAndWhere) {
+      return whoAndWhere
+          + " and was lost: its process has ended or was stopped, or its host cannot reach the"
+          + " directory, and within "
+          + silenceLimit.toMillis()
+          + " ms nobody has taken its place; start all ranks again";
+    }
+
+    private boolean isTimeToLook() {
+      long now = System.nanoTime();
+      if (now - lookedNanos < lookNanos) {
+        return false;
+      }
+      lookedNanos = now;
+      return true;
+    }
+
+    /** Gives a sign of life. */
+    private void beat() throws IOException {
+      beatenNanos = System.nanoTime();
+      if (run != null && me.rank() == 0 && Files.exists(file(run, "seen"))) {
+        noteSeen(run);
+      } else if (run != null && sits && conflict == null) {
+        new Note()
+            .with("ticket", ticket)
+            .with("beat", ++beats)
+            .with("roll", roll)
+            .replace(beat(run, me.rank()), draft());
+      }
+    }
+
+    /** The beat of who sits in a seat; nothing if that is not there. */
+    private @Nullable Note beatOf(String run, int rank, Note seat) {
+      Note beat = Note.read(beat(run, rank));
+      return beat != null && beat.text("ticket").equals(seat.text("ticket")) ? beat : null;
+    }
+
+    private @Nullable String sign(String run, int rank, Note seat) {
+      Note beat = beatOf(run, rank, seat);
+      return beat == null ? null : beat.text("beat");
+    }
+
+    /** All that a file says; nothing if it is not there or cannot be read now. */
+    private static @Nullable String text(Path file) {
+      Note note = Note.read(file);
+      return note == null || note.problem() != null ? null : note.values().toString();
+    }
+
+    private Roster complete() throws IOException {
+      String run = Objects.requireNonNull(this.run);
+      Announcement leader = Objects.requireNonNull(this.leader);
       List<String> addresses = new ArrayList<>(me.size());
       addresses.add(leader.address());
       for (int rank = 1; rank < me.size(); rank++) {
@@ -393,6 +720,9 @@ public final class DirectoryRendezvous implements Rendezvous {
                   + seat(run, rank)
                   + " cannot be read, as it was"
                   + " removed or damaged; start all ranks again");
+        }
+        if (rank == me.rank() && !seat.text("ticket").equals(ticket)) {
+          throw new JoinException(cameTwice(announcement(seat), me));
         }
         addresses.add(announcement(seat).address());
       }
@@ -426,7 +756,7 @@ public final class DirectoryRendezvous implements Rendezvous {
      * Reads a file that another rank may still be writing; an empty note if that does not end while
      * a witness is there, or if the file is gone: a new rank 0 removes those of earlier runs.
      */
-    private Note readWhole(Path file, Path witness) {
+    private Note readWhole(Path file, Path witness) throws IOException {
       // A few looks, because a file server may show a name that was just taken a little later.
       for (int absences = 0; ; ) {
         boolean last = stopReason() != null || !Files.exists(witness);
@@ -450,10 +780,7 @@ public final class DirectoryRendezvous implements Rendezvous {
      */
     private void clearUp(String run) {
       try {
-        Note present = read(runFile);
-        if (present != null && present.text("run").equals(run)) {
-          Files.deleteIfExists(runFile);
-        }
+        removeRunFile(run);
         if (allDone(run)) {
           remove(prefix + "." + run + ".*", "");
           remove(prefix + ".waiting-*", "");
@@ -463,11 +790,19 @@ public final class DirectoryRendezvous implements Rendezvous {
       }
     }
 
-    private boolean allDone(String run) {
+    /** Whether the run file named this run, and it was this rank that has removed it. */
+    private boolean removeRunFile(String run) throws IOException {
+      Note present = read(runFile);
+      return present != null && present.text("run").equals(run) && Files.deleteIfExists(runFile);
+    }
+
+    private boolean allDone(String run) throws IOException {
       long endNanos = System.nanoTime() + LINGER_NANOS;
       pauseNanos = SHORTEST_PAUSE_NANOS;
       for (int rank = 1; rank < me.size(); rank++) {
-        if (!Files.exists(seat(run, rank))) {
+        // Who has lost its seat by a pause may come back for the verdict; who is lost will not.
+        boolean mayReturn = lost.containsKey(rank) && !watch.isLost(rank);
+        if (!mayReturn && !Files.exists(seat(run, rank))) {
           continue;
         }
         while (!Files.exists(file(run, "done-" + rank))) {
@@ -495,8 +830,11 @@ public final class DirectoryRendezvous implements Rendezvous {
       }
     }
 
-    private void noteSeen(String run, BitSet seen) throws IOException {
+    private void noteSeen(String run) throws IOException {
+      beatenNanos = System.nanoTime();
       new Note()
+          .with("beat", ++beats)
+          .with("roll", calls ? roll : 0)
           .with("ranks", HexFormat.of().formatHex(seen.toByteArray()))
           .replace(file(run, "seen"), draft());
     }
@@ -510,9 +848,11 @@ public final class DirectoryRendezvous implements Rendezvous {
       if (note != null) {
         try {
           BitSet seen = BitSet.valueOf(HexFormat.of().parseHex(note.text("ranks")));
-          if (seen.get(me.rank())) {
-            // Rank 0 was there; if it has seen all and not said so, it is there no more.
-            seen.set(0, seen.cardinality() < me.size());
+          if (seen.get(me.rank()) || watch.isBeating(0)) {
+            // Rank 0 was there. If it has seen all and not said so it waits for an answer, or is
+            // there no more.
+            seen.set(0, watch.isBeating(0) ? !watch.isQuiet(0) : seen.cardinality() < me.size());
+            seen.set(me.rank());
             return missing(seen);
           }
         } catch (IllegalArgumentException e) {
@@ -605,7 +945,10 @@ public final class DirectoryRendezvous implements Rendezvous {
       return note;
     }
 
-    private void pause(boolean progress) {
+    private void pause(boolean progress) throws IOException {
+      if (System.nanoTime() - beatenNanos >= beatNanos) {
+        beat();
+      }
       if (progress) {
         pauseNanos = SHORTEST_PAUSE_NANOS;
       }
@@ -637,6 +980,10 @@ public final class DirectoryRendezvous implements Rendezvous {
       return file(run, "seat-" + rank);
     }
 
+    private Path beat(String run, int rank) {
+      return file(run, "beat-" + rank);
+    }
+
     private Path verdict(String run) {
       return file(run, "verdict");
     }
@@ -644,6 +991,12 @@ public final class DirectoryRendezvous implements Rendezvous {
     private Path file(String run, String what) {
       return directory.resolve(prefix + "." + run + "." + what);
     }
+  }
+
+  private static long nanos(Duration duration) {
+    return duration.compareTo(Duration.ofDays(365)) > 0
+        ? Duration.ofDays(365).toNanos()
+        : duration.toNanos();
   }
 
   private static boolean isComplete(@Nullable Note verdict) {

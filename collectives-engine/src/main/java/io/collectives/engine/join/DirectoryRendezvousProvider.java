@@ -20,7 +20,8 @@ public final class DirectoryRendezvousProvider implements RendezvousProvider {
       return Optional.empty();
     }
     try {
-      return Optional.of(new DirectoryRendezvous(Path.of(settings.rendezvous())));
+      return Optional.of(
+          new DirectoryRendezvous(Path.of(settings.rendezvous()), settings.calls().silenceLimit()));
     } catch (IllegalArgumentException | FileSystemNotFoundException e) {
       throw new JoinException(
           "rendezvous at "

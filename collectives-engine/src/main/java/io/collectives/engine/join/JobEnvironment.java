@@ -43,8 +43,8 @@ import org.jspecify.annotations.Nullable;
  * the first pod of Kubernetes' job; and on a port that every rank derives from the launcher's
  * number of the job. COLLECTIVES_RENDEZVOUS overrides all of that, and COLLECTIVES_JOB,
  * COLLECTIVES_TRANSPORT, COLLECTIVES_LISTEN, COLLECTIVES_JOIN_TIMEOUT, COLLECTIVES_CALL_TIMEOUT,
- * COLLECTIVES_SILENCE_LIMIT and COLLECTIVES_FLIGHT_DIRECTORY what their names say. Empty variables
- * count as not set.
+ * COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_FLIGHT_DIRECTORY and COLLECTIVES_MEMORY_DIRECTORY (of the
+ * transports {@code shm} and {@code unix}) what their names say. Empty variables count as not set.
  *
  * <p>What keeps others out, see {@link Security}: COLLECTIVES_SECRET_FILE, a file that only its
  * owner may read, or COLLECTIVES_SECRET, the secret itself; COLLECTIVES_TLS_CERTIFICATE,
@@ -137,6 +137,9 @@ public final class JobEnvironment {
     if (has("COLLECTIVES_TRANSPORT")) {
       settings = settings.withTransport(value("COLLECTIVES_TRANSPORT"));
     }
+    if (has("COLLECTIVES_MEMORY_DIRECTORY")) {
+      settings = settings.withMemoryDirectory(path("COLLECTIVES_MEMORY_DIRECTORY"));
+    }
     if (has("COLLECTIVES_LISTEN")) {
       return listening(settings);
     }
@@ -159,11 +162,7 @@ public final class JobEnvironment {
     calls = calls.withTimeout(duration("COLLECTIVES_CALL_TIMEOUT", calls.timeout()));
     calls = calls.withSilenceLimit(duration("COLLECTIVES_SILENCE_LIMIT", calls.silenceLimit()));
     if (has("COLLECTIVES_FLIGHT_DIRECTORY")) {
-      try {
-        calls = calls.withFlightDirectory(Path.of(value("COLLECTIVES_FLIGHT_DIRECTORY")));
-      } catch (InvalidPathException e) {
-        throw wrong("COLLECTIVES_FLIGHT_DIRECTORY", e.getMessage());
-      }
+      calls = calls.withFlightDirectory(path("COLLECTIVES_FLIGHT_DIRECTORY"));
     }
     return calls;
   }

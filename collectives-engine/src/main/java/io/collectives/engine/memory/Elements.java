@@ -115,6 +115,35 @@ abstract sealed class Elements
    */
   abstract void combine(ReduceOp op, Object result, Object own, Object source, int from, int to);
 
+  /**
+   * {@code result[i] = own[i] op sources[0][i] op sources[1][i] ...} for the first {@code n}
+   * sources, in this order; {@code result} may be {@code own}. AVERAGE adds.
+   */
+  void combine(ReduceOp op, Object result, Object own, Object[] sources, int n, int from, int to) {
+    Object left = own;
+    for (int i = 0; i < n; i++) {
+      combine(op, result, left, sources[i], from, to);
+      left = result;
+    }
+  }
+
+  /**
+   * The same, and the result goes to {@code targets}, too, which may be the sources.
+   *
+   * @return whether there is a loop for that; if not, nothing was done
+   */
+  boolean combineToAll(
+      ReduceOp op,
+      Object result,
+      Object own,
+      Object[] sources,
+      Object[] targets,
+      int n,
+      int from,
+      int to) {
+    return false;
+  }
+
   /** Divides in place; integers round toward zero. */
   abstract void divide(Object array, int from, int to, int divisor);
 

@@ -79,6 +79,67 @@ final class Float32Elements extends Elements {
   }
 
   @Override
+  void combine(ReduceOp op, Object result, Object own, Object[] sources, int n, int from, int to) {
+    if (op != ReduceOp.SUM && op != ReduceOp.AVERAGE || to - from < SHORT) {
+      super.combine(op, result, own, sources, n, from, to);
+      return;
+    }
+    float[] r = (float[]) result;
+    float[] left = (float[]) own;
+    int i = 0;
+    for (; n - i >= 3; i += 3) {
+      add(
+          r,
+          left,
+          (float[]) sources[i],
+          (float[]) sources[i + 1],
+          (float[]) sources[i + 2],
+          from,
+          to);
+      left = r;
+    }
+    for (; i < n; i++) {
+      add(r, left, (float[]) sources[i], from, to);
+      left = r;
+    }
+  }
+
+  @Override
+  boolean combineToAll(
+      ReduceOp op,
+      Object result,
+      Object own,
+      Object[] sources,
+      Object[] targets,
+      int n,
+      int from,
+      int to) {
+    if (op != ReduceOp.SUM || to - from < SHORT) {
+      return false;
+    }
+    float[] r = (float[]) result;
+    float[] a = (float[]) own;
+    if (n == 1) {
+      addToBoth(r, (float[]) targets[0], a, (float[]) sources[0], from, to);
+    } else if (n == 3) {
+      addToFour(
+          r,
+          (float[]) targets[0],
+          (float[]) targets[1],
+          (float[]) targets[2],
+          a,
+          (float[]) sources[0],
+          (float[]) sources[1],
+          (float[]) sources[2],
+          from,
+          to);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  @Override
   void divide(Object array, int from, int to, int divisor) {
     float[] a = (float[]) array;
     if (to - from >= SHORT) {
@@ -111,6 +172,40 @@ final class Float32Elements extends Elements {
   private static void add(float[] r, float[] a, float[] b, int from, int to) {
     for (int i = from; i < to; i++) {
       r[i] = a[i] + b[i];
+    }
+  }
+
+  private static void add(float[] r, float[] a, float[] b, float[] c, float[] d, int from, int to) {
+    for (int i = from; i < to; i++) {
+      r[i] = a[i] + b[i] + c[i] + d[i];
+    }
+  }
+
+  private static void addToBoth(float[] r, float[] s, float[] a, float[] b, int from, int to) {
+    for (int i = from; i < to; i++) {
+      float sum = a[i] + b[i];
+      r[i] = sum;
+      s[i] = sum;
+    }
+  }
+
+  private static void addToFour(
+      float[] r,
+      float[] s,
+      float[] t,
+      float[] u,
+      float[] a,
+      float[] b,
+      float[] c,
+      float[] d,
+      int from,
+      int to) {
+    for (int i = from; i < to; i++) {
+      float sum = a[i] + b[i] + c[i] + d[i];
+      r[i] = sum;
+      s[i] = sum;
+      t[i] = sum;
+      u[i] = sum;
     }
   }
 

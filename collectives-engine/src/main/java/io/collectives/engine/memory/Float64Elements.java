@@ -79,6 +79,67 @@ final class Float64Elements extends Elements {
   }
 
   @Override
+  void combine(ReduceOp op, Object result, Object own, Object[] sources, int n, int from, int to) {
+    if (op != ReduceOp.SUM && op != ReduceOp.AVERAGE || to - from < SHORT) {
+      super.combine(op, result, own, sources, n, from, to);
+      return;
+    }
+    double[] r = (double[]) result;
+    double[] left = (double[]) own;
+    int i = 0;
+    for (; n - i >= 3; i += 3) {
+      add(
+          r,
+          left,
+          (double[]) sources[i],
+          (double[]) sources[i + 1],
+          (double[]) sources[i + 2],
+          from,
+          to);
+      left = r;
+    }
+    for (; i < n; i++) {
+      add(r, left, (double[]) sources[i], from, to);
+      left = r;
+    }
+  }
+
+  @Override
+  boolean combineToAll(
+      ReduceOp op,
+      Object result,
+      Object own,
+      Object[] sources,
+      Object[] targets,
+      int n,
+      int from,
+      int to) {
+    if (op != ReduceOp.SUM || to - from < SHORT) {
+      return false;
+    }
+    double[] r = (double[]) result;
+    double[] a = (double[]) own;
+    if (n == 1) {
+      addToBoth(r, (double[]) targets[0], a, (double[]) sources[0], from, to);
+    } else if (n == 3) {
+      addToFour(
+          r,
+          (double[]) targets[0],
+          (double[]) targets[1],
+          (double[]) targets[2],
+          a,
+          (double[]) sources[0],
+          (double[]) sources[1],
+          (double[]) sources[2],
+          from,
+          to);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  @Override
   void divide(Object array, int from, int to, int divisor) {
     double[] a = (double[]) array;
     if (to - from >= SHORT) {
@@ -111,6 +172,41 @@ final class Float64Elements extends Elements {
   private static void add(double[] r, double[] a, double[] b, int from, int to) {
     for (int i = from; i < to; i++) {
       r[i] = a[i] + b[i];
+    }
+  }
+
+  private static void add(
+      double[] r, double[] a, double[] b, double[] c, double[] d, int from, int to) {
+    for (int i = from; i < to; i++) {
+      r[i] = a[i] + b[i] + c[i] + d[i];
+    }
+  }
+
+  private static void addToBoth(double[] r, double[] s, double[] a, double[] b, int from, int to) {
+    for (int i = from; i < to; i++) {
+      double sum = a[i] + b[i];
+      r[i] = sum;
+      s[i] = sum;
+    }
+  }
+
+  private static void addToFour(
+      double[] r,
+      double[] s,
+      double[] t,
+      double[] u,
+      double[] a,
+      double[] b,
+      double[] c,
+      double[] d,
+      int from,
+      int to) {
+    for (int i = from; i < to; i++) {
+      double sum = a[i] + b[i] + c[i] + d[i];
+      r[i] = sum;
+      s[i] = sum;
+      t[i] = sum;
+      u[i] = sum;
     }
   }
 

@@ -280,6 +280,28 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory {
     }
   }
 
+  /** Copies elements {@code [from, from+count)} to the beginning of an array of their type. */
+  final void load(long from, int count, Object array) {
+    Objects.checkFromIndexSize(from, count, count());
+    int part = count == 0 ? 0 : partAt(from);
+    for (int done = 0; done < count; part++) {
+      int run = run(count - done, part, from + done);
+      part(part).load(local(part, from + done), run, array, done);
+      done += run;
+    }
+  }
+
+  /** Elements {@code [to, to+count)} become those at the beginning of an array of their type. */
+  final void save(long to, int count, Object array) {
+    Objects.checkFromIndexSize(to, count, count());
+    int part = count == 0 ? 0 : partAt(to);
+    for (int done = 0; done < count; part++) {
+      int run = run(count - done, part, to + done);
+      part(part).save(local(part, to + done), run, array, done);
+      done += run;
+    }
+  }
+
   /** How many of {@code count} elements from {@code position} on lie in this part. */
   private int run(int count, int part, long position) {
     return (int) Math.min(count, end(part) - position);

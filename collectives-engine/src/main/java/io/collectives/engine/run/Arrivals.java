@@ -22,6 +22,7 @@ final class Arrivals implements FrameSink {
   private final HeldFrames heldFrames;
   private final FrameApplier applier;
   private final Inbound[] inbound;
+  private final boolean sharesMemory;
 
   /** Frames of calls that this rank has not entered, in the order of arrival. */
   private final List<HeldFrame> early = new ArrayList<>();
@@ -32,13 +33,15 @@ final class Arrivals implements FrameSink {
       Liveness liveness,
       HeldFrames heldFrames,
       FrameApplier applier,
-      Inbound[] inbound) {
+      Inbound[] inbound,
+      boolean sharesMemory) {
     this.calls = calls;
     this.failures = failures;
     this.liveness = liveness;
     this.heldFrames = heldFrames;
     this.applier = applier;
     this.inbound = inbound;
+    this.sharesMemory = sharesMemory;
   }
 
   /** Gives a call that starts the frames that came before it. */
@@ -53,6 +56,9 @@ final class Arrivals implements FrameSink {
         early.remove(i);
         if (accept(call, held.peer, held.header, held)) {
           call.held.add(held);
+          if (meets(held, held.header)) {
+            held.run.gathered[held.step.meeting.index]++;
+          }
         } else {
           heldFrames.discard(held);
         }
@@ -112,20 +118,34 @@ final class Arrivals implements FrameSink {
     if (!accept(call, link.peer(), head, in)) {
       return;
     }
-    if (in.run.receiveReady(in.step)) {
+    if (meets(in, head)) {
+      if (holdForCall(in, link.peer(), head, call)) {
+        in.run.gathered[in.step.meeting.index]++;
+      }
+    } else if (in.run.receiveReady(in.step)) {
       in.call = call;
       if (head.length == 0) {
         in.over();
       }
     } else {
-      Call.SlabRun run = in.run;
-      Program.Step step = in.step;
-      HeldFrame held = hold(in, link.peer(), head, call.held);
-      if (held != null) {
-        held.run = run;
-        held.step = step;
-      }
+      holdForCall(in, link.peer(), head, call);
     }
+  }
+
+  /** Whether a frame waits for the others of a meeting, to be applied together with them. */
+  boolean meets(Target target, FrameHeader head) {
+    Program.Meeting meeting = target.step.meeting;
+    return meeting != null && head.length > 0 && (sharesMemory || meeting.inRankOrder);
+  }
+
+  private boolean holdForCall(Inbound in, int peer, FrameHeader head, Call call) {
+    HeldFrame held = hold(in, peer, head, call.held);
+    if (held == null) {
+      return false;
+    }
+    held.run = in.run;
+    held.step = in.step;
+    return true;
   }
 
   /** A peer waits in a call: is it this rank's, too? */

@@ -41,6 +41,9 @@ public final class Call {
   /** Frames that have gone out as views of this rank's memory and are still being read. */
   final List<OutFrame> views = new ArrayList<>();
 
+  /** Room for the frames of a meeting. */
+  final HeldFrame[] contributions;
+
   long sequence;
   Memory input;
   Memory output;
@@ -113,6 +116,7 @@ public final class Call {
     this.op = ReduceOp.SUM;
     this.slabsInFlight = slabsInFlight;
     this.layout = new Layout(program);
+    this.contributions = new HeldFrame[program.meetings.length == 0 ? 0 : program.ranks - 1];
     this.window = new SlabRun[2 * slabsInFlight];
     for (int i = 0; i < window.length; i++) {
       window[i] = new SlabRun(program);
@@ -447,6 +451,9 @@ public final class Call {
     /** By index of the peer: whether it is still to be told that what it sent is here. */
     final boolean[] echoOwed;
 
+    /** By meeting: how many contributions are here. */
+    final int[] gathered;
+
     /** How many echoes are due or owed. */
     int openEchoes;
 
@@ -465,6 +472,7 @@ public final class Call {
       }
       echoDue = new boolean[program.peers.length];
       echoOwed = new boolean[program.peers.length];
+      gathered = new int[program.meetings.length];
       this.program = program;
     }
 
@@ -474,6 +482,7 @@ public final class Call {
       openEchoes = 0;
       Arrays.fill(writes, 0);
       Arrays.fill(reads, 0);
+      Arrays.fill(gathered, 0);
       for (LaneRun lane : lanes) {
         lane.begin();
       }

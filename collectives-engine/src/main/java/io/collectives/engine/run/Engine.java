@@ -1,5 +1,6 @@
 package io.collectives.engine.run;
 
+import io.collectives.CollectiveException;
 import io.collectives.ReduceOp;
 import io.collectives.engine.memory.Memory;
 import io.collectives.spi.CallFingerprint;
@@ -101,21 +102,32 @@ public final class Engine {
     }
     this.transport = transport;
     this.clock = clock;
-    this.heldFrames = new HeldFrames(heldLimit);
+    this.heldFrames = new HeldFrames(heldLimit, transport.sharesMemory());
     this.inbound = inbound;
     this.recorder = new FlightRecorder(transport.rank(), transport.size(), clock);
     this.calls = new Calls(heldFrames, recorder);
     this.liveness = new Liveness(transport, silenceLimitNanos, clock.getAsLong());
     this.failures = new Failures(transport, clock, calls, inbound, liveness, warnings);
-    this.arrivals = new Arrivals(calls, failures, liveness, heldFrames, applier, inbound);
+    this.arrivals =
+        new Arrivals(
+            calls, failures, liveness, heldFrames, applier, inbound, transport.sharesMemory());
   }
 
   /**
    * A limit that calls with these settings do not reach: from every peer, of every call under way,
-   * the slabs in flight of both ranks, in up to two lanes.
+   * the slabs in flight of both ranks, in two lanes on average: a torus has four, but to four
+   * peers.
    */
   public static long heldLimit(int ranks, int frameLength, int slabsInFlight) {
     return 4L * Math.max(1, ranks - 1) * Calls.IN_FLIGHT * slabsInFlight * frameLength;
+  }
+
+  /**
+   * The most bytes of frames that this engine holds: those whose turn has not come, and, a quarter
+   * of that at most, copies of what is sent from memory that is written to meanwhile.
+   */
+  public long memoryLimit() {
+    return heldFrames.limit() + heldFrames.limit() / 4;
   }
 
   /** Makes a group known. Frames of it that have come already are waiting. */
@@ -160,6 +172,11 @@ public final class Engine {
   /** How many groups have broken by a failure, as opposed to having been closed. */
   public int failures() {
     return calls.failures();
+  }
+
+  /** Why no call can be made in a group any more; nothing while it is whole. */
+  public @Nullable CollectiveException errorOf(Group group) {
+    return group.broken == null ? null : group.broken.exception();
   }
 
   /** Breaks a group and tells its members. */
@@ -488,6 +505,8 @@ public final class Engine {
     out.fill(call, run, step, length);
     if (step.snapshot) {
       out.snapshot();
+    } else if (step.meeting != null && transport.sharesMemory()) {
+      out.place();
     }
     if (!link.trySend(header, out)) {
       freeOut.push(out);
@@ -511,7 +530,17 @@ public final class Engine {
     List<HeldFrame> held = call.held;
     for (int i = 0; i < held.size(); ) {
       HeldFrame frame = held.get(i);
-      if (frame.isComplete() && frame.run.receiveReady(frame.step)) {
+      if (arrivals.meets(frame, frame.header)) {
+        if (meet(call, frame.run, frame.step.meeting)) {
+          any = true;
+          i = 0;
+        } else {
+          i++;
+        }
+        if (call.isDone()) {
+          return true;
+        }
+      } else if (frame.isComplete() && frame.run.receiveReady(frame.step)) {
         boolean valid = true;
         if (frame.view != null) {
           valid = applier.view(call, frame.run, frame.step, frame.view);
@@ -536,5 +565,50 @@ public final class Engine {
       }
     }
     return any;
+  }
+
+  /** Sums the contributions to a meeting if all are here. Returns whether that was so. */
+  private boolean meet(Call call, Call.SlabRun run, Program.Meeting meeting) {
+    Program.Step[] receives = meeting.receives;
+    if (run.gathered[meeting.index] < receives.length
+        || !run.receiveReady(meeting.first)
+        || !gather(call, run, meeting)) {
+      return false;
+    }
+    int failed = applier.meet(call, run, meeting, call.contributions);
+    List<HeldFrame> held = call.held;
+    for (int i = held.size() - 1; i >= 0; i--) {
+      HeldFrame frame = held.get(i);
+      if (frame.run == run && frame.step.meeting == meeting) {
+        held.remove(i);
+        heldFrames.giveBack(frame);
+      }
+    }
+    if (failed >= 0) {
+      failures.spoiled(call, failed);
+      return true;
+    }
+    for (Program.Step receive : receives) {
+      run.receiveOver(receive);
+    }
+    return true;
+  }
+
+  /** Puts the frames of a meeting in the order of the sum. Returns whether they are complete. */
+  private boolean gather(Call call, Call.SlabRun run, Program.Meeting meeting) {
+    for (int i = 0; i < call.held.size(); i++) {
+      HeldFrame frame = call.held.get(i);
+      if (frame.run == run && frame.step.meeting == meeting) {
+        if (!frame.isComplete()) {
+          return false;
+        }
+        int place = 0;
+        while (meeting.receives[place] != frame.step) {
+          place++;
+        }
+        call.contributions[place] = frame;
+      }
+    }
+    return true;
   }
 }

@@ -1,7 +1,9 @@
 package io.collectives.engine.run;
 
 import io.collectives.ReduceOp;
+import io.collectives.engine.memory.FusedReduction;
 import io.collectives.engine.memory.Memory;
+import io.collectives.engine.memory.OrderedReduction;
 import io.collectives.engine.memory.Scratch;
 import io.collectives.plan.Effect;
 import io.collectives.spi.FrameBody;
@@ -14,6 +16,8 @@ import java.nio.ByteBuffer;
  */
 final class FrameApplier {
   private final Scratch scratch = new Scratch();
+  private final FusedReduction fused = new FusedReduction();
+  private final OrderedReduction ordered = new OrderedReduction();
   private FrameBytes copy = new FrameBytes(ByteBuffer.allocateDirect(0));
 
   /**
@@ -67,7 +71,9 @@ final class FrameApplier {
    */
   boolean view(Call call, Call.SlabRun run, Program.Step step, FrameBody source) {
     boolean valid = true;
-    if (source instanceof OutFrame out && out.isView()) {
+    if (source instanceof OutFrame out && out.isPlaced()) {
+      valid = !out.isRevoked();
+    } else if (source instanceof OutFrame out && out.isView()) {
       for (int i = 0; i < step.chunkCount; i++) {
         int chunk = step.firstChunk + i;
         int count = call.pieceCount(chunk, run.slab);
@@ -91,6 +97,92 @@ final class FrameApplier {
     }
     source.release();
     return valid;
+  }
+
+  /**
+   * Takes the sum of a meeting, and puts it into everybody's output unless it is in rank order.
+   *
+   * @param frames those of the meeting's receives
+   * @return -1, or a member whose call has failed, so that this one must, too
+   */
+  int meet(Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
+    try {
+      if (meeting.inRankOrder) {
+        exchange(call, run, meeting, frames);
+        return -1;
+      }
+      for (int i = 0; i < frames.length; i++) {
+        if (!((OutFrame) frames[i].view).holdOpen()) {
+          return meeting.receives[i].peer;
+        }
+      }
+      place(call, run, meeting.first, frames);
+      return -1;
+    } finally {
+      for (HeldFrame frame : frames) {
+        if (frame.view != null) {
+          frame.view.release();
+          frame.view = null;
+        }
+      }
+    }
+  }
+
+  private void place(Call call, Call.SlabRun run, Program.Step step, HeldFrame[] frames) {
+    int slab = run.slab;
+    for (int i = 0; i < step.chunkCount; i++) {
+      int chunk = step.firstChunk + i;
+      for (HeldFrame frame : frames) {
+        OutFrame out = (OutFrame) frame.view;
+        boolean untouched = out.step.untouched[i];
+        fused.add(
+            out.call.memory(chunk, slab, untouched),
+            out.call.position(chunk, slab, untouched),
+            out.call.memory(chunk, slab, false),
+            out.call.position(chunk, slab, false));
+      }
+      fused.run(
+          call.op,
+          call.memory(chunk, slab, false),
+          call.position(chunk, slab, false),
+          call.pieceCount(chunk, slab),
+          call.memory(chunk, slab, step.untouched[i]),
+          call.position(chunk, slab, step.untouched[i]),
+          divisor(call),
+          scratch);
+    }
+  }
+
+  private void exchange(Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
+    Program.Step step = meeting.first;
+    int slab = run.slab;
+    int at = 0;
+    for (int i = 0; i < step.chunkCount; i++) {
+      int chunk = step.firstChunk + i;
+      int count = call.pieceCount(chunk, slab);
+      Memory own = call.memory(chunk, slab, step.untouched[i]);
+      long ownFrom = call.position(chunk, slab, step.untouched[i]);
+      int me = call.group.rank();
+      for (int peer = 0; peer <= frames.length; peer++) {
+        if (peer == me) {
+          ordered.add(own, ownFrom);
+        } else {
+          ordered.add(frames[peer < me ? peer : peer - 1].bytes(), at);
+        }
+      }
+      ordered.run(
+          call.op,
+          call.memory(chunk, slab, false),
+          call.position(chunk, slab, false),
+          count,
+          divisor(call),
+          scratch);
+      at += count * call.elementBytes();
+    }
+  }
+
+  private static int divisor(Call call) {
+    return call.op == ReduceOp.AVERAGE ? call.group.size() : 1;
   }
 
   private void divide(Call call, Program.Step step, int i, Memory result, long at, int count) {

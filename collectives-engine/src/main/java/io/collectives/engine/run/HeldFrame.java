@@ -31,9 +31,7 @@ final class HeldFrame extends Target {
   }
 
   void take(FrameBytes source, int at, int length) {
-    if (bytes.bytes().capacity() < header.length) {
-      bytes = new FrameBytes(ByteBuffer.allocateDirect(header.length + 7 & ~7));
-    }
+    makeRoom();
     bytes.bytes().put(received, source.bytes(), at, length);
     received += length;
   }
@@ -47,7 +45,22 @@ final class HeldFrame extends Target {
     return received == header.length;
   }
 
+  /** The bytes, which are copied here if the transport gave the sender's memory. */
   FrameBytes bytes() {
+    FrameBody body = view;
+    if (body instanceof OutFrame out && !out.isView()) {
+      return out.copy();
+    }
+    if (body != null) {
+      makeRoom();
+      body.store(bytes, 0);
+    }
     return bytes;
+  }
+
+  private void makeRoom() {
+    if (bytes.bytes().capacity() < header.length) {
+      bytes = new FrameBytes(ByteBuffer.allocateDirect(header.length + 7 & ~7));
+    }
   }
 }

@@ -8,12 +8,18 @@ import org.jspecify.annotations.Nullable;
 /** The held frames of a rank and their buffers, which are used again and bounded in all. */
 final class HeldFrames {
   private final long limit;
+  private final boolean areViews;
   private final Deque<HeldFrame> free = new ArrayDeque<>();
   private long bytes;
 
-  /** At most {@code limit} bytes are held at once. */
-  HeldFrames(long limit) {
+  /**
+   * At most {@code limit} bytes are held at once.
+   *
+   * @param areViews whether what is held stays in the memory of its sender, so that it takes none
+   */
+  HeldFrames(long limit, boolean areViews) {
     this.limit = limit;
+    this.areViews = areViews;
   }
 
   long limit() {
@@ -22,10 +28,11 @@ final class HeldFrames {
 
   /** A frame to hold; nothing if that would be too much. */
   @Nullable HeldFrame take(int peer, FrameHeader header) {
-    if (bytes + header.length > limit) {
+    long length = areViews ? 0 : header.length;
+    if (bytes + length > limit) {
       return null;
     }
-    bytes += header.length;
+    bytes += length;
     HeldFrame frame = free.poll();
     if (frame == null) {
       frame = new HeldFrame();
@@ -36,7 +43,7 @@ final class HeldFrames {
 
   /** Gives back a frame that has been applied. */
   void giveBack(HeldFrame frame) {
-    bytes -= frame.header.length;
+    bytes -= areViews ? 0 : frame.header.length;
     free.add(frame);
   }
 

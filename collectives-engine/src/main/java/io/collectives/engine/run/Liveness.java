@@ -8,10 +8,13 @@ import java.net.SocketTimeoutException;
 /**
  * Finds peers that have stopped without their connection ending: frozen, or behind a dead network.
  *
- * <p>Any byte of a peer is a sign of life. A rank that has said nothing to a peer for a quarter of
- * the limit sends it a heartbeat; a peer that was silent for the limit is given up, once and for
- * all. Only the peers of a plan that was used, and those that something has come from or gone to,
- * are watched; so a ring of thousands watches two.
+ * <p>Any byte of a peer is a sign of life. A rank that has said nothing to a peer for a sixteenth
+ * of the limit sends it a heartbeat; a peer that was silent for the limit is given up, once and for
+ * all. A peer of a lower rank has an eighth of the limit more: if nothing passes between two ranks
+ * that both live, the lower one judges first and tells all others, before the higher one blames it
+ * in turn. Their last signs of life are less than that apart. Only the peers of a plan that was
+ * used, and those that something has come from or gone to, are watched; so a ring of thousands
+ * watches two.
  *
  * <p>A rank that was itself stopped must not blame the others for its own silence: if it has not
  * looked for half of the limit, all peers get the whole limit anew.
@@ -77,7 +80,7 @@ final class Liveness {
 
   /** Beats, and gives up who is silent; looks at the peers often enough, not at each call. */
   void poll(Failures failures) {
-    if (now - lookedNanos < limitNanos / 16) {
+    if (now - lookedNanos < limitNanos / 32) {
       return;
     }
     lookedNanos = now;
@@ -85,14 +88,17 @@ final class Liveness {
       if (!watched[peer]) {
         continue;
       }
-      if (now - heardNanos[peer] > limitNanos) {
-        long millis = (now - heardNanos[peer]) / 1_000_000;
+      long silenceNanos = now - heardNanos[peer];
+      if (silenceNanos > (peer < transport.rank() ? limitNanos + limitNanos / 8 : limitNanos)) {
         forget(peer);
         failures.lost(
             peer,
             new SocketTimeoutException(
-                "no sign of life for " + millis + " ms, the limit is " + limitNanos / 1_000_000));
-      } else if (now - saidNanos[peer] >= limitNanos / 4) {
+                "no sign of life for "
+                    + silenceNanos / 1_000_000
+                    + " ms, the limit is "
+                    + limitNanos / 1_000_000));
+      } else if (now - saidNanos[peer] >= limitNanos / 16) {
         header.kind = FrameHeader.Kind.HEARTBEAT;
         if (transport.link(peer).trySend(header, FrameBody.EMPTY)) {
           saidNanos[peer] = now;

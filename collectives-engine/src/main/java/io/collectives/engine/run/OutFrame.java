@@ -2,13 +2,35 @@ package io.collectives.engine.run;
 
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
+import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * What a send step offers to the transport: pieces of this rank's memory, or a copy of them where
  * the plan writes to the same chunks in the same round. Reused.
+ *
+ * <p><b>States.</b> A frame that is offered is read by its receiver and then released. When the
+ * sender's call fails meanwhile the frame is revoked: its user may write to the memory again, so
+ * whoever has read it must ask afterwards. A receiver that wants to <em>write</em> to the sender's
+ * memory (see {@link Program.Meeting}) cannot ask afterwards; it holds the frame first, and a
+ * sender whose call fails waits for the moment that this takes.
  */
 final class OutFrame implements FrameBody {
+  private static final int OFFERED = 0;
+  private static final int HELD_OPEN = 1;
+  private static final int RELEASED = 2;
+  private static final int REVOKED = 3;
+  private static final VarHandle STATE;
+
+  static {
+    try {
+      STATE = MethodHandles.lookup().findVarHandle(OutFrame.class, "state", int.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
   // Written by the rank that sends before the frame is handed over, read by whoever has the frame.
   Call call;
   Call.SlabRun run;
@@ -17,8 +39,13 @@ final class OutFrame implements FrameBody {
   private int length;
   private FrameBytes copy;
   private boolean copied;
-  private volatile boolean released;
-  private volatile boolean revoked;
+
+  /**
+   * Whether the receiver has the bytes already: a {@linkplain Program.Meeting meeting} put them.
+   */
+  private boolean placed;
+
+  private volatile int state;
 
   void fill(Call newCall, Call.SlabRun newRun, Program.Step newStep, int newLength) {
     call = newCall;
@@ -27,8 +54,17 @@ final class OutFrame implements FrameBody {
     slab = newRun.slab;
     length = newLength;
     copied = false;
-    released = false;
-    revoked = false;
+    placed = false;
+    state = OFFERED;
+  }
+
+  /** The receiver has the bytes already. */
+  void place() {
+    placed = true;
+  }
+
+  boolean isPlaced() {
+    return placed;
   }
 
   /** Copies what is to be sent, so that the memory may be written at once. */
@@ -40,14 +76,31 @@ final class OutFrame implements FrameBody {
     copied = true;
   }
 
+  /** What {@link #snapshot} has copied. */
+  FrameBytes copy() {
+    return copy;
+  }
+
   /** Whether the receiver may read the pieces of the sender's memory itself. */
   boolean isView() {
     return !copied;
   }
 
+  /**
+   * Keeps the sender's memory what it is until {@link #release}, even if its call fails. To be
+   * asked by the receiver before it writes there.
+   *
+   * @return whether it does; if not, the sender's call has failed
+   */
+  boolean holdOpen() {
+    return STATE.compareAndSet(this, OFFERED, HELD_OPEN);
+  }
+
   /** The call has failed: from now on the memory may hold anything. */
   void revoke() {
-    revoked = true;
+    while (!STATE.compareAndSet(this, OFFERED, REVOKED) && state == HELD_OPEN) {
+      LockSupport.parkNanos(this, 1);
+    }
   }
 
   /**
@@ -56,11 +109,11 @@ final class OutFrame implements FrameBody {
    */
   boolean isRevoked() {
     VarHandle.acquireFence();
-    return revoked;
+    return state == REVOKED;
   }
 
   boolean isReleased() {
-    return released;
+    return state == RELEASED;
   }
 
   @Override
@@ -91,6 +144,6 @@ final class OutFrame implements FrameBody {
 
   @Override
   public void release() {
-    released = true;
+    state = RELEASED;
   }
 }

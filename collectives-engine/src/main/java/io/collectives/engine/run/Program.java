@@ -10,6 +10,7 @@ import io.collectives.plan.PlanRequest;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +29,14 @@ import org.jspecify.annotations.Nullable;
  * have written them. A read in the same round as a write of the same chunk would be a circle (two
  * ranks that swap sums), so it is marked as a {@linkplain Step#snapshot snapshot} and is over at
  * once.
+ *
+ * <p><b>Meetings.</b> Where all contributions to a chunk go to its owner in one round, and the sum
+ * from there to all in a later one, as in the direct plans, the owner may wait for all of them and
+ * take the sum in one pass. If the ranks share memory it writes the sum to everybody's output in
+ * the same pass: each contribution is read once and each output written once, which is the least
+ * that must be done, and the frames of the later round only say that the sum is there. The order of
+ * the sum stays that of the plan. In an exchange, where several ranks complete a chunk in one
+ * round, each of them waits for all contributions, too, to take the sum in the order of ranks.
  *
  * <p>A chunk that this rank is to have in the end is written to the user's output. Other chunks
  * that pass through this rank, as partial sums do, have a {@linkplain #workSlots slot} in memory of
@@ -70,6 +79,9 @@ public final class Program {
 
   final Lane[] lanes;
 
+  /** Where all contributions to chunks of this rank meet. */
+  final Meeting[] meetings;
+
   /**
    * The most chunks that any transfer of the plan, of any rank, carries; frames are sized by it.
    */
@@ -88,6 +100,7 @@ public final class Program {
       boolean pairwise,
       int[] peers,
       Lane[] lanes,
+      Meeting[] meetings,
       int widestTransfer,
       int[] writes) {
     this.algorithm = algorithm;
@@ -100,6 +113,7 @@ public final class Program {
     this.echoes = pairwise || collective.rooted();
     this.peers = peers;
     this.lanes = lanes;
+    this.meetings = meetings;
     this.widestTransfer = widestTransfer;
     this.sendsTo = new boolean[peers.length];
     this.receivesFrom = new boolean[peers.length];
@@ -176,6 +190,11 @@ public final class Program {
     return new Compiler(plan, rank).compile(algorithm, true);
   }
 
+  /** By which algorithm. */
+  public Algorithm algorithm() {
+    return algorithm;
+  }
+
   /** What it does. */
   public Collective collective() {
     return collective;
@@ -202,6 +221,33 @@ public final class Program {
     Lane(Step[] sends, Step[][] receives) {
       this.sends = sends;
       this.receives = receives;
+    }
+  }
+
+  /** All contributions to some chunks, which this rank takes together. */
+  static final class Meeting {
+    final int index;
+
+    /**
+     * Whether the sum is taken in the order of ranks, this one in its place. Else it begins with
+     * this rank, and everybody is sent the sum later.
+     */
+    final boolean inRankOrder;
+
+    /** The one that the plan names first. */
+    final Step first;
+
+    /** What comes from all other ranks, in the order of the sum. */
+    final Step[] receives;
+
+    Meeting(int index, boolean inRankOrder, List<Step> receives) {
+      this.index = index;
+      this.inRankOrder = inRankOrder;
+      this.first = receives.get(0);
+      this.receives = receives.toArray(Step[]::new);
+      if (inRankOrder) {
+        Arrays.sort(this.receives, Comparator.comparingInt(step -> step.peer));
+      }
     }
   }
 
@@ -233,6 +279,9 @@ public final class Program {
      */
     boolean snapshot;
 
+    /** The one that a contribution comes to, or a sum is sent from. */
+    @Nullable Meeting meeting;
+
     Step(int round, int peer, int firstChunk, int chunkCount, Effect effect) {
       this.round = round;
       this.peer = peer;
@@ -244,6 +293,14 @@ public final class Program {
       this.untouched = new boolean[chunkCount];
       this.completes = new boolean[chunkCount];
     }
+
+    boolean hasSameChunks(Step other) {
+      return firstChunk == other.firstChunk && chunkCount == other.chunkCount;
+    }
+
+    boolean isAlongside(Step other) {
+      return round == other.round && effect == other.effect && hasSameChunks(other);
+    }
   }
 
   private static final class Compiler {
@@ -252,6 +309,8 @@ public final class Program {
     private final int[] writes;
     private final int[] reads;
     private final @Nullable Contributions contributions;
+    private final @Nullable OwnersOfMeetings owners;
+    private final List<Meeting> meetings = new ArrayList<>();
     private int widest = 1;
 
     Compiler(Plan plan, int rank) {
@@ -264,6 +323,10 @@ public final class Program {
             case ALL_REDUCE, REDUCE_SCATTER, REDUCE -> new Contributions(plan);
             default -> null;
           };
+      this.owners =
+          plan.collective() == Collective.ALL_REDUCE && plan.ranks() > 1
+              ? new OwnersOfMeetings(plan)
+              : null;
     }
 
     Program compile(Algorithm algorithm, boolean pairwise) {
@@ -283,6 +346,9 @@ public final class Program {
                 widest = Math.max(widest, count);
                 if (contributions != null) {
                   contributions.transfer(from, to, first, count, effect);
+                }
+                if (owners != null) {
+                  owners.transfer(round, from, to, first, count, effect);
                 }
                 if (from == rank) {
                   roundSends.add(new Step(round, to, first, count, effect));
@@ -320,7 +386,38 @@ public final class Program {
         }
         lanes[lane] = new Lane(sends.get(lane).toArray(Step[]::new), byPeer);
       }
-      return new Program(algorithm, plan, rank, pairwise, peers, lanes, widest, writes);
+      for (int lane = 0; lane < lanes.length && owners != null; lane++) {
+        findMeetings(owners, sends.get(lane), receives.get(lane));
+      }
+      return new Program(
+          algorithm,
+          plan,
+          rank,
+          pairwise,
+          peers,
+          lanes,
+          meetings.toArray(Meeting[]::new),
+          widest,
+          writes);
+    }
+
+    private void findMeetings(OwnersOfMeetings owners, List<Step> sends, List<Step> receives) {
+      for (Step first : receives) {
+        boolean exchange = contributions.isExchanged(first);
+        if (first.meeting != null || !exchange && !owners.allMeetAt(rank, first)) {
+          continue;
+        }
+        List<Step> in = receives.stream().filter(first::isAlongside).toList();
+        List<Step> out = sends.stream().filter(first::hasSameChunks).toList();
+        if (in.size() == plan.ranks() - 1 && out.size() == in.size()) {
+          Meeting meeting = new Meeting(meetings.size(), exchange, in);
+          meetings.add(meeting);
+          in.forEach(step -> step.meeting = meeting);
+          if (!exchange) {
+            out.forEach(step -> step.meeting = meeting);
+          }
+        }
+      }
     }
 
     private void order(List<Step> roundSends, List<Step> roundReceives) {
@@ -357,6 +454,9 @@ public final class Program {
     private final int chunks;
     private final int[] counts;
 
+    /** By chunk: how many ranks have completed it by a reduction. */
+    private final int[] completions;
+
     /** What the transfers of a round do, in the order of the plan: who, which chunk, what. */
     private int[] events = new int[256];
 
@@ -367,6 +467,17 @@ public final class Program {
       chunks = plan.chunks();
       counts = new int[Math.multiplyExact(ranks, chunks)];
       Arrays.fill(counts, 1);
+      completions = new int[chunks];
+    }
+
+    /** Whether several ranks complete one of the chunks that a step brings. */
+    boolean isExchanged(Step step) {
+      for (int chunk = step.firstChunk; chunk < step.firstChunk + step.chunkCount; chunk++) {
+        if (step.effect == Effect.REDUCE && completions[chunk] > 1) {
+          return true;
+        }
+      }
+      return false;
     }
 
     /** A transfer carries what its chunks held when the round began. */
@@ -390,9 +501,13 @@ public final class Program {
         int at = events[i] * chunks + events[i + 1];
         int carried = events[i + 2];
         counts[at] = carried < 0 ? -carried : counts[at] + carried;
+        boolean completes = carried > 0 && counts[at] == ranks;
+        if (completes) {
+          completions[events[i + 1]]++;
+        }
         if (events[i] == rank) {
           Step receive = receives.get(step);
-          receive.completes[chunkOfStep] = carried > 0 && counts[at] == ranks;
+          receive.completes[chunkOfStep] = completes;
           chunkOfStep++;
           if (chunkOfStep == receive.chunkCount) {
             chunkOfStep = 0;
@@ -401,6 +516,70 @@ public final class Program {
         }
       }
       eventCount = 0;
+    }
+  }
+
+  /**
+   * Finds the chunks to which all contribute in one round, at one rank that is sent nothing else of
+   * them, and which all others get from it in one later round and never send on.
+   */
+  private static final class OwnersOfMeetings {
+    private static final int NONE = -1;
+    private static final int NO_MEETING = -2;
+
+    private final int ranks;
+    private final int[] owners;
+    private final int[] reduceRounds;
+    private final int[] reduces;
+    private final int[] replaceRounds;
+    private final int[] replaces;
+
+    OwnersOfMeetings(Plan plan) {
+      ranks = plan.ranks();
+      owners = new int[plan.chunks()];
+      Arrays.fill(owners, NONE);
+      reduceRounds = new int[plan.chunks()];
+      reduces = new int[plan.chunks()];
+      replaceRounds = new int[plan.chunks()];
+      replaces = new int[plan.chunks()];
+    }
+
+    void transfer(int round, int from, int to, int first, int count, Effect effect) {
+      for (int chunk = first; chunk < first + count; chunk++) {
+        boolean fits =
+            effect == Effect.REDUCE ? reduce(round, to, chunk) : replace(round, from, chunk);
+        if (!fits) {
+          owners[chunk] = NO_MEETING;
+        }
+      }
+    }
+
+    private boolean reduce(int round, int to, int chunk) {
+      if (owners[chunk] == NONE) {
+        owners[chunk] = to;
+        reduceRounds[chunk] = round;
+      }
+      return owners[chunk] == to && reduceRounds[chunk] == round && ++reduces[chunk] < ranks;
+    }
+
+    private boolean replace(int round, int from, int chunk) {
+      if (replaces[chunk] == 0) {
+        replaceRounds[chunk] = round;
+      }
+      return owners[chunk] == from
+          && reduces[chunk] == ranks - 1
+          && replaceRounds[chunk] == round
+          && round > reduceRounds[chunk]
+          && ++replaces[chunk] < ranks;
+    }
+
+    boolean allMeetAt(int rank, Step step) {
+      for (int chunk = step.firstChunk; chunk < step.firstChunk + step.chunkCount; chunk++) {
+        if (owners[chunk] != rank || replaces[chunk] != ranks - 1) {
+          return false;
+        }
+      }
+      return true;
     }
   }
 }

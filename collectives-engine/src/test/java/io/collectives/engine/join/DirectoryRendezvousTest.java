@@ -17,13 +17,16 @@ import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
@@ -43,10 +46,15 @@ final class DirectoryRendezvousTest {
 
   @TempDir private Path directory;
   private final List<Rendezvous> opened = new ArrayList<>();
+  private final List<Thread> threads = new ArrayList<>();
+  private Duration silence = Duration.ofSeconds(4);
 
   @AfterEach
-  void close() {
+  void close() throws Exception {
     opened.forEach(Rendezvous::close);
+    for (Thread thread : threads) {
+      thread.join();
+    }
   }
 
   @ParameterizedTest
@@ -208,7 +216,7 @@ final class DirectoryRendezvousTest {
     ranks.add(meet(who(3, 4), LONG));
     awaitFile(STALE_RUN + ".seat-3");
     ranks.add(meet(who(2, 4), LONG));
-    awaitFile(STALE_RUN + ".verdict");
+    awaitFile("waiting-2");
     ranks.add(meet(who(0, 4), LONG));
     ranks.add(meet(who(1, 4), LONG));
     Roster roster = assertAllMet(ranks);
@@ -232,11 +240,133 @@ final class DirectoryRendezvousTest {
 
   @Test
   void aRunOfWhichRankZeroDiedIsNoProofThatItIsThere() throws Exception {
+    silence = Duration.ofMillis(100); // Nor is it lost to those who have never met it.
     leaveCrashedRun(3, "");
     CompletableFuture<Roster> one = meet(who(1, 3), LONG);
     awaitFile("waiting-1");
     assertRefused(meet(who(2, 3), SHORT), "missing of 3: rank 0");
     one.cancel(true);
+  }
+
+  @Test
+  void aRankThatDiesWhileOthersAreAwaitedIsNamedToAll() throws Exception {
+    silence = Duration.ofSeconds(2);
+    CompletableFuture<Roster> zero = meet(who(0, 4), LONG);
+    CompletableFuture<Roster> one = meet(who(1, 4), LONG);
+    awaitFile("seat-1");
+    leaveSeat(presentRun(), 2, 4);
+    for (CompletableFuture<Roster> survivor : List.of(zero, one)) {
+      assertRefused(
+          survivor, "rank 2 (old) came to", "was lost", "2000 ms nobody has taken its place");
+    }
+    assertEquals(List.of(), files());
+  }
+
+  @Test
+  void aRankThatDiesWhenAllSitIsNamedToAll() throws Exception {
+    silence = Duration.ofSeconds(2);
+    CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
+    awaitFile(".run");
+    leaveSeat(presentRun(), 1, 3);
+    for (CompletableFuture<Roster> survivor : List.of(zero, meet(who(2, 3), LONG))) {
+      assertRefused(survivor, "rank 1 (old) came to", "was lost");
+    }
+    assertEquals(List.of(), files());
+  }
+
+  @Test
+  void aRankZeroThatDiesIsNamedToAllWhoHadMetIt() throws Exception {
+    silence = Duration.ofSeconds(2);
+    Files.writeString(directory.resolve(prefix() + ".run"), crashed(0, 4));
+    List<CompletableFuture<Roster>> ranks = List.of(meet(who(1, 4), LONG), meet(who(2, 4), LONG));
+    awaitFile("beat-1");
+    awaitFile("beat-2");
+    beatAsRankZero(ranks);
+    for (CompletableFuture<Roster> survivor : ranks) {
+      assertRefused(
+          survivor, "rank 0 (old) of job job was met by rank ", "was lost", "taken its place");
+    }
+    assertEquals(List.of(), files());
+  }
+
+  @Test
+  void aNewProcessTakesTheSeatOfADeadOne() throws Exception {
+    silence = Duration.ofSeconds(3);
+    CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
+    awaitFile(".run");
+    Path seat = leaveSeat(presentRun(), 1, 3);
+    CompletableFuture<Roster> one = meet(who(1, 3), LONG);
+    awaitText(seat, "address=at-1\n");
+    Roster roster = assertAllMet(List.of(zero, one, meet(who(2, 3), LONG)));
+    assertEquals(List.of("at-0", "at-1", "at-2"), roster.addresses());
+    assertEquals(List.of(), files());
+  }
+
+  @Test
+  void aNewRankZeroIsFollowedWhenTheOldOneIsDead() throws Exception {
+    leaveCrashedRun(2, "");
+    CompletableFuture<Roster> one = meet(who(1, 2), LONG);
+    awaitFile("beat-1");
+    beatAsRankZero(List.of(one));
+    assertAllMet(List.of(one, meet(who(0, 2), LONG)));
+    assertEquals(List.of(), files());
+  }
+
+  @Test
+  void aRankThatWasStoppedTakesItsSeatAgain() throws Exception {
+    CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
+    CompletableFuture<Roster> one = meet(who(1, 3), LONG);
+    awaitFile("beat-1");
+    Path seat = directory.resolve(prefix() + "." + presentRun() + ".seat-1");
+    Files.delete(seat); // As rank 0 does with the seat of who does not beat.
+    awaitText(seat, "address=at-1\n");
+    assertAllMet(List.of(zero, one, meet(who(2, 3), LONG)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aRankThatWasStoppedDoesNotMeetInAnothersSeat(boolean complete) throws Exception {
+    leaveCrashedRun(2, "");
+    CompletableFuture<Roster> one = meet(who(1, 2), LONG);
+    awaitFile("beat-1");
+    Files.move(
+        Files.writeString(directory.resolve("draft"), crashed(1, 2)),
+        directory.resolve(prefix() + "." + STALE_RUN + ".seat-1"),
+        StandardCopyOption.REPLACE_EXISTING);
+    if (complete) {
+      Files.writeString(
+          directory.resolve(prefix() + "." + STALE_RUN + ".verdict"),
+          "state=complete\nreason=\nend\n");
+    }
+    assertRefused(one, "claim rank 1: old and host-1");
+  }
+
+  @Test
+  void aRankThatWasStoppedLearnsThatItWasGivenUp() throws Exception {
+    leaveCrashedRun(2, "");
+    CompletableFuture<Roster> one = meet(who(1, 2), LONG);
+    awaitFile("beat-1");
+    Files.delete(directory.resolve(prefix() + ".run"));
+    Files.delete(directory.resolve(prefix() + "." + STALE_RUN + ".seat-1"));
+    assertRefused(one, "rank 1 (host-1) of job job gave no sign", "start all ranks again");
+    assertEquals(List.of(), files());
+  }
+
+  @Test
+  void aRankZeroWhoseRunWasClearedByAnotherGivesUp() throws Exception {
+    CompletableFuture<Roster> zero = meet(who(0, 2), LONG);
+    awaitFile(".seen");
+    Path seen = directory.resolve(prefix() + "." + presentRun() + ".seen");
+    // As a new rank 0 does that has met the others; the old one may be renewing either now.
+    Awaitility.await()
+        .until(
+            () -> {
+              Files.deleteIfExists(seen);
+              Files.deleteIfExists(directory.resolve(prefix() + ".run"));
+              return zero.isDone();
+            });
+    assertRefused(zero, "rank 0 (host-0) of job job was stopped", "has taken its place");
+    assertEquals(List.of(), files());
   }
 
   @Test
@@ -302,16 +432,12 @@ final class DirectoryRendezvousTest {
   @ParameterizedTest
   @ValueSource(strings = {"version=1\n", "oversized"})
   void aBadSeatIsNamed(String content) throws Exception {
-    CompletableFuture<Roster> zero = meet(who(0, 2), SHORT);
+    CompletableFuture<Roster> zero = meet(who(0, 2), LONG);
     awaitFile(".run");
-    String run =
-        Files.readAllLines(directory.resolve(prefix() + ".run")).stream()
-            .filter(l -> l.startsWith("run="))
-            .findFirst()
-            .get();
-    Path seat = directory.resolve(prefix() + "." + run.substring(4) + ".seat-1");
+    Path seat = directory.resolve(prefix() + "." + presentRun() + ".seat-1");
     Files.writeString(
         seat, content.equals("oversized") ? "a=" + "b".repeat(5000) + "\nend\n" : content);
+    opened.get(0).close();
     assertRefused(
         zero,
         "missing of 2: rank 1",
@@ -351,7 +477,7 @@ final class DirectoryRendezvousTest {
   }
 
   private CompletableFuture<Roster> meet(Announcement who, Duration timeout) {
-    Rendezvous rendezvous = new DirectoryRendezvous(directory);
+    Rendezvous rendezvous = new DirectoryRendezvous(directory, silence);
     opened.add(rendezvous);
     CompletableFuture<Roster> future = new CompletableFuture<>();
     Thread thread =
@@ -365,6 +491,7 @@ final class DirectoryRendezvousTest {
             },
             "rank-" + who.rank());
     thread.setDaemon(true);
+    threads.add(thread);
     thread.start();
     return future;
   }
@@ -397,6 +524,49 @@ final class DirectoryRendezvousTest {
 
   private void awaitFile(String end) {
     Awaitility.await().until(() -> files().stream().anyMatch(name -> name.endsWith(end)));
+  }
+
+  private static void awaitText(Path file, String text) {
+    Awaitility.await().until(() -> Files.exists(file) && Files.readString(file).contains(text));
+  }
+
+  private String presentRun() throws IOException {
+    return Files.readAllLines(directory.resolve(prefix() + ".run")).stream()
+        .filter(line -> line.startsWith("run="))
+        .findFirst()
+        .orElseThrow()
+        .substring(4);
+  }
+
+  /** Makes a rank that ends at once sit in a run. */
+  private Path leaveSeat(String run, int rank, int size) throws IOException {
+    Path draft = Files.writeString(directory.resolve("draft"), crashed(rank, size));
+    return Files.move(draft, directory.resolve(prefix() + "." + run + ".seat-" + rank));
+  }
+
+  /** Lives as rank 0 of the old run until all who sit there have beaten three times since. */
+  private void beatAsRankZero(List<CompletableFuture<Roster>> ranks) throws IOException {
+    Path seen = directory.resolve(prefix() + "." + STALE_RUN + ".seen");
+    AtomicInteger beat = new AtomicInteger();
+    int first = slowestBeat(ranks.size());
+    Awaitility.await()
+        .until(
+            () -> {
+              Path draft = directory.resolve("draft");
+              Files.writeString(draft, "ranks=\nbeat=" + beat.incrementAndGet() + "\nend\n");
+              Files.move(draft, seen, StandardCopyOption.REPLACE_EXISTING);
+              return slowestBeat(ranks.size()) > first + 2;
+            });
+  }
+
+  private int slowestBeat(int ranks) throws IOException {
+    int slowest = Integer.MAX_VALUE;
+    for (int rank = 1; rank <= ranks; rank++) {
+      Path file = directory.resolve(prefix() + "." + STALE_RUN + ".beat-" + rank);
+      Note beat = Objects.requireNonNull(Note.read(file));
+      slowest = Math.min(slowest, beat.number("beat"));
+    }
+    return slowest;
   }
 
   private List<String> files() {

@@ -349,6 +349,15 @@ final class JobEnvironmentTest {
   }
 
   @Test
+  void transportAndDirectoryOfSharedMemoryAreSettable() {
+    JobSettings s =
+        settings(TORCH + "COLLECTIVES_TRANSPORT=shm COLLECTIVES_MEMORY_DIRECTORY=/mnt/huge");
+    assertEquals("shm", s.transport());
+    assertEquals(Path.of("/mnt/huge"), s.memoryDirectory());
+    assertEquals(null, settings(TORCH).memoryDirectory());
+  }
+
+  @Test
   void timesThatAreNotSetAreTheDefaults() {
     JobSettings s = settings(TORCH);
     assertEquals(Duration.ofSeconds(60), s.joinTimeout());

@@ -20,6 +20,8 @@ import io.collectives.ProtocolException;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
 import io.collectives.engine.memory.Memory;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
 import io.collectives.spi.Transport;
@@ -44,7 +46,7 @@ class EngineTest {
    * Whatever the order in which ranks enter calls and are polled, sums are right and no call hangs.
    */
   @ParameterizedTest
-  @ValueSource(strings = {"ring", "bidirectional", "torus", "direct"})
+  @ValueSource(strings = {"ring", "bidirectional", "torus", "direct", "exchange"})
   void anyScheduleSums(String name) {
     for (long seed = 0; seed < 60; seed++) {
       Random random = new Random(seed);
@@ -54,6 +56,7 @@ class EngineTest {
             case "ring" -> Algorithm.ring();
             case "bidirectional" -> Algorithm.bidirectionalRing();
             case "torus" -> Algorithm.torus(Mesh.torusOf(ranks));
+            case "exchange" -> Algorithm.exchange();
             default -> Algorithm.direct();
           };
       Bench bench = new Bench(ranks, algorithm);
@@ -275,7 +278,12 @@ class EngineTest {
 
   @Test
   void moreEarlyFramesThanMayBeHeldAreAnErrorNotALoss() {
-    Bench bench = new Bench(2, Algorithm.ring());
+    // Of a transport that shares no memory; views take none.
+    Bench bench =
+        new Bench(
+            2,
+            Algorithm.ring(),
+            (rank, transport) -> new RecordingTransport(transport, new TreeSet<>()));
     Group group = new Group(77, new int[] {0, 1}, 0);
     bench.engines.get(0).add(group);
     Memory memory = Memory.of(Payload.of(new int[1 << 20]));
@@ -371,6 +379,49 @@ class EngineTest {
     assertNull(early.error());
   }
 
+  /**
+   * If nothing passes between two ranks that both live, and none can find out that the other does,
+   * they do not blame each other: all name the higher one, whenever they have last heard of each
+   * other.
+   */
+  @Test
+  void ofTwoRanksThatDoNotHearEachOtherTheHigherOneIsNamedByAll() {
+    for (long seed = 0; seed < 40; seed++) {
+      Random random = new Random(seed);
+      int ranks = 3 + random.nextInt(3);
+      int lower = random.nextInt(ranks - 1);
+      int higher = lower + 1 + random.nextInt(ranks - lower - 1);
+      boolean[] cut = {false};
+      Bench bench =
+          new Bench(
+              ranks,
+              Algorithm.direct(),
+              (rank, transport) -> lossy(transport, rank, lower, higher, cut));
+      bench.timeoutNanos = 60 * Bench.SECOND;
+      for (int rank = 0; rank < ranks; rank++) {
+        bench.sum(rank, new int[ranks]);
+      }
+      bench.settle();
+      long step = Bench.SILENCE / 64;
+      for (int i = random.nextInt(20); i > 0; i--) {
+        bench.pass(random.nextInt((int) step));
+      }
+      cut[0] = true;
+      Call[] calls = new Call[ranks];
+      for (int rank = 0; rank < ranks; rank++) {
+        bench.pass(random.nextInt((int) step));
+        calls[rank] = bench.sum(rank, new int[ranks]);
+      }
+      for (long passed = 0; passed < Bench.SILENCE * 5 / 4; passed += step) {
+        bench.pass(step);
+      }
+      for (Call call : calls) {
+        RankFailedException error = assertInstanceOf(RankFailedException.class, call.error());
+        assertEquals(higher, error.worldRank(), "seed " + seed);
+      }
+    }
+  }
+
   @Test
   void aRankThatWasItselfStoppedBlamesNobody() {
     Bench bench = met(3);
@@ -415,18 +466,60 @@ class EngineTest {
   /** What was read from memory that its user may have written over is never part of a result. */
   @Test
   void memoryOfAFailedCallSpoilsTheReadersCall() {
-    Bench bench = new Bench(2, Algorithm.ring());
-    int[][] values = {new int[8], new int[8]};
-    Call first = bench.sum(0, values[0]);
-    // Rank 1 has not called: the frames of rank 0 are views of its memory, which rank 1 holds.
-    bench.settle();
+    for (Algorithm algorithm : List.of(Algorithm.ring(), Algorithm.direct())) {
+      Bench bench = new Bench(3, algorithm);
+      Call first = bench.sum(0, new int[8]);
+      Call third = bench.sum(2, new int[8]);
+      // Rank 1 has not called: the frames of the others are views of their memory, which it holds.
+      bench.settle();
+      bench.engines.get(0).abort(bench.groups.get(0), "planted");
+      assertTrue(first.isDone());
+      Call second = bench.sum(1, new int[8]);
+      bench.engines.get(1).poll();
+      bench.settle();
+      assertInstanceOf(AbortedException.class, second.error());
+      assertInstanceOf(AbortedException.class, third.error());
+    }
+  }
+
+  /** A rank puts a sum into the memory of others only while their calls are under way. */
+  @Test
+  void memoryOfAFailedCallIsNotWritten() {
+    Bench bench = new Bench(2, Algorithm.direct());
+    int[] values = {1, 2, 3, 4};
+    Call first = bench.sum(0, values);
+    Call second = bench.sum(1, new int[] {10, 20, 30, 40});
+    // Rank 1 has not polled since, so it has not seen what rank 0 sent it.
     bench.engines.get(0).abort(bench.groups.get(0), "planted");
     assertTrue(first.isDone());
-    Arrays.fill(values[0], 99);
-    Call second = bench.sum(1, values[1]);
+    Arrays.fill(values, 99);
     bench.settle();
-    assertTrue(second.isDone());
     assertInstanceOf(AbortedException.class, second.error());
+    assertArrayEquals(new int[] {99, 99, 99, 99}, values);
+  }
+
+  /** Each rank sums what all have sent it in the order of ranks, its own in its place. */
+  @Test
+  void anExchangeSumsInTheOrderOfRanks() {
+    Random random = new Random(5);
+    int ranks = 6;
+    Bench bench = new Bench(ranks, Algorithm.exchange());
+    float[][] values = new float[ranks][100];
+    float[] expected = new float[100];
+    for (int rank = 0; rank < ranks; rank++) {
+      for (int i = 0; i < 100; i++) {
+        values[rank][i] = (float) (random.nextGaussian() * Math.exp(4 * random.nextGaussian()));
+        expected[i] = rank == 0 ? values[0][i] : expected[i] + values[rank][i];
+      }
+    }
+    for (int rank = ranks - 1; rank >= 0; rank--) {
+      Memory memory = Memory.of(Payload.of(values[rank]));
+      bench.submit(rank, bench.programs.get(rank), memory, ReduceOp.SUM);
+    }
+    bench.settle();
+    for (float[] sum : values) {
+      assertArrayEquals(expected, sum);
+    }
   }
 
   /** Calls that wait for their turn end with their group. */
@@ -588,7 +681,53 @@ class EngineTest {
     assertInstanceOf(OutOfMemoryError.class, calls[1].error().getCause());
   }
 
-  private record RecordingTransport(Transport inner, Set<Integer> peers) implements Transport {
+  /** Lets nothing pass between two ranks once the cable is cut. */
+  private static Transport lossy(Transport inner, int rank, int lower, int higher, boolean[] cut) {
+    int other = rank == lower ? higher : rank == higher ? lower : -1;
+    return new RecordingTransport(inner, new TreeSet<>()) {
+      @Override
+      public Link link(int peer) {
+        Link link = inner.link(peer);
+        return peer == other ? new LossyLink(link, cut) : link;
+      }
+    };
+  }
+
+  private record LossyLink(Link inner, boolean[] cut) implements Link {
+    @Override
+    public int peer() {
+      return inner.peer();
+    }
+
+    @Override
+    public boolean trySend(FrameHeader header, FrameBody body) {
+      if (cut[0]) {
+        body.release();
+        return true;
+      }
+      return inner.trySend(header, body);
+    }
+
+    @Override
+    public long bytesSent() {
+      return inner.bytesSent();
+    }
+
+    @Override
+    public long bytesReceived() {
+      return inner.bytesReceived();
+    }
+  }
+
+  private static class RecordingTransport implements Transport {
+    private final Transport inner;
+    private final Set<Integer> peers;
+
+    RecordingTransport(Transport inner, Set<Integer> peers) {
+      this.inner = inner;
+      this.peers = peers;
+    }
+
     @Override
     public int rank() {
       return inner.rank();

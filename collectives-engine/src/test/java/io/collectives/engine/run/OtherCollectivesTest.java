@@ -360,6 +360,8 @@ class OtherCollectivesTest {
               .mapToLong(to -> sent(from, to))
               .sum();
       assertEquals(6400 * 3 / 4, alongColumn);
+      assertEquals(alongColumn / 2, sent(rank, (rank + 4) % 16), "half each way");
+      assertEquals(1600 * 3 / 4 / 2, sent(rank, rank / 4 * 4 + (rank + 1) % 4));
       assertEquals(6400 * 3 / 4 + 1600 * 3 / 4, sent(rank));
     }
   }
@@ -375,6 +377,7 @@ class OtherCollectivesTest {
       for (int to = 0; to < 16; to++) {
         if (to != rank && sent(rank, to) > 0) {
           assertTrue(to % 4 == column || to / 4 == row);
+          assertEquals(6400 * 15 / 16 / 2, sent(rank, to), "on each of its four links");
           alongRow += to / 4 == row ? sent(rank, to) : 0;
           alongColumn += to % 4 == column ? sent(rank, to) : 0;
         }

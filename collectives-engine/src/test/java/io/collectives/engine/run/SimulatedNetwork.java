@@ -10,14 +10,22 @@ import io.collectives.spi.Transport;
 import java.io.EOFException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
+import java.util.List;
 import java.util.Random;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A network of ranks on one thread and a virtual clock: frames take a random time, links are first
  * in, first out, and can be cut or become silent; ranks can die. Bodies travel as bytes, or as
  * views of the sender's memory as in one JVM.
+ *
+ * <p>One network carries one run of a job. Who connects shows the run's token, as over TCP the
+ * epoch in a greeting, and is refused without it; so does a rank of an earlier run, whose frames
+ * would fit.
  */
 final class SimulatedNetwork {
   private static final int ROOM = 6;
@@ -29,14 +37,29 @@ final class SimulatedNetwork {
   private final boolean views;
   private final SimulatedLink[][] links;
   private final boolean[] dead;
+  private final boolean[] closed;
+  private final List<Sent> kept = new ArrayList<>();
+  private final int mostKept;
 
-  SimulatedNetwork(int size, LongSupplier clock, Random random, long longestDelay, boolean views) {
+  /** What the ranks of this run know, and nobody else does. */
+  final long token;
+
+  /**
+   * A network.
+   *
+   * @param mostKept how many data frames to remember, for sending them once more
+   */
+  SimulatedNetwork(
+      int size, LongSupplier clock, Random random, long longestDelay, boolean views, int mostKept) {
     this.size = size;
     this.clock = clock;
     this.random = random;
     this.longestDelay = longestDelay;
     this.views = views;
     this.dead = new boolean[size];
+    this.closed = new boolean[size];
+    this.mostKept = mostKept;
+    this.token = random.nextLong();
     this.links = new SimulatedLink[size][size];
     for (int from = 0; from < size; from++) {
       for (int to = 0; to < size; to++) {
@@ -82,11 +105,38 @@ final class SimulatedNetwork {
     links[from][to].enqueue(header, ByteBuffer.wrap(body));
   }
 
+  /** A data frame that was sent, some time ago. */
+  record Sent(int from, int to, FrameHeader header, byte[] body) {}
+
+  /** One of the frames that were sent; nothing if there are none. */
+  @Nullable Sent anySent() {
+    return kept.isEmpty() ? null : kept.get(random.nextInt(kept.size()));
+  }
+
+  /** Somebody connects to a rank, shows a token, and if it is let in sends a frame. */
+  void knock(long shown, Sent frame) {
+    if (shown == token) {
+      inject(frame.from, frame.to, frame.header, frame.body);
+    }
+  }
+
+  /** A rank leaves: its last frames arrive, then a goodbye. */
+  void close(int rank) {
+    closed[rank] = true;
+    for (int peer = 0; peer < size; peer++) {
+      links[peer][rank].dropAll();
+      links[peer][rank].endReported = true;
+      links[rank][peer].end(null);
+    }
+  }
+
   /** Whether something else than heartbeats is under way to a live rank. */
   boolean hasNews() {
     for (SimulatedLink[] row : links) {
       for (SimulatedLink link : row) {
-        if (!dead[link.to] && link.frames.stream().anyMatch(SimulatedFrame::isNews)) {
+        if (!dead[link.to]
+            && !closed[link.to]
+            && link.frames.stream().anyMatch(SimulatedFrame::isNews)) {
           return true;
         }
       }
@@ -102,7 +152,7 @@ final class SimulatedNetwork {
       for (SimulatedLink link : row) {
         SimulatedFrame first = link.frames.peek();
         long time = first != null ? first.arrives : link.ended ? link.ends : now;
-        if (time > now && !dead[link.to]) {
+        if (time > now && !dead[link.to] && !closed[link.to]) {
           next = Math.min(next, time);
         }
       }
@@ -127,7 +177,7 @@ final class SimulatedNetwork {
     boolean ended;
     boolean endReported;
     long ends;
-    Throwable cause = new EOFException();
+    @Nullable Throwable cause = new EOFException();
     private long lastArrival;
 
     SimulatedLink(int from, int to) {
@@ -142,7 +192,7 @@ final class SimulatedNetwork {
       }
     }
 
-    void end(Throwable why) {
+    void end(@Nullable Throwable why) {
       if (!ended) {
         ended = true;
         cause = why;
@@ -186,6 +236,9 @@ final class SimulatedNetwork {
       if (there.frames.size() >= ROOM) {
         return false;
       }
+      if (kept.size() < mostKept && header.kind == FrameHeader.Kind.DATA) {
+        keep(header, body);
+      }
       FrameHeader copy = new FrameHeader();
       copy.copyFrom(header);
       if (views) {
@@ -199,6 +252,14 @@ final class SimulatedNetwork {
             new SimulatedFrame(there.arrival(), copy, bytes.bytes(), FrameBody.EMPTY, false));
       }
       return true;
+    }
+
+    private void keep(FrameHeader header, FrameBody body) {
+      FrameHeader copy = new FrameHeader();
+      copy.copyFrom(header);
+      FrameBytes bytes = new FrameBytes(ByteBuffer.allocate(body.length() + 7 & ~7));
+      body.store(bytes, 0);
+      kept.add(new Sent(to, from, copy, Arrays.copyOf(bytes.bytes().array(), copy.length)));
     }
 
     @Override
@@ -260,6 +321,11 @@ final class SimulatedNetwork {
     @Override
     public int size() {
       return size;
+    }
+
+    @Override
+    public boolean sharesMemory() {
+      return views;
     }
 
     @Override

@@ -15,7 +15,11 @@ import io.collectives.RankFailedException.Verdict;
 import io.collectives.ReduceOp;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
+import io.collectives.spi.CallFingerprint;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
+import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -25,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -38,6 +43,10 @@ import org.jspecify.annotations.Nullable;
  * sums over one and the same set of ranks for each payload; inputs are as they were; the groups are
  * the same everywhere; nobody is left out who did nothing wrong; and the errors on the way name the
  * culprit.
+ *
+ * <p>With late joiners the job has two runs, as with {@code grow}: who is left meets the process
+ * that takes the victim's seat, and all sum other payloads of the same shape in calls of the same
+ * numbers, while the first run still ends.
  */
 final class Simulation {
   private static final long MILLI = 1_000_000L;
@@ -45,6 +54,12 @@ final class Simulation {
   private static final long SILENCE = 5 * SECOND;
   private static final long LONGEST = 300 * SECOND;
   private static final int LONGEST_EVENTS = 3_000_000;
+  private static final long JOIN_TIMEOUT = 10 * SECOND;
+
+  /** What a user writes into memory that it has got back. */
+  private static final int MINE = 0x5a5a5a5a;
+
+  private static final int MOST_KEPT = 64;
 
   /** What goes wrong. */
   enum Fault {
@@ -66,7 +81,23 @@ final class Simulation {
     INTERRUPT,
     ABORT,
     LEAVE,
-    GARBAGE
+    GARBAGE,
+    /** A rank dies in the first run or the second, or nobody does; a process takes its seat. */
+    LATE_JOINER,
+    /** The same, and frames of the first run are sent into the second. */
+    WRONG_EPOCH,
+    /** The victim sends a frame that is of no call or group of the receiver. */
+    WRONG_TOKEN
+  }
+
+  /** What is wrong with a frame. */
+  private enum Token {
+    UNKNOWN_GROUP,
+    UNKNOWN_GROUP_WAITS,
+    UNKNOWN_GROUP_FAILED,
+    UNKNOWN_GROUP_ECHO,
+    CALL_THAT_HAS_ENDED,
+    ANOTHER_CALL
   }
 
   final Fault fault;
@@ -78,9 +109,23 @@ final class Simulation {
   private final int depth;
   private final int algorithm;
   private final long timeout;
+  private final long delay;
+  private final boolean views;
   private final SimulatedNetwork network;
   private final List<Rank> ranks = new ArrayList<>();
   private final List<String> warnings = new ArrayList<>();
+  private final Meeting meeting = new Meeting();
+
+  /** The network of the second run, when that has begun. */
+  private @Nullable SimulatedNetwork second;
+
+  /** When a process comes to take the victim's seat; never if it is not needed. */
+  private long joinerAt = Long.MAX_VALUE;
+
+  /** What was wrong with a frame that was sent, and whether that is to break a group. */
+  private @Nullable Token sent;
+
+  private boolean mustFail;
   private final Set<Integer> killed = new TreeSet<>();
 
   /** What the survivors of a group have agreed on, by its id. */
@@ -130,7 +175,7 @@ final class Simulation {
     this.payloads = 1 + random.nextInt(6);
     this.count = random.nextInt(120);
     this.depth = 1 + random.nextInt(3);
-    this.algorithm = random.nextInt(5);
+    this.algorithm = random.nextInt(6);
     // Longer than the limit of silence, so that a rank that lives but is cut off is found first.
     this.timeout = fault == Fault.LATE ? 4 * SECOND : 20 * SECOND;
     this.victim = victim >= 0 ? victim : random.nextInt(size);
@@ -138,7 +183,14 @@ final class Simulation {
     long delay = fault == Fault.SLOW_NETWORK ? 200 * MILLI : random.nextInt(3) * MILLI;
     // Memory that throws would throw at whoever reads it.
     boolean views = random.nextInt(3) == 0 && fault != Fault.THROWING_OP;
-    this.network = new SimulatedNetwork(size, () -> now, random, delay, views);
+    this.delay = delay;
+    this.views = views;
+    this.network =
+        new SimulatedNetwork(
+            size, () -> now, random, delay, views, fault == Fault.WRONG_EPOCH ? MOST_KEPT : 0);
+    if (grows() && random.nextInt(4) == 0) {
+      this.faultEvent = Long.MAX_VALUE; // All grow, and nobody is new.
+    }
     for (int rank = 0; rank < size; rank++) {
       ranks.add(new Rank(rank));
     }
@@ -156,6 +208,10 @@ final class Simulation {
         strike();
       }
       strikeAgain();
+      if (grows()) {
+        meeting.poll();
+        knock();
+      }
       Rank rank = ranks.get(random.nextInt(size));
       now += random.nextInt(20_000);
       int work = rank.isRunning() ? rank.step() : 0;
@@ -183,13 +239,32 @@ final class Simulation {
     return events;
   }
 
+  /** Whether the job had a second run, with a late joiner in it. */
+  boolean tookInAnother() {
+    return second != null && ranks.get(victim).isLate && ranks.get(victim).run > 0;
+  }
+
   private boolean isOver() {
     for (Rank rank : ranks) {
       if (!killed.contains(rank.number) && !rank.isAtRest()) {
         return false;
       }
     }
-    return !network.hasNews();
+    return !network.hasNews() && (second == null || !second.hasNews());
+  }
+
+  private boolean grows() {
+    return fault == Fault.LATE_JOINER || fault == Fault.WRONG_EPOCH;
+  }
+
+  /** A process of the first run, or whoever got hold of its frames, comes to the second. */
+  private void knock() {
+    if (fault == Fault.WRONG_EPOCH && second != null && random.nextInt(8) == 0) {
+      SimulatedNetwork.Sent frame = network.anySent();
+      if (frame != null) {
+        second.knock(network.token, frame);
+      }
+    }
   }
 
   private void strike() {
@@ -199,6 +274,15 @@ final class Simulation {
       case SHORT_STALL -> rank.stalledUntil = now + random.nextLong(2 * SECOND);
       case KILL, KILL_WHILE_SHRINKING, KILL_LEADER_WHILE_SHRINKING, PARTITION_WHILE_SHRINKING ->
           kill(victim);
+      case LATE_JOINER, WRONG_EPOCH -> {
+        kill(victim);
+        joinerAt = now + random.nextLong(2 * SILENCE);
+      }
+      case WRONG_TOKEN -> {
+        if (other != victim) {
+          sendWrongToken();
+        }
+      }
       case KILL_TWO -> {
         kill(victim);
         if (other != victim) {
@@ -242,6 +326,65 @@ final class Simulation {
     }
   }
 
+  private void sendWrongToken() {
+    Rank receiver = ranks.get(other);
+    Group group = receiver.group;
+    Token token = Token.values()[random.nextInt(Token.values().length)];
+    FrameHeader header = new FrameHeader();
+    header.group = random.nextLong();
+    header.sequence = Math.max(0, group.nextSequence() - 1);
+    header.chunkCount = 1;
+    CallFingerprint.write(
+        header.call,
+        Collective.ALL_REDUCE,
+        ReduceOp.SUM,
+        ElementType.INT32,
+        ElementType.INT32,
+        1,
+        count + 1,
+        algorithm(size),
+        0,
+        0);
+    byte[] body = new byte[0];
+    boolean callsAgain = receiver.next <= payloads;
+    switch (token) {
+      case UNKNOWN_GROUP -> {
+        header.length = 8;
+        body = new byte[8];
+      }
+      case UNKNOWN_GROUP_WAITS -> header.kind = FrameHeader.Kind.WAITING;
+      case UNKNOWN_GROUP_FAILED -> {
+        header.kind = FrameHeader.Kind.FAILURE;
+        FrameBody notice = new Failure(Failure.Kind.ABORTED, victim, victim, "elsewhere").body();
+        FrameBytes bytes = new FrameBytes(ByteBuffer.allocate(notice.length() + 7 & ~7));
+        notice.store(bytes, 0);
+        header.length = notice.length();
+        body = bytes.bytes().array();
+      }
+      case UNKNOWN_GROUP_ECHO -> {
+        header.kind = FrameHeader.Kind.ECHO;
+        suspects.add(victim); // Whoever says this is given up.
+      }
+      case CALL_THAT_HAS_ENDED -> {
+        header.group = group.id;
+        header.sequence = group.completed() - 1;
+        if (header.sequence < 0) {
+          return;
+        }
+        mustFail = true;
+      }
+      case ANOTHER_CALL -> {
+        header.group = group.id;
+        header.sequence = group.nextSequence();
+        // The count is another one already; mostly something else is, too.
+        header.call[2 + random.nextInt(CallFingerprint.WORDS - 2)] ^= 1L << random.nextInt(64);
+        mustFail = callsAgain;
+      }
+    }
+    sent = token;
+    network.inject(victim, other, header, body);
+  }
+
   /** From now on the ranks of two sides hear nothing of each other. */
   private void split() {
     int sides = 1 << victim | random.nextInt(1 << size);
@@ -279,6 +422,9 @@ final class Simulation {
     killed.add(rank);
     suspects.add(rank);
     network.kill(rank, random.nextBoolean());
+    if (second != null) {
+      second.kill(rank, random.nextBoolean());
+    }
   }
 
   private void fail(String what) {
@@ -288,8 +434,8 @@ final class Simulation {
   private void check() {
     int left = size - killed.size();
     for (Rank rank : ranks) {
-      for (int i = 0; i < payloads; i++) {
-        if (!Arrays.equals(rank.inputs[i], input(rank.number, i))) {
+      for (int i = 0; i < payloads && rank.run > 0; i++) {
+        if (!Arrays.equals(rank.inputs[i], input(rank.number, i, rank.run))) {
           fail("an input of rank " + rank.number + " has changed");
         }
       }
@@ -303,6 +449,9 @@ final class Simulation {
       }
       for (Rank peer : ranks) {
         boolean both = !killed.contains(peer.number) && peer.state == State.DONE;
+        if (both && peer.run != rank.run) {
+          fail("ranks " + rank.number + " and " + peer.number + " are in different runs");
+        }
         // Who was done before it was cut off cannot know that others were not.
         both &=
             fault != Fault.CUT
@@ -323,7 +472,17 @@ final class Simulation {
       }
     }
     boolean harmless =
-        fault == Fault.NONE || fault == Fault.SLOW_NETWORK || fault == Fault.SHORT_STALL;
+        fault == Fault.NONE
+            || fault == Fault.SLOW_NETWORK
+            || fault == Fault.SHORT_STALL
+            || fault == Fault.WRONG_TOKEN && !mustFail && sent != Token.UNKNOWN_GROUP_ECHO
+            || grows() && killed.isEmpty() && suspects.isEmpty();
+    if (mustFail && ranks.get(other).generation == 1 && ranks.get(other).state != State.OUT) {
+      fail("a wrong frame was not noticed: " + sent);
+    }
+    if (grows() && suspects.isEmpty() && second == null) {
+      fail("nobody died, and they did not meet again");
+    }
     for (Rank rank : ranks) {
       if (harmless && !rank.errors.isEmpty()) {
         fail("an error without a fault: " + rank.errors);
@@ -362,29 +521,41 @@ final class Simulation {
     } else if (error instanceof CallTimeoutException late) {
       fits = fault == Fault.LATE && late.worldRank() == victim;
     } else if (error instanceof MismatchException) {
-      fits = fault == Fault.MISMATCH || fault == Fault.GARBAGE;
+      fits =
+          fault == Fault.MISMATCH
+              || fault == Fault.GARBAGE
+              || sent == Token.ANOTHER_CALL && names(error, victim, other);
+    } else if (error instanceof ProtocolException) {
+      fits =
+          fault == Fault.GARBAGE
+              || sent == Token.UNKNOWN_GROUP_ECHO
+              // By the time it arrives another call may have ended, too.
+              || (sent == Token.CALL_THAT_HAS_ENDED || sent == Token.ANOTHER_CALL)
+                  && names(error, victim, other);
     } else {
-      fits = fault == Fault.GARBAGE && error instanceof ProtocolException;
+      fits = false;
     }
     if (!fits) {
       fail("rank " + rank.number + " got " + error + ", suspects are " + suspects);
     }
   }
 
-  private static int[] input(int rank, int payload, int count) {
+  private static boolean names(CollectiveException error, int... culprits) {
+    return IntStream.of(culprits)
+        .allMatch(rank -> String.valueOf(error.getMessage()).contains("rank " + rank));
+  }
+
+  private int[] input(int rank, int payload, int run) {
     int[] values = new int[count];
-    Arrays.setAll(values, i -> (rank + 1) * 1_000_003 * (payload + 1) + i * (rank + 7));
+    int factor = 1_000_003 * (payload + 1 + 100 * run);
+    Arrays.setAll(values, i -> (rank + 1) * factor + i * (rank + 7));
     return values;
   }
 
-  private int[] input(int rank, int payload) {
-    return input(rank, payload, count);
-  }
-
-  private int[] sum(int[] members, int payload) {
+  private int[] sum(int[] members, int payload, int run) {
     int[] sum = new int[count];
     for (int member : members) {
-      int[] values = input(member, payload);
+      int[] values = input(member, payload, run);
       for (int i = 0; i < count; i++) {
         sum[i] += values[i];
       }
@@ -398,6 +569,7 @@ final class Simulation {
       case 1 -> Algorithm.direct();
       case 2 -> Algorithm.bidirectionalRing();
       case 3 -> Algorithm.torus(Mesh.torusOf(members));
+      case 4 -> Algorithm.exchange();
       default -> Algorithm.halvingDoubling();
     };
   }
@@ -432,7 +604,9 @@ final class Simulation {
           .append(rank.state)
           .append(" next ")
           .append(rank.next)
-          .append(" in ")
+          .append(" in run ")
+          .append(rank.run)
+          .append(", ")
           .append(rank.group)
           .append(" base ")
           .append(rank.base)
@@ -448,16 +622,69 @@ final class Simulation {
   private enum State {
     CALLING,
     SHRINKING,
+    MEETING,
     DONE,
     OUT
   }
 
   private record Made(int payload, Call call, @Nullable ArrayMemory thrower) {}
 
+  /** Where the ranks of the second run meet: all of them or none, as far as they live. */
+  private final class Meeting {
+    private final Map<Integer, Rank> here = new TreeMap<>();
+    private long since;
+    private long lostSince = Long.MAX_VALUE;
+
+    void come(Rank rank) {
+      if (here.isEmpty()) {
+        since = now;
+        lostSince = Long.MAX_VALUE;
+      }
+      here.put(rank.number, rank);
+      rank.learnsAt = Long.MAX_VALUE;
+      rank.met = null;
+    }
+
+    void poll() {
+      if (now >= joinerAt && second == null) {
+        joinerAt = Long.MAX_VALUE;
+        killed.remove(victim);
+        Rank joiner = new Rank(victim, true);
+        ranks.set(victim, joiner);
+        come(joiner);
+      }
+      if (here.isEmpty()) {
+        return;
+      }
+      boolean lost = here.keySet().stream().anyMatch(killed::contains);
+      lostSince = lost ? Math.min(lostSince, now) : Long.MAX_VALUE;
+      if (!lost && here.size() == size) {
+        second = new SimulatedNetwork(size, () -> now, random, delay, views, 0);
+        dismiss();
+      } else if (now - since >= JOIN_TIMEOUT || lost && now - lostSince >= SILENCE) {
+        dismiss();
+      }
+    }
+
+    /** Somebody's group has broken, so that the others need it to shrink. */
+    void leave(Rank rank) {
+      here.remove(rank.number);
+    }
+
+    private void dismiss() {
+      for (Rank rank : here.values()) {
+        rank.met = second;
+        rank.learnsAt = now + random.nextLong(2 * SECOND);
+      }
+      here.clear();
+    }
+  }
+
   /** One rank's training loop. */
   private final class Rank {
     final int number;
-    final Engine engine;
+    final boolean isLate;
+    Engine engine;
     final int[][] inputs = new int[payloads][];
     final int[][] outputs = new int[payloads][];
     final List<String> errors = new ArrayList<>();
@@ -466,6 +693,9 @@ final class Simulation {
     Group group;
     State state = State.CALLING;
     String outcome = "";
+
+    /** Outputs from this one on belong to the user and were written over after a failure. */
+    private int mineFrom = Integer.MAX_VALUE;
 
     /** The payload of the present group's first call. */
     int base;
@@ -479,14 +709,26 @@ final class Simulation {
     private @Nullable Agreement agreement;
     private int generation = 1;
 
+    /** The run of the job that this rank is in, from 1; 2 is the one with late joiners. */
+    private int run;
+
+    /** When it hears how the meeting ended, and then the network of the new run, if they met. */
+    private long learnsAt;
+
+    private @Nullable SimulatedNetwork met;
+
     Rank(int number) {
+      this(number, false);
+    }
+
+    Rank(int number, boolean isLate) {
       this.number = number;
-      engine = new Engine(network.transport(number), () -> now, 1 << 20, SILENCE, warnings::add);
-      group = new Group(generation, IntStream.range(0, size).toArray(), number);
-      engine.add(group);
-      for (int i = 0; i < payloads; i++) {
-        inputs[i] = input(number, i);
-        outputs[i] = new int[count];
+      this.isLate = isLate;
+      group = Group.world(size, number);
+      if (isLate) {
+        state = State.MEETING;
+      } else {
+        begin(network);
       }
       if (fault == Fault.LATE && number == victim) {
         boolean tooLate = random.nextBoolean();
@@ -498,6 +740,27 @@ final class Simulation {
           }
         }
       }
+    }
+
+    /** Begins a run of the job. */
+    private void begin(SimulatedNetwork transports) {
+      run = transports == network ? 1 : 2;
+      engine = new Engine(transports.transport(number), () -> now, 1 << 20, SILENCE, warnings::add);
+      group = Group.world(size, number);
+      engine.add(group);
+      for (int i = 0; i < payloads; i++) {
+        inputs[i] = input(number, i, run);
+        outputs[i] = new int[count];
+      }
+      base = 0;
+      next = 0;
+      mineFrom = Integer.MAX_VALUE;
+      state = State.CALLING;
+    }
+
+    /** The number of the last thing to do in this run: the barrier, or before growing another. */
+    private int last() {
+      return grows() && run == 1 ? payloads + 1 : payloads;
     }
 
     boolean isRunning() {
@@ -520,10 +783,11 @@ final class Simulation {
     }
 
     int step() {
-      int work = engine.poll();
+      int work = run == 0 ? 0 : engine.poll();
       switch (state) {
         case CALLING -> work += call();
         case SHRINKING -> work += shrink();
+        case MEETING -> work += meet();
         case DONE -> {
           if (group.broken != null) {
             beginToShrink();
@@ -546,22 +810,28 @@ final class Simulation {
           judge(this, error);
           // A user may do what they like with what belongs to them again.
           for (int i = first.payload; i < payloads; i++) {
-            Arrays.fill(outputs[i], 0x5a5a5a5a);
+            Arrays.fill(outputs[i], MINE);
           }
+          mineFrom = Math.min(mineFrom, first.payload);
           made.clear();
           beginToShrink();
           return work;
         }
         engine.recycle(first.call);
-        if (first.payload == payloads) {
-          state = State.DONE;
+        if (first.payload > payloads) {
+          state = State.MEETING;
+          meeting.come(this);
           return work;
         }
-        if (!Arrays.equals(outputs[first.payload], sum(group.members, first.payload))) {
+        if (first.payload == payloads) {
+          state = last() == payloads ? State.DONE : State.CALLING;
+          return work;
+        }
+        if (!Arrays.equals(outputs[first.payload], sum(group.members, first.payload, run))) {
           fail("rank " + number + " got a wrong sum of payload " + first.payload);
         }
       }
-      if (next <= payloads && made.size() < depth && now >= mayCallAt && random.nextInt(2) == 0) {
+      if (next <= last() && made.size() < depth && now >= mayCallAt && random.nextInt(2) == 0) {
         made.add(submit(next));
         next++;
         work++;
@@ -569,13 +839,47 @@ final class Simulation {
       return work;
     }
 
+    /** Goes over to the new run when it has met, or stays in this one. */
+    private int meet() {
+      if (run > 0 && met == null && group.broken != null) {
+        meeting.leave(this);
+        beginToShrink();
+        return 1;
+      }
+      if (now < learnsAt) {
+        return 0;
+      }
+      if (met != null) {
+        if (run > 0) {
+          engine.close();
+          network.close(number);
+          generation++;
+        }
+        begin(met);
+      } else if (run > 0) {
+        state = State.DONE;
+      } else {
+        state = State.OUT;
+        outcome = "met nobody";
+      }
+      return 1;
+    }
+
     private Made submit(int payload) {
-      if (payload == payloads) {
+      if (payload >= payloads) {
         Memory nothing = Memory.of(Payload.of(new float[0]));
         Program barrier = program(Collective.BARRIER);
         Call call =
             engine.submit(group, barrier, nothing, nothing, ReduceOp.SUM, 64, 2, timeout, null);
         return new Made(payload, call, null);
+      }
+      if (payload >= mineFrom) {
+        for (int value : outputs[payload]) {
+          if (value != MINE) {
+            fail("somebody wrote to memory that rank " + number + "'s user had got back");
+          }
+        }
+        mineFrom = payload + 1;
       }
       Memory in = Memory.of(Payload.of(inputs[payload]));
       boolean deviate = number == victim && !hasDeviated && payload == payloads / 2;
@@ -625,7 +929,7 @@ final class Simulation {
       }
       int[] survivors = present.survivors();
       String decision = Arrays.toString(survivors) + " from " + present.resumeAt();
-      String known = decisions.putIfAbsent(group.id, decision);
+      String known = decisions.putIfAbsent(group.id ^ run, decision);
       if (known != null && !known.equals(decision)) {
         fail("the survivors of " + group + " decided " + known + " and " + decision);
       }
@@ -637,7 +941,7 @@ final class Simulation {
       Group old = group;
       group = new Group(old.id * 31 + Arrays.hashCode(members), members, own);
       engine.add(group, old);
-      state = next > payloads ? State.DONE : State.CALLING;
+      state = next > last() ? State.DONE : State.CALLING;
       return 1;
     }
   }

@@ -1,0 +1,229 @@
+package io.collectives.all;
+
+import io.collectives.Algorithm;
+import io.collectives.CallSettings;
+import io.collectives.Collectives;
+import io.collectives.Communicator;
+import io.collectives.JobSettings;
+import io.collectives.spi.FrameSink;
+import io.collectives.spi.Link;
+import io.collectives.spi.Roster;
+import io.collectives.spi.Transport;
+import io.collectives.spi.TransportProvider;
+import java.io.IOException;
+import java.net.URI;
+import java.net.URL;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Enumeration;
+import java.util.List;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+/** Jobs of threads over TCP whose links are counted. */
+public final class CountedTcp implements TransportProvider {
+  private static final String NAME = "counted-tcp";
+
+  /** By job and rank. */
+  private static final Map<String, Counted> TRANSPORTS = new ConcurrentHashMap<>();
+
+  /** For {@link ServiceLoader}. */
+  public CountedTcp() {}
+
+  /** What a rank does. */
+  interface Body {
+    void run(Communicator world) throws Exception;
+  }
+
+  /** What the links of a job have carried. */
+  static final class Job {
+    private final String name;
+    private final int ranks;
+
+    private Job(String name, int ranks) {
+      this.name = name;
+      this.ranks = ranks;
+    }
+
+    private Counted transport(int rank) {
+      return TRANSPORTS.get(name + ":" + rank);
+    }
+
+    /** How many ranks have linked to a rank, or it to them. */
+    int peers(int rank) {
+      Set<Integer> peers = new TreeSet<>(transport(rank).linked);
+      for (int other = 0; other < ranks; other++) {
+        if (transport(other).linked.contains(rank)) {
+          peers.add(other);
+        }
+      }
+      return peers.size();
+    }
+
+    /** How many bytes of payload have gone from a rank to another. */
+    long bytesSent(int from, int to) {
+      return transport(from).linked.contains(to) ? transport(from).inner.link(to).bytesSent() : 0;
+    }
+
+    /** The ports on which the ranks listen. */
+    Set<Integer> ports() {
+      Set<Integer> ports = new TreeSet<>();
+      for (int rank = 0; rank < ranks; rank++) {
+        String address = transport(rank).address;
+        ports.add(Integer.valueOf(address.substring(address.lastIndexOf(':') + 1)));
+      }
+      return ports;
+    }
+  }
+
+  /**
+   * Runs a job.
+   *
+   * @param directory for what it takes
+   */
+  static Job run(Path directory, String name, int ranks, Algorithm algorithm, Body body)
+      throws Exception {
+    Job job = new Job(name, ranks);
+    run(directory, job, algorithm, body);
+    return job;
+  }
+
+  /** A job that is yet to run. */
+  static Job job(String name, int ranks) {
+    return new Job(name, ranks);
+  }
+
+  /** Runs a job. */
+  static void run(Path directory, Job job, Algorithm algorithm, Body body) throws Exception {
+    ClassLoader loader = classLoader(directory);
+    ExecutorService threads =
+        Executors.newFixedThreadPool(
+            job.ranks,
+            task -> {
+              Thread thread = new Thread(task, NAME);
+              thread.setDaemon(true);
+              thread.setContextClassLoader(loader);
+              return thread;
+            });
+    try {
+      URI place = Files.createTempDirectory(directory, "meeting").toUri();
+      List<Future<?>> ends = new ArrayList<>();
+      for (int rank = 0; rank < job.ranks; rank++) {
+        JobSettings settings =
+            JobSettings.of(rank, job.ranks, place)
+                .withJob(job.name)
+                .withTransport(NAME)
+                .withCalls(CallSettings.defaults().withAlgorithm(algorithm).withFrameLength(256));
+        ends.add(
+            threads.submit(
+                () -> {
+                  try (Communicator world = Collectives.join(settings)) {
+                    body.run(world);
+                  }
+                  return null;
+                }));
+      }
+      for (Future<?> end : ends) {
+        end.get(50, TimeUnit.SECONDS);
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  private static ClassLoader classLoader(Path directory) throws IOException {
+    String name = "META-INF/services/" + TransportProvider.class.getName();
+    Path file = Files.createTempFile(directory, "provider", "");
+    URL url = Files.writeString(file, CountedTcp.class.getName()).toUri().toURL();
+    return new ClassLoader(CountedTcp.class.getClassLoader()) {
+      @Override
+      protected Enumeration<URL> findResources(String wanted) {
+        return Collections.enumeration(wanted.equals(name) ? List.of(url) : List.of());
+      }
+    };
+  }
+
+  @Override
+  public String name() {
+    return NAME;
+  }
+
+  @Override
+  public Endpoint listen(JobSettings settings) {
+    Endpoint endpoint =
+        ServiceLoader.load(TransportProvider.class, CountedTcp.class.getClassLoader()).stream()
+            .map(ServiceLoader.Provider::get)
+            .filter(provider -> provider.name().equals("tcp"))
+            .findFirst()
+            .orElseThrow()
+            .listen(settings);
+    return new Endpoint() {
+      @Override
+      public String address() {
+        return endpoint.address();
+      }
+
+      @Override
+      public Transport open(Roster roster) {
+        Counted counted =
+            new Counted(endpoint.open(roster), new ConcurrentSkipListSet<>(), endpoint.address());
+        TRANSPORTS.put(settings.job() + ":" + settings.rank(), counted);
+        return counted;
+      }
+
+      @Override
+      public void close() {
+        endpoint.close();
+      }
+    };
+  }
+
+  private record Counted(Transport inner, Set<Integer> linked, String address)
+      implements Transport {
+    @Override
+    public int rank() {
+      return inner.rank();
+    }
+
+    @Override
+    public int size() {
+      return inner.size();
+    }
+
+    @Override
+    public Link link(int peer) {
+      linked.add(peer);
+      return inner.link(peer);
+    }
+
+    @Override
+    public int poll(FrameSink sink) {
+      return inner.poll(sink);
+    }
+
+    @Override
+    public void await(long nanos) {
+      inner.await(nanos);
+    }
+
+    @Override
+    public void wakeup() {
+      inner.wakeup();
+    }
+
+    @Override
+    public void close() {
+      inner.close();
+    }
+  }
+}

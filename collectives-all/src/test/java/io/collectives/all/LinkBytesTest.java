@@ -1,0 +1,123 @@
+package io.collectives.all;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.collectives.Algorithm;
+import io.collectives.Collective;
+import io.collectives.Communicator;
+import io.collectives.Mesh;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
+import io.collectives.spi.PlanProvider;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.ServiceLoader;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * What crosses each TCP connection each way is what the plan says, to the byte; and what the plan
+ * says are the documented numbers, which the tests of the plans assert.
+ */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class LinkBytesTest {
+  /** Of any plan here all chunks are equal. */
+  private static final int COUNT = 5040;
+
+  @TempDir private Path directory;
+
+  /** An algorithm for a number of ranks. */
+  record Job(Algorithm algorithm, int ranks) {
+    @Override
+    public String toString() {
+      return algorithm.name() + " of " + ranks;
+    }
+  }
+
+  static Stream<Job> jobs() {
+    return Stream.concat(
+        Stream.of(
+                Algorithm.ring(),
+                Algorithm.bidirectionalRing(),
+                Algorithm.shortestWayRing(),
+                Algorithm.direct(),
+                Algorithm.exchange(),
+                Algorithm.halvingDoubling(),
+                Algorithm.doubleBinaryTree(),
+                Algorithm.parameterServer(2))
+            .flatMap(algorithm -> Stream.of(new Job(algorithm, 4), new Job(algorithm, 5))),
+        Stream.of(
+            new Job(Algorithm.torus(Mesh.torus(3, 2)), 6),
+            new Job(Algorithm.torus(Mesh.torus(3, 3)), 9),
+            new Job(Algorithm.torus(new Mesh(4, 2, false, true)), 8)));
+  }
+
+  @ParameterizedTest
+  @MethodSource("jobs")
+  void linksCarryWhatThePlanSays(Job job) throws Exception {
+    int ranks = job.ranks();
+    for (Collective collective :
+        List.of(Collective.ALL_REDUCE, Collective.REDUCE_SCATTER, Collective.BROADCAST)) {
+      CountedTcp.Job counted =
+          CountedTcp.run(
+              directory,
+              "bytes-" + job.toString().replaceAll("[^a-z0-9]", "-") + collective,
+              ranks,
+              job.algorithm(),
+              world -> call(world, collective));
+      long[][] expected = expected(job.algorithm(), collective, ranks);
+      for (int from = 0; from < ranks; from++) {
+        for (int to = 0; to < ranks; to++) {
+          if (from != to) {
+            assertEquals(
+                expected[from][to],
+                counted.bytesSent(from, to),
+                collective + " from " + from + " to " + to);
+          }
+        }
+      }
+    }
+  }
+
+  private static void call(Communicator world, Collective collective) {
+    Payload whole = Payload.of(new float[COUNT]);
+    Payload part = Payload.of(new float[(int) world.partCount(COUNT, world.rank())]);
+    switch (collective) {
+      case ALL_REDUCE -> world.allReduce(whole, ReduceOp.SUM);
+      case REDUCE_SCATTER -> world.reduceScatter(whole, part, ReduceOp.SUM);
+      default -> world.broadcast(whole, 1);
+    }
+  }
+
+  private static long[][] expected(Algorithm algorithm, Collective collective, int ranks) {
+    int root = collective == Collective.BROADCAST ? 1 : 0;
+    Plan plan =
+        ServiceLoader.load(PlanProvider.class).stream()
+            .flatMap(
+                provider ->
+                    provider
+                        .get()
+                        .plan(algorithm, new PlanRequest(collective, ranks, root))
+                        .stream())
+            .findFirst()
+            .orElseThrow();
+    assertEquals(0, COUNT % plan.chunks(), "chunks are not equal");
+    long bytesOfChunk = COUNT / plan.chunks() * (long) Float.BYTES;
+    long[][] bytes = new long[ranks][ranks];
+    for (int lane = 0; lane < plan.lanes(); lane++) {
+      for (int round = 0; round < plan.rounds(lane); round++) {
+        plan.transfers(
+            lane,
+            round,
+            (from, to, first, count, effect) -> bytes[from][to] += count * bytesOfChunk);
+      }
+    }
+    return bytes;
+  }
+}

@@ -1,0 +1,23 @@
+package io.collectives.all;
+
+import io.collectives.Algorithm;
+import io.collectives.CallSettings;
+import io.collectives.Communicator;
+import io.collectives.testkit.FailureContractTest;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.io.TempDir;
+
+final class UnixFailureTest extends FailureContractTest {
+  @TempDir private Path directory;
+
+  @Override
+  protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {
+    return UnixJobs.join(ranks, directory, calls);
+  }
+
+  @Override
+  protected Algorithm algorithm(int ranks) {
+    return Algorithm.bidirectionalRing();
+  }
+}

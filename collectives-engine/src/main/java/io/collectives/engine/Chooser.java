@@ -1,0 +1,171 @@
+package io.collectives.engine;
+
+import io.collectives.Algorithm;
+import io.collectives.Collective;
+import io.collectives.Explanation;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides for {@link Algorithm#auto}. Immutable, and the same on all ranks of a group, because it
+ * is made from numbers that they have agreed on.
+ *
+ * <p>All-reduces of a group that was tuned are predicted by what each algorithm took there, on
+ * lines between the sizes that were measured; all else by {@link Costs}. The decision for each of a
+ * few sizes in every octave is made once and looked up then.
+ */
+final class Chooser {
+  static final int EXCHANGE = 0;
+  static final int DIRECT = 1;
+  static final int HALVING_DOUBLING = 2;
+  static final int RING = 3;
+
+  static final List<Algorithm> CANDIDATES =
+      List.of(
+          Algorithm.exchange(), Algorithm.direct(), Algorithm.halvingDoubling(), Algorithm.ring());
+
+  /** In larger groups a rank would have too many peers. */
+  private static final int MOST_RANKS_ALL_TO_ALL = 64;
+
+  /** Sizes are told apart to a quarter of an octave. */
+  private static final int STEPS = 4;
+
+  private static final int OCTAVES = 48;
+
+  /** Settings that are shorter or longer than these are meant as they are. */
+  private static final int LEAST_FRAME = 16 << 10;
+
+  private static final int MOST_FRAME = 16 << 20;
+
+  private final int ranks;
+  private final Costs costs;
+  private final @Nullable Measured measured;
+  private final double frames;
+
+  /** By collective and size. */
+  private final byte[][] choices = new byte[Collective.values().length][OCTAVES * STEPS];
+
+  /**
+   * A chooser for a group.
+   *
+   * @param measured what all-reduces took in this very group, if that is known
+   * @param frames how long the frames of an all-reduce are best, as a multiple of the length in the
+   *     settings
+   */
+  Chooser(int ranks, Costs costs, @Nullable Measured measured, double frames) {
+    this.frames = frames;
+    this.ranks = ranks;
+    this.costs = costs;
+    this.measured = measured;
+    for (Collective collective : Collective.values()) {
+      for (int size = 0; size < OCTAVES * STEPS; size++) {
+        choices[collective.ordinal()][size] = (byte) best(collective, bytesOf(size));
+      }
+    }
+  }
+
+  /** The times of all-reduces in nanoseconds, by candidate and size. */
+  record Measured(int[] sizes, double[][] nanos) {
+
+    double predict(int candidate, double bytes) {
+      double[] times = nanos[candidate];
+      int next = 1;
+      while (next < times.length - 1 && sizes[next] < bytes) {
+        next++;
+      }
+      double slope = Math.max(0, (times[next] - times[next - 1]) / (sizes[next] - sizes[next - 1]));
+      return times[next - 1] + slope * Math.max(0, bytes - sizes[next - 1]);
+    }
+  }
+
+  boolean isMeasured() {
+    return measured != null;
+  }
+
+  /** The costs, for groups that are made from this one. */
+  Costs costs() {
+    return costs;
+  }
+
+  /**
+   * How long the frames of an all-reduce are to be, as a multiple of the length in the settings.
+   */
+  double frames() {
+    return frames;
+  }
+
+  /** The length of frames that are so many times as long as the settings say, within reason. */
+  static int frameLength(int length, double frames) {
+    double wanted = length * frames;
+    return wanted < LEAST_FRAME || wanted > MOST_FRAME ? length : (int) wanted;
+  }
+
+  /** The index of the candidate for a call. */
+  int choose(Collective collective, long bytes) {
+    return choices[collective.ordinal()][sizeOf(bytes)];
+  }
+
+  /** See {@link io.collectives.Communicator#explain}. */
+  Explanation explain(long bytes, int frameLength, long libraryBytes) {
+    List<Explanation.Prediction> predictions = new ArrayList<>();
+    for (int candidate = 0; candidate < CANDIDATES.size(); candidate++) {
+      if (isAllowed(candidate)) {
+        double nanos = predict(Collective.ALL_REDUCE, candidate, bytes);
+        predictions.add(new Explanation.Prediction(CANDIDATES.get(candidate), nanos / 1e3));
+      }
+    }
+    predictions.sort(Comparator.comparingDouble(Explanation.Prediction::micros));
+    return new Explanation(
+        bytes,
+        ranks,
+        CANDIDATES.get(choose(Collective.ALL_REDUCE, bytes)),
+        frameLength(frameLength, frames),
+        predictions,
+        new Explanation.Costs(
+            isMeasured(), costs.hop() / 1e3, costs.frame() / 1e3, costs.moved(), costs.reduced()),
+        libraryBytes);
+  }
+
+  private double predict(Collective collective, int candidate, double bytes) {
+    return measured != null && collective == Collective.ALL_REDUCE
+        ? measured.predict(candidate, bytes)
+        : costs.predict(collective, candidate, ranks, bytes);
+  }
+
+  private boolean isAllowed(int candidate) {
+    return ranks <= MOST_RANKS_ALL_TO_ALL || candidate == HALVING_DOUBLING || candidate == RING;
+  }
+
+  private int best(Collective collective, double bytes) {
+    int best = -1;
+    for (int candidate = 0; candidate < CANDIDATES.size(); candidate++) {
+      if (isAllowed(candidate)
+          && (best < 0
+              || predict(collective, candidate, bytes) < predict(collective, best, bytes))) {
+        best = candidate;
+      }
+    }
+    return best;
+  }
+
+  /** The number of the range of sizes that a payload belongs to. */
+  private static int sizeOf(long bytes) {
+    long atLeast = Math.max(bytes, STEPS);
+    int octave = Long.SIZE - 1 - Long.numberOfLeadingZeros(atLeast);
+    int step = (int) (atLeast >>> octave - 2) & STEPS - 1;
+    return Math.min(OCTAVES - 1, octave) * STEPS + step;
+  }
+
+  /** About the middle of that range. */
+  private static double bytesOf(int size) {
+    return Math.scalb(1 + (size % STEPS + 0.5) / STEPS, size / STEPS);
+  }
+
+  @Override
+  public String toString() {
+    return costs + (measured == null ? "" : ", measured " + Arrays.deepToString(measured.nanos));
+  }
+}

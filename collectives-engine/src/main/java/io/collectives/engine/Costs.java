@@ -1,0 +1,71 @@
+package io.collectives.engine;
+
+import io.collectives.Collective;
+
+/**
+ * What a hop, a frame and a byte cost in a group while all ranks are at work, in nanoseconds, and
+ * what a call by each of {@link Chooser#CANDIDATES} takes from that.
+ *
+ * <p>The model is T = rounds x hop + frames x frame + M (sent x moved + taken x reduced), with the
+ * numbers of the busiest rank: rounds in sequence, frames that it sends, and the parts of the
+ * payload of M bytes that it sends and reduces. Those of each algorithm are the closed forms that
+ * are documented with {@link io.collectives.Algorithm}.
+ */
+record Costs(double hop, double frame, double moved, double reduced) {
+
+  /** About what loopback was seen to do, with somewhat more ranks than processors. */
+  static final Costs OF_SOCKETS = new Costs(10_000, 1_500, 0.15, 0.06);
+
+  /** The same between threads of one JVM. */
+  static final Costs OF_SHARED_MEMORY = new Costs(1_000, 200, 0.03, 0.03);
+
+  /** The predicted nanoseconds of a call. */
+  double predict(Collective collective, int candidate, int ranks, double bytes) {
+    int n = ranks;
+    if (n == 1) {
+      return 0;
+    }
+    double others = n - 1;
+    double part = others / n;
+    int levels = Integer.SIZE - Integer.numberOfLeadingZeros(n - 1);
+    boolean powerOfTwo = Integer.bitCount(n) == 1;
+    // Halving and doubling hands over the payload of the ranks beyond a power of two, both ways.
+    double halving = powerOfTwo ? levels : levels + 1;
+    double handedOver = powerOfTwo ? 0 : 0.5;
+    return switch (collective) {
+      case ALL_REDUCE ->
+          switch (candidate) {
+            // What is sent and what arrives is copied, because both must wait for the others.
+            case Chooser.EXCHANGE -> time(1, others, 2 * others, others, bytes);
+            case Chooser.DIRECT -> time(2, 2 * others, 2 * part, part, bytes);
+            case Chooser.HALVING_DOUBLING ->
+                time(2 * halving, 2 * halving, 2 * (part + handedOver), part + handedOver, bytes);
+            default -> time(2 * others, 2 * others, 2 * part, part, bytes);
+          };
+      case REDUCE_SCATTER, ALL_GATHER -> {
+        double taken = collective == Collective.REDUCE_SCATTER ? part : 0;
+        yield switch (candidate) {
+          case Chooser.EXCHANGE, Chooser.DIRECT -> time(1, others, part, taken, bytes);
+          case Chooser.HALVING_DOUBLING -> time(halving, halving, part + handedOver, taken, bytes);
+          default -> time(others, others, part, taken, bytes);
+        };
+      }
+      case BROADCAST, REDUCE -> {
+        double taken = collective == Collective.REDUCE ? 1 : 0;
+        yield switch (candidate) {
+          case Chooser.EXCHANGE, Chooser.DIRECT ->
+              time(2, 2 * others, 2 * part, taken * part, bytes);
+          case Chooser.HALVING_DOUBLING -> time(levels, levels, levels, taken * levels, bytes);
+          // A pipeline: the payload once, and what it takes to fill it.
+          default -> time(others, others, 1, taken, bytes);
+        };
+      }
+      case GATHER, SCATTER, ALL_TO_ALL -> time(1, others, part, 0, bytes);
+      case BARRIER -> time(levels, levels, 0, 0, 0);
+    };
+  }
+
+  private double time(double rounds, double frames, double sent, double taken, double bytes) {
+    return rounds * hop + frames * frame + bytes * (sent * moved + taken * reduced);
+  }
+}

@@ -1,0 +1,94 @@
+package io.collectives.engine.memory;
+
+import io.collectives.ReduceOp;
+import io.collectives.spi.FrameBytes;
+import java.nio.Buffer;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A reduction of frames and a memory in a given order, from the left. To be filled by {@link #add},
+ * then {@link #run}, which empties it. Belongs to one thread at a time.
+ */
+public final class OrderedReduction {
+  private @Nullable FrameBytes[] frames = new FrameBytes[2];
+  private @Nullable Memory[] memories = new Memory[2];
+  private long[] from = new long[2];
+  private int size;
+
+  /** A reduction of nothing. */
+  public OrderedReduction() {}
+
+  /** Adds the elements of a memory from a position on. */
+  public void add(Memory memory, long position) {
+    makeRoom();
+    memories[size] = memory;
+    from[size++] = position;
+  }
+
+  /**
+   * Adds the elements of a frame.
+   *
+   * @param at the byte where they begin, a multiple of the element's length
+   */
+  public void add(FrameBytes frame, int at) {
+    makeRoom();
+    frames[size] = frame;
+    from[size++] = at;
+  }
+
+  private void makeRoom() {
+    if (size == from.length) {
+      frames = Arrays.copyOf(frames, 2 * size);
+      memories = Arrays.copyOf(memories, 2 * size);
+      from = Arrays.copyOf(from, 2 * size);
+    }
+  }
+
+  /**
+   * {@code result[to+i] = ((first[i] op second[i]) op third[i]) ...} for all i less than {@code
+   * count}, divided by {@code divisor}.
+   *
+   * @param result may be the memory that was added, at the same position
+   * @param divisor 1 unless the op is AVERAGE
+   */
+  public void run(ReduceOp op, Memory result, long to, int count, int divisor, Scratch scratch) {
+    try {
+      int block = result.elements.block;
+      for (int done = 0; done < count; done += block) {
+        reduce(op, result, to, done, Math.min(block, count - done), divisor, scratch);
+      }
+    } finally {
+      // Lets go of users' memory.
+      Arrays.fill(frames, 0, size, null);
+      Arrays.fill(memories, 0, size, null);
+      size = 0;
+    }
+  }
+
+  private void reduce(
+      ReduceOp op, Memory result, long to, int done, int count, int divisor, Scratch scratch) {
+    Elements elements = result.elements;
+    Object sum = scratch.first(elements);
+    Object next = scratch.second(elements);
+    load(0, elements, done, sum, count);
+    for (int i = 1; i < size; i++) {
+      load(i, elements, done, next, count);
+      elements.combine(op, sum, sum, next, 0, count);
+    }
+    if (divisor != 1) {
+      elements.divide(sum, 0, count, divisor);
+    }
+    result.save(to + done, count, sum);
+  }
+
+  private void load(int source, Elements elements, int done, Object block, int count) {
+    FrameBytes frame = frames[source];
+    if (frame != null) {
+      Buffer view = elements.view(frame);
+      elements.get(view, elements.index((int) from[source]) + done, block, 0, count);
+    } else {
+      memories[source].load(from[source] + done, count, block);
+    }
+  }
+}

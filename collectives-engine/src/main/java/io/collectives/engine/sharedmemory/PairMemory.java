@@ -1,0 +1,31 @@
+package io.collectives.engine.sharedmemory;
+
+import io.collectives.spi.FrameBytes;
+
+/** What two ranks share, as one of them sees it; see {@link Ring}. */
+final class PairMemory implements AutoCloseable {
+  private final MappedMemory memory;
+  final Ring.Writer out;
+  final Ring.Reader in;
+  final Ring.Sleep sleep;
+
+  /**
+   * Memory of {@link Ring#fileLength} bytes.
+   *
+   * @param side which of the two this rank is
+   */
+  PairMemory(MappedMemory memory, Ring.Side side, int capacity) {
+    Ring.Side other = side == Ring.Side.MAKER ? Ring.Side.TAKER : Ring.Side.MAKER;
+    FrameBytes bytes = new FrameBytes(memory.bytes());
+    this.memory = memory;
+    out = new Ring.Writer(bytes, side, capacity);
+    in = new Ring.Reader(bytes, other, capacity);
+    sleep = new Ring.Sleep(bytes, side);
+  }
+
+  /** The memory is gone; nothing may touch it any more. */
+  @Override
+  public void close() {
+    memory.close();
+  }
+}

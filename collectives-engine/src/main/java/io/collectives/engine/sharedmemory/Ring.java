@@ -1,0 +1,351 @@
+package io.collectives.engine.sharedmemory;
+
+import io.collectives.ProtocolException;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.FrameCodec;
+import io.collectives.spi.FrameHeader;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * The frames of two ranks to each other, in memory that both have mapped.
+ *
+ * <p><b>Layout.</b> One file for a pair: control words, then a ring of bytes for each direction.
+ * The <em>maker</em> is the rank that has made the file, the <em>taker</em> the other one.
+ *
+ * <pre>
+ *      0  tail of the maker's ring     128  head of the maker's ring
+ *    256  tail of the taker's ring     384  head of the taker's ring
+ *    512  whether the maker sleeps     640  whether the taker sleeps
+ *   4096  the maker's ring: what it sends
+ *      …  the taker's ring, at the next multiple of 4096
+ *
+ *   a ring:  │ record │ record │ … free … │ record │ record │ skip │
+ *                              ▲ tail     ▲ head
+ *   a record: header (128 bytes, {@link FrameCodec}), body, padding to a multiple of 64
+ * </pre>
+ *
+ * <p>Tail and head count bytes since the beginning and never turn back: tail is what has been
+ * written, head what has been read, and {@code 0 <= tail - head <= capacity}. Each word has one
+ * writer, and they lie 128 bytes apart, so that no two share a cache line, nor a pair of lines that
+ * is fetched at once. A record is never broken: where it does not fit before the end of the ring
+ * there is a word that says so (skip), and it begins at the front. A ring has room for at least two
+ * longest records, so an empty one takes any record, wherever its tail is.
+ *
+ * <p><b>Order.</b> The writer stores a record and then releases the tail; the reader acquires the
+ * tail and then loads the record. The reader loads the record and then releases the head; the
+ * writer acquires the head and then stores over it. So a record is seen whole, and is not written
+ * over while it is read. The Java memory model speaks of one process; but these are the same
+ * machine instructions on the same physical memory, which is coherent whoever maps it.
+ *
+ * <p><b>Sleep.</b> A rank that is about to sleep writes what it waits for into its word, and then
+ * looks once more whether it is there; one that has written a tail or a head looks at the word
+ * afterwards. There is a full fence between the two steps on either side, so at least one of the
+ * two sees what the other has done: no wake-up is lost. Who finds the other asleep takes the word
+ * back to zero, and who succeeds in that wakes it, through the socket of the two; so there is one
+ * wake-up for each sleep.
+ *
+ * <p><b>Failure.</b> A rank may die at any instruction. What it has not released is not seen; what
+ * it has released is whole. Its words stay as they are, in memory that the other one still has. So
+ * a reader reads what was sent before a death, and nobody waits for a word of a dead rank, because
+ * the socket of the two tells of the death.
+ *
+ * <p><b>Trust.</b> Whatever is read from shared memory is checked before it is used as an index or
+ * a length, and is not read again after that. So a peer that writes nonsense costs a {@link
+ * ProtocolException}, never an access out of bounds. (A peer could still shorten the file, which
+ * would end this process; but it has the same user, who can do that anyway.)
+ */
+final class Ring {
+  /** The length of a ring's record of an empty body. */
+  static final int SMALLEST_RECORD = FrameCodec.HEADER_LENGTH;
+
+  /** What the longest frame length allows; see {@link io.collectives.CallSettings}. */
+  private static final int LONGEST_BODY = 64 * 1024 * 1024;
+
+  private static final int LONG_RECORD = 256 * 1024;
+  private static final int ALIGNMENT = 64;
+  private static final int CONTROL_LENGTH = 4096;
+  private static final int WORD_DISTANCE = 128;
+  private static final int SKIP = 'S' | 'K' << 8 | 'I' << 16 | 'P' << 24;
+  private static final VarHandle WORD =
+      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private Ring() {}
+
+  /** Which of the two ranks. */
+  enum Side {
+    /** Has made the file. */
+    MAKER,
+    /** Has taken it over. */
+    TAKER
+  }
+
+  /** The length of the record of a frame whose body has so many bytes. */
+  static long recordLength(int bodyLength) {
+    return (long) FrameCodec.HEADER_LENGTH + bodyLength + ALIGNMENT - 1 & -ALIGNMENT;
+  }
+
+  /** The length of the longest record that any settings ask for. */
+  static long mostRecordLength() {
+    return recordLength(LONGEST_BODY);
+  }
+
+  /**
+   * The length of a ring for records of at most so many bytes: room for four, so that two slabs are
+   * in flight both ways round; for two, where they are so long that more would only leave the
+   * caches.
+   */
+  static int capacity(int recordLength) {
+    return (recordLength <= LONG_RECORD ? 4 : 2) * recordLength;
+  }
+
+  /** Whether a peer may have made rings of this capacity for records of at most so many bytes. */
+  static boolean isCapacity(int capacity, int recordLength) {
+    return capacity % ALIGNMENT == 0
+        && capacity >= 2 * recordLength
+        && capacity <= 2 * mostRecordLength();
+  }
+
+  /** The length of the file of two rings of so many bytes. */
+  static long fileLength(int capacity) {
+    return base(Side.TAKER, capacity) + capacity;
+  }
+
+  private static long base(Side side, int capacity) {
+    return side == Side.MAKER
+        ? CONTROL_LENGTH
+        : CONTROL_LENGTH + ((long) capacity + CONTROL_LENGTH - 1 & -CONTROL_LENGTH);
+  }
+
+  private static int word(Side side, int index) {
+    return (2 * side.ordinal() + index) * WORD_DISTANCE;
+  }
+
+  /** Where a rank writes. */
+  static final class Writer {
+    private final FrameBytes bytes;
+    private final ByteBuffer words;
+    private final int base;
+    private final int capacity;
+    private final int tailWord;
+    private final int headWord;
+    private long tail;
+    private long head; // As last seen.
+    private int at; // Where the tail is in the ring.
+    private long claimed; // From the tail on; with what is skipped.
+
+    Writer(FrameBytes bytes, Side side, int capacity) {
+      this.bytes = bytes;
+      this.words = bytes.bytes();
+      this.base = (int) base(side, capacity);
+      this.capacity = capacity;
+      this.tailWord = word(side, 0);
+      this.headWord = word(side, 1);
+    }
+
+    /**
+     * Finds room for a record.
+     *
+     * @return the index of its first byte, a multiple of 64; -1 if there is no room now
+     */
+    int claim(int recordLength) {
+      int left = capacity - at;
+      boolean skip = recordLength > left;
+      long wanted = skip ? (long) left + recordLength : recordLength;
+      if (tail + wanted - head > capacity && tail + wanted - readHead() > capacity) {
+        return -1;
+      }
+      if (skip) {
+        if (left > 0) {
+          words.putInt(base + at, SKIP);
+        }
+        at = 0;
+      }
+      claimed = wanted;
+      int claim = base + at;
+      at += recordLength;
+      return claim;
+    }
+
+    /** Shows the reader what was claimed and has been written. */
+    void publish() {
+      tail += claimed;
+      WORD.setRelease(words, tailWord, tail);
+    }
+
+    /** Whether anything was ever written. */
+    boolean isUsed() {
+      return tail > 0;
+    }
+
+    /** Whether the reader has read something since {@link #claim} last looked. */
+    boolean hasMoreRoom() {
+      return (long) WORD.getAcquire(words, headWord) != head;
+    }
+
+    private long readHead() {
+      long seen = (long) WORD.getAcquire(words, headWord);
+      if (seen < head || seen > tail || seen % ALIGNMENT != 0) {
+        throw new ProtocolException(
+            "the head of a ring is " + seen + ", expected from " + head + " to " + tail);
+      }
+      head = seen;
+      return seen;
+    }
+
+    FrameBytes bytes() {
+      return bytes;
+    }
+  }
+
+  /** Where a rank reads what the other one writes. */
+  static final class Reader {
+    private final FrameBytes bytes;
+    private final ByteBuffer words;
+    private final int base;
+    private final int capacity;
+    private final int tailWord;
+    private final int headWord;
+    private long tail; // As last seen.
+    private long head;
+    private int at; // Where the head is in the ring.
+    private int length; // Of the present record.
+
+    /**
+     * A reader.
+     *
+     * @param side which writes
+     */
+    Reader(FrameBytes bytes, Side side, int capacity) {
+      this.bytes = bytes;
+      this.words = bytes.bytes();
+      this.base = (int) base(side, capacity);
+      this.capacity = capacity;
+      this.tailWord = word(side, 0);
+      this.headWord = word(side, 1);
+    }
+
+    /** Whether there is something that has not been seen by {@link #look}, or not read. */
+    boolean hasMore() {
+      return (long) WORD.getAcquire(words, tailWord) != head;
+    }
+
+    /**
+     * Sees what has been written until now.
+     *
+     * @return whether there is something to read
+     */
+    boolean look() {
+      long seen = (long) WORD.getAcquire(words, tailWord);
+      if (seen == head) {
+        return false;
+      }
+      if (seen < tail || seen - head > capacity || seen % ALIGNMENT != 0) {
+        throw new ProtocolException(
+            "the tail of a ring is "
+                + seen
+                + ", expected from "
+                + tail
+                + " to "
+                + (head + capacity)
+                + ", as "
+                + head
+                + " bytes have been read");
+      }
+      tail = seen;
+      return true;
+    }
+
+    /**
+     * Finds the next record that was seen by {@link #look}.
+     *
+     * @return the index of its body, a multiple of 64; -1 if all have been read
+     */
+    int next(FrameCodec codec, FrameHeader header) {
+      if (head == tail) {
+        return -1;
+      }
+      if (at == capacity) {
+        at = 0;
+      }
+      if (words.getInt(base + at) == SKIP) {
+        int skipped = capacity - at;
+        if (skipped >= tail - head) {
+          throw new ProtocolException(
+              "the rest of a ring, "
+                  + skipped
+                  + " bytes, is skipped, but only "
+                  + (tail - head)
+                  + " have been written");
+        }
+        head += skipped;
+        at = 0;
+      }
+      long room = Math.min(tail - head, capacity - at);
+      if (room < SMALLEST_RECORD) {
+        throw new ProtocolException("a header is cut off after " + room + " bytes");
+      }
+      codec.decode(bytes, base + at, header);
+      long recordLength = recordLength(header.length);
+      if (recordLength > room) {
+        throw new ProtocolException(
+            "a body of " + header.length + " bytes is cut off by the end of " + room + " bytes");
+      }
+      length = (int) recordLength;
+      return base + at + FrameCodec.HEADER_LENGTH;
+    }
+
+    /** Gives the present record's memory back to the writer. */
+    void consume() {
+      at += length;
+      head += length;
+      WORD.setRelease(words, headWord, head);
+    }
+
+    FrameBytes bytes() {
+      return bytes;
+    }
+  }
+
+  /** How two ranks tell each other that they sleep. */
+  static final class Sleep {
+    private static final long AWAKE = 0;
+    private static final long FOR_FRAMES = 1;
+    private static final long FOR_FRAMES_OR_ROOM = 2;
+
+    private final ByteBuffer words;
+    private final int own;
+    private final int others;
+
+    Sleep(FrameBytes bytes, Side side) {
+      words = bytes.bytes();
+      own = (4 + side.ordinal()) * WORD_DISTANCE;
+      others = (5 - side.ordinal()) * WORD_DISTANCE;
+    }
+
+    /** Says that this rank will sleep; a full fence must follow. */
+    void begin(boolean forRoom) {
+      WORD.setOpaque(words, own, forRoom ? FOR_FRAMES_OR_ROOM : FOR_FRAMES);
+    }
+
+    /** Says that this rank does not sleep any more. */
+    void end() {
+      WORD.setOpaque(words, own, AWAKE);
+    }
+
+    /**
+     * Whether this rank, which has just published something, must wake the other one, which nobody
+     * else does then.
+     *
+     * @param frame a frame, as opposed to room for one
+     */
+    boolean mustWake(boolean frame) {
+      VarHandle.fullFence();
+      long wish = (long) WORD.getOpaque(words, others);
+      return (frame ? wish != AWAKE : wish == FOR_FRAMES_OR_ROOM)
+          && WORD.compareAndSet(words, others, wish, AWAKE);
+    }
+  }
+}

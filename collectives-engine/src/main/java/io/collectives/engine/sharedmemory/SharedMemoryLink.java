@@ -1,0 +1,595 @@
+package io.collectives.engine.sharedmemory;
+
+import io.collectives.ProtocolException;
+import io.collectives.spi.BrokenLinkException;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.FrameCodec;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.FrameSink;
+import io.collectives.spi.Link;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.SocketException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The way to one peer: one {@link Conversation}, which is never replaced once there are rings, and
+ * a ring in each direction.
+ *
+ * <p><b>Who connects.</b> Whoever opens the link. If both do, the conversation that the higher rank
+ * begins is the one that counts: the lower one takes it instead of its own, the higher one tells
+ * the lower one to yield. Whoever has yielded, or was not heard, tries again until somebody is in,
+ * or nobody listens there any more.
+ *
+ * <p><b>Before there are rings</b> frames are stored into one record's length of plain memory,
+ * which is copied into the ring when there is one, and given up.
+ *
+ * <p><b>The end.</b> A rank that leaves says goodbye; one whose process dies says nothing, and the
+ * system closes its socket. In both cases what is in the ring is read first. Two live ranks part
+ * only when one of them finds an error, and then that one says which of the two is to blame, so
+ * that both mean the same: the blamed one gets a {@link BrokenLinkException}.
+ */
+final class SharedMemoryLink implements Link {
+  private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+  private enum State {
+    /** Not linked yet. */
+    APART,
+    /** Frames go through rings. */
+    LINKED,
+    /** At its end; the sink has been told, or will be in this or the next poll. */
+    LOST
+  }
+
+  private final SharedMemoryTransport transport;
+  private final int peer;
+  private final FrameCodec encoder;
+  private final FrameCodec decoder;
+  private final FrameHeader header = new FrameHeader();
+  private final @Nullable CRC32C checksum; // Of a body, if bodies have checksums.
+  private State state = State.APART;
+  private boolean wanted; // By this rank.
+  private boolean hasTried;
+  private long nextTryNanos;
+  private @Nullable Conversation attempt; // Begun by this rank, until there are rings.
+  private @Nullable Conversation conversation;
+  private @Nullable PairMemory memory;
+  private @Nullable Path file; // Of the rings that the peer has not mapped yet.
+  private @Nullable FrameBytes early; // Frames from before there were rings,
+  private int earlyLength; // and how many bytes they take.
+  private boolean refused; // A frame, since this rank has slept last.
+  private boolean parted; // This rank has said that it is the end.
+  private boolean ending; // The peer sends no more; what it has sent is still to be read.
+  private @Nullable Throwable cause;
+  private long bytesSent;
+  private long bytesReceived;
+
+  SharedMemoryLink(SharedMemoryTransport transport, int peer) {
+    this.transport = transport;
+    this.peer = peer;
+    encoder = new FrameCodec(transport.epoch(), transport.rank(), peer);
+    decoder = new FrameCodec(transport.epoch(), peer, transport.rank());
+    checksum = transport.hasChecksums() ? new CRC32C() : null;
+  }
+
+  @Override
+  public int peer() {
+    return peer;
+  }
+
+  @Override
+  public long bytesSent() {
+    return bytesSent;
+  }
+
+  @Override
+  public long bytesReceived() {
+    return bytesReceived;
+  }
+
+  @Override
+  public String toString() {
+    return "rank "
+        + transport.rank()
+        + "'s link to rank "
+        + peer
+        + " in "
+        + transport.address(peer).directory();
+  }
+
+  @Override
+  public boolean trySend(FrameHeader frame, FrameBody body) {
+    int length = body.length();
+    if (frame.length != length || length > transport.bodyLimit()) {
+      throw new IllegalArgumentException(
+          "a body of "
+              + length
+              + " bytes, "
+              + frame.length
+              + " in its header: must be the same and at most "
+              + transport.bodyLimit());
+    }
+    if (transport.isClosing()) {
+      return drop(body); // Without waiting for the one who closes.
+    }
+    transport.enter();
+    try {
+      PairMemory to = memory;
+      if (state == State.LOST || ending || transport.isClosing()) {
+        return drop(body);
+      }
+      if (to == null) {
+        return storeEarly(frame, body);
+      }
+      int at;
+      try {
+        at = to.out.claim((int) Ring.recordLength(length));
+      } catch (ProtocolException e) {
+        blame(e);
+        return drop(body);
+      }
+      if (at < 0) {
+        refused = true;
+        return false;
+      }
+      store(frame, body, to.out.bytes(), at);
+      to.out.publish();
+      if (to.sleep.mustWake(true)) {
+        wakePeer();
+      }
+      return true;
+    } finally {
+      transport.leave();
+    }
+  }
+
+  private boolean drop(FrameBody body) {
+    bytesSent += body.length();
+    body.release();
+    return true;
+  }
+
+  private boolean storeEarly(FrameHeader frame, FrameBody body) {
+    FrameBytes to = early;
+    if (to == null) {
+      early = to = new FrameBytes(ByteBuffer.allocate(transport.recordLimit()));
+    }
+    int length = (int) Ring.recordLength(body.length());
+    if (length > to.bytes().capacity() - earlyLength) {
+      return false;
+    }
+    store(frame, body, to, earlyLength);
+    earlyLength += length;
+    return true;
+  }
+
+  private void store(FrameHeader frame, FrameBody body, FrameBytes to, int at) {
+    int length = body.length();
+    int crc = 0;
+    if (length > 0) {
+      body.store(to, at + FrameCodec.HEADER_LENGTH);
+      if (checksum != null) {
+        checksum.reset();
+        FrameCodec.update(checksum, to, at + FrameCodec.HEADER_LENGTH, length);
+        crc = (int) checksum.getValue();
+      }
+    }
+    body.release();
+    encoder.encode(frame, crc, to, at);
+    bytesSent += length;
+  }
+
+  private void wakePeer() {
+    Conversation to = conversation;
+    if (to != null) {
+      to.wake(transport.wakeMessage());
+    }
+  }
+
+  /**
+   * Gives the sink what has arrived, and finds the end of what will.
+   *
+   * @return how many frames that was
+   */
+  int receive(FrameSink sink) {
+    PairMemory from = memory;
+    int count = 0;
+    if (from != null && state == State.LINKED) {
+      try {
+        if (look(from)) {
+          while (!transport.isClosing() && next(from, sink)) {
+            count++;
+          }
+        }
+      } finally {
+        if (count > 0 && from.sleep.mustWake(false)) {
+          wakePeer();
+        }
+      }
+    }
+    if (ending && state == State.LINKED && !transport.isClosing()) {
+      lose(cause);
+    }
+    return count;
+  }
+
+  private boolean look(PairMemory from) {
+    try {
+      return from.in.look();
+    } catch (ProtocolException e) {
+      blame(e);
+      return false;
+    }
+  }
+
+  private boolean next(PairMemory from, FrameSink sink) {
+    int at;
+    try {
+      at = state == State.LINKED ? from.in.next(decoder, header) : -1;
+      if (at < 0) {
+        return false;
+      }
+      check(from, at);
+    } catch (ProtocolException e) {
+      blame(e);
+      return false;
+    }
+    int length = header.length;
+    bytesReceived += length;
+    try {
+      sink.header(this, header);
+      if (length > 0) {
+        sink.bytes(this, from.in.bytes(), at, length);
+      }
+    } finally {
+      from.in.consume();
+    }
+    return true;
+  }
+
+  private void check(PairMemory from, int at) {
+    if (checksum == null) {
+      return;
+    }
+    int sent = FrameCodec.bodyChecksum(from.in.bytes(), at - FrameCodec.HEADER_LENGTH);
+    checksum.reset();
+    FrameCodec.update(checksum, from.in.bytes(), at, header.length);
+    if (sent != (int) checksum.getValue()) {
+      throw new ProtocolException(
+          "checksum 0x"
+              + Integer.toHexString((int) checksum.getValue())
+              + " instead of 0x"
+              + Integer.toHexString(sent)
+              + " as sent, of a frame "
+              + header);
+    }
+  }
+
+  /** Before this rank sleeps: asks the peer to wake it. A full fence must follow. */
+  void beginSleep() {
+    if (memory != null && state == State.LINKED) {
+      memory.sleep.begin(refused);
+    }
+  }
+
+  /** Whether there is something to do, so that this rank must not sleep. */
+  boolean mustNotSleep() {
+    if (memory == null || state != State.LINKED) {
+      return false;
+    }
+    return ending || memory.in.hasMore() || refused && memory.out.hasMoreRoom();
+  }
+
+  void endSleep() {
+    if (memory != null && state == State.LINKED) {
+      memory.sleep.end();
+      refused = false;
+    }
+  }
+
+  /** This rank wants the link. */
+  void open() {
+    if (!wanted) {
+      wanted = true;
+      transport.wanted(this);
+      tryToConnect(System.nanoTime());
+    }
+  }
+
+  /** Whether this rank still waits to be linked. */
+  boolean isWaiting() {
+    return wanted && state == State.APART;
+  }
+
+  /** Whether there are frames for which there are no rings yet. */
+  boolean isExpecting() {
+    return state == State.APART && earlyLength > 0;
+  }
+
+  /** Whether the peer still has to find the rings, and frames in them. */
+  boolean isToBeMapped() {
+    return file != null && memory != null && state == State.LINKED && memory.out.isUsed();
+  }
+
+  /** Whether nobody will connect for this link any more. */
+  boolean isSettled() {
+    return state == State.LOST || state == State.LINKED && file == null;
+  }
+
+  void tryToConnect(long now) {
+    if (!isWaiting() || attempt != null || (hasTried && now - nextTryNanos < 0)) {
+      return;
+    }
+    hasTried = true;
+    nextTryNanos = now + RETRY_NANOS;
+    Path directory = transport.address(peer).directory();
+    Path socket = directory.resolve(RankDirectory.SOCKET);
+    try {
+      Conversation begun = Conversation.with(this, socket, transport);
+      attempt = begun;
+      begun.say(transport.hello(peer));
+    } catch (ConnectException e) {
+      RankDirectory.deleteDead(directory);
+      gone(socket, e);
+    } catch (SocketException e) {
+      if (Files.notExists(socket)) {
+        gone(socket, e);
+      } else {
+        transport.log().debug("{} cannot connect now", this, e);
+      }
+    } catch (IOException e) {
+      transport.log().debug("{} cannot connect now", this, e);
+    }
+  }
+
+  private void gone(Path socket, IOException why) {
+    ConnectException gone =
+        new ConnectException(
+            "nobody listens any more at "
+                + socket
+                + ", where rank "
+                + peer
+                + " was: "
+                + why.getMessage()
+                + "; ranks in containers need a common directory, or --transport tcp");
+    gone.initCause(why);
+    lose(gone);
+  }
+
+  /** A peer that may come in has connected. */
+  void greeted(Conversation by, int recordLength) {
+    if (state != State.APART) {
+      by.sayRefusal("the link of rank " + peer + " to rank " + transport.rank() + " exists");
+      transport.left(by);
+      by.close();
+    } else if (transport.isClosing() && !isExpecting()) {
+      by.say(Conversation.Kind.GOODBYE);
+      transport.left(by);
+      by.close();
+    } else if (attempt != null && peer < transport.rank()) {
+      by.say(Conversation.Kind.YIELD);
+      transport.left(by);
+      by.close();
+    } else {
+      by.belongsTo(this);
+      transport.left(by);
+      makeRings(by, Math.max(recordLength, transport.recordLimit()));
+    }
+  }
+
+  private void makeRings(Conversation by, int recordLength) {
+    int capacity = Ring.capacity(recordLength);
+    Path path = transport.directory().resolve(RankDirectory.RINGS + peer);
+    try {
+      MappedMemory mapped = RingFile.create(path, (int) Ring.fileLength(capacity));
+      file = path;
+      linked(by, new PairMemory(mapped, Ring.Side.MAKER, capacity));
+      by.sayRings(capacity, String.valueOf(path.getFileName()));
+      transport.linked(this);
+    } catch (IOException e) {
+      conversation = by;
+      giveWay(String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** The peer has made the rings. */
+  void rings(Conversation by, int capacity, String name) {
+    if (by != attempt) {
+      throw new ProtocolException("it makes rings unasked");
+    }
+    if (!Ring.isCapacity(capacity, transport.recordLimit())) {
+      throw new ProtocolException("it makes rings of " + capacity + " bytes");
+    }
+    if (!name.equals(RankDirectory.RINGS + transport.rank())) {
+      throw new ProtocolException("it makes rings in \"" + name + "\"");
+    }
+    Path path = transport.address(peer).directory().resolve(name);
+    try {
+      MappedMemory mapped = RingFile.take(path, (int) Ring.fileLength(capacity));
+      linked(by, new PairMemory(mapped, Ring.Side.TAKER, capacity));
+      by.say(Conversation.Kind.MAPPED);
+      transport.linked(this);
+    } catch (NoSuchFileException e) {
+      // It has left; that comes next in this conversation.
+      transport.log().debug("{} came too late for {}", this, path);
+    } catch (RingFile.WrongLengthException e) {
+      throw new ProtocolException(String.valueOf(e.getMessage()));
+    } catch (IOException e) {
+      conversation = by;
+      giveWay("cannot map " + path + ": " + e.getMessage());
+    }
+  }
+
+  private void linked(Conversation by, PairMemory rings) {
+    Conversation other = attempt;
+    attempt = null;
+    if (other != null && other != by) {
+      other.close();
+    }
+    state = State.LINKED;
+    conversation = by;
+    memory = rings;
+    FrameBytes from = early;
+    if (from != null) {
+      // They begin at the front of the ring, at a multiple of the alignment, as they did here.
+      int at = rings.out.claim(earlyLength);
+      rings.out.bytes().bytes().put(at, from.bytes(), 0, earlyLength);
+      rings.out.publish();
+      early = null;
+    }
+  }
+
+  /** The peer has the rings, and has deleted their file. */
+  void mapped(Conversation by) {
+    if (by == conversation) {
+      file = null;
+      transport.settled();
+    }
+  }
+
+  /** The peer is about to connect itself. */
+  void yielded(Conversation by) {
+    if (by == attempt) {
+      attempt = null;
+      by.close();
+    }
+  }
+
+  /** The peer does not let this rank in. */
+  void refused(Conversation by, String why) {
+    if (by == attempt) {
+      lose(
+          new ProtocolException("rank " + peer + " refused rank " + transport.rank() + ": " + why));
+    }
+  }
+
+  /** The peer leaves. */
+  void left(Conversation by) {
+    end(by, null);
+  }
+
+  /** The peer has found an error. */
+  void farewell(Conversation by, boolean blamed, String why) {
+    end(
+        by,
+        blamed
+            ? new BrokenLinkException("rank " + peer + " ended its link: " + why)
+            : new IOException("rank " + peer + " ended its link: " + why));
+  }
+
+  private void end(Conversation by, @Nullable Throwable why) {
+    if (by == attempt) {
+      lose(why);
+    } else if (by == conversation && !ending) {
+      ending = true;
+      cause = why;
+      by.close();
+    }
+  }
+
+  /** A conversation has ended, without a goodbye or a farewell. */
+  void ended(Conversation by, @Nullable IOException problem) {
+    if (by == attempt) {
+      attempt = null; // If nobody listens there any more, the next attempt will tell.
+    } else if (by == conversation && !parted) {
+      // A process that dies stops to listen before its conversations end.
+      String how = "rank " + peer + "'s process has ended without a goodbye";
+      end(by, problem == null ? new EOFException(how) : new IOException(how, problem));
+      RankDirectory.deleteIfDead(transport.address(peer).directory());
+    }
+  }
+
+  /** The peer has said something that makes no sense. */
+  void nonsense(Conversation by, ProtocolException why) {
+    if (by == attempt) {
+      conversation = by;
+      attempt = null;
+    }
+    if (by == conversation) {
+      blame(why);
+    } else {
+      by.close();
+    }
+  }
+
+  /** The peer is to blame. */
+  private void blame(ProtocolException why) {
+    String what = "what rank " + peer + " sends makes no sense: " + why.getMessage();
+    sayFarewell(true, what);
+    lose(new ProtocolException(what));
+  }
+
+  /** This rank is to blame. */
+  private void giveWay(String why) {
+    sayFarewell(false, why);
+    lose(new BrokenLinkException(why));
+  }
+
+  private void sayFarewell(boolean blamed, String why) {
+    if (conversation != null && !ending) {
+      parted = true;
+      conversation.sayFarewell(blamed, why);
+    }
+  }
+
+  /** Nothing more will come or go; the sink is told at the end of this or of the next poll. */
+  private void lose(@Nullable Throwable why) {
+    if (state != State.LOST) {
+      state = State.LOST;
+      cause = why;
+      transport.lost(this);
+    }
+  }
+
+  @Nullable Throwable cause() {
+    return cause;
+  }
+
+  /** What the two share, as soon and as long as they do. */
+  @Nullable PairMemory memory() {
+    return memory;
+  }
+
+  /** This rank leaves. */
+  void sayGoodbye() {
+    if (conversation != null && state == State.LINKED && !ending) {
+      parted = true;
+      conversation.say(Conversation.Kind.GOODBYE);
+    } else if (attempt != null && !isExpecting()) {
+      attempt.say(Conversation.Kind.GOODBYE);
+    }
+  }
+
+  /** Gives everything up. Not while the rings are in use. */
+  void free() {
+    state = State.LOST;
+    if (attempt != null) {
+      attempt.close();
+    }
+    if (conversation != null) {
+      conversation.close();
+    }
+    if (memory != null) {
+      memory.close();
+      memory = null;
+    }
+    if (file != null) {
+      try {
+        Files.deleteIfExists(file);
+      } catch (IOException e) {
+        transport.log().warn("cannot delete {}", file, e);
+      }
+      file = null;
+    }
+    early = null;
+    earlyLength = 0;
+  }
+}

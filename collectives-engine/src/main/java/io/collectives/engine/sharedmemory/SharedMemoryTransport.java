@@ -1,0 +1,503 @@
+package io.collectives.engine.sharedmemory;
+
+import io.collectives.JobSettings;
+import io.collectives.spi.FrameSink;
+import io.collectives.spi.JobEpoch;
+import io.collectives.spi.Link;
+import io.collectives.spi.Rendezvous;
+import io.collectives.spi.Transport;
+import java.io.IOException;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A rank's end of all its rings and of the sockets beside them.
+ *
+ * <pre>
+ *   trySend ─ body.store, header ─▶ ring ═▶ sink.header, bytes
+ *             (copied once)                 within poll, not copied
+ * </pre>
+ *
+ * <p><b>Polling</b> looks at each ring, which costs a load; at the sockets, which costs a system
+ * call, it looks only now and then: they tell of ranks that come, leave or die, and wake this rank
+ * when it sleeps. A rank sleeps in the selector of its sockets; see {@link Ring} for why it misses
+ * nothing.
+ *
+ * <p><b>Memory.</b> For each peer that it is linked with two rings, which the two share, of four
+ * longest records each (of two, if these are longer than 256 KiB), and until then at most one
+ * longest record. A frame allocates nothing.
+ *
+ * <p><b>Threads.</b> One at a time is inside; {@link #close} from another one raises {@code
+ * closing}, wakes the one inside, waits for it to leave, and only then unmaps. From within the sink
+ * it only raises {@code closing}; the poll finishes the job before it returns.
+ *
+ * <p><b>Who leaves</b> says goodbye and goes: what is in a ring stays there for the peer, who has
+ * mapped it, too. Only for those whom it is not yet linked with, and who are to get frames, does it
+ * wait, at most {@link #CLOSE_NANOS}.
+ */
+final class SharedMemoryTransport implements Transport {
+  private static final Logger LOG = LoggerFactory.getLogger(SharedMemoryTransport.class);
+
+  /** Failures are told in a frame whose body may be longer than the longest piece of a payload. */
+  private static final int CONTROL_LENGTH = 4096;
+
+  /** How often to look at the sockets: while it waits to be linked, and else. */
+  private static final long WAITING_LOOK_NANOS = 50_000;
+
+  private static final long LOOK_NANOS = 1_000_000;
+
+  /** How many polls to make before asking for the time. */
+  private static final int POLLS_PER_CLOCK = 8;
+
+  private static final long CLOSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+  private static final long CLOSE_LOOK_MILLIS = 10;
+
+  private final JobSettings settings;
+  private final JobEpoch epoch;
+  private final List<HostAddress> addresses;
+  private final Path directory;
+  private final Selector selector;
+  private final ServerSocketChannel server;
+  private final ReentrantLock lock = new ReentrantLock();
+  private final @Nullable SharedMemoryLink[] links;
+  private final List<SharedMemoryLink> waiting = new ArrayList<>();
+  private final List<SharedMemoryLink> linked = new ArrayList<>();
+  private final Queue<SharedMemoryLink> losses = new ArrayDeque<>();
+  private final Set<Conversation> strangers = new HashSet<>();
+  private final ByteBuffer wakeMessage = Conversation.wakeMessage();
+  private final Consumer<SelectionKey> hear = this::hear;
+  private @Nullable FrameSink sink; // During a poll.
+  private int polls;
+  private long lookedNanos;
+  private boolean unreachable; // On purpose, as this rank is linked with all others.
+  private volatile boolean woken;
+  private volatile boolean closing;
+  private boolean closeAfterPoll;
+  private boolean closed;
+
+  /**
+   * Begins to accept peers.
+   *
+   * @param addresses of all ranks
+   * @param selector of nothing yet
+   * @param server listens, but has accepted nobody yet
+   */
+  SharedMemoryTransport(
+      JobSettings settings,
+      JobEpoch epoch,
+      List<HostAddress> addresses,
+      Selector selector,
+      ServerSocketChannel server)
+      throws IOException {
+    this.settings = settings;
+    this.epoch = epoch;
+    this.addresses = List.copyOf(addresses);
+    this.directory = addresses.get(settings.rank()).directory();
+    this.selector = selector;
+    this.server = server;
+    links = new SharedMemoryLink[settings.size()];
+    lookedNanos = System.nanoTime();
+    server.register(selector, SelectionKey.OP_ACCEPT);
+    LOG.debug(
+        "rank {}: {} bytes of shared memory for each peer that it is linked with, in {}",
+        rank(),
+        ringsLength(),
+        directory);
+    settled();
+  }
+
+  @Override
+  public int rank() {
+    return settings.rank();
+  }
+
+  @Override
+  public int size() {
+    return settings.size();
+  }
+
+  /** If no peer has longer frames than this rank. */
+  @Override
+  public long memoryLimit() {
+    return (size() - 1) * ringsLength();
+  }
+
+  private long ringsLength() {
+    return Ring.fileLength(Ring.capacity(recordLimit()));
+  }
+
+  @Override
+  public Link link(int peer) {
+    if (Objects.checkIndex(peer, size()) == rank()) {
+      throw new IllegalArgumentException("rank " + peer + " has no link to itself");
+    }
+    enter();
+    try {
+      SharedMemoryLink link = at(peer);
+      if (!closing) {
+        link.open();
+      }
+      return link;
+    } finally {
+      leave();
+    }
+  }
+
+  private SharedMemoryLink at(int peer) {
+    SharedMemoryLink link = links[peer];
+    if (link == null) {
+      link = links[peer] = new SharedMemoryLink(this, peer);
+    }
+    return link;
+  }
+
+  @Override
+  public int poll(FrameSink to) {
+    if (closing) {
+      return 0;
+    }
+    enter();
+    try {
+      if (closing) {
+        return 0;
+      }
+      if (sink != null) {
+        throw new IllegalStateException("poll called from within a sink");
+      }
+      sink = to;
+      try {
+        int done = lookNowAndThen();
+        for (int i = 0; i < linked.size() && !closing; i++) {
+          done += linked.get(i).receive(to);
+        }
+        return done + reportLosses(to);
+      } finally {
+        sink = null;
+      }
+    } finally {
+      if (closeAfterPoll) {
+        shutDown();
+      }
+      leave();
+    }
+  }
+
+  private int lookNowAndThen() {
+    if (++polls < POLLS_PER_CLOCK && waiting.isEmpty()) {
+      return 0;
+    }
+    polls = 0;
+    long now = System.nanoTime();
+    if (now - lookedNanos < (waiting.isEmpty() ? LOOK_NANOS : WAITING_LOOK_NANOS)) {
+      return 0;
+    }
+    lookedNanos = now;
+    return look(0);
+  }
+
+  /**
+   * Looks at the sockets, and tries to connect where that is due.
+   *
+   * @param millis how long to wait for something to look at; 0 for not at all
+   */
+  private int look(long millis) {
+    int count;
+    try {
+      count = millis > 0 ? selector.select(hear, millis) : selector.selectNow(hear);
+    } catch (IOException e) {
+      throw new IllegalStateException("rank " + rank() + " cannot look at its sockets", e);
+    }
+    if (!waiting.isEmpty()) {
+      long now = System.nanoTime();
+      for (int i = waiting.size() - 1; i >= 0; i--) {
+        waiting.get(i).tryToConnect(now);
+      }
+      waiting.removeIf(link -> !link.isWaiting());
+    }
+    return count;
+  }
+
+  private void hear(SelectionKey key) {
+    if (key.attachment() instanceof Conversation conversation) {
+      conversation.hear();
+    } else {
+      accept();
+    }
+  }
+
+  private void accept() {
+    try {
+      for (SocketChannel channel = server.accept(); channel != null; channel = server.accept()) {
+        Conversation stranger = new Conversation(this, channel, selector);
+        strangers.add(stranger);
+      }
+    } catch (IOException e) {
+      LOG.warn("rank {} cannot accept a connection now", rank(), e);
+    }
+  }
+
+  private int reportLosses(FrameSink to) {
+    int count = 0;
+    for (SharedMemoryLink link = losses.poll(); link != null; link = losses.poll()) {
+      linked.remove(link);
+      link.free();
+      to.lost(link, link.cause());
+      count++;
+    }
+    if (count > 0) {
+      settled();
+    }
+    return count;
+  }
+
+  @Override
+  public void await(long nanos) {
+    if (closing || nanos <= 0) {
+      return;
+    }
+    enter();
+    try {
+      if (!woken && !closing && losses.isEmpty()) {
+        sleep(TimeUnit.NANOSECONDS.toMillis(nanos - 1) + 1);
+      }
+    } finally {
+      woken = false;
+      leave();
+    }
+  }
+
+  private void sleep(long millis) {
+    for (int i = 0; i < linked.size(); i++) {
+      linked.get(i).beginSleep();
+    }
+    VarHandle.fullFence();
+    boolean mustNot = false;
+    for (int i = 0; i < linked.size(); i++) {
+      mustNot |= linked.get(i).mustNotSleep();
+    }
+    if (!mustNot) {
+      look(waiting.isEmpty() ? millis : 1);
+    }
+    for (int i = 0; i < linked.size(); i++) {
+      linked.get(i).endSleep();
+    }
+  }
+
+  @Override
+  public void wakeup() {
+    woken = true;
+    selector.wakeup();
+  }
+
+  @Override
+  public void close() {
+    closing = true;
+    wakeup();
+    enter();
+    try {
+      if (sink == null) {
+        shutDown();
+      } else {
+        closeAfterPoll = true;
+      }
+    } finally {
+      leave();
+    }
+  }
+
+  private void shutDown() {
+    if (closed) {
+      return;
+    }
+    boolean interrupted = Thread.interrupted(); // Or waiting would be in vain.
+    for (SharedMemoryLink link : links) {
+      if (link != null) {
+        link.sayGoodbye();
+      }
+    }
+    look(0);
+    long start = System.nanoTime();
+    while (mustStay() && System.nanoTime() - start < CLOSE_NANOS) {
+      look(CLOSE_LOOK_MILLIS);
+    }
+    free();
+    try {
+      RankDirectory.delete(directory);
+    } catch (IOException e) {
+      LOG.warn("rank {} cannot delete {}", rank(), directory, e);
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Whether there are peers that are to get frames and cannot yet. */
+  private boolean mustStay() {
+    for (SharedMemoryLink link : links) {
+      if (link != null && (link.isExpecting() || link.isToBeMapped())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Ends all without a goodbye, and leaves behind what a process that is killed leaves. */
+  void kill() {
+    closing = true;
+    wakeup();
+    enter();
+    try {
+      free();
+    } finally {
+      leave();
+    }
+  }
+
+  private void free() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    try {
+      server.close();
+      for (SharedMemoryLink link : links) {
+        if (link != null) {
+          link.free();
+        }
+      }
+      strangers.forEach(Conversation::close);
+      selector.close();
+    } catch (IOException e) {
+      LOG.warn("rank {} cannot close its sockets", rank(), e);
+    }
+  }
+
+  void enter() {
+    lock.lock();
+  }
+
+  void leave() {
+    lock.unlock();
+  }
+
+  boolean isClosing() {
+    return closing;
+  }
+
+  Logger log() {
+    return LOG;
+  }
+
+  JobEpoch epoch() {
+    return epoch;
+  }
+
+  HostAddress address(int peer) {
+    return addresses.get(peer);
+  }
+
+  Path directory() {
+    return directory;
+  }
+
+  Selector selector() {
+    return selector;
+  }
+
+  ByteBuffer wakeMessage() {
+    return wakeMessage;
+  }
+
+  boolean hasChecksums() {
+    return settings.security().checksums();
+  }
+
+  /** The length of the longest body that may be sent. */
+  int bodyLimit() {
+    return Math.max(settings.calls().frameLength(), CONTROL_LENGTH);
+  }
+
+  /** The length of the longest record that this rank writes. */
+  int recordLimit() {
+    return (int) Ring.recordLength(bodyLimit());
+  }
+
+  Hello hello(int peer) {
+    return new Hello(
+        Rendezvous.PROTOCOL_VERSION, size(), epoch, rank(), peer, hasChecksums(), recordLimit());
+  }
+
+  /** Somebody who has connected to this rank says who they are. */
+  void greeted(Conversation stranger, Hello theirs) {
+    String objection = hello(theirs.from()).objectionTo(theirs, Ring.mostRecordLength());
+    if (objection == null) {
+      at(theirs.from()).greeted(stranger, theirs.recordLength());
+    } else {
+      LOG.warn("rank {} refused rank {}: {}", rank(), theirs.from(), objection);
+      stranger.sayRefusal(objection);
+      stranger.close();
+      left(stranger);
+    }
+  }
+
+  /** Somebody is no stranger any more. */
+  void left(Conversation stranger) {
+    strangers.remove(stranger);
+  }
+
+  /** This rank wants a link. */
+  void wanted(SharedMemoryLink link) {
+    waiting.add(link);
+  }
+
+  /** A link has got its rings. */
+  void linked(SharedMemoryLink link) {
+    linked.add(link);
+    if (closing) {
+      link.sayGoodbye();
+    }
+    settled();
+  }
+
+  void lost(SharedMemoryLink link) {
+    losses.add(link);
+  }
+
+  /** When nobody will connect any more, nobody needs to find this rank. */
+  void settled() {
+    if (unreachable || closed) {
+      return;
+    }
+    for (int peer = 0; peer < size(); peer++) {
+      SharedMemoryLink link = links[peer];
+      if (peer != rank() && (link == null || !link.isSettled())) {
+        return;
+      }
+    }
+    unreachable = true;
+    try {
+      server.close();
+      RankDirectory.delete(directory);
+    } catch (IOException e) {
+      LOG.warn("rank {} cannot delete {}", rank(), directory, e);
+    }
+  }
+}

@@ -1,0 +1,85 @@
+package io.collectives.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Algorithm;
+import io.collectives.Collective;
+import io.collectives.Explanation;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class ChooserTest {
+  private static final Costs PLAIN = new Costs(1000, 100, 0.5, 0.25);
+
+  /** The closed forms, by hand. */
+  @Test
+  void predictsClosedForms() {
+    assertEquals(
+        1000 + 3 * 100 + 3 * 800 * 1.25,
+        PLAIN.predict(Collective.ALL_REDUCE, Chooser.EXCHANGE, 4, 800));
+    assertEquals(
+        2000 + 600 + 800 * (1.5 * 0.5 + 0.75 * 0.25),
+        PLAIN.predict(Collective.ALL_REDUCE, Chooser.DIRECT, 4, 800));
+    assertEquals(
+        4000 + 400 + 800 * (1.5 * 0.5 + 0.75 * 0.25),
+        PLAIN.predict(Collective.ALL_REDUCE, Chooser.HALVING_DOUBLING, 4, 800));
+    assertEquals(
+        6000 + 600 + 800 * (1.5 * 0.5 + 0.75 * 0.25),
+        PLAIN.predict(Collective.ALL_REDUCE, Chooser.RING, 4, 800));
+    assertEquals(
+        2000 + 200 + 800 * 2 * 0.5,
+        PLAIN.predict(Collective.BROADCAST, Chooser.HALVING_DOUBLING, 4, 800));
+    for (int candidate = 0; candidate < Chooser.CANDIDATES.size(); candidate++) {
+      assertEquals(0, PLAIN.predict(Collective.ALL_REDUCE, candidate, 1, 800));
+    }
+  }
+
+  /** Whatever the size, what is chosen is within a size's width of the least prediction. */
+  @Test
+  void choosesTheLeastPrediction() {
+    double[][] nanos = {
+      {500, 2_000, 90_000, 900_000},
+      {1_000, 1_500, 20_000, 300_000},
+      {1_400, 1_800, 18_000, 250_000},
+      {3_000, 9_000, 30_000, 240_000},
+    };
+    int[] sizes = {8, 16 << 10, 128 << 10, 1 << 20};
+    Chooser chooser = new Chooser(4, PLAIN, new Chooser.Measured(sizes, nanos), 0.5);
+    assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 0));
+    assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 1024));
+    assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 20_000));
+    assertEquals(Chooser.HALVING_DOUBLING, chooser.choose(Collective.ALL_REDUCE, 128 << 10));
+    assertEquals(Chooser.RING, chooser.choose(Collective.ALL_REDUCE, 100 << 20));
+    for (long bytes = 1; bytes < 1L << 40; bytes = bytes * 9 / 8 + 1) {
+      Explanation explanation = chooser.explain(bytes, 100_000, 7);
+      assertEquals(50_000, explanation.frameLength());
+      double least = explanation.predictions().get(0).micros();
+      double chosen =
+          explanation.predictions().stream()
+              .filter(prediction -> prediction.algorithm().equals(explanation.chosen()))
+              .findFirst()
+              .orElseThrow()
+              .micros();
+      assertTrue(chosen <= 1.25 * least, explanation.toString());
+      assertTrue(explanation.costs().measured());
+    }
+  }
+
+  /** A rank of a large group has few peers. */
+  @Test
+  void largeGroupsHaveFewPeers() {
+    List<Algorithm> few = List.of(Algorithm.halvingDoubling(), Algorithm.ring());
+    for (int ranks : new int[] {65, 4096}) {
+      Chooser chooser = new Chooser(ranks, Costs.OF_SOCKETS, null, 1);
+      for (Collective collective : Collective.values()) {
+        for (long bytes = 1; bytes < 1L << 40; bytes *= 3) {
+          assertTrue(few.contains(Chooser.CANDIDATES.get(chooser.choose(collective, bytes))));
+        }
+      }
+    }
+    Chooser small = new Chooser(8, Costs.OF_SOCKETS, null, 1);
+    assertEquals(Chooser.EXCHANGE, small.choose(Collective.ALL_REDUCE, 8));
+    assertEquals(Chooser.DIRECT, small.choose(Collective.ALL_REDUCE, 1 << 20));
+  }
+}

@@ -1,0 +1,174 @@
+package io.collectives.engine.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.spi.FrameBytes;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Random;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Both reductions of several operands give the bits of one pairwise reduction after the other,
+ * whatever kinds of memory meet.
+ */
+class FusedReductionTest {
+  private static final int SEEDS = 60;
+  private final Scratch scratch = new Scratch();
+  private final FusedReduction fused = new FusedReduction();
+  private final OrderedReduction ordered = new OrderedReduction();
+
+  @ParameterizedTest
+  @EnumSource
+  void sumsAndPlaces(ElementType type) {
+    for (long seed = 0; seed < SEEDS; seed++) {
+      Random random = new Random(seed);
+      int others = 1 + random.nextInt(8);
+      int count = random.nextBoolean() ? random.nextInt(300) : random.nextInt(10_000);
+      boolean aligned = random.nextInt(3) > 0;
+      boolean inPlace = random.nextBoolean();
+      ReduceOp op = ReduceOp.values()[random.nextInt(ReduceOp.values().length)];
+      int divisor = op == ReduceOp.AVERAGE ? others + 1 : 1;
+      int common = random.nextInt(20);
+      Operand[] inputs = new Operand[others + 1];
+      Operand[] outputs = new Operand[others + 1];
+      for (int i = 0; i <= others; i++) {
+        inputs[i] =
+            new Operand(type, count, aligned, aligned ? common : random.nextInt(20), random);
+        outputs[i] =
+            inPlace
+                ? inputs[i]
+                : new Operand(type, count, aligned, aligned ? common : random.nextInt(20), random);
+      }
+      long[] expected = expected(type, op, inputs, count, divisor);
+      for (int i = 1; i <= others; i++) {
+        fused.add(inputs[i].memory, inputs[i].from, outputs[i].memory, outputs[i].from);
+      }
+      fused.run(
+          op,
+          outputs[0].memory,
+          outputs[0].from,
+          count,
+          inputs[0].memory,
+          inputs[0].from,
+          divisor,
+          scratch);
+      for (int i = 0; i <= others; i++) {
+        assertBits(expected, outputs[i], "seed " + seed + ", output " + i);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void sumsInOrder(ElementType type) {
+    for (long seed = 0; seed < SEEDS; seed++) {
+      Random random = new Random(seed);
+      int size = 2 + random.nextInt(8);
+      int count = random.nextInt(5000);
+      ReduceOp op = ReduceOp.values()[random.nextInt(ReduceOp.values().length)];
+      int divisor = op == ReduceOp.AVERAGE ? size : 1;
+      int own = random.nextInt(size);
+      Operand[] inputs = new Operand[size];
+      for (int i = 0; i < size; i++) {
+        inputs[i] = new Operand(type, count, random.nextBoolean(), random.nextInt(20), random);
+      }
+      long[] expected = expected(type, op, inputs, count, divisor);
+      for (int i = 0; i < size; i++) {
+        if (i == own) {
+          ordered.add(inputs[i].memory, inputs[i].from);
+        } else {
+          FrameBytes frame = new FrameBytes(ByteBuffer.allocateDirect(8 + count * type.bytes()));
+          inputs[i].memory.store(inputs[i].from, count, frame, 8);
+          ordered.add(frame, 8);
+        }
+      }
+      ordered.run(op, inputs[own].memory, inputs[own].from, count, divisor, scratch);
+      assertBits(expected, inputs[own], "seed " + seed);
+    }
+  }
+
+  private long[] expected(ElementType type, ReduceOp op, Operand[] inputs, int count, int divisor) {
+    ArrayMemory sum = ArrayMemory.ofZeros(type, count);
+    sum.replace(0, count, inputs[0].memory, inputs[0].from);
+    for (int i = 1; i < inputs.length; i++) {
+      sum.reduce(op, 0, count, sum, 0, inputs[i].memory, inputs[i].from, scratch);
+    }
+    if (divisor > 1) {
+      sum.divide(0, count, divisor, scratch);
+    }
+    return bits(sum, 0, count);
+  }
+
+  private static void assertBits(long[] expected, Operand actual, String message) {
+    long[] bits = bits(actual.memory, actual.from, expected.length);
+    for (int i = 0; i < expected.length; i++) {
+      assertEquals(expected[i], bits[i], message + ", element " + i);
+    }
+    actual.assertNothingElseWritten(message);
+  }
+
+  private static long[] bits(Memory memory, long from, int count) {
+    int bytes = memory.type().bytes();
+    ByteBuffer buffer =
+        ByteBuffer.allocateDirect(count * bytes + 7 & ~7).order(ByteOrder.LITTLE_ENDIAN);
+    memory.store(from, count, new FrameBytes(buffer), 0);
+    long[] bits = new long[count];
+    for (int i = 0; i < count; i++) {
+      bits[i] = bytes == 4 ? buffer.getInt(4 * i) : buffer.getLong(8 * i);
+    }
+    return bits;
+  }
+
+  /** A range of a memory, with one element more on either side. */
+  private static final class Operand {
+    final Memory memory;
+    final long from;
+    private final long[] edges;
+    private final int count;
+
+    Operand(ElementType type, int count, boolean array, int before, Random random) {
+      this.count = count;
+      from = before + 1;
+      int all = before + count + 2;
+      Memory values = array ? ArrayMemory.ofZeros(type, all) : direct(type, all);
+      ByteBuffer random8 = ByteBuffer.allocateDirect(all * 8).order(ByteOrder.LITTLE_ENDIAN);
+      for (int i = 0; i < all; i++) {
+        switch (type) {
+          case FLOAT32 -> random8.putFloat(4 * i, (float) random.nextGaussian());
+          case FLOAT64 -> random8.putDouble(8 * i, random.nextGaussian());
+          case INT32 -> random8.putInt(4 * i, random.nextInt());
+          case INT64 -> random8.putLong(8 * i, random.nextLong());
+        }
+      }
+      values.replace(0, all, new FrameBytes(random8), 0);
+      memory = values;
+      edges = edges();
+    }
+
+    private static Memory direct(ElementType type, int count) {
+      ByteBuffer bytes =
+          ByteBuffer.allocateDirect(count * type.bytes()).order(ByteOrder.nativeOrder());
+      return Memory.of(
+          switch (type) {
+            case FLOAT32 -> Payload.of(bytes.asFloatBuffer());
+            case FLOAT64 -> Payload.of(bytes.asDoubleBuffer());
+            case INT32 -> Payload.of(bytes.asIntBuffer());
+            case INT64 -> Payload.of(bytes.asLongBuffer());
+          });
+    }
+
+    private long[] edges() {
+      return new long[] {bits(memory, from - 1, 1)[0], bits(memory, from + count, 1)[0]};
+    }
+
+    void assertNothingElseWritten(String message) {
+      assertEquals(edges[0], edges()[0], message + ", before");
+      assertEquals(edges[1], edges()[1], message + ", after");
+    }
+  }
+}

@@ -1,0 +1,84 @@
+package io.collectives.netty;
+
+import io.collectives.JobSettings;
+import io.collectives.spi.Roster;
+import io.collectives.spi.Transport;
+import io.collectives.spi.TransportProvider;
+import io.netty.channel.ServerChannel;
+import org.jspecify.annotations.Nullable;
+
+/** A rank that listens, by TCP or on a Unix-domain socket. */
+final class SocketEndpoint implements TransportProvider.Endpoint {
+
+  /**
+   * A socket that listens, and the loop that it belongs to.
+   *
+   * @param kind of this one and of those of its connections
+   */
+  record Listening(SocketKind kind, DrivenEventLoop loop, ServerChannel server) {}
+
+  private final JobSettings settings;
+  private final Listening listening;
+  private final String address;
+  private final int slotCount;
+  private final @Nullable Tls tls;
+  private final @Nullable SocketDirectory directory;
+  private boolean done;
+
+  /**
+   * Takes over a socket.
+   *
+   * @param address what is announced
+   * @param directory that of a Unix-domain socket, which is deleted in the end; nothing for TCP
+   */
+  SocketEndpoint(
+      JobSettings settings,
+      Listening listening,
+      String address,
+      int slotCount,
+      @Nullable Tls tls,
+      @Nullable SocketDirectory directory) {
+    this.settings = settings;
+    this.listening = listening;
+    this.address = address;
+    this.slotCount = slotCount;
+    this.tls = tls;
+    this.directory = directory;
+  }
+
+  @Override
+  public String address() {
+    return address;
+  }
+
+  @Override
+  public synchronized Transport open(Roster roster) {
+    if (done) {
+      throw new IllegalStateException("the endpoint " + address + " has been opened or closed");
+    }
+    if (directory != null) {
+      directory.checkPeers(settings, roster);
+    }
+    Transport transport = new TcpTransport(settings, roster, listening, slotCount, tls, directory);
+    done = true;
+    return transport;
+  }
+
+  @Override
+  public synchronized void close() {
+    if (done) {
+      return;
+    }
+    done = true;
+    listening.loop().enter();
+    try {
+      listening.server().close();
+      listening.loop().destroy();
+    } finally {
+      listening.loop().leave();
+    }
+    if (directory != null) {
+      directory.delete();
+    }
+  }
+}
