@@ -1,41 +1,27 @@
 package io.collectives.bench;
 
-import io.collectives.Algorithm;
 import io.collectives.Mesh;
-import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.report.ByteSize;
-import io.collectives.bench.report.Fields;
 import io.collectives.bench.report.Progress;
-import io.collectives.bench.report.Units;
-import io.collectives.bench.simulate.ClosedForm;
 import io.collectives.bench.simulate.Costs;
-import io.collectives.bench.simulate.LinkClass;
-import io.collectives.bench.simulate.Network;
+import io.collectives.bench.simulate.Fabric;
+import io.collectives.bench.simulate.Hosts;
 import io.collectives.bench.simulate.Outcome;
 import io.collectives.bench.simulate.PlanChoice;
 import io.collectives.bench.simulate.Quantities;
-import io.collectives.bench.simulate.Simulation;
+import io.collectives.bench.simulate.Scenario;
 import io.collectives.bench.simulate.Size;
+import io.collectives.bench.simulate.Task;
 import io.collectives.bench.simulate.TimeChart;
 import io.collectives.bench.simulate.Wire;
-import io.collectives.plan.Plan;
 import java.io.IOException;
-import java.math.BigDecimal;
-import java.math.RoundingMode;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -50,28 +36,31 @@ import picocli.CommandLine.Spec;
     optionListHeading = "%nOptions:%n",
     footerHeading = "%nExamples:%n",
     description = {
-      "Predict what an all-reduce takes on a described network, by moving clocks through its plan.",
+      "Predict what a collective takes on a described network, by moving clocks through its plan.",
       "",
       "Options with ',...' take several values, and every combination is simulated. Times are written in ns, us, ms or s; "
           + "rates in B/s, KB/s, MB/s, GB/s or Gbit/s, which are powers of 1000.",
       "",
       "With --mesh ranks are linked to their neighbours, and what goes further passes every link between, along its row "
           + "first. With --ranks each pair of ranks has a link of its own, except that a torus stands on the mesh nearest to a "
-          + "square. A torus is planned for the mesh that it stands on: along a dimension that does not wrap, its rings are "
-          + "folded."
+          + "square, unless there are hosts of several ranks, or racks. A torus is planned for the mesh that it stands on: along "
+          + "a dimension that does not wrap, its rings are folded.",
+      "",
+      "dedicated-servers are ranks beside --ranks, each on a host of its own, after those of the workers; without S as many as "
+          + "hosts."
     },
     footer = {
-      "  collectives simulate --algorithm ring,torus --mesh 128x32 --bytes 102400000",
-      "  collectives simulate --algorithm torus --mesh 8x8 --link y=2us,10GB/s --gamma 0.01ns/B",
-      "  collectives simulate --algorithm ring,torus --mesh 2x2,4x4,8x8,16x16 --wrap none,xy --chart figure.png",
-      "  collectives simulate --algorithm direct --ranks 2..64 --host-bandwidth 100Gbit/s --format tsv",
+      "  collectives simulate --algorithm ring,torus --mesh 128x32 --wrap y",
+      "  collectives simulate --algorithm torus --mesh 128x32 --wrap y --pod 32x32 --link pods=5us,35GB/s",
+      "  collectives simulate --algorithm torus --mesh 256x256 --collective reduce-scatter+all-gather",
+      "  collectives simulate --algorithm ring --mesh 16x1 --model-parallel 4",
+      "  collectives simulate --algorithm ring,torus --mesh 2x2,4x4,8x8,16x16 --wrap none,xy --circuit --chart figure.png",
+      "  collectives simulate --algorithm ring,dedicated-servers --ranks 64..512 --ranks-per-host 8 --host-bandwidth 100Gbit/s",
+      "  collectives simulate --algorithm direct --ranks 64 --host-bandwidth 100Gbit/s --hosts-per-rack 16 --oversubscription 3",
       "",
       "Exit status: 0 all went well; 1 the picture could not be written; 2 wrong usage."
     })
 final class Simulate implements Callable<Integer> {
-  private static final Pattern LINK =
-      Pattern.compile("(x|y|other|(\\d{1,5})-(\\d{1,5}))=(.*),(.*)");
-
   @Spec private CommandSpec spec;
 
   @Option(
@@ -82,9 +71,30 @@ final class Simulate implements Callable<Integer> {
       hideParamSyntax = true,
       description =
           "Whose plans: "
-              + AlgorithmChoice.FORMS
+              + PlanChoice.FORMS
+              + ", "
+              + Scenario.FORMS
               + ", or the name of any other. Default: ${DEFAULT-VALUE}.")
-  private List<PlanChoice> algorithms = List.of();
+  private List<String> algorithms = List.of();
+
+  @Option(
+      names = "--collective",
+      split = ",",
+      defaultValue = "all-reduce",
+      paramLabel = "COLLECTIVE,...",
+      hideParamSyntax = true,
+      description =
+          "What they do: all-reduce, barrier, reduce-scatter, all-gather, broadcast, reduce, gather, scatter, all-to-all, or "
+              + "reduce-scatter+all-gather, one after the other. Default: ${DEFAULT-VALUE}.")
+  private List<String> collectives = List.of();
+
+  @Option(
+      names = "--root",
+      defaultValue = "0",
+      paramLabel = "RANK",
+      description =
+          "The root of a broadcast, reduce, gather or scatter; the others have none. Default: ${DEFAULT-VALUE}.")
+  private int root;
 
   @Option(
       names = {"-n", "--ranks"},
@@ -101,12 +111,34 @@ final class Simulate implements Callable<Integer> {
   @Option(
       names = "--wrap",
       split = ",",
-      defaultValue = "xy",
       paramLabel = "WRAP,...",
       hideParamSyntax = true,
       description =
-          "Which dimensions of the mesh are linked end to end: x, y, xy or none. Default: ${DEFAULT-VALUE}.")
-  private List<Wrap> wraps = List.of();
+          "Which dimensions of the mesh are linked end to end: x, y, xy or none. Default: xy.")
+  private List<Wrap> wraps = new ArrayList<>();
+
+  @Option(
+      names = "--pod",
+      paramLabel = "XxY",
+      description =
+          "The mesh is laid out in pods of this shape; links from pod to pod are a class of their own.")
+  private Optional<String> pod = Optional.empty();
+
+  @Option(
+      names = "--circuit",
+      description =
+          "Number the ranks of the mesh along a way from neighbour to neighbour and back to the first, as a ring of all would "
+              + "be laid; not for a torus.")
+  private boolean circuit;
+
+  @Option(
+      names = "--model-parallel",
+      defaultValue = "1",
+      paramLabel = "M",
+      description =
+          "M ranks beside each other in a row of the mesh share a model: M groups, each of every Mth rank of the rows, are at "
+              + "work at once, hop over each other, and share links. Default: ${DEFAULT-VALUE}.")
+  private int ways;
 
   @Option(
       names = "--bytes",
@@ -151,20 +183,46 @@ final class Simulate implements Callable<Integer> {
       names = "--link",
       paramLabel = "LINKS=TIME,RATE",
       description =
-          "Latency and bandwidth of other links: LINKS is x or y, a dimension of a mesh; other, the links of pairs; or FROM-TO, "
-              + "one link between two ranks one way. May be repeated.")
+          "Latency and bandwidth of other links: LINKS is x or y, a dimension of a mesh; pods, from pod to pod; host, within a "
+              + "host; racks, from rack to rack; other, of other pairs; or FROM-TO, one link between two ranks one way. May be "
+              + "repeated.")
   private List<String> links = new ArrayList<>();
+
+  @Option(
+      names = "--ranks-per-host",
+      defaultValue = "1",
+      paramLabel = "N",
+      description =
+          "How many of --ranks share a host; what goes within a host does not pass its NIC. Default: ${DEFAULT-VALUE}.")
+  private int ranksPerHost;
 
   @Option(
       names = "--host-bandwidth",
       paramLabel = "RATE",
-      description = "What all links of a rank share, each way. Default: they share nothing.")
+      description =
+          "Of the NIC that all ranks of a host share, each way. Default: they share nothing.")
   private Optional<String> hostBandwidth = Optional.empty();
+
+  @Option(
+      names = "--hosts-per-rack",
+      paramLabel = "N",
+      description =
+          "How many hosts share the uplinks of a switch. Default: one switch that carries all.")
+  private Optional<Integer> hostsPerRack = Optional.empty();
+
+  @Option(
+      names = "--oversubscription",
+      defaultValue = "1",
+      paramLabel = "RATIO",
+      description =
+          "How much more the NICs of a rack can carry than its uplinks. Default: ${DEFAULT-VALUE}.")
+  private double oversubscription;
 
   @Option(
       names = "--chart",
       paramLabel = "FILE",
-      description = "Draw the times over the ranks, as FILE.png or FILE.svg.")
+      description =
+          "Draw the times over the ranks, or over the bytes if ranks are always as many, as FILE.png or FILE.svg.")
   private Optional<Path> chart = Optional.empty();
 
   @Option(
@@ -182,15 +240,7 @@ final class Simulate implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    Wire wire =
-        new Wire(
-            read("--alpha", alpha, Quantities::nanos),
-            read("--bandwidth", bandwidth, Quantities::nanosPerByte));
     double add = read("--gamma", gamma, Quantities::timePerByte);
-    double host =
-        hostBandwidth
-            .map(rate -> read("--host-bandwidth", rate, Quantities::nanosPerByte))
-            .orElse(0.0);
     Usage.require(
         slabs >= 1 && slabs <= 65_536, spec, "--slabs " + slabs + ": must be from 1 to 65536");
     chart.ifPresent(
@@ -199,69 +249,59 @@ final class Simulate implements Callable<Integer> {
                 TimeChart.canWrite(file),
                 spec,
                 "--chart " + file + ": must end with .png or .svg"));
-    List<Case> cases = cases(wire);
-    FigureTable table =
-        new FigureTable(
-            2,
-            "algorithm",
-            "network",
-            "ranks",
-            "bytes",
-            "time",
-            "closed form",
-            "algbw",
-            "busbw",
-            "rounds",
-            "on x",
-            "busy",
-            "on y",
-            "busy",
-            "other",
-            "busy",
-            "busiest");
-    Map<String, SortedMap<Integer, Double>> lines = new LinkedHashMap<>();
+    List<Run> runs = runs(fabric());
+    boolean overBytes =
+        sizes.size() > 1 && runs.stream().mapToInt(run -> run.size.ranks()).distinct().count() == 1;
+    SimulationTable table = new SimulationTable();
+    TimeChart picture = new TimeChart(overBytes ? "bytes" : "ranks");
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
-      for (Case one : cases) {
+      for (Run run : runs) {
         for (ByteSize size : sizes) {
-          if (Progress.onTerminal() && one.size.ranks() > 256) {
-            progress.step(one.label + " on " + one.network);
+          if (Progress.onTerminal() && run.scenario.ranks() > 256) {
+            progress.step(run.scenario.label() + " on " + run.scenario.network());
           }
-          Costs costs = new Costs(size.bytes(), slabs, add, host);
-          Outcome outcome = simulate(one, costs);
-          row(table, one, size, outcome, ClosedForm.nanos(one.algorithm, one.network, costs));
-          lines
-              .computeIfAbsent(
-                  one.series + (sizes.size() > 1 ? ", " + size : ""), name -> new TreeMap<>())
-              .put(one.size.ranks(), outcome.nanos());
+          Costs costs = run.scenario.costs(size.bytes(), slabs, add);
+          Outcome outcome = simulate(run.scenario, costs);
+          table.row(run.scenario, run.task, size, outcome, run.scenario.closedForm(costs));
+          picture.point(
+              run.line + (sizes.size() > 1 && !overBytes ? ", " + size : ""),
+              overBytes ? size.bytes() : run.size.ranks(),
+              outcome.nanos());
         }
       }
       progress.clear();
     }
     table.print(format, spec.commandLine().getOut(), assumptions());
     if (chart.isPresent()) {
-      TimeChart.write(
-          "All-reduce, simulated: "
-              + (sizes.size() == 1 ? sizes.get(0) + ", " : "")
-              + "latency "
-              + alpha
-              + ", links of "
-              + bandwidth,
-          lines,
-          chart.get());
+      picture.write(title(), chart.get());
     }
     return 0;
   }
 
-  private Outcome simulate(Case one, Costs costs) {
+  private Outcome simulate(Scenario scenario, Costs costs) {
     try {
-      return Simulation.run(one.plan, one.network, costs);
+      return scenario.run(costs);
     } catch (IllegalArgumentException e) {
-      throw Usage.error(spec, one.label + ": " + e.getMessage());
+      throw Usage.error(spec, scenario.label() + ": " + e.getMessage());
     }
   }
 
+  private String title() {
+    String what = String.join(", ", collectives);
+    return what.substring(0, 1).toUpperCase(Locale.ROOT)
+        + what.substring(1)
+        + ", simulated: "
+        + (sizes.size() == 1 ? sizes.get(0) + ", " : "")
+        + "latency "
+        + alpha
+        + ", links of "
+        + bandwidth
+        + hostBandwidth.map(rate -> ", NICs of " + rate).orElse("");
+  }
+
   private List<String> assumptions() {
-    return List.of(
+    List<String> lines = new ArrayList<>();
+    lines.add(
         "Assumed: "
             + alpha
             + " and "
@@ -270,84 +310,180 @@ final class Simulate implements Callable<Integer> {
             + links.stream().map(link -> ", but " + link).reduce("", String::concat)
             + "; "
             + hostBandwidth
-                .map(rate -> rate + " in and out of each rank")
+                .map(rate -> rate + " in and out of each host of " + ranksPerHost(ranksPerHost))
                 .orElse("no limit for a rank")
             + "; "
             + gamma
             + " to add; "
-            + (slabs == 1 ? "1 slab." : slabs + " slabs, all in flight."),
+            + (slabs == 1 ? "1 slab." : slabs + " slabs, all in flight."));
+    lines.add(
         "Chunks are equal; hops are cut-through; each lane of a rank adds one thing at a time; links serve in the plan's "
             + "order.");
+    pod.ifPresent(
+        shape ->
+            lines.add(
+                "Pods of "
+                    + shape
+                    + " ranks; a dimension that wraps does so by links from pod to pod, if it has several."));
+    if (circuit) {
+      lines.add("Ranks are numbered along a circuit of neighbours, but for a torus.");
+    }
+    if (ways > 1) {
+      lines.add(
+          ways
+              + " groups at once, each with the payload; hops over "
+              + ways
+              + " places pass the links of those between.");
+    }
+    hostsPerRack.ifPresent(
+        hosts ->
+            lines.add(
+                "Racks of "
+                    + hosts
+                    + " hosts; uplinks carry 1/"
+                    + oversubscription
+                    + " of what their NICs can, and the first that is free is taken."));
+    if (algorithms.stream().anyMatch(name -> name.startsWith("dedicated-servers"))) {
+      lines.add(
+          "Dedicated servers: ranks are the workers; each server has a host of its own, in racks after theirs, and adds what"
+              + " it is sent to its memory.");
+    }
+    lines.add(
+        "Ratio: of the time to the closed form, which is a formula for the same assumptions.");
+    return lines;
   }
 
-  private List<Case> cases(Wire wire) {
-    List<Size> all = new ArrayList<>();
+  private static String ranksPerHost(int ranks) {
+    return ranks == 1 ? "1 rank" : ranks + " ranks";
+  }
+
+  private Fabric fabric() {
+    Wire wire =
+        new Wire(
+            read("--alpha", alpha, Quantities::nanos),
+            read("--bandwidth", bandwidth, Quantities::nanosPerByte));
     Usage.require(
-        meshes.isEmpty() || ranks.isEmpty(),
+        ranksPerHost >= 1, spec, "--ranks-per-host " + ranksPerHost + ": must be at least 1");
+    Usage.require(
+        hostsPerRack.orElse(1) >= 1,
         spec,
-        "--ranks and --mesh: only one of them can be given");
-    if (meshes.isPresent()) {
-      all.addAll(read("--mesh", meshes.get(), Size::parse));
-      for (Size size : all) {
-        Usage.require(
-            size.mesh().isPresent(),
-            spec,
-            "--mesh: '" + size.ranks() + "' is no mesh; write 4x4, or --ranks " + size.ranks());
-      }
-    } else {
-      all.addAll(read("--ranks", ranks.orElse("8"), Size::parse));
-    }
-    List<Case> cases = new ArrayList<>();
-    for (PlanChoice algorithm : algorithms) {
-      for (Wrap wrap : meshes.isPresent() ? wraps : List.of(Wrap.XY)) {
-        for (Size size : all) {
-          try {
-            cases.add(theCase(algorithm, wrap, wrap.of(size), wire));
-          } catch (IllegalArgumentException e) {
-            throw Usage.error(spec, e.getMessage());
+        "--hosts-per-rack " + hostsPerRack.orElse(0) + ": must be at least 1");
+    Usage.require(
+        hostsPerRack.isPresent() || oversubscription == 1,
+        spec,
+        "--oversubscription " + oversubscription + ": needs --hosts-per-rack");
+    Usage.require(
+        oversubscription >= 1 && oversubscription <= 1e6,
+        spec,
+        "--oversubscription " + oversubscription + ": must be from 1 to 1000000");
+    Usage.require(
+        hostsPerRack.isEmpty() || hostBandwidth.isPresent(),
+        spec,
+        "--hosts-per-rack: needs --host-bandwidth, which uplinks are a part of");
+    boolean shared = ranksPerHost > 1 || hostsPerRack.isPresent();
+    Usage.require(
+        !shared || meshes.isEmpty(),
+        spec,
+        "--ranks-per-host and --hosts-per-rack: ranks of a --mesh have links of their own; write --ranks");
+    Usage.require(
+        pod.isEmpty() || meshes.isPresent(), spec, "--pod: needs --mesh, which pods are parts of");
+    Hosts hosts =
+        new Hosts(
+            ranksPerHost,
+            hostBandwidth
+                .map(rate -> read("--host-bandwidth", rate, Quantities::nanosPerByte))
+                .orElse(0.0),
+            hostsPerRack.orElse(0),
+            oversubscription);
+    return new Fabric(
+        wire,
+        links.stream().map(link -> read("--link", link, Fabric.Other::parse)).toList(),
+        pod.map(shape -> read("--pod", shape, Simulate::shape)),
+        hosts);
+  }
+
+  private static Mesh shape(String text) {
+    List<Size> sizes = Size.parse(text);
+    return sizes
+        .get(0)
+        .mesh()
+        .filter(mesh -> sizes.size() == 1)
+        .orElseThrow(() -> new IllegalArgumentException("'" + text + "' is no shape; write 32x32"));
+  }
+
+  private List<Run> runs(Fabric fabric) {
+    List<Size> all = sizes();
+    List<Run> runs = new ArrayList<>();
+    Usage.require(
+        meshes.isPresent() || !circuit && ways == 1,
+        spec,
+        "--circuit and --model-parallel: need --mesh");
+    Usage.require(ways >= 1, spec, "--model-parallel " + ways + ": must be at least 1");
+    Usage.require(root >= 0, spec, "--root " + root + ": must be a rank");
+    for (String algorithm : algorithms) {
+      for (String collective : collectives) {
+        Task task = read("--collective", collective, Task::parse);
+        Scenario.Work work =
+            read(
+                "--algorithm",
+                algorithm,
+                name -> new Scenario.Work(name, task, task.rooted() ? root : 0, ways, circuit));
+        for (Wrap wrap : wraps.isEmpty() ? List.of(Wrap.XY) : wraps) {
+          String line =
+              algorithm
+                  + (collectives.size() > 1 ? " " + task : "")
+                  + (wraps.size() > 1 ? ", wrap " + wrap : "");
+          for (Size size : all) {
+            try {
+              Size wrapped = wrap.of(size);
+              runs.add(new Run(line, task, wrapped, Scenario.of(work, wrapped, fabric)));
+            } catch (IllegalArgumentException e) {
+              throw Usage.error(spec, e.getMessage());
+            }
           }
         }
       }
     }
-    return cases;
+    fabric
+        .unused(runs.stream().map(run -> run.scenario.network()).toList())
+        .ifPresent(
+            other -> {
+              throw Usage.error(spec, "--link " + other.text() + ": there are no such links");
+            });
+    return runs;
   }
 
-  private Case theCase(PlanChoice choice, Wrap wrap, Size size, Wire wire) {
-    Algorithm algorithm = choice.algorithm(size);
-    Plan plan = choice.plan(size);
-    Optional<Mesh> mesh =
-        size.mesh()
-            .or(
-                () ->
-                    algorithm instanceof Algorithm.Torus torus
-                        ? Optional.of(torus.mesh())
-                        : Optional.empty());
-    Network network =
-        mesh.map(m -> Network.of(m, wire)).orElseGet(() -> Network.ofPairs(size.ranks(), wire));
-    for (String link : links) {
-      different(network, link);
+  private List<Size> sizes() {
+    Usage.require(
+        meshes.isEmpty() || ranks.isEmpty(),
+        spec,
+        "--ranks and --mesh: only one of them can be given");
+    if (meshes.isEmpty()) {
+      Usage.require(wraps.isEmpty(), spec, "--wrap: needs --mesh");
+      return read("--ranks", ranks.orElse("8"), Size::parse);
     }
-    String series = choice + (size.mesh().isPresent() ? ", wrap " + wrap : "");
-    return new Case(choice.label(size), series, size, algorithm, plan, network);
-  }
-
-  private static void different(Network network, String text) {
-    Matcher matcher = LINK.matcher(text);
-    if (!matcher.matches()) {
-      throw new IllegalArgumentException(
-          "--link: '" + text + "' is no link; write x=1us,70GB/s, y=…, other=… or 3-4=…");
+    List<Size> all = read("--mesh", meshes.get(), Size::parse);
+    for (Size size : all) {
+      Usage.require(
+          size.mesh().isPresent(),
+          spec,
+          "--mesh: '" + size.ranks() + "' is no mesh; write 4x4, or --ranks " + size.ranks());
     }
-    try {
-      Wire wire =
-          new Wire(Quantities.nanos(matcher.group(4)), Quantities.nanosPerByte(matcher.group(5)));
-      if (matcher.group(2) != null) {
-        network.with(Integer.parseInt(matcher.group(2)), Integer.parseInt(matcher.group(3)), wire);
-      } else {
-        network.with(LinkClass.valueOf(matcher.group(1).toUpperCase(Locale.ROOT)), wire);
-      }
-    } catch (IllegalArgumentException e) {
-      throw new IllegalArgumentException("--link " + text + ": " + e.getMessage(), e);
+    for (Wrap wrap : wraps) {
+      boolean x = !wrap.x || all.stream().anyMatch(size -> size.mesh().get().x() > 1);
+      boolean y = !wrap.y || all.stream().anyMatch(size -> size.mesh().get().y() > 1);
+      Usage.require(
+          x && y,
+          spec,
+          "--wrap "
+              + wrap
+              + ": the mesh "
+              + meshes.get()
+              + " has one place along "
+              + (x ? "y" : "x")
+              + ", which has nothing to link");
     }
+    return all;
   }
 
   private <T> T read(String option, String text, Function<String, T> reader) {
@@ -358,74 +494,12 @@ final class Simulate implements Callable<Integer> {
     }
   }
 
-  private static void row(
-      FigureTable table, Case one, ByteSize size, Outcome outcome, OptionalDouble closed) {
-    int n = one.size.ranks();
-    double algbw = outcome.nanos() == 0 ? 0 : size.bytes() / outcome.nanos();
-    double busbw = algbw * 2 * (n - 1) / n;
-    Map<String, Object> fields = new LinkedHashMap<>();
-    fields.put("algorithm", one.label);
-    fields.put("network", one.network);
-    fields.put("ranks", n);
-    fields.put("bytes", size.bytes());
-    fields.put("time_us", decimal(outcome.nanos() / 1e3, 6));
-    fields.put(
-        "closed_form_us",
-        closed.isPresent() ? decimal(closed.getAsDouble() / 1e3, 6) : Fields.NONE);
-    fields.put("algbw_GBps", decimal(algbw, 6));
-    fields.put("busbw_GBps", decimal(busbw, 6));
-    fields.put("rounds", outcome.rounds());
-    fields.put("transfers", outcome.transfers());
-    List<String> cells = new ArrayList<>();
-    cells.add(one.label);
-    cells.add(one.network.toString());
-    cells.add(Units.grouped(n));
-    cells.add(size.toString());
-    cells.add(Units.time(outcome.nanos()));
-    cells.add(closed.isPresent() ? Units.time(closed.getAsDouble()) : Fields.NONE);
-    cells.add(Units.rate(algbw));
-    cells.add(Units.rate(busbw));
-    cells.add(Units.grouped(outcome.rounds()));
-    for (LinkClass each : LinkClass.values()) {
-      Outcome.Traffic traffic = outcome.traffic().get(each);
-      boolean used = traffic != null;
-      fields.put(each + "_links", used ? traffic.links() : 0);
-      fields.put(each + "_bytes", decimal(used ? traffic.bytes() : 0, 1));
-      fields.put(each + "_link_most_bytes", decimal(used ? traffic.mostBytes() : 0, 1));
-      fields.put(each + "_busy", decimal(outcome.busyShare(each), 6));
-      cells.add(used ? amount(traffic.bytes()) : Fields.NONE);
-      cells.add(used ? percent(outcome.busyShare(each)) : Fields.NONE);
-    }
-    boolean any = !outcome.busiestLink().isEmpty();
-    double share = outcome.nanos() == 0 ? 0 : outcome.busiestNanos() / outcome.nanos();
-    fields.put("busiest_link", any ? outcome.busiestLink() : Fields.NONE);
-    fields.put("busiest_class", any ? outcome.busiestClass() : Fields.NONE);
-    fields.put("busiest_busy", decimal(share, 6));
-    cells.add(
-        any
-            ? outcome.busiestLink() + " (" + outcome.busiestClass() + ") " + percent(share)
-            : Fields.NONE);
-    table.row(cells, fields);
-  }
-
-  private static String percent(double share) {
-    return String.format(Locale.ROOT, "%.1f %%", 100 * share);
-  }
-
-  private static String amount(double bytes) {
-    return bytes < 1e6
-        ? String.format(Locale.ROOT, "%.0f B", bytes)
-        : String.format(
-            Locale.ROOT, bytes < 1e9 ? "%.2f MB" : "%.2f GB", bytes / (bytes < 1e9 ? 1e6 : 1e9));
-  }
-
-  private static BigDecimal decimal(double value, int decimals) {
-    return BigDecimal.valueOf(value).setScale(decimals, RoundingMode.HALF_UP);
-  }
-
-  /** A plan on a network. */
-  private record Case(
-      String label, String series, Size size, Algorithm algorithm, Plan plan, Network network) {}
+  /**
+   * What is simulated, with all sizes of payload.
+   *
+   * @param line of a chart
+   */
+  private record Run(String line, Task task, Size size, Scenario scenario) {}
 
   /** Which dimensions of a mesh wrap. */
   enum Wrap {

@@ -3,16 +3,15 @@ package io.collectives.bench.simulate;
 /**
  * What is simulated on a network.
  *
- * @param bytes the payload of each rank
+ * @param bytes what the plan cuts into chunks: the payload of each rank, and of an all-to-all those
+ *     of all ranks together
  * @param slabs into how many parts each chunk is cut, which follow each other through the plan
  * @param addNanosPerByte how long it takes to add a byte that has arrived
- * @param hostNanosPerByte how long a byte holds its sender's way out and its receiver's way in,
- *     which all links of a rank share; 0 if they share none
  */
-public record Costs(double bytes, int slabs, double addNanosPerByte, double hostNanosPerByte) {
+public record Costs(double bytes, int slabs, double addNanosPerByte) {
   /** Checks the numbers. */
   public Costs {
-    if (!(bytes >= 0) || slabs < 1 || !(addNanosPerByte >= 0) || !(hostNanosPerByte >= 0)) {
+    if (!(bytes >= 0) || slabs < 1 || !(addNanosPerByte >= 0)) {
       throw new IllegalArgumentException(
           bytes + " bytes in " + slabs + " slabs: at least 0 bytes and 1 slab are needed");
     }
@@ -20,6 +19,6 @@ public record Costs(double bytes, int slabs, double addNanosPerByte, double host
 
   /** One slab, and nothing but links takes time. */
   public static Costs of(double bytes) {
-    return new Costs(bytes, 1, 0, 0);
+    return new Costs(bytes, 1, 0);
   }
 }

@@ -1,53 +1,86 @@
 package io.collectives.bench.simulate;
 
 import io.collectives.Mesh;
-import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
 /**
- * Ranks and the directed links between them: a mesh, or a link for each pair of ranks.
+ * Ranks and the directed links between them: a mesh, or a link for each pair of ranks; and what the
+ * ranks of a host, and the hosts of a rack, {@linkplain Hosts share}.
  *
  * <p>On a mesh a rank has a link to each neighbour, and what goes further goes along its row first,
  * then along the column, the shorter way round where a dimension wraps (up if both are equally
  * long). Two ranks have one link each way at most: a dimension of two places has no second one for
- * its wrap.
+ * its wrap. A mesh can be laid out in pods, all of one size; links from pod to pod, also those of a
+ * wrap, are a class of their own.
  *
  * <p>Links have numbers: page times ranks plus the rank that sends. Pages are directions on a mesh
  * (+x, -x, +y, -y), and distances from the sender otherwise; so few are used by most plans.
  */
 public final class Network {
+  /** The most ranks on a mesh. */
+  static final int MOST_RANKS = 65_536;
+
+  private static final int MOST_PAIRED = 32_768;
+
   private final int ranks;
   private final Optional<Mesh> mesh;
-  private final EnumMap<LinkClass, Wire> wires = new EnumMap<>(LinkClass.class);
+  private final Wire[] wires = new Wire[LinkClass.values().length];
   private final Map<Integer, Wire> single = new HashMap<>();
+  private int podX;
+  private int podY;
+  private Hosts hosts = Hosts.NONE;
+  private int firstAlone;
 
-  private Network(int ranks, Optional<Mesh> mesh, Wire wire) {
-    if (ranks < 1 || ranks > 32_768) {
-      throw new IllegalArgumentException(ranks + " ranks: from 1 to 32768 can be simulated");
+  private Network(int ranks, int most, Optional<Mesh> mesh, Wire wire) {
+    if (ranks < 1 || ranks > most) {
+      throw new IllegalArgumentException(
+          ranks
+              + (mesh.isPresent() ? " ranks on a mesh" : " ranks with a link for each pair")
+              + ": from 1 to "
+              + most
+              + " can be simulated");
     }
     this.ranks = ranks;
+    this.firstAlone = ranks;
     this.mesh = mesh;
-    for (LinkClass each : LinkClass.values()) {
-      wires.put(each, wire);
-    }
+    LinkClass.between().forEach(each -> wires[each.ordinal()] = wire);
   }
 
   /** Every pair of ranks has a link of its own each way. */
   public static Network ofPairs(int ranks, Wire wire) {
-    return new Network(ranks, Optional.empty(), wire);
+    return new Network(ranks, MOST_PAIRED, Optional.empty(), wire);
   }
 
   /** A mesh with its wraps. */
   public static Network of(Mesh mesh, Wire wire) {
-    return new Network(mesh.ranks(), Optional.of(mesh), wire);
+    return new Network(mesh.ranks(), MOST_RANKS, Optional.of(mesh), wire);
   }
 
-  /** Makes all links of a class different. */
+  /**
+   * Makes all links of a class different.
+   *
+   * @throws IllegalArgumentException if there are none of that class
+   */
   public Network with(LinkClass links, Wire wire) {
-    wires.put(links, wire);
+    if (!has(links)) {
+      throw new IllegalArgumentException(
+          "there are no links of class " + links + " on the network " + this);
+    }
+    wires[links.ordinal()] = wire;
     return this;
+  }
+
+  boolean has(LinkClass links) {
+    return switch (links) {
+      case X, Y -> mesh.isPresent();
+      case PODS -> podX > 0;
+      case OTHER -> mesh.isEmpty();
+      case HOST -> mesh.isEmpty() && hosts.ranksPerHost() > 1;
+      case RACKS -> mesh.isEmpty() && hosts.racks();
+      case NIC, UPLINK -> false;
+    };
   }
 
   /**
@@ -70,6 +103,47 @@ public final class Network {
     return this;
   }
 
+  /**
+   * Lays the mesh out in pods of {@code x} by {@code y} places. A mesh that is smaller than a pod
+   * in a dimension is a slice of pods there.
+   *
+   * @throws IllegalArgumentException if pods do not fill it, or there is no mesh
+   */
+  public Network withPods(int x, int y) {
+    Mesh m =
+        mesh.orElseThrow(
+            () -> new IllegalArgumentException("pods of " + x + "x" + y + " without a mesh"));
+    if (x < 1 || y < 1 || m.x() > x && m.x() % x != 0 || m.y() > y && m.y() % y != 0) {
+      throw new IllegalArgumentException(
+          "pods of "
+              + x
+              + "x"
+              + y
+              + " do not fill the mesh "
+              + m
+              + ": each dimension must be a multiple of the pod's, or smaller");
+    }
+    podX = x;
+    podY = y;
+    return this;
+  }
+
+  /**
+   * Puts the ranks on hosts.
+   *
+   * @param firstAlone from this rank on each has a host of its own; those before fill theirs
+   * @throws IllegalArgumentException if several ranks of a mesh are to share one
+   */
+  public Network withHosts(Hosts shared, int firstAlone) {
+    if (mesh.isPresent() && (shared.ranksPerHost() > 1 || shared.racks())) {
+      throw new IllegalArgumentException(
+          shared + " on the mesh " + this + ": ranks of a mesh have links of their own");
+    }
+    this.hosts = shared;
+    this.firstAlone = firstAlone;
+    return this;
+  }
+
   int ranks() {
     return ranks;
   }
@@ -78,13 +152,64 @@ public final class Network {
     return mesh;
   }
 
+  Hosts hosts() {
+    return hosts;
+  }
+
+  int host(int rank) {
+    return rank < firstAlone
+        ? rank / hosts.ranksPerHost()
+        : hostsOf(firstAlone) + rank - firstAlone;
+  }
+
+  /** How many hosts there are. */
+  int hostCount() {
+    return hostsOf(firstAlone) + ranks - firstAlone;
+  }
+
+  private int hostsOf(int sharing) {
+    return (sharing + hosts.ranksPerHost() - 1) / hosts.ranksPerHost();
+  }
+
+  int rackCount() {
+    return hosts.racks() ? (hostCount() + hosts.hostsPerRack() - 1) / hosts.hostsPerRack() : 1;
+  }
+
+  /** Which of {@link #rackCount} racks a host stands in. */
+  int rack(int host) {
+    return hosts.racks() ? host / hosts.hostsPerRack() : 0;
+  }
+
   /** Whether a single link differs from its class. */
   boolean hasSingleLinks() {
     return !single.isEmpty();
   }
 
+  /** What links are like if all that a mesh has, or all pairs of ranks, are alike. */
+  Optional<Wire> alike() {
+    Wire wire = wire(mesh.isEmpty() ? LinkClass.OTHER : crossable(0) ? LinkClass.X : LinkClass.Y);
+    boolean same = !hasSingleLinks();
+    if (mesh.isPresent()) {
+      same &= !crossable(0) || !crossable(1) || wire.equals(wire(LinkClass.Y));
+      same &= !hasSeveralPods() || wire.equals(wire(LinkClass.PODS));
+    } else {
+      same &= hosts.ranksPerHost() == 1 || wire.equals(wire(LinkClass.HOST));
+      same &= !hosts.racks() || wire.equals(wire(LinkClass.RACKS));
+    }
+    return same ? Optional.of(wire) : Optional.empty();
+  }
+
+  /** Whether some neighbours stand in different pods. */
+  boolean hasSeveralPods() {
+    return podX > 0 && mesh.map(m -> m.x() > podX || m.y() > podY).orElse(false);
+  }
+
+  private boolean crossable(int dimension) {
+    return mesh.map(m -> (dimension == 0 ? m.x() : m.y()) > 1).orElse(false);
+  }
+
   Wire wire(LinkClass links) {
-    return wires.getOrDefault(links, new Wire(0, 0));
+    return wires[links.ordinal()];
   }
 
   Wire wire(int link) {
@@ -102,10 +227,29 @@ public final class Network {
   }
 
   LinkClass linkClass(int link) {
+    int page = link / ranks;
+    int from = link % ranks;
     if (mesh.isEmpty()) {
-      return LinkClass.OTHER;
+      if (!hosts.any()) {
+        return LinkClass.OTHER;
+      }
+      int host = host(from);
+      int other = host((from + page) % ranks);
+      return host == other
+          ? LinkClass.HOST
+          : rack(host) == rack(other) ? LinkClass.OTHER : LinkClass.RACKS;
     }
-    return link / ranks < 2 ? LinkClass.X : LinkClass.Y;
+    if (podX > 0) {
+      Mesh m = mesh.get();
+      boolean leaves =
+          page < 2
+              ? m.x() > podX && (from % m.x() + 1 - page) % podX == 0
+              : m.y() > podY && (from / m.x() + 3 - page) % podY == 0;
+      if (leaves) {
+        return LinkClass.PODS;
+      }
+    }
+    return page < 2 ? LinkClass.X : LinkClass.Y;
   }
 
   int longestPath() {
@@ -166,9 +310,11 @@ public final class Network {
     return from + "->" + to;
   }
 
-  /** As {@code 128x32 wrap=y}, or {@code pairs}. */
+  /** As {@code 128x32 wrap=y}, with its pods, or {@code pairs}, or its hosts. */
   @Override
   public String toString() {
-    return mesh.map(Mesh::toString).orElse("pairs");
+    return mesh.map(Mesh::toString)
+            .orElse(hosts.ranksPerHost() > 1 || hosts.racks() ? hosts.toString() : "pairs")
+        + (podX > 0 ? " pods=" + podX + "x" + podY : "");
   }
 }

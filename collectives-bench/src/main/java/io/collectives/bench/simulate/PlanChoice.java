@@ -16,6 +16,13 @@ import java.util.ServiceLoader;
  * @param text as written
  */
 public record PlanChoice(String text) {
+  /**
+   * All that are the library's own. The choice among them, {@code auto}, is no plan: it depends on
+   * a job.
+   */
+  public static final String FORMS =
+      "ring, bidirectional-ring, shortest-way-ring, torus[:XxY], direct, exchange,"
+          + " halving-doubling, double-binary-tree, parameter-server[:S]";
 
   /** Checks the form; whether a module knows the name shows when a plan is asked for. */
   public PlanChoice {
@@ -78,13 +85,14 @@ public record PlanChoice(String text) {
             + "' is no algorithm"
             + (collective == Collective.ALL_REDUCE ? "" : " of a module that plans " + collective)
             + "; there are "
-            + AlgorithmChoice.FORMS
+            + FORMS
             + ", and those of other modules on the class path");
   }
 
   private static Optional<AlgorithmChoice> known(String text) {
     try {
-      return Optional.of(AlgorithmChoice.parse(text));
+      return Optional.of(AlgorithmChoice.parse(text))
+          .filter(choice -> !choice.name().equals("auto"));
     } catch (IllegalArgumentException e) {
       return Optional.empty();
     }

@@ -3,36 +3,49 @@ package io.collectives.bench.simulate;
 import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
 import java.util.Arrays;
-import java.util.EnumMap;
-import java.util.Map;
 
 /**
  * Moves clocks through a plan. One number for each part (slab) of each chunk of each rank says when
  * it is ready; nothing waits for a round to end.
  *
- * <p><b>The model.</b> A transfer sets out when its chunks are ready at the sender and every link
- * of its way is free when its head comes by; it holds a link for its bytes at the pace of the
- * slowest link of the way, and is there one latency of each link later (cut-through). What is to be
- * added is then added, at so much a byte; each lane of a rank adds one thing at a time, in the
- * order of the plan. A latency holds nothing. Each link, and each rank's way out and in if these
- * are limited, serves in the order of the plan: by round, then lane, then transfer, then slab.
+ * <p><b>The model.</b> A transfer sets out when its chunks are ready at the sender. It passes what
+ * is on its way one after the other, and is let in when that is free: the NIC of its sender's host
+ * and an uplink of its rack, the links of the way, an uplink and the NIC of its receiver's. Its
+ * first byte is let in to the next as soon as it has come over the one before, one latency later
+ * (cut-through), and waits in a buffer, which is never full, when that is taken. A link is held
+ * until the last byte has set out on it, so at the pace of the slowest so far; a NIC or an uplink,
+ * where several take turns by the packet, for its bytes at its own pace only. What is to be added
+ * is then added, at so much a byte; each lane of a rank adds one thing at a time. A latency holds
+ * nothing. Everything serves in the order of the plan: by round, then lane, then slab, then
+ * transfer. Of the uplinks of a rack, which are alike, a transfer takes the one that is free first.
  *
- * <p>So every time is a sum or a maximum of earlier ones, in an order that does not depend on the
- * numbers. Hence nothing that is made faster makes anything later. And while hosts have no limit,
- * more slabs are never slower: by induction every slab of a transfer is through no later than the
- * whole would be. The price is that a link which two lanes share waits for the next in the plan,
- * though a later one may be ready; with a limit of hosts, which a transfer on a slow link holds for
- * a part of its time only, slabs can even lose by that.
+ * <p>So every time is a sum or a maximum of earlier ones, or the least of those of uplinks, in an
+ * order that does not depend on the numbers. Hence nothing that is made faster makes anything
+ * later. And where each link carries one transfer of a lane in a round at most, and nothing is
+ * shared, more slabs are never slower: by induction every slab of a transfer is through everywhere
+ * no later than the whole would be. The price is that what several transfers share waits for the
+ * next in the plan, though a later one may be ready; there slabs can even lose, because they take
+ * turns.
  *
  * <p>A rank's own earlier sends need not be waited for before a chunk is written: in a plan that
  * {@link io.collectives.plan.PlanVerifier} accepts, what is written later holds what was sent.
  *
- * <p>Rounds are generated when needed. Memory is 8 bytes for each slab of each chunk of each rank,
- * 8 for each transfer of the largest round and 8 for each of its slabs, and 24 for each link, where
- * pages of links that are not used do not count.
+ * <p>Rounds are generated when needed. Memory is that of {@link Clocks}, 16 bytes for each transfer
+ * of the largest round and 8 for each of its slabs, and 24 for each link, where pages of links that
+ * are not used do not count.
  */
 public final class Simulation {
-  private static final long MOST_CLOCKS = 1L << 30;
+  /** What is kept of a link, a NIC or an uplink. */
+  private static final int FREE_AT = 0;
+
+  private static final int HELD = 1;
+  private static final int CARRIED = 2;
+  private static final int KEPT = 3;
+
+  /** Directions of what is shared. */
+  private static final int OUT = 0;
+
+  private static final int IN = 1;
 
   private final Plan plan;
   private final Network network;
@@ -42,21 +55,31 @@ public final class Simulation {
   /** The bytes of one slab of one chunk. */
   private final double pieceBytes;
 
-  private final double[] ready;
+  private final Clocks ready;
   private final double[] adderFree;
-  private final double[][] freeAt;
-  private final double[][] held;
-  private final double[][] carried;
-  private final double[] outFree;
-  private final double[] inFree;
+
+  /** By page, then by sender. */
+  private final double[][] links;
+
+  private final boolean sharing;
+  private final Shared nics;
+  private final Shared uplinks;
   private final int[] path;
-  private final double[] offset;
 
   // The transfers of the round under way, of one lane.
   private int count;
-  private int[] targets = new int[64];
+  private int[] senders = new int[64];
+  private int[] receivers = new int[64];
+  private int[] firsts = new int[64];
+
+  /** How many chunks; negative if they are replaced. */
   private int[] widths = new int[64];
+
   private double[] arrivals = new double[64];
+
+  // Of the transfer under way: when its first byte, and when its last, is where it has come to.
+  private double head;
+  private double tail;
 
   private double end;
   private long transfers;
@@ -70,27 +93,18 @@ public final class Simulation {
     this.network = network;
     this.costs = costs;
     this.slabs = costs.slabs();
-    long clocks = (long) plan.ranks() * plan.chunks();
-    if (clocks > MOST_CLOCKS / slabs) {
-      throw new IllegalArgumentException(
-          plan.ranks()
-              + " ranks with "
-              + plan.chunks()
-              + " chunks and "
-              + slabs
-              + " slabs are too many to simulate: their product must be at most 2^30");
-    }
     this.pieceBytes = costs.bytes() / plan.chunks() / slabs;
-    this.ready = new double[(int) clocks * slabs];
+    this.ready = new Clocks(plan, slabs);
     this.adderFree = new double[Math.multiplyExact(plan.lanes(), plan.ranks())];
-    this.freeAt = new double[network.pages()][];
-    this.held = new double[network.pages()][];
-    this.carried = new double[network.pages()][];
-    boolean hosts = costs.hostNanosPerByte() > 0;
-    this.outFree = new double[hosts ? plan.ranks() : 0];
-    this.inFree = new double[hosts ? plan.ranks() : 0];
+    this.links = new double[network.pages()][];
+    Hosts hosts = network.hosts();
+    this.sharing = hosts.nicNanosPerByte() > 0;
+    this.nics = new Shared(sharing ? network.hostCount() : 0, 1, hosts.nicNanosPerByte());
+    this.uplinks =
+        hosts.racks()
+            ? new Shared(network.rackCount(), hosts.uplinks(), hosts.uplinkNanosPerByte())
+            : new Shared(0, 1, 0);
     this.path = new int[network.longestPath()];
-    this.offset = new double[network.longestPath()];
   }
 
   /**
@@ -110,10 +124,18 @@ public final class Simulation {
     for (int round = 0; round < rounds; round++) {
       for (int lane = 0; lane < plan.lanes(); lane++) {
         if (round < plan.rounds(lane)) {
-          // All send what they held when the round began; so nothing is written before.
           count = 0;
-          plan.transfers(lane, round, this::send);
+          plan.transfers(lane, round, this::note);
           transfers += count;
+          if ((long) count * slabs > arrivals.length) {
+            arrivals = new double[Math.multiplyExact(receivers.length, slabs)];
+          }
+          // All send what they held when the round began; so nothing is written before.
+          for (int slab = 0; slab < slabs; slab++) {
+            for (int transfer = 0; transfer < count; transfer++) {
+              send(transfer, slab);
+            }
+          }
           write(lane * plan.ranks());
         }
       }
@@ -121,125 +143,159 @@ public final class Simulation {
     return outcome(rounds);
   }
 
-  private void send(int from, int to, int firstChunk, int chunkCount, Effect effect) {
-    if (count == targets.length) {
-      int pairs = plan.ranks() * (plan.ranks() - 1);
-      int length = count < pairs ? Math.min(count * 2, Math.max(count + 1, pairs)) : count * 2;
-      targets = Arrays.copyOf(targets, length);
-      widths = Arrays.copyOf(widths, length);
+  private void note(int from, int to, int firstChunk, int chunkCount, Effect effect) {
+    if (count == receivers.length) {
+      senders = Arrays.copyOf(senders, 2 * count);
+      receivers = Arrays.copyOf(receivers, 2 * count);
+      firsts = Arrays.copyOf(firsts, 2 * count);
+      widths = Arrays.copyOf(widths, 2 * count);
     }
-    if ((long) (count + 1) * slabs > arrivals.length) {
-      arrivals = Arrays.copyOf(arrivals, Math.multiplyExact(targets.length, slabs));
-    }
-    int hops = network.path(from, to, path);
-    double pace = costs.hostNanosPerByte();
-    double latency = 0;
-    for (int hop = 0; hop < hops; hop++) {
-      Wire wire = network.wire(path[hop]);
-      offset[hop] = latency;
-      latency += wire.alphaNanos();
-      pace = Math.max(pace, wire.nanosPerByte());
-    }
-    double bytes = pieceBytes * chunkCount;
-    double hostNanos = bytes * costs.hostNanosPerByte();
-    int source = (from * plan.chunks() + firstChunk) * slabs;
-    for (int slab = 0; slab < slabs; slab++) {
-      double start = 0;
-      for (int i = 0; i < chunkCount; i++) {
-        start = Math.max(start, ready[source + i * slabs + slab]);
-      }
-      for (int hop = 0; hop < hops; hop++) {
-        start = Math.max(start, page(freeAt, path[hop])[path[hop] % plan.ranks()] - offset[hop]);
-      }
-      if (outFree.length > 0) {
-        start = Math.max(start, Math.max(outFree[from], inFree[to] - latency));
-        outFree[from] = start + hostNanos;
-        inFree[to] = start + latency + hostNanos;
-      }
-      double nanos = bytes * pace;
-      for (int hop = 0; hop < hops; hop++) {
-        int link = path[hop];
-        int at = link % plan.ranks();
-        page(freeAt, link)[at] = start + offset[hop] + nanos;
-        page(held, link)[at] += nanos;
-        page(carried, link)[at] += bytes;
-      }
-      arrivals[count * slabs + slab] = start + latency + nanos;
-    }
-    targets[count] = to * plan.chunks() + firstChunk;
+    senders[count] = from;
+    receivers[count] = to;
+    firsts[count] = firstChunk;
     widths[count] = effect == Effect.REDUCE ? chunkCount : -chunkCount;
     count++;
   }
 
+  private void send(int transfer, int slab) {
+    int from = senders[transfer];
+    int to = receivers[transfer];
+    int chunks = Math.abs(widths[transfer]);
+    double bytes = pieceBytes * chunks;
+    head = ready.latest(from, firsts[transfer], chunks, slab);
+    tail = head;
+    int fromHost = sharing ? network.host(from) : 0;
+    int toHost = sharing ? network.host(to) : 0;
+    int fromRack = network.rack(fromHost);
+    int toRack = network.rack(toHost);
+    if (fromHost != toHost) {
+      pass(nics, fromHost, OUT, bytes);
+      if (fromRack != toRack) {
+        pass(uplinks, fromRack, OUT, bytes);
+      }
+    }
+    int hops = network.path(from, to, path);
+    for (int hop = 0; hop < hops; hop++) {
+      pass(path[hop], bytes);
+    }
+    if (fromHost != toHost) {
+      if (fromRack != toRack) {
+        pass(uplinks, toRack, IN, bytes);
+      }
+      pass(nics, toHost, IN, bytes);
+    }
+    arrivals[transfer * slabs + slab] = tail;
+  }
+
+  /** Over a link, which is held until the last byte has set out. */
+  private void pass(int number, double bytes) {
+    Wire wire = network.wire(number);
+    double[] link = link(number);
+    int at = number % plan.ranks() * KEPT;
+    head = Math.max(head, link[at + FREE_AT]);
+    tail = Math.max(tail, head + bytes * wire.nanosPerByte());
+    link[at + FREE_AT] = tail;
+    link[at + HELD] += tail - head;
+    link[at + CARRIED] += bytes;
+    head += wire.alphaNanos();
+    tail += wire.alphaNanos();
+  }
+
+  /** Through one of several that are shared, which is held for the bytes only. */
+  private void pass(Shared shared, int owner, int direction, double bytes) {
+    head = shared.hold(owner, direction, head, bytes);
+    tail = Math.max(tail, head + bytes * shared.nanosPerByte);
+  }
+
   private void write(int firstAdder) {
-    for (int transfer = 0; transfer < count; transfer++) {
-      int width = Math.abs(widths[transfer]);
-      double added = widths[transfer] > 0 ? pieceBytes * width * costs.addNanosPerByte() : 0;
-      int target = targets[transfer] * slabs;
-      for (int slab = 0; slab < slabs; slab++) {
-        double begin = arrivals[transfer * slabs + slab];
-        int adder = firstAdder + targets[transfer] / plan.chunks();
+    for (int slab = 0; slab < slabs; slab++) {
+      for (int transfer = 0; transfer < count; transfer++) {
+        int to = receivers[transfer];
+        int width = Math.abs(widths[transfer]);
+        double done = arrivals[transfer * slabs + slab];
         if (widths[transfer] > 0) {
-          begin = Math.max(begin, adderFree[adder]);
-          for (int i = 0; i < width; i++) {
-            begin = Math.max(begin, ready[target + i * slabs + slab]);
-          }
+          done = Math.max(done, adderFree[firstAdder + to]);
+          done = Math.max(done, ready.latest(to, firsts[transfer], width, slab));
+          done += pieceBytes * width * costs.addNanosPerByte();
+          adderFree[firstAdder + to] = done;
         }
-        double done = begin + added;
-        if (widths[transfer] > 0) {
-          adderFree[adder] = done;
-        }
-        for (int i = 0; i < width; i++) {
-          ready[target + i * slabs + slab] = done;
-        }
+        ready.set(to, firsts[transfer], width, slab, done);
         end = Math.max(end, done);
       }
     }
   }
 
-  private double[] page(double[][] of, int link) {
+  /** The page of a link. */
+  private double[] link(int link) {
     int number = link / plan.ranks();
-    double[] page = of[number];
+    double[] page = links[number];
     if (page == null) {
-      page = new double[plan.ranks()];
-      of[number] = page;
+      page = new double[KEPT * plan.ranks()];
+      links[number] = page;
     }
     return page;
   }
 
   private Outcome outcome(int rounds) {
-    Map<LinkClass, Outcome.Traffic> traffic = new EnumMap<>(LinkClass.class);
-    int busiest = -1;
-    double busiestNanos = -1;
-    for (int number = 0; number < carried.length; number++) {
-      for (int at = 0; carried[number] != null && at < plan.ranks(); at++) {
-        double bytes = carried[number][at];
-        if (bytes > 0) {
-          int link = number * plan.ranks() + at;
-          double nanos = held[number][at];
-          traffic.merge(
-              network.linkClass(link),
-              new Outcome.Traffic(1, bytes, bytes, nanos),
-              (a, b) ->
-                  new Outcome.Traffic(
-                      a.links() + b.links(),
-                      a.bytes() + b.bytes(),
-                      Math.max(a.mostBytes(), b.mostBytes()),
-                      a.busyNanos() + b.busyNanos()));
-          if (nanos > busiestNanos) {
-            busiestNanos = nanos;
-            busiest = link;
-          }
-        }
+    Tally tally = new Tally();
+    for (int number = 0; number < links.length; number++) {
+      for (int at = 0; links[number] != null && at < plan.ranks(); at++) {
+        int link = number * plan.ranks() + at;
+        double[] page = links[number];
+        tally.add(
+            network.linkClass(link),
+            page[at * KEPT + CARRIED],
+            page[at * KEPT + HELD],
+            () -> network.name(link));
       }
     }
-    return new Outcome(
-        end,
-        rounds,
-        transfers,
-        traffic,
-        busiest < 0 ? "" : network.name(busiest),
-        busiest < 0 ? LinkClass.OTHER : network.linkClass(busiest),
-        Math.max(0, busiestNanos));
+    nics.addTo(tally, LinkClass.NIC, "host ");
+    uplinks.addTo(tally, LinkClass.UPLINK, "rack ");
+    return tally.outcome(end, rounds, transfers);
+  }
+
+  /** NICs of hosts, or uplinks of racks: for each several, in either direction. */
+  private static final class Shared {
+    private final int each;
+    private final double nanosPerByte;
+    private final double[] kept;
+
+    Shared(int owners, int each, double nanosPerByte) {
+      this.each = each;
+      this.nanosPerByte = nanosPerByte;
+      this.kept = new double[Math.multiplyExact(owners, 2 * each * KEPT)];
+    }
+
+    /** Holds the one that is free first, from a time on or later; returns from when. */
+    double hold(int owner, int direction, double earliest, double bytes) {
+      int at = firstFree(owner, direction);
+      double start = Math.max(earliest, kept[at + FREE_AT]);
+      kept[at + FREE_AT] = start + bytes * nanosPerByte;
+      kept[at + HELD] += bytes * nanosPerByte;
+      kept[at + CARRIED] += bytes;
+      return start;
+    }
+
+    private int firstFree(int owner, int direction) {
+      int first = (owner * 2 + direction) * each * KEPT;
+      int free = first;
+      for (int at = first + KEPT; at < first + each * KEPT; at += KEPT) {
+        if (kept[at + FREE_AT] < kept[free + FREE_AT]) {
+          free = at;
+        }
+      }
+      return free;
+    }
+
+    void addTo(Tally tally, LinkClass links, String owner) {
+      for (int at = 0; at < kept.length; at += KEPT) {
+        int number = at / KEPT / each;
+        tally.add(
+            links,
+            kept[at + CARRIED],
+            kept[at + HELD],
+            () -> owner + number / 2 + (number % 2 == OUT ? " out" : " in"));
+      }
+    }
   }
 }

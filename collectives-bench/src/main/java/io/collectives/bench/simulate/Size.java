@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
  * @param mesh their arrangement, if it was given
  */
 public record Size(int ranks, Optional<Mesh> mesh) {
-  private static final int MOST = 32_768;
+  private static final int MOST = Network.MOST_RANKS;
   private static final int MOST_SIZES = 10_000;
   private static final Pattern NUMBERS = Pattern.compile("(\\d{1,5})(?:\\.\\.(\\d{1,5}))?");
   private static final Pattern MESHES =

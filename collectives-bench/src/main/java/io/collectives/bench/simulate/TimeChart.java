@@ -1,22 +1,39 @@
 package io.collectives.bench.simulate;
 
+import java.awt.BasicStroke;
 import java.awt.Color;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.SortedMap;
+import java.util.TreeMap;
 import org.knowm.xchart.BitmapEncoder;
 import org.knowm.xchart.VectorGraphicsEncoder;
 import org.knowm.xchart.XYChart;
 import org.knowm.xchart.XYChartBuilder;
 import org.knowm.xchart.style.Styler;
 
-/** Times over numbers of ranks as lines in a picture; both axes are logarithmic. */
+/**
+ * Times over numbers of ranks, or of bytes, as lines in a picture; both axes are logarithmic, the
+ * one below with powers of two. Lines that are the same are drawn as one, with both names.
+ */
 public final class TimeChart {
-  private TimeChart() {}
+  private final String over;
+  private final Map<String, SortedMap<Long, Double>> lines = new LinkedHashMap<>();
+
+  /** Nothing yet. */
+  public TimeChart(String over) {
+    this.over = over;
+  }
+
+  /** A point of a line; the last one at a place counts. */
+  public void point(String line, long at, double nanos) {
+    lines.computeIfAbsent(line, name -> new TreeMap<>()).put(at, nanos);
+  }
 
   /** Whether a picture of this name can be written. */
   public static boolean canWrite(Path file) {
@@ -27,39 +44,40 @@ public final class TimeChart {
   /**
    * Writes a picture.
    *
-   * @param lines by name, nanoseconds by ranks
    * @param file its name ends with {@code .png} or {@code .svg}
    */
-  public static void write(String title, Map<String, SortedMap<Integer, Double>> lines, Path file)
-      throws IOException {
+  public void write(String title, Path file) throws IOException {
     XYChart chart =
         new XYChartBuilder()
-            .width(900)
-            .height(600)
+            .width(1000)
+            .height(500)
             .title(title)
-            .xAxisTitle("ranks")
+            .xAxisTitle(over)
             .yAxisTitle("time (ms)")
             .build();
-    chart.getStyler().setXAxisLogarithmic(true).setYAxisLogarithmic(true);
-    chart.getStyler().setLegendPosition(Styler.LegendPosition.InsideNW);
+    chart.getStyler().setYAxisLogarithmic(true);
+    chart.getStyler().setxAxisTickLabelsFormattingFunction(TimeChart::power);
+    chart.getStyler().setLegendPosition(Styler.LegendPosition.OutsideE);
     chart.getStyler().setChartBackgroundColor(Color.WHITE);
+    // Dashes would be written one by one: most of an SVG.
+    chart.getStyler().setPlotGridLinesStroke(new BasicStroke(0.5f));
     double least = Double.MAX_VALUE;
     double most = 0;
-    for (Map.Entry<String, SortedMap<Integer, Double>> line : lines.entrySet()) {
-      List<Integer> ranks = new ArrayList<>();
+    for (Map.Entry<SortedMap<Long, Double>, String> line : different().entrySet()) {
+      List<Double> places = new ArrayList<>();
       List<Double> millis = new ArrayList<>();
-      for (Map.Entry<Integer, Double> point : line.getValue().entrySet()) {
+      for (Map.Entry<Long, Double> point : line.getKey().entrySet()) {
         double time = point.getValue() / 1e6;
-        // One rank takes no time, which has no logarithm.
-        if (time > 0) {
-          ranks.add(point.getKey());
+        // One rank takes no time, and no bytes are no place: neither has a logarithm.
+        if (time > 0 && point.getKey() > 0) {
+          places.add(Math.log(point.getKey()) / Math.log(2));
           millis.add(time);
           least = Math.min(least, time);
           most = Math.max(most, time);
         }
       }
-      if (!ranks.isEmpty()) {
-        chart.addSeries(line.getKey(), ranks, millis);
+      if (!places.isEmpty()) {
+        chart.addSeries(line.getValue(), places, millis);
       }
     }
     if (most == 0) {
@@ -76,5 +94,20 @@ public final class TimeChart {
       VectorGraphicsEncoder.saveVectorGraphic(
           chart, path, VectorGraphicsEncoder.VectorGraphicsFormat.SVG);
     }
+  }
+
+  /** The names of each line, in the order of the first. */
+  private Map<SortedMap<Long, Double>, String> different() {
+    Map<SortedMap<Long, Double>, String> names = new LinkedHashMap<>();
+    lines.forEach((name, line) -> names.merge(line, name, (first, next) -> first + " = " + next));
+    return names;
+  }
+
+  /** Two to the power of a whole number; nothing for others. */
+  private static String power(double exponent) {
+    double whole = Math.rint(exponent);
+    return Math.abs(exponent - whole) > 1e-6 || whole < 0 || whole > 62
+        ? ""
+        : String.format(Locale.ROOT, "%,d", 1L << (int) whole);
   }
 }

@@ -1,0 +1,57 @@
+package io.collectives.bench.simulate;
+
+import io.collectives.Collective;
+import io.collectives.plan.Plan;
+import io.collectives.plan.Transfer;
+import java.util.function.IntBinaryOperator;
+
+/**
+ * The plan of a group of ranks, run by several groups at once: together they have all ranks.
+ *
+ * @param ofGroup the plan
+ * @param groups how many run it
+ * @param rankOf the rank of (group, member); each rank is a member of one group
+ */
+record GroupsPlan(Plan ofGroup, int groups, IntBinaryOperator rankOf) implements Plan {
+  @Override
+  public Collective collective() {
+    return ofGroup.collective();
+  }
+
+  @Override
+  public int ranks() {
+    return Math.multiplyExact(ofGroup.ranks(), groups);
+  }
+
+  @Override
+  public int chunks() {
+    return ofGroup.chunks();
+  }
+
+  @Override
+  public int lanes() {
+    return ofGroup.lanes();
+  }
+
+  @Override
+  public int rounds(int lane) {
+    return ofGroup.rounds(lane);
+  }
+
+  @Override
+  public void transfers(int lane, int round, Transfer.Sink sink) {
+    for (int i = 0; i < groups; i++) {
+      int group = i;
+      ofGroup.transfers(
+          lane,
+          round,
+          (from, to, first, count, effect) ->
+              sink.transfer(
+                  rankOf.applyAsInt(group, from),
+                  rankOf.applyAsInt(group, to),
+                  first,
+                  count,
+                  effect));
+    }
+  }
+}

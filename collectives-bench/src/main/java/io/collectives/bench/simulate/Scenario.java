@@ -1,0 +1,243 @@
+package io.collectives.bench.simulate;
+
+import io.collectives.Algorithm;
+import io.collectives.Collective;
+import io.collectives.Mesh;
+import io.collectives.ModelParallelMesh;
+import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
+import io.collectives.plan.Rounds;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** A plan on a network. */
+public final class Scenario {
+  /** What the simulator plans itself. */
+  public static final String FORMS = "dedicated-servers[:S]";
+
+  private static final Pattern DEDICATED = Pattern.compile("dedicated-servers(?::(\\d{1,5}))?");
+
+  private final Work work;
+  private final String label;
+  private final int members;
+  private final Plan plan;
+  private final Network network;
+  private final Optional<Algorithm> algorithm;
+  private final boolean circuit;
+  private final int servers;
+
+  /**
+   * What is to be simulated.
+   *
+   * @param algorithm one of {@link PlanChoice}, or {@code dedicated-servers}, with as many servers
+   *     as there are hosts of workers, or {@code dedicated-servers:4}
+   * @param task what it does
+   * @param root 0 if the task has none
+   * @param ways on a mesh: of this many ranks beside each other, which share a model, each belongs
+   *     to another group; all groups are at work at once
+   * @param circuit on a mesh: whether ranks are numbered along a circuit of neighbours, unless the
+   *     algorithm knows the mesh
+   */
+  public record Work(String algorithm, Task task, int root, int ways, boolean circuit) {
+    /** Checks the form; whether a module knows the name shows when a plan is asked for. */
+    public Work {
+      if (!DEDICATED.matcher(algorithm).matches()) {
+        algorithm = new PlanChoice(algorithm).text();
+      }
+    }
+
+    /** The whole of a mesh, or all ranks. */
+    public static Work of(String algorithm) {
+      return new Work(algorithm, Task.of(Collective.ALL_REDUCE), 0, 1, false);
+    }
+  }
+
+  private Scenario(
+      Work work,
+      String label,
+      int members,
+      Plan plan,
+      Network network,
+      Optional<Algorithm> algorithm,
+      boolean circuit,
+      int servers) {
+    this.work = work;
+    this.label = label;
+    this.members = members;
+    this.plan = plan;
+    this.network = network;
+    this.algorithm = algorithm;
+    this.circuit = circuit;
+    this.servers = servers;
+  }
+
+  /**
+   * Plans some work and puts it on a network.
+   *
+   * @throws IllegalArgumentException if nobody plans it, or it does not fit
+   */
+  public static Scenario of(Work work, Size size, Fabric fabric) {
+    Matcher dedicated = DEDICATED.matcher(work.algorithm());
+    if (dedicated.matches()) {
+      return dedicated(work, Optional.ofNullable(dedicated.group(1)), size, fabric);
+    }
+    PlanChoice choice = new PlanChoice(work.algorithm());
+    Size group = size;
+    if (work.ways() > 1) {
+      Mesh mesh =
+          size.mesh()
+              .orElseThrow(
+                  () ->
+                      new IllegalArgumentException(
+                          work.ways() + "-way model parallelism without a mesh"));
+      Mesh replicas = new ModelParallelMesh(mesh, work.ways()).replicaMesh();
+      group = new Size(replicas.ranks(), Optional.of(replicas));
+    }
+    if (work.root() >= group.ranks()) {
+      throw new IllegalArgumentException(
+          "root " + work.root() + ": ranks of a group are 0 to " + (group.ranks() - 1));
+    }
+    Algorithm algorithm = choice.algorithm(group);
+    Plan plan = plan(choice, work, group);
+    boolean torus = algorithm instanceof Algorithm.Torus;
+    boolean circuit = work.circuit() && !torus && group.mesh().isPresent();
+    if (circuit) {
+      int[] way = Circuit.of(group.mesh().get());
+      plan = new GroupsPlan(plan, 1, (only, member) -> way[member]);
+    }
+    if (work.ways() > 1) {
+      int ways = work.ways();
+      plan = new GroupsPlan(plan, ways, (shard, member) -> shard + ways * member);
+    }
+    Optional<Mesh> mesh = size.mesh();
+    boolean switched = fabric.hosts().ranksPerHost() > 1 || fabric.hosts().racks();
+    if (algorithm instanceof Algorithm.Torus own && mesh.isEmpty() && !switched) {
+      mesh = Optional.of(own.mesh());
+    }
+    Network network =
+        mesh.map(fabric::mesh).orElseGet(() -> fabric.pairs(size.ranks(), size.ranks()));
+    return new Scenario(
+        work,
+        choice.label(group),
+        group.ranks(),
+        plan,
+        network,
+        Optional.of(algorithm),
+        circuit,
+        0);
+  }
+
+  private static Scenario dedicated(Work work, Optional<String> count, Size size, Fabric fabric) {
+    if (size.mesh().isPresent() || !work.task().is(Collective.ALL_REDUCE)) {
+      throw new IllegalArgumentException(
+          work.algorithm() + " plans an all-reduce of ranks that stand in no mesh only");
+    }
+    int workers = size.ranks();
+    int perHost = Math.min(workers, fabric.hosts().ranksPerHost());
+    int servers = count.map(Integer::valueOf).orElse(Math.max(1, workers / perHost));
+    Plan plan = DedicatedServersPlan.of(workers, perHost, servers);
+    return new Scenario(
+        work,
+        "dedicated-servers:" + servers,
+        workers,
+        plan,
+        fabric.pairs(workers + servers, workers),
+        Optional.empty(),
+        false,
+        servers);
+  }
+
+  private static Plan plan(PlanChoice choice, Work work, Size group) {
+    List<Plan> plans = new ArrayList<>();
+    for (Collective part : work.task().parts()) {
+      plans.add(choice.plan(group, part, part.rooted() ? work.root() : 0));
+    }
+    if (plans.size() == 1) {
+      return plans.get(0);
+    }
+    Plan first = plans.get(0);
+    Plan second = plans.get(1);
+    if (first.chunks() != second.chunks() || first.lanes() != second.lanes()) {
+      throw new IllegalArgumentException(
+          work.algorithm() + " cuts the payload of " + work.task() + " in two ways");
+    }
+    Rounds[] lanes = new Rounds[first.lanes()];
+    for (int lane = 0; lane < lanes.length; lane++) {
+      lanes[lane] = rounds(first, lane).then(rounds(second, lane));
+    }
+    return Plan.of(PlanRequest.of(Collective.ALL_REDUCE, first.ranks()), first.chunks(), lanes);
+  }
+
+  private static Rounds rounds(Plan plan, int lane) {
+    return Rounds.of(plan.rounds(lane), (round, sink) -> plan.transfers(lane, round, sink));
+  }
+
+  /** The algorithm, with what was left open. */
+  public String label() {
+    return label;
+  }
+
+  /** How many ranks have a payload and get a result together: a group of them. */
+  public int members() {
+    return members;
+  }
+
+  /** All that are on the network, among them servers that have no payload of their own. */
+  public int ranks() {
+    return network.ranks();
+  }
+
+  /** The network. */
+  public Network network() {
+    return network;
+  }
+
+  Plan plan() {
+    return plan;
+  }
+
+  Work work() {
+    return work;
+  }
+
+  Optional<Algorithm> algorithm() {
+    return algorithm;
+  }
+
+  /** Whether members are numbered along a circuit of neighbours. */
+  boolean circuit() {
+    return circuit;
+  }
+
+  /** How many servers there are beside the members. */
+  int servers() {
+    return servers;
+  }
+
+  /** Costs of a payload of each member. */
+  public Costs costs(double bytes, int slabs, double addNanosPerByte) {
+    double all =
+        work.task().is(Collective.ALL_TO_ALL)
+            ? bytes * members
+            : work.task().is(Collective.BARRIER) ? 0 : bytes;
+    return new Costs(all, slabs, addNanosPerByte);
+  }
+
+  /**
+   * Moves clocks through the plan.
+   *
+   * @throws IllegalArgumentException if it is too large
+   */
+  public Outcome run(Costs costs) {
+    return Simulation.run(plan, network, costs);
+  }
+
+  /** What it takes by a formula, in nanoseconds, if there is one. */
+  public OptionalDouble closedForm(Costs costs) {
+    return ClosedForm.nanos(this, costs);
+  }
+}

@@ -1,0 +1,76 @@
+package io.collectives.bench.simulate;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class TimeChartTest {
+  /** The marks of the first line are dots, of others something else. */
+  private static final Pattern DOT = Pattern.compile("<ellipse [^>]*cx=\"([0-9.]+)\"");
+
+  /** The colour of the second line. */
+  private static final String SECOND = "rgb(255,172,0)";
+
+  @TempDir private Path directory;
+
+  @Test
+  void pointsStandByPowersOfTwo() throws Exception {
+    TimeChart chart = new TimeChart("bytes");
+    chart.point("ring", 1024, 5e6);
+    chart.point("ring", 32_768, 6e6);
+    chart.point("ring", 1_048_576, 7e6);
+    // Neither has a logarithm.
+    chart.point("ring", 0, 1e6);
+    chart.point("ring", 4096, 0);
+    List<Double> dots = dots(chart);
+    // The last is in the legend.
+    assertEquals(4, dots.size());
+    double step = dots.get(1) - dots.get(0);
+    assertTrue(step > 100, dots.toString());
+    assertEquals(step, dots.get(2) - dots.get(1), 2, dots.toString());
+  }
+
+  @Test
+  void linesThatAreTheSameAreOne() throws Exception {
+    TimeChart chart = new TimeChart("ranks");
+    chart.point("first", 4, 5e6);
+    chart.point("second", 4, 5e6);
+    Path one = directory.resolve("one.svg");
+    chart.write("", one);
+    chart.point("third", 4, 6e6);
+    Path two = directory.resolve("two.svg");
+    chart.write("", two);
+    assertEquals(2, dots(chart).size(), "a point and its legend");
+    assertFalse(Files.readString(one).contains(SECOND));
+    assertTrue(Files.readString(two).contains(SECOND));
+  }
+
+  @Test
+  void nothingToDrawIsAnError() {
+    TimeChart chart = new TimeChart("ranks");
+    chart.point("ring", 1, 0);
+    assertThrows(IOException.class, () -> chart.write("", directory.resolve("none.svg")));
+  }
+
+  private List<Double> dots(TimeChart chart) throws IOException {
+    Path file = directory.resolve("dots.svg");
+    chart.write("", file);
+    Matcher matcher = DOT.matcher(Files.readString(file));
+    List<Double> at = new ArrayList<>();
+    while (matcher.find()) {
+      at.add(Double.parseDouble(matcher.group(1)));
+    }
+    return at;
+  }
+}
