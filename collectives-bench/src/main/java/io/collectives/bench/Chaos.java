@@ -1,16 +1,22 @@
 package io.collectives.bench;
 
-import io.collectives.Collectives;
-import io.collectives.Communicator;
+import io.collectives.bench.chaos.ChaosSettings;
 import io.collectives.bench.chaos.ChaosWorker;
 import io.collectives.bench.chaos.Connections;
+import io.collectives.bench.chaos.DummyListener;
 import io.collectives.bench.chaos.Fault;
 import io.collectives.bench.chaos.Fault.Kind;
+import io.collectives.bench.chaos.Fault.Phase;
 import io.collectives.bench.chaos.FaultOutcome;
 import io.collectives.bench.chaos.FaultRun;
+import io.collectives.bench.chaos.Network;
 import io.collectives.bench.chaos.PauseRun;
+import io.collectives.bench.chaos.PriceRun;
+import io.collectives.bench.chaos.PriceSettings;
+import io.collectives.bench.chaos.PriceWorker;
 import io.collectives.bench.process.JavaCommand;
 import io.collectives.bench.process.ParentLines;
+import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
 import io.collectives.bench.report.Units;
@@ -19,11 +25,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -37,47 +44,70 @@ import picocli.CommandLine.Spec;
     optionListHeading = "%nOptions:%n",
     footerHeading = "%nExamples:%n",
     description = {
-      "Kill, stop and disconnect real processes while they sum, and time what the others do.",
+      "Kill, stop and disconnect real processes while they join or sum, and time what the others do; or send strangers to "
+          + "their ports.",
       "",
       "Each fault hits a job of its own, whose ranks sum whole numbers with 8 asynchronous calls of 1 to 150,001 elements under "
-          + "way. It comes at a random moment, in the middle of calls or while none is under way and the next follow at once. "
-          + "The survivors must name the culprit, shrink, make the calls again that not all had completed, and get sums that "
-          + "are right to the last bit until the job ends.",
+          + "way. It comes at a random moment: in the middle of calls, or while none is under way and the next follow at once, "
+          + "or while the ranks start and meet by TCP. The survivors must name the culprit, shrink, make the calls again that "
+          + "not all had completed, and get sums that are right to the last bit until the job ends. If they cannot even meet, "
+          + "all must name the culprit and end.",
       "",
       "kill is SIGKILL. stop is SIGSTOP, and SIGCONT once the others have gone on: the stopped rank must find that it was given "
           + "up. reset resets the connections between two ranks that live, by 'ss -K' of Linux, which needs root: the "
-          + "higher one must give way, and all must name it. Silent loss of packets is not made here.",
+          + "higher one must give way, and all must name it. cut lets all packets between two ranks that live vanish, "
+          + "with the same end. isolate lets all packets from and to a rank vanish. cut and "
+          + "isolate put each rank into a network namespace of Linux, which needs root too. What is not possible is skipped.",
       "",
       "'known' is from the fault until the last survivor had the error, 'sum' until the last survivor had the first right sum of "
-          + "the group that was left. A pause is SIGSTOP for less than the silence limit: no call may fail."
+          + "the group that was left. Faults while joining are told apart by how far their victims had come: 'awaited' had not "
+          + "come to the meeting, so that the others wait until --join-timeout; 'meeting' had come, and its seat is kept for "
+          + "the silence limit in case it comes again; 'met' had met the others: times count from when these had joined.",
+      "",
+      "A pause is SIGSTOP for less than the silence limit: no call may fail.",
+      "",
+      "Strangers scan ports, speak HTTP and TLS, send noise, lengths as long as can be, what a rank has said, and that one "
+          + "byte a second. One job of ranks with a job secret sums all the time; in each round there are, in turn, for "
+          + "about 5 s each, no strangers, the same ones at a process elsewhere on this machine, which hangs up at once, and at the "
+          + "ranks. No call may fail. A ratio is of the mean times of calls in the same round; printed are median and range."
     },
     footer = {
       "  collectives chaos --faults 20 --kinds kill",
       "  collectives chaos --faults 100 --kinds kill,stop --silence 2    2 seconds until a silent rank is given up",
-      "  collectives chaos --faults 0 --pauses 100 --pause 3s            false alarms only",
+      "  collectives chaos --faults 20 --while joining                   while ranks start and meet",
+      "  collectives chaos --faults 20 --kinds cut,isolate               packets vanish, connections stay",
+      "  collectives chaos --pauses 100 --pause 3s                       false alarms only",
+      "  collectives chaos --strangers 10000 --strangers-per-second 100  what strangers cost, in 6 minutes",
       "",
-      "Exit status: 0 when all culprits and sums were right, nobody hung and there was no false alarm, else 1; 2 wrong usage."
+      "Exit status: 0 when all culprits and sums were right, nobody hung, no call failed without a fault and there was no false "
+          + "alarm, else 1; 2 wrong usage. How long it took does not count: what was within its limit is printed."
     })
 final class Chaos implements Callable<Integer> {
-  private static final Duration KILL_KNOWN = Duration.ofSeconds(1);
-  private static final Duration KILL_SUM = Duration.ofSeconds(2);
-  private static final Duration STOP_MORE = Duration.ofSeconds(1);
+  private static final int FAULTS = 100;
+  private static final int RANKS = 4;
+
+  /** Guests of a meeting wait so much longer for rank 0 than they have told it. */
+  private static final Duration GUEST_GRACE = Duration.ofSeconds(2);
+
+  private static final String RANK = "chaos-rank";
+  private static final long MOST_BYTES = 256L << 20;
+  private static final int RANK_MEGABYTES = 64;
 
   @Spec private CommandSpec spec;
 
   @Option(
       names = "--faults",
-      defaultValue = "100",
       paramLabel = "N",
-      description = "How many faults, from 0 to 100000. Default: ${DEFAULT-VALUE}.")
-  private int faults;
+      description =
+          "How many faults, from 0 to 100000. Default: 100, or 0 with --pauses or --strangers.")
+  private @Nullable Integer faults;
 
   @Option(
       names = {"-n", "--ranks"},
-      defaultValue = "4",
       paramLabel = "N",
-      description = "How many processes each job has, from 3 to 64. Default: ${DEFAULT-VALUE}.")
-  private int ranks;
+      description =
+          "How many processes each job has, from 3 to 64. Default: 4. With --strangers from 2, default 2.")
+  private @Nullable Integer ranks;
 
   @Option(
       names = "--transport",
@@ -94,6 +124,25 @@ final class Chaos implements Callable<Integer> {
       hideParamSyntax = true,
       description = "What is done, in turn: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
   private List<Kind> kinds = List.of();
+
+  @Option(
+      names = "--while",
+      split = ",",
+      defaultValue = "calling,idle",
+      paramLabel = "PHASE,...",
+      hideParamSyntax = true,
+      converter = PhaseName.class,
+      description = "When, by chance one of: calling, idle, joining. Default: ${DEFAULT-VALUE}.")
+  private List<Phase> phases = List.of();
+
+  @Option(
+      names = "--join-timeout",
+      defaultValue = "10",
+      paramLabel = "SECONDS",
+      description =
+          "How long ranks wait until all have met, in jobs that are hit while joining, from 1 to 600. "
+              + "Default: ${DEFAULT-VALUE}.")
+  private Duration joinTimeout = Duration.ZERO;
 
   @Option(
       names = "--silence",
@@ -118,10 +167,41 @@ final class Chaos implements Callable<Integer> {
   private Duration pause = Duration.ZERO;
 
   @Option(
+      names = "--strangers",
+      defaultValue = "0",
+      paramLabel = "N",
+      description =
+          "How many strangers come to the ranks, and as many elsewhere, from 0 to 10000000. Default: ${DEFAULT-VALUE}.")
+  private int strangers;
+
+  @Option(
+      names = "--strangers-per-second",
+      defaultValue = "100",
+      paramLabel = "N",
+      description = "How many of them in a second, from 1 to 10000. Default: ${DEFAULT-VALUE}.")
+  private int strangersPerSecond;
+
+  @Option(
+      names = "--bytes",
+      defaultValue = "1M",
+      paramLabel = "SIZE",
+      description =
+          "Of each all-reduce (float32) while strangers come, from 8 to 256M. Default: ${DEFAULT-VALUE}.")
+  private ByteSize bytes = new ByteSize(0);
+
+  @Option(
+      names = "--warmup",
+      defaultValue = "10",
+      paramLabel = "SECONDS",
+      description =
+          "For how long the ranks sum before the first stranger, up to 600. Default: ${DEFAULT-VALUE}.")
+  private Duration warmUp = Duration.ZERO;
+
+  @Option(
       names = "--seed",
       defaultValue = "1",
       paramLabel = "N",
-      description = "Of victims and moments. Default: ${DEFAULT-VALUE}.")
+      description = "Of victims, moments and noise. Default: ${DEFAULT-VALUE}.")
   private long seed;
 
   @Option(
@@ -140,16 +220,80 @@ final class Chaos implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     check();
+    return strangers > 0 ? price() : harm();
+  }
+
+  private int faults() {
+    return faults != null ? faults : strangers > 0 || pauses > 0 ? 0 : FAULTS;
+  }
+
+  private int ranks() {
+    return ranks != null ? ranks : strangers > 0 ? 2 : RANKS;
+  }
+
+  /** Strangers come. */
+  private int price() throws IOException, InterruptedException {
+    PriceSettings settings =
+        new PriceSettings(
+            ranks(),
+            strangers,
+            strangersPerSecond,
+            warmUp,
+            seed,
+            priceCommand(),
+            command(List.of(), "--role", Role.LISTENER.toString()),
+            System.err);
+    StrangerFigures figures;
+    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+      figures = new StrangerFigures(PriceRun.run(settings, progress::step));
+    }
+    if (figures.outcome().slices().isEmpty()) {
+      spec.commandLine()
+          .getErr()
+          .println("collectives chaos: " + figures.lines().get(figures.lines().size() - 1));
+      return Main.FAILED;
+    }
+    List<String> below = new ArrayList<>(figures.lines());
+    below.add(
+        provenance()
+            + ", all-reduce of "
+            + bytes
+            + ", "
+            + strangersPerSecond
+            + " strangers a second, "
+            + settings.rounds()
+            + " rounds");
+    figures.table().print(format, spec.commandLine().getOut(), below);
+    return figures.good() ? 0 : Main.FAILED;
+  }
+
+  private String provenance() {
+    return Provenance.line() + ", " + ranks() + " ranks, " + transport + ", seed " + seed;
+  }
+
+  /** Ranks are hit, and paused. */
+  private int harm() throws IOException, InterruptedException {
     RandomGenerator random = new SplittableRandom(seed);
+    int faults = faults();
+    ChaosSettings settings =
+        new ChaosSettings(ranks(), faultCommand(), silence, joinTimeout, System.err);
     List<FaultOutcome> outcomes = new ArrayList<>();
     List<PauseRun> pauseRuns = new ArrayList<>();
+    long meetMillis = 0;
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
-      List<Kind> possible = possible(progress);
+      List<Kind> possible = faults == 0 ? List.of() : possible(progress);
+      if (possible.stream().anyMatch(kind -> phases(kind).contains(Phase.JOINING))) {
+        progress.step("how long ranks take to meet");
+        meetMillis = FaultRun.meetMillis(settings);
+      }
       for (int i = 0; i < faults && !possible.isEmpty(); i++) {
-        Fault fault = Fault.any(possible.get(i % possible.size()), ranks, random);
+        Kind kind = possible.get(i % possible.size());
+        List<Phase> own = phases(kind);
+        Phase phase = own.get(random.nextInt(own.size()));
+        Fault fault = Fault.any(kind, phase, ranks(), meetMillis, random);
         String text = "fault " + (i + 1) + " of " + faults + ": " + fault;
         progress.step(text);
-        FaultOutcome outcome = FaultRun.run(fault, ranks, command(), silence, System.err);
+        FaultOutcome outcome = FaultRun.run(fault, settings);
         outcomes.add(outcome);
         outcome.complaints().forEach(complaint -> progress.say(text + ": " + complaint));
       }
@@ -159,12 +303,9 @@ final class Chaos implements Callable<Integer> {
             PauseRun.run(
                 left,
                 pause,
-                ranks,
-                command(),
-                silence,
+                settings,
                 random,
-                over -> progress.step("pause " + (before + over) + " of " + pauses),
-                System.err);
+                over -> progress.step("pause " + (before + over) + " of " + pauses));
         pauseRuns.add(run);
         run.complaints()
             .forEach(
@@ -177,34 +318,51 @@ final class Chaos implements Callable<Integer> {
       return Main.FAILED;
     }
     ChaosFigures figures = new ChaosFigures(outcomes, pauseRuns);
-    List<String> below =
-        new ArrayList<>(figures.bars(KILL_KNOWN, KILL_SUM, silence.plus(STOP_MORE)));
+    Duration awaited = joinTimeout.plusMillis(meetMillis).plus(GUEST_GRACE);
+    List<String> below = new ArrayList<>(figures.bars(silence, awaited));
     below.add(figures.verdict());
     below.add(
-        Provenance.line()
-            + ", "
-            + ranks
-            + " ranks, "
-            + transport
+        provenance()
             + ", silence limit "
             + Units.time(silence.toNanos())
-            + ", seed "
-            + seed);
+            + (meetMillis == 0 ? "" : ", ranks met within " + Units.time(meetMillis * 1e6)));
     figures.table().print(format, spec.commandLine().getOut(), below);
     return figures.good() ? 0 : Main.FAILED;
   }
 
+  /** In which phases a kind of fault can come. */
+  private List<Phase> phases(Kind kind) {
+    return phases.stream()
+        .distinct()
+        .filter(phase -> phase != Phase.JOINING || kind.hitsJoining())
+        .toList();
+  }
+
   private void check() {
+    int faults = faults();
+    range("--faults", faults, 0, 100_000);
+    range("--pauses", pauses, 0, 100_000);
+    range("--strangers", strangers, 0, 10_000_000);
+    range("--strangers-per-second", strangersPerSecond, 1, 10_000);
     Usage.require(
-        faults >= 0 && faults <= 100_000,
-        spec,
-        "--faults " + faults + ": must be from 0 to 100000");
+        faults + pauses + strangers > 0, spec, "--faults 0 and --pauses 0: there is nothing to do");
     Usage.require(
-        pauses >= 0 && pauses <= 100_000,
+        strangers == 0 || faults + pauses == 0,
         spec,
-        "--pauses " + pauses + ": must be from 0 to 100000");
-    Usage.require(faults + pauses > 0, spec, "--faults 0 and --pauses 0: there is nothing to do");
-    Usage.require(ranks >= 3 && ranks <= 64, spec, "--ranks " + ranks + ": must be from 3 to 64");
+        "--strangers " + strangers + " with --faults or --pauses: strangers come alone");
+    range("--ranks", ranks(), strangers > 0 ? 2 : 3, 64);
+    Usage.require(
+        bytes.bytes() >= 8 && bytes.bytes() <= MOST_BYTES,
+        spec,
+        "--bytes " + bytes.bytes() + ": must be from 8 to 256M");
+    Usage.require(
+        bytes.bytes() % Float.BYTES == 0,
+        spec,
+        "--bytes " + bytes.bytes() + ": must be a multiple of 4 (one float32)");
+    Usage.require(
+        warmUp.compareTo(Duration.ofSeconds(600)) <= 0,
+        spec,
+        "--warmup " + seconds(warmUp) + ": must be from 0 to 600 seconds");
     Usage.require(
         transport == Perf.Transport.TCP,
         spec,
@@ -215,6 +373,19 @@ final class Chaos implements Callable<Integer> {
         spec,
         "--silence " + seconds(silence) + ": must be from 0.1 to 600 seconds");
     Usage.require(
+        joinTimeout.compareTo(Duration.ofSeconds(1)) >= 0
+            && joinTimeout.compareTo(Duration.ofSeconds(600)) <= 0,
+        spec,
+        "--join-timeout " + seconds(joinTimeout) + ": must be from 1 to 600 seconds");
+    for (Kind kind : kinds) {
+      Usage.require(
+          !phases(kind).isEmpty(),
+          spec,
+          "--kinds "
+              + kind
+              + " --while joining: while ranks join, only kill and stop are possible");
+    }
+    Usage.require(
         pauses == 0 || pause.compareTo(silence) < 0,
         spec,
         "--pause "
@@ -224,6 +395,13 @@ final class Chaos implements Callable<Integer> {
             + " seconds");
   }
 
+  private void range(String option, int value, int least, int most) {
+    Usage.require(
+        value >= least && value <= most,
+        spec,
+        option + " " + value + ": must be from " + least + " to " + most);
+  }
+
   private static String seconds(Duration duration) {
     return Double.toString(duration.toMillis() / 1e3).replaceFirst("\\.0$", "");
   }
@@ -231,39 +409,79 @@ final class Chaos implements Callable<Integer> {
   /** The kinds that can be made on this machine; the others are said to be skipped. */
   private List<Kind> possible(Progress progress) {
     List<Kind> possible = new ArrayList<>(new LinkedHashSet<>(kinds));
-    if (faults > 0 && possible.contains(Kind.RESET)) {
-      Optional<String> whyNot = Connections.whyNot();
-      whyNot.ifPresent(
-          why -> {
-            progress.say("SKIPPED: reset: connections cannot be reset here: " + why);
-            possible.remove(Kind.RESET);
-          });
+    if (possible.contains(Kind.RESET)) {
+      Connections.whyNot().ifPresent(why -> skip(possible, List.of(Kind.RESET), why, progress));
+    }
+    List<Kind> silent = possible.stream().filter(Kind::needsNetwork).toList();
+    if (!silent.isEmpty()) {
+      Network.whyNot().ifPresent(why -> skip(possible, silent, why, progress));
     }
     return possible;
   }
 
-  private static List<String> command() {
-    return JavaCommand.of(
-        Main.class,
-        List.of(
-            "-XX:+UseSerialGC",
-            "-Xmx64m",
-            "-XX:TieredStopAtLevel=1",
-            // That a rank is lost is no news here.
-            "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"),
-        List.of("chaos-rank"));
+  private static void skip(List<Kind> possible, List<Kind> kinds, String why, Progress progress) {
+    possible.removeAll(kinds);
+    kinds.forEach(kind -> progress.say("SKIPPED: " + kind + ": not possible here: " + why));
   }
 
-  /** A process of a job. */
-  @Command(name = "chaos-rank", hidden = true, description = "What chaos starts.")
+  private static List<String> faultCommand() {
+    return command(List.of("-Xmx64m", "-XX:TieredStopAtLevel=1"), "--role", Role.FAULTS.toString());
+  }
+
+  /** All of the heap is there from the beginning, so that a rank grows by what is beside it. */
+  private List<String> priceCommand() {
+    String heap = (RANK_MEGABYTES + 4 * (bytes.bytes() >> 20)) + "m";
+    return command(
+        List.of("-Xms" + heap, "-Xmx" + heap, "-XX:+AlwaysPreTouch"),
+        "--role",
+        Role.PRICE.toString(),
+        "--bytes",
+        Long.toString(bytes.bytes()));
+  }
+
+  private static List<String> command(List<String> options, String... arguments) {
+    List<String> all = new ArrayList<>(options);
+    all.add("-XX:+UseSerialGC");
+    // That a rank is lost, or a stranger came, is no news here.
+    all.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=error");
+    List<String> words = new ArrayList<>(List.of(RANK));
+    words.addAll(List.of(arguments));
+    return JavaCommand.of(Main.class, all, words);
+  }
+
+  /** What a process that chaos starts is for. */
+  enum Role {
+    FAULTS,
+    PRICE,
+    LISTENER
+  }
+
+  /** A process of a job, or beside it. */
+  @Command(name = RANK, hidden = true, description = "What chaos starts.")
   static final class Rank implements Callable<Integer> {
+    @Option(names = "--role")
+    private Role role = Role.FAULTS;
+
+    @Option(names = "--bytes")
+    private long bytes;
+
     @Override
-    public Integer call() throws InterruptedException {
+    public Integer call() throws IOException, InterruptedException {
       ParentLines parent = ParentLines.read(System.in);
-      try (Communicator world = Collectives.join()) {
-        ChaosWorker.run(world, parent, System.out);
+      switch (role) {
+        case FAULTS -> ChaosWorker.run(parent, System.out);
+        case PRICE -> PriceWorker.run(bytes, parent, System.out);
+        case LISTENER -> DummyListener.run(parent, System.out);
       }
       return 0;
+    }
+  }
+
+  /** Reads a phase. */
+  static final class PhaseName implements ITypeConverter<Phase> {
+    @Override
+    public Phase convert(String text) throws Exception {
+      return Usage.labels(Phase.class).convert(text);
     }
   }
 }

@@ -2,6 +2,7 @@ package io.collectives.bench;
 
 import io.collectives.bench.chaos.Fault.Kind;
 import io.collectives.bench.chaos.FaultOutcome;
+import io.collectives.bench.chaos.FaultOutcome.Stage;
 import io.collectives.bench.chaos.PauseRun;
 import io.collectives.bench.chaos.Quantiles;
 import io.collectives.bench.report.Fields;
@@ -9,12 +10,16 @@ import io.collectives.bench.report.Units;
 import java.math.BigDecimal;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
+import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 
 /**
@@ -23,6 +28,10 @@ import java.util.stream.LongStream;
  * @param pauses runs of pauses, one after the other
  */
 record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
+  private static final Duration KILL_KNOWN = Duration.ofSeconds(1);
+  private static final Duration KILL_SUM = Duration.ofSeconds(2);
+  private static final Duration SILENCE_MORE = Duration.ofSeconds(1);
+
   private static final double[] PARTS = {0.5, 0.9, 0.99, 1};
   private static final String[] PART_NAMES = {"median", "p90", "p99", "max"};
 
@@ -45,12 +54,7 @@ record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
             "max",
             "false alarms",
             "hangs");
-    for (Kind kind : Kind.values()) {
-      List<FaultOutcome> own = of(kind);
-      if (!own.isEmpty()) {
-        row(table, kind, own);
-      }
-    }
+    kinds().forEach((kind, own) -> row(table, kind.toString(), own));
     if (!pauses.isEmpty()) {
       pauseRow(table);
     }
@@ -80,47 +84,82 @@ record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
     return "FAILED: " + String.join(" and ", parts) + " went wrong; see above";
   }
 
-  /** Which limits of time were kept, a line each. */
-  List<String> bars(Duration killKnown, Duration killSum, Duration stopKnown) {
+  /**
+   * Which limits of time were kept, a line each. A rank that was killed is known at once where it
+   * has met the others. One that ends at the meeting may come back until the limit of silence is
+   * over; one that never comes is awaited until the time to join is over.
+   *
+   * @param silenceLimit that of the jobs
+   * @param awaited how long who never comes is awaited at most, by ranks that may start only then
+   */
+  List<String> bars(Duration silenceLimit, Duration awaited) {
     List<String> bars = new ArrayList<>();
-    bar(bars, Kind.KILL, "known", FaultOutcome::knownMicros, killKnown);
-    bar(bars, Kind.KILL, "first right sum", FaultOutcome::sumMicros, killSum);
-    bar(bars, Kind.STOP, "known", FaultOutcome::knownMicros, stopKnown);
+    kinds()
+        .forEach(
+            (kind, own) -> {
+              boolean met = kind.stage.compareTo(Stage.MET) >= 0;
+              if (kind.kind == Kind.KILL && met) {
+                bars.add(bar(kind, "known", own, FaultOutcome::knownMicros, KILL_KNOWN));
+                bars.add(bar(kind, "first right sum", own, FaultOutcome::sumMicros, KILL_SUM));
+              } else if (kind.kind != Kind.RESET) {
+                Duration limit =
+                    kind.stage == Stage.AWAITED ? awaited : silenceLimit.plus(SILENCE_MORE);
+                bars.add(bar(kind, "known", own, FaultOutcome::knownMicros, limit));
+              }
+            });
     return bars;
   }
 
-  private void bar(
-      List<String> bars,
-      Kind kind,
+  private static String bar(
+      RowKind kind,
       String what,
+      List<FaultOutcome> own,
       Function<FaultOutcome, OptionalLong> figure,
       Duration limit) {
-    List<FaultOutcome> own = of(kind);
-    if (own.isEmpty()) {
-      return;
-    }
     long limitMicros = limit.toNanos() / 1_000;
     long within =
         own.stream()
             .map(figure)
             .filter(micros -> micros.isPresent() && micros.getAsLong() <= limitMicros)
             .count();
-    bars.add(
-        kind
-            + ": "
-            + what
-            + " by every survivor within "
-            + Units.time(limit.toNanos())
-            + ": "
-            + (within == own.size() ? "yes" : "NO")
-            + ", "
-            + within
-            + " of "
-            + own.size());
+    return kind
+        + ": "
+        + what
+        + " by every survivor within "
+        + Units.time(limit.toNanos())
+        + ": "
+        + (within == own.size() ? "yes" : "NO")
+        + ", "
+        + within
+        + " of "
+        + own.size();
   }
 
-  private List<FaultOutcome> of(Kind kind) {
-    return outcomes.stream().filter(outcome -> outcome.fault().kind() == kind).toList();
+  /** The outcomes of each row. */
+  private SortedMap<RowKind, List<FaultOutcome>> kinds() {
+    return outcomes.stream()
+        .collect(
+            Collectors.groupingBy(
+                outcome -> new RowKind(outcome.fault().kind(), outcome.stage()),
+                TreeMap::new,
+                Collectors.toList()));
+  }
+
+  /** What is one row: a kind of fault, and how far its victims had come. */
+  private record RowKind(Kind kind, Stage stage) implements Comparable<RowKind> {
+    private static final Comparator<RowKind> ORDER =
+        Comparator.comparing(RowKind::kind)
+            .thenComparing(RowKind::stage, Comparator.reverseOrder());
+
+    @Override
+    public int compareTo(RowKind other) {
+      return ORDER.compare(this, other);
+    }
+
+    @Override
+    public String toString() {
+      return kind + (stage == Stage.WORKING ? "" : ", " + stage);
+    }
   }
 
   private static int sum(List<FaultOutcome> outcomes, ToIntFunction<FaultOutcome> figure) {
@@ -132,7 +171,7 @@ record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
     return new Quantiles(outcomes.stream().map(figure).flatMapToLong(OptionalLong::stream));
   }
 
-  private static void row(FigureTable table, Kind kind, List<FaultOutcome> own) {
+  private static void row(FigureTable table, String kind, List<FaultOutcome> own) {
     int culprits = sum(own, FaultOutcome::culprits);
     int culpritsRight = sum(own, FaultOutcome::culpritsRight);
     int sums = sum(own, FaultOutcome::sums);
@@ -142,7 +181,7 @@ record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
     List<String> cells =
         new ArrayList<>(
             List.of(
-                kind.toString(),
+                kind,
                 Units.grouped(own.size()),
                 culpritsRight + " of " + culprits,
                 sumsRight + " of " + sums));

@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.bench.chaos.Fault;
 import io.collectives.bench.chaos.Fault.Kind;
+import io.collectives.bench.chaos.Fault.Phase;
 import io.collectives.bench.chaos.FaultOutcome;
+import io.collectives.bench.chaos.FaultOutcome.Stage;
 import io.collectives.bench.chaos.PauseRun;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -17,9 +19,14 @@ import org.junit.jupiter.api.Test;
 
 class ChaosFiguresTest {
 
+  private static Fault fault(Kind kind, Phase phase) {
+    return new Fault(kind, phase, 1, 10, List.of(0, 1, 2, 3), List.of());
+  }
+
   private static FaultOutcome good(Kind kind, long knownMicros, long sumMicros) {
     return new FaultOutcome(
-        new Fault(kind, false, 1, 10),
+        fault(kind, Phase.CALLING),
+        Stage.WORKING,
         OptionalLong.of(knownMicros),
         OptionalLong.of(sumMicros),
         3,
@@ -31,8 +38,24 @@ class ChaosFiguresTest {
         List.of());
   }
 
+  private static FaultOutcome joining(Kind kind, Stage stage, long knownMicros) {
+    boolean met = stage == Stage.MET;
+    return new FaultOutcome(
+        fault(kind, Phase.JOINING),
+        stage,
+        OptionalLong.of(knownMicros),
+        met ? OptionalLong.of(knownMicros) : OptionalLong.empty(),
+        3,
+        3,
+        met ? 3 : 0,
+        met ? 3 : 0,
+        0,
+        0,
+        List.of());
+  }
+
   private static List<String> bars(ChaosFigures figures) {
-    return figures.bars(Duration.ofSeconds(1), Duration.ofSeconds(2), Duration.ofSeconds(6));
+    return figures.bars(Duration.ofSeconds(5), Duration.ofSeconds(13));
   }
 
   @Test
@@ -68,7 +91,8 @@ class ChaosFiguresTest {
   void whatIsLateOrNeverIsNotWithin() {
     FaultOutcome never =
         new FaultOutcome(
-            new Fault(Kind.KILL, true, 1, 10),
+            fault(Kind.KILL, Phase.IDLE),
+            Stage.WORKING,
             OptionalLong.empty(),
             OptionalLong.empty(),
             3,
@@ -89,6 +113,43 @@ class ChaosFiguresTest {
             "kill: known by every survivor within 1.00 s: NO, 1 of 3",
             "kill: first right sum by every survivor within 2.00 s: NO, 1 of 3"),
         bars(figures));
+  }
+
+  @Test
+  void faultsWhileJoiningAreToldApartByHowFarTheirVictimsCame() {
+    ChaosFigures figures =
+        new ChaosFigures(
+            List.of(
+                joining(Kind.KILL, Stage.AWAITED, 13_000_000),
+                joining(Kind.KILL, Stage.MEETING, 6_000_001),
+                joining(Kind.KILL, Stage.MET, 900_000),
+                joining(Kind.STOP, Stage.AWAITED, 13_000_001),
+                joining(Kind.STOP, Stage.MET, 6_000_000),
+                good(Kind.KILL, 1, 2),
+                good(Kind.RESET, 1, 2),
+                good(Kind.CUT, 6_000_000, 7_000_000),
+                good(Kind.ISOLATE, 6_000_001, 7_000_000)),
+            List.of());
+    assertEquals(
+        List.of(
+            "kill: known by every survivor within 1.00 s: yes, 1 of 1",
+            "kill: first right sum by every survivor within 2.00 s: yes, 1 of 1",
+            "kill, met: known by every survivor within 1.00 s: yes, 1 of 1",
+            "kill, met: first right sum by every survivor within 2.00 s: yes, 1 of 1",
+            "kill, meeting: known by every survivor within 6.00 s: NO, 0 of 1",
+            "kill, awaited: known by every survivor within 13.0 s: yes, 1 of 1",
+            "stop, met: known by every survivor within 6.00 s: yes, 1 of 1",
+            "stop, awaited: known by every survivor within 13.0 s: NO, 0 of 1",
+            "cut: known by every survivor within 6.00 s: yes, 1 of 1",
+            "isolate: known by every survivor within 6.00 s: NO, 0 of 1"),
+        bars(figures));
+    StringWriter text = new StringWriter();
+    figures.table().print(PerfRow.Format.TSV, new PrintWriter(text), List.of());
+    List<String> lines = text.toString().lines().toList();
+    assertEquals(
+        "kill, awaited\t1\t3\t3\t0\t0\t13000.000\t13000.000\t13000.000\t13000.000\t-\t-\t-\t-\t0\t0",
+        lines.get(4));
+    assertTrue(figures.good());
   }
 
   @Test

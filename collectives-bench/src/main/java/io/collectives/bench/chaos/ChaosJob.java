@@ -5,66 +5,106 @@ import io.collectives.bench.process.ProcessGroup;
 import io.collectives.bench.process.RankEnvironment;
 import io.collectives.bench.process.Worker;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Processes that run {@link ChaosWorker}, and what they say. When their time is up, those that
- * still live are killed and count as hung, so that whoever listens to one never waits for ever. To
- * be used by one thread.
+ * Processes that run {@link ChaosWorker} or {@link PriceWorker}, and what they say. When their time
+ * is up, those that still live are killed and count as hung, so that whoever listens to one never
+ * waits for ever. To be used by one thread.
  */
 final class ChaosJob implements AutoCloseable {
   private final ProcessGroup group = new ProcessGroup(Duration.ofSeconds(1));
-  private final List<Worker> workers = new ArrayList<>();
+  private final ChaosSettings settings;
+  private final @Nullable Network network;
+  private final Map<String, String> variables;
+  private final int port;
+  private final @Nullable Worker[] workers;
   private final Set<Integer> hung = new TreeSet<>();
   private final Set<Integer> killed = new TreeSet<>();
   private final Thread watchdog;
 
   /**
-   * Starts a job.
+   * A job of which no process is started yet.
    *
-   * @param command runs a worker in a JVM of its own
-   * @param silenceLimit that of the workers
-   * @param limit when those that still live are killed
-   * @param err gets what they write to standard error
+   * @param limit from now, when those that still live are killed
+   * @param network that connects the ranks; nothing for loopback
+   * @param variables of the environment of each process, besides those that seat it
    */
-  ChaosJob(int ranks, List<String> command, Duration silenceLimit, Duration limit, PrintStream err)
+  ChaosJob(
+      ChaosSettings settings,
+      Duration limit,
+      @Nullable Network network,
+      Map<String, String> variables)
       throws IOException {
+    this.settings = settings;
+    this.network = network;
+    this.variables = variables;
+    workers = new Worker[settings.ranks()];
+    port = FreePort.find();
     watchdog = new Thread(() -> watch(limit), "chaos-watchdog");
     watchdog.setDaemon(true);
-    try {
-      int port = FreePort.find();
-      for (int rank = 0; rank < ranks; rank++) {
-        Map<String, String> environment =
-            new HashMap<>(new RankEnvironment(rank, ranks, port).variables());
-        environment.put("COLLECTIVES_SILENCE_LIMIT", silenceLimit.toString());
-        workers.add(Worker.start(group, rank, command, environment, err));
-      }
-    } catch (IOException | RuntimeException e) {
-      group.close();
-      throw e;
-    }
     watchdog.start();
   }
 
+  /** Starts all processes of a job on loopback. */
+  static ChaosJob started(ChaosSettings settings, Duration limit) throws IOException {
+    ChaosJob job = new ChaosJob(settings, limit, null, Map.of());
+    try {
+      for (int rank = 0; rank < settings.ranks(); rank++) {
+        job.start(rank);
+      }
+      return job;
+    } catch (IOException | RuntimeException e) {
+      job.close();
+      throw e;
+    }
+  }
+
+  /** Starts the process of a rank. */
+  void start(int rank) throws IOException {
+    Map<String, String> environment =
+        new HashMap<>(new RankEnvironment(rank, settings.ranks(), port).variables());
+    environment.put("COLLECTIVES_SILENCE_LIMIT", settings.silenceLimit().toString());
+    environment.put("COLLECTIVES_JOIN_TIMEOUT", settings.joinTimeout().toString());
+    environment.putAll(variables);
+    List<String> command = settings.command();
+    if (network != null) {
+      environment.putAll(network.variables(rank));
+      command = network.on(rank, command);
+    }
+    synchronized (killed) {
+      workers[rank] = Worker.start(group, rank, command, environment, settings.err());
+    }
+  }
+
+  /** The port of loopback at which the ranks meet, unless there is a network. */
+  int port() {
+    return port;
+  }
+
   int ranks() {
-    return workers.size();
+    return workers.length;
   }
 
   Process process(int rank) {
-    return workers.get(rank).process();
+    return worker(rank).process();
+  }
+
+  private Worker worker(int rank) {
+    return Objects.requireNonNull(workers[rank], "not started yet");
   }
 
   /** Tells a rank something, unless it has ended, which {@link #hear} finds out. */
   void tell(int rank, String line) {
     try {
-      workers.get(rank).send(line);
+      worker(rank).send(line);
     } catch (IOException e) {
       // It has ended.
     }
@@ -78,7 +118,7 @@ final class ChaosJob implements AutoCloseable {
    * @throws IOException if the process has ended
    */
   List<String> hear(int rank, String... expected) throws IOException {
-    String line = workers.get(rank).receive();
+    String line = worker(rank).receive();
     List<String> words = List.of(line.split(" "));
     if (!List.of(expected).contains(words.get(0))) {
       throw new UnexpectedLineException(rank, line, String.join("' or '", expected));
@@ -113,8 +153,8 @@ final class ChaosJob implements AutoCloseable {
       return;
     }
     synchronized (killed) {
-      for (int rank = 0; rank < workers.size(); rank++) {
-        if (!killed.contains(rank) && process(rank).isAlive()) {
+      for (int rank = 0; rank < workers.length; rank++) {
+        if (workers[rank] != null && !killed.contains(rank) && process(rank).isAlive()) {
           hung.add(rank);
           end(rank);
         }
@@ -136,13 +176,17 @@ final class ChaosJob implements AutoCloseable {
   @Override
   public void close() {
     watchdog.interrupt();
-    for (int rank = 0; rank < workers.size(); rank++) {
-      kill(rank);
+    for (int rank = 0; rank < workers.length; rank++) {
+      if (workers[rank] != null) {
+        kill(rank);
+      }
     }
     group.close();
     for (Worker worker : workers) {
       try {
-        worker.close();
+        if (worker != null) {
+          worker.close();
+        }
       } catch (IOException e) {
         // It has ended.
       }

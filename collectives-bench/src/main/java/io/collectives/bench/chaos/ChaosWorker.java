@@ -2,7 +2,9 @@ package io.collectives.bench.chaos;
 
 import io.collectives.CollectiveException;
 import io.collectives.CollectiveHandle;
+import io.collectives.Collectives;
 import io.collectives.Communicator;
+import io.collectives.JoinException;
 import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
@@ -30,6 +32,8 @@ import org.jspecify.annotations.Nullable;
  * <p>What it says, a line each, times in microseconds since 1970:
  *
  * <pre>
+ *   joined TIME                      it has met the others
+ *   unjoined TIME MESSAGE            it has not
  *   summing                          the first 64 sums of the group were right
  *   idle                             no call is under way; "go" makes it go on
  *   lost TIME RANK VERDICT           a call failed, because of that world rank
@@ -80,14 +84,18 @@ public final class ChaosWorker {
     Arrays.setAll(slots, i -> new Slot(COUNTS[i % COUNTS.length]));
   }
 
-  /** Sums until told to end, or left out. */
-  public static void run(Communicator world, ParentLines parent, PrintStream out)
-      throws InterruptedException {
-    ChaosWorker worker = new ChaosWorker(world, out);
-    Thread thread = new Thread(() -> worker.listen(parent), "commands");
-    thread.setDaemon(true);
-    thread.start();
-    worker.work();
+  /** Joins the job of the environment, and sums until told to end, or left out. */
+  public static void run(ParentLines parent, PrintStream out) throws InterruptedException {
+    try (Communicator world = Collectives.join()) {
+      ChaosWorker worker = new ChaosWorker(world, out);
+      worker.say("joined " + now());
+      Thread thread = new Thread(() -> worker.listen(parent), "commands");
+      thread.setDaemon(true);
+      thread.start();
+      worker.work();
+    } catch (JoinException e) {
+      say(out, "unjoined " + now() + " " + e.getMessage());
+    }
   }
 
   private void listen(ParentLines parent) {
@@ -204,8 +212,12 @@ public final class ChaosWorker {
   }
 
   private void say(String line) {
-    out.println(line.replaceAll("\\s+", " "));
-    out.flush();
+    say(out, line);
+  }
+
+  private static void say(PrintStream to, String line) {
+    to.println(line.replaceAll("\\s+", " "));
+    to.flush();
   }
 
   /** Buffers of a payload, and the call that it is in. */

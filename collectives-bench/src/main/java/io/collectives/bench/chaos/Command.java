@@ -2,6 +2,7 @@ package io.collectives.bench.chaos;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
@@ -15,19 +16,37 @@ final class Command {
    * @throws IOException if there is no such command, or its status is not 0
    */
   static String run(String... command) throws IOException {
+    return run(List.of(command));
+  }
+
+  /** As {@link #run(String...)}. */
+  static String run(List<String> command) throws IOException {
+    return run("", command);
+  }
+
+  /**
+   * As {@link #run(String...)}.
+   *
+   * @param input what it reads from standard input, less than a pipe holds
+   */
+  static String run(String input, List<String> command) throws IOException {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     try {
-      process.getOutputStream().close();
+      try (OutputStream to = process.getOutputStream()) {
+        to.write(input.getBytes(StandardCharsets.UTF_8));
+      } catch (IOException e) {
+        // It has ended before it read all; its status says why.
+      }
       String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
       int status = process.waitFor();
       if (status != 0) {
         throw new IOException(
-            String.join(" ", List.of(command)) + ": status " + status + ", " + text.strip());
+            String.join(" ", command) + ": status " + status + ", " + text.strip());
       }
       return text;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new InterruptedIOException("interrupted while " + command[0] + " ran");
+      throw new InterruptedIOException("interrupted while " + command.get(0) + " ran");
     } finally {
       process.destroyForcibly();
     }

@@ -1,14 +1,17 @@
 package io.collectives.bench.chaos;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.OptionalLong;
 
 /**
  * What became of a job after a fault.
  *
- * @param knownMicros from the fault until the last survivor knew of it; empty if one never did
- * @param sumMicros from the fault until the last survivor held the first right sum of the group
- *     that was left; empty if one never did, or got a wrong one later
+ * @param stage how far the victim had come
+ * @param knownMicros from the fault until the last survivor knew of it, or from when the last
+ *     survivor had joined if that was later; empty if one never did
+ * @param sumMicros from the same moment until the last survivor held the first right sum of the
+ *     group that was left; empty if one never did, or got a wrong one later, or there is no group
  * @param culprits how many ranks had to name a culprit
  * @param culpritsRight how many of them named the right one
  * @param sums how many ranks had to get right sums after they had shrunk
@@ -19,6 +22,7 @@ import java.util.OptionalLong;
  */
 public record FaultOutcome(
     Fault fault,
+    Stage stage,
     OptionalLong knownMicros,
     OptionalLong sumMicros,
     int culprits,
@@ -28,6 +32,27 @@ public record FaultOutcome(
     int falseAlarms,
     int hangs,
     List<String> complaints) {
+
+  /** How far the victim had come, as far as the others could know. */
+  public enum Stage {
+    /**
+     * It never came to the meeting, or froze there while it was the one who had to answer: the
+     * others can only wait until their time to join is over.
+     */
+    AWAITED,
+    /** It had come to the meeting while others were missing; its connection ended. */
+    MEETING,
+    /** It had met the others, and was hit before or in the first calls. */
+    MET,
+    /** It had taken part in calls. */
+    WORKING;
+
+    /** As in tables. */
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
 
   /** Keeps a copy of the list. */
   public FaultOutcome {

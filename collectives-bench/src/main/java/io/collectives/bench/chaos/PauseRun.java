@@ -2,7 +2,6 @@ package io.collectives.bench.chaos;
 
 import io.collectives.bench.chaos.ChaosJob.UnexpectedLineException;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,30 +30,26 @@ public record PauseRun(int pauses, int falseAlarms, int hangs, List<String> comp
   /**
    * Runs it until all pauses are over or one went wrong.
    *
-   * @param command runs a {@link ChaosWorker} in a JVM of its own
-   * @param silenceLimit that of the workers
    * @param progress is told how many are over
    * @throws IOException if the processes cannot be started or signalled
    */
   public static PauseRun run(
       int pauses,
       Duration pause,
-      int ranks,
-      List<String> command,
-      Duration silenceLimit,
+      ChaosSettings settings,
       RandomGenerator random,
-      IntConsumer progress,
-      PrintStream err)
+      IntConsumer progress)
       throws IOException, InterruptedException {
     Duration perPause = pause.plusMillis(LONGEST_GAP_MILLIS).plusSeconds(2);
     Duration limit = START_LIMIT.plus(perPause.multipliedBy(pauses));
     List<String> complaints = new ArrayList<>();
     int over = 0;
     int falseAlarms = 0;
-    try (ChaosJob job = new ChaosJob(ranks, command, silenceLimit, limit, err)) {
+    try (ChaosJob job = ChaosJob.started(settings.patient(), limit)) {
+      falseAlarms += each(job, "joined", complaints);
       falseAlarms += each(job, "summing", complaints);
       while (complaints.isEmpty() && over < pauses) {
-        Process victim = job.process(random.nextInt(ranks));
+        Process victim = job.process(random.nextInt(settings.ranks()));
         boolean idle = random.nextBoolean();
         if (idle) {
           job.tell(0, ChaosWorker.DRAIN);

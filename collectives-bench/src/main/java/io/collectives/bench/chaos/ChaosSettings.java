@@ -1,0 +1,29 @@
+package io.collectives.bench.chaos;
+
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * What all jobs of a run have in common.
+ *
+ * @param ranks the number of processes
+ * @param command runs a {@link ChaosWorker} in a JVM of its own
+ * @param silenceLimit after which the workers give a rank up
+ * @param joinTimeout how long the workers wait until all have met
+ * @param err gets what the workers write to standard error
+ */
+public record ChaosSettings(
+    int ranks, List<String> command, Duration silenceLimit, Duration joinTimeout, PrintStream err) {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  /** Keeps a copy of the list. */
+  public ChaosSettings {
+    command = List.copyOf(command);
+  }
+
+  /** The same with time to join for all, whatever else the machine does. */
+  ChaosSettings patient() {
+    return new ChaosSettings(ranks, command, silenceLimit, PATIENCE, err);
+  }
+}

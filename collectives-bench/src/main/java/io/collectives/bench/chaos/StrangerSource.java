@@ -1,0 +1,139 @@
+package io.collectives.bench.chaos;
+
+import java.io.IOException;
+import java.net.Socket;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Makes strangers at a rate, each kind in turn. They talk in threads of their own, so that one who
+ * is kept waiting keeps no other waiting, until {@link #MOST_AT_ONCE} of them do; those who say a
+ * byte a second share one thread. To be used by one thread.
+ */
+final class StrangerSource implements AutoCloseable {
+  private static final int MOST_AT_ONCE = 512;
+  private static final Stranger[] KINDS = Stranger.values();
+
+  private final ExecutorService talkers = Executors.newCachedThreadPool(daemons("strangers"));
+  private final ScheduledExecutorService slow =
+      Executors.newSingleThreadScheduledExecutor(daemons("slow-strangers"));
+  private final Semaphore places = new Semaphore(MOST_AT_ONCE);
+  private final Map<Socket, Boolean> open = new ConcurrentHashMap<>();
+  private final AtomicInteger connected = new AtomicInteger();
+  private final SplittableRandom random;
+  private int made;
+
+  StrangerSource(long seed) {
+    random = new SplittableRandom(seed);
+  }
+
+  private static ThreadFactory daemons(String name) {
+    return task -> {
+      Thread thread = new Thread(task, name);
+      thread.setDaemon(true);
+      return thread;
+    };
+  }
+
+  /** How many have got a connection so far. */
+  int connected() {
+    return connected.get();
+  }
+
+  /**
+   * Makes some; takes as long as the rate says, or longer if too many talk already.
+   *
+   * @param victims to whom they talk, in turn; if there is none, only time passes
+   * @param everySecond is run about once a second meanwhile
+   */
+  void make(int count, int perSecond, List<Stranger.Victim> victims, Runnable everySecond)
+      throws InterruptedException {
+    long start = System.nanoTime();
+    for (int i = 0; i < count; i++) {
+      sleepUntil(start + TimeUnit.SECONDS.toNanos(i) / perSecond);
+      if (i % perSecond == 0) {
+        everySecond.run();
+      }
+      if (!victims.isEmpty()) {
+        // Each kind visits each victim.
+        Stranger kind = KINDS[made % KINDS.length];
+        Stranger.Victim victim = victims.get(made / KINDS.length % victims.size());
+        SplittableRandom own = random.split();
+        made++;
+        places.acquire();
+        talkers.execute(() -> visit(kind, victim, own));
+      }
+    }
+    sleepUntil(start + TimeUnit.SECONDS.toNanos(count) / perSecond);
+  }
+
+  private static void sleepUntil(long nanoTime) throws InterruptedException {
+    TimeUnit.NANOSECONDS.sleep(nanoTime - System.nanoTime());
+  }
+
+  /** Waits until all have been heard out, and hangs up on those who are slow. */
+  void settle() throws InterruptedException {
+    places.acquire(MOST_AT_ONCE);
+    places.release(MOST_AT_ONCE);
+    open.keySet().forEach(this::hangUp);
+  }
+
+  private void visit(Stranger kind, Stranger.Victim victim, SplittableRandom own) {
+    Socket socket = null;
+    try {
+      socket = Stranger.connect(victim);
+      connected.incrementAndGet();
+      open.put(socket, true);
+      kind.talk(socket, victim, own);
+    } catch (IOException e) {
+      // Nobody let it in, or it was cut off while it talked.
+    } finally {
+      places.release();
+    }
+    if (socket != null && kind == Stranger.SLOW) {
+      drip(socket, victim.hello(), 0);
+    } else if (socket != null) {
+      hangUp(socket);
+    }
+  }
+
+  /** Says one byte, and the next in a second, until the other side has hung up. */
+  private void drip(Socket socket, byte[] bytes, int at) {
+    try {
+      if (at < bytes.length && open.containsKey(socket)) {
+        socket.getOutputStream().write(bytes[at]);
+        slow.schedule(() -> drip(socket, bytes, at + 1), 1, TimeUnit.SECONDS);
+        return;
+      }
+    } catch (IOException | RejectedExecutionException e) {
+      // Cut off, or this source is closed.
+    }
+    hangUp(socket);
+  }
+
+  private void hangUp(Socket socket) {
+    open.remove(socket);
+    try {
+      socket.close();
+    } catch (IOException e) {
+      // It is of no use any more.
+    }
+  }
+
+  @Override
+  public void close() {
+    talkers.shutdownNow();
+    slow.shutdownNow();
+    open.keySet().forEach(this::hangUp);
+  }
+}
