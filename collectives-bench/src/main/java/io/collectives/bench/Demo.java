@@ -60,6 +60,7 @@ import picocli.CommandLine.Spec;
       "  collectives demo",
       "  collectives demo --model bert-large --steps 3        1.34 GB of gradients a rank: takes 6 GB of memory",
       "  collectives demo --ranks 8 --algorithm torus:4x2",
+      "  collectives demo --transport shm",
       "",
       "Exit status: 0 when every check passed, 1 when one failed, 2 wrong usage."
     })
@@ -82,6 +83,14 @@ final class Demo implements Callable<Integer> {
   private List<Placement> placements = List.of();
 
   @Option(
+      names = "--transport",
+      defaultValue = "tcp",
+      paramLabel = "TRANSPORT",
+      description =
+          "How processes talk: tcp, unix (Unix-domain sockets) or shm (shared memory). Default: ${DEFAULT-VALUE}.")
+  private Perf.Transport transport = Perf.Transport.TCP;
+
+  @Option(
       names = {"-h", "--help"},
       usageHelp = true,
       description = "Print this help.")
@@ -90,6 +99,10 @@ final class Demo implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     TrainingTask wanted = task.checked(spec);
+    Usage.require(
+        transport != Perf.Transport.INPROCESS,
+        spec,
+        "--transport inprocess: processes share no such memory; use tcp, unix, shm, or --placement threads");
     requireMemory(wanted.model());
     PrintWriter out = spec.commandLine().getOut();
     Model model = wanted.model();
@@ -118,7 +131,7 @@ final class Demo implements Callable<Integer> {
   }
 
   private TrainingResult run(Placement placement, Progress progress) throws IOException {
-    progress.stage(placement.title + ": starting");
+    progress.stage(title(placement) + ": starting");
     int processes = placement == Placement.PROCESSES ? task.ranks : 1;
     List<String> command =
         JavaCommand.of(Main.class, memory(task.ranks / processes), task.arguments(placement));
@@ -128,13 +141,13 @@ final class Demo implements Callable<Integer> {
       for (int rank = 0; rank < processes; rank++) {
         Map<String, String> environment =
             placement == Placement.PROCESSES
-                ? new RankEnvironment(rank, processes, port).variables()
+                ? new RankEnvironment(rank, processes, port).variables(transport.toString())
                 : Map.of();
         workers.add(Worker.start(group, rank, command, environment, System.err));
       }
       String line = workers.get(0).receive();
       while (!line.startsWith(RESULT)) {
-        String text = placement.title + ": " + line.substring(PROGRESS.length());
+        String text = title(placement) + ": " + line.substring(PROGRESS.length());
         progress.step(text);
         line = workers.get(0).receive();
       }
@@ -146,10 +159,17 @@ final class Demo implements Callable<Integer> {
     }
   }
 
+  private String title(Placement placement) {
+    if (placement == Placement.THREADS) {
+      return "threads in process";
+    }
+    return "processes over " + (transport == Perf.Transport.TCP ? "TCP" : transport);
+  }
+
   private void print(PrintWriter out, Model model, List<TrainingResult> results) {
     List<Columns.Column> columns = new ArrayList<>();
     columns.add(Columns.Column.words("", 18));
-    placements.forEach(placement -> columns.add(Columns.Column.numbers(placement.title, 20)));
+    placements.forEach(placement -> columns.add(Columns.Column.numbers(title(placement), 20)));
     Columns table = new Columns(columns);
     out.println(table.header());
     row(out, table, "ranks", results, r -> Integer.toString(r.ranks()));
@@ -239,14 +259,8 @@ final class Demo implements Callable<Integer> {
 
   /** Where the ranks of the demo run. */
   enum Placement {
-    PROCESSES("processes over TCP"),
-    THREADS("threads in process");
-
-    private final String title;
-
-    Placement(String title) {
-      this.title = title;
-    }
+    PROCESSES,
+    THREADS;
 
     @Override
     public String toString() {
@@ -279,11 +293,11 @@ final class Demo implements Callable<Integer> {
 
     @Option(
         names = "--algorithm",
-        defaultValue = "ring",
+        defaultValue = "auto",
         paramLabel = "ALGORITHM",
         description =
             "The route of the gradients: " + AlgorithmChoice.FORMS + ". Default: ${DEFAULT-VALUE}.")
-    private AlgorithmChoice algorithm = AlgorithmChoice.parse("ring");
+    private AlgorithmChoice algorithm = AlgorithmChoice.parse("auto");
 
     @Option(
         names = "--warmup",

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import picocli.CommandLine.Command;
@@ -19,7 +20,8 @@ import picocli.CommandLine.Spec;
 /** {@code collectives launch}: a job of processes on this host. */
 @Command(
     name = "launch",
-    customSynopsis = "collectives launch [-h] -n=RANKS [--] COMMAND [ARGUMENT...]",
+    customSynopsis =
+        "collectives launch [-h] [--transport=NAME] -n=RANKS [--] COMMAND [ARGUMENT...]",
     descriptionHeading = "%n",
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n",
@@ -37,6 +39,7 @@ import picocli.CommandLine.Spec;
     },
     footer = {
       "  collectives launch -n 4 -- java -cp app.jar com.example.Train --epochs 3",
+      "  collectives launch -n 4 --transport shm -- java -cp app.jar com.example.Train",
       "  collectives launch -n 2 sh -c 'echo rank $RANK of $WORLD_SIZE'",
       "",
       "Exit status: 0 when all ended with 0; that of the first that failed, 128 and the signal's number if one",
@@ -65,6 +68,13 @@ final class Launch implements Callable<Integer> {
       paramLabel = "RANKS",
       description = "How many processes, from 1 to 1024.")
   private int ranks;
+
+  @Option(
+      names = "--transport",
+      paramLabel = "NAME",
+      description =
+          "How they talk, as tcp, unix (Unix-domain sockets) or shm (shared memory): sets COLLECTIVES_TRANSPORT. Default: as in the environment, else tcp.")
+  private Optional<String> transport = Optional.empty();
 
   @Parameters(
       arity = "1..*",
@@ -116,7 +126,9 @@ final class Launch implements Callable<Integer> {
 
   private ProcessBuilder builder(RankEnvironment environment) {
     ProcessBuilder builder = new ProcessBuilder(command);
-    builder.environment().putAll(environment.variables());
+    builder
+        .environment()
+        .putAll(transport.map(environment::variables).orElseGet(environment::variables));
     return builder;
   }
 

@@ -44,8 +44,9 @@ import picocli.CommandLine.Spec;
       "Measure collectives, as nccl-tests does for NCCL.",
       "",
       "Options with ',...' take several values with commas between, and every combination is measured. The time of an "
-          + "iteration is that of the slowest rank after a barrier; the median counts. algbw is bytes / median, busbw algbw x "
-          + "2(n-1)/n.",
+          + "iteration is that of the slowest rank after a barrier; the median counts. Bytes are those of the whole payload: what "
+          + "goes into an all-reduce, what comes out of an all-gather. algbw is bytes / median; busbw is algbw x 2(n-1)/n for an "
+          + "all-reduce, x 1 for a broadcast or reduce, x (n-1)/n for others.",
       "",
       "Before and after each case, while all ranks sleep, this process measures how long a cache line takes from one core to "
           + "another: below 35 ns they are threads of one core, below 100 ns they are near, below 400 ns far, else disturbed. "
@@ -57,8 +58,10 @@ import picocli.CommandLine.Spec;
     },
     footer = {
       "  collectives perf                                                      2 processes over TCP, 8 B to 100 MiB",
+      "  collectives perf --transport shm --ranks 4                            processes that share memory",
       "  collectives perf --placement threads --transport inprocess --ranks 4  threads that share memory",
       "  collectives perf --algorithm ring,direct --bytes 64K,1M --check       two algorithms, results checked",
+      "  collectives perf --collective broadcast,all-gather --ranks 4          other collectives",
       "  collectives perf --format tsv --wait-near > figures.tsv               for a program to read",
       "",
       "Exit status: 0 all went well; 1 a rank failed or --check found wrong elements; 2 wrong usage."
@@ -97,15 +100,18 @@ final class Perf implements Callable<Integer> {
 
   @Option(
       names = "--collective",
+      split = ",",
       defaultValue = "all-reduce",
-      paramLabel = "COLLECTIVE",
-      description = "What is measured; all-reduce is what there is.")
-  private Collective collective = Collective.ALL_REDUCE;
+      paramLabel = "COLLECTIVE,...",
+      hideParamSyntax = true,
+      description =
+          "What is measured: ${COMPLETION-CANDIDATES}. The root is rank 0. Default: ${DEFAULT-VALUE}.")
+  private List<Collective> collectives = List.of();
 
   @Option(
       names = "--algorithm",
       split = ",",
-      defaultValue = "ring",
+      defaultValue = "auto",
       paramLabel = "ALGORITHM,...",
       hideParamSyntax = true,
       description = "The route: " + AlgorithmChoice.FORMS + ". Default: ${DEFAULT-VALUE}.")
@@ -225,14 +231,15 @@ final class Perf implements Callable<Integer> {
       PerfRow.Printer printer = new PerfRow.Printer(format, spec.commandLine().getOut());
       try (Ranks job = start(placement, transport, settings)) {
         progress.clear();
-        printer.start(cases.stream().map(work -> work.algorithm().label(ranks)).toList());
+        printer.start(cases, ranks);
         for (int i = 0; i < cases.size(); i++) {
           PerfCase work = cases.get(i);
           if (i == 0 || !sameCode(work, cases.get(i - 1))) {
             progress.stage(
                 String.format(
                     Locale.ROOT,
-                    "%s %s: warming up for %.1f s",
+                    "%s, %s, %s: warming up for %.1f s",
+                    work.collective(),
                     work.algorithm(),
                     work.op(),
                     warmUpSeconds));
@@ -244,6 +251,8 @@ final class Perf implements Callable<Integer> {
                   + " of "
                   + cases.size()
                   + ": "
+                  + work.collective()
+                  + ", "
                   + work.algorithm()
                   + ", "
                   + new ByteSize(work.bytes()));
@@ -304,15 +313,17 @@ final class Perf implements Callable<Integer> {
         transport != Transport.INPROCESS || placement != Placement.PROCESSES,
         spec,
         "--transport inprocess with --placement processes: ranks in different processes share no memory; use --placement "
-            + "threads, or --transport tcp");
+            + "threads, or --transport shm, unix or tcp");
     return transport;
   }
 
   private List<PerfCase> cases() {
     Usage.require(
-        collective == Collective.ALL_REDUCE,
+        !outOfPlace || collectives.equals(List.of(Collective.ALL_REDUCE)),
         spec,
-        "--collective " + collective + ": only all-reduce can be measured so far");
+        "--out-of-place with --collective "
+            + collectives
+            + ": it is for all-reduce only; a broadcast is in place, all others are not");
     Usage.require(
         iterations >= 0 && iterations <= 10_000_000,
         spec,
@@ -327,21 +338,29 @@ final class Perf implements Callable<Integer> {
       } catch (IllegalArgumentException e) {
         throw Usage.error(spec, "--algorithm: " + e.getMessage());
       }
-      for (ElementType type : types) {
-        for (ReduceOp op : ops) {
-          for (ByteSize size : sizes) {
-            cases.add(
-                new PerfCase(
-                    algorithm,
-                    type,
-                    op,
-                    count(size, type),
-                    memory,
-                    outOfPlace,
-                    check,
-                    iterations,
-                    (long) (minSeconds * 1e9),
-                    seed));
+      for (Collective collective : collectives) {
+        for (ElementType type : types) {
+          for (ReduceOp op : ops) {
+            for (ByteSize size : sizes) {
+              PerfCase work =
+                  new PerfCase(
+                      collective,
+                      algorithm,
+                      type,
+                      op,
+                      count(size, type),
+                      memory,
+                      outOfPlace,
+                      check,
+                      iterations,
+                      (long) (minSeconds * 1e9),
+                      seed);
+              boolean opMatters = work.reduces() || op == ops.get(0);
+              boolean sizeMatters = collective != Collective.BARRIER || size == sizes.get(0);
+              if (opMatters && sizeMatters) {
+                cases.add(work);
+              }
+            }
           }
         }
       }
@@ -369,15 +388,19 @@ final class Perf implements Callable<Integer> {
       throws IOException {
     if (placement == Placement.PROCESSES) {
       return ProcessRanks.start(
-          ranks, JavaCommand.of(Main.class, List.of(), calls.arguments()), System.err);
+          ranks,
+          transport.toString(),
+          JavaCommand.of(Main.class, List.of(), calls.arguments()),
+          System.err);
     }
     return transport == Transport.INPROCESS
         ? ThreadRanks.inProcess(ranks, settings)
-        : ThreadRanks.overTcp(ranks, settings, FreePort.find());
+        : ThreadRanks.joined(ranks, transport.toString(), settings, FreePort.find());
   }
 
   private static boolean sameCode(PerfCase one, PerfCase other) {
-    return one.algorithm().equals(other.algorithm())
+    return one.collective() == other.collective()
+        && one.algorithm().equals(other.algorithm())
         && one.type() == other.type()
         && one.op() == other.op();
   }
@@ -414,7 +437,6 @@ final class Perf implements Callable<Integer> {
       after = probe.nanos();
     } while (CoreDistance.of(before) != CoreDistance.of(after) && ++attempt < ATTEMPTS);
     return new PerfRow(
-        collective,
         work.algorithm().label(ranks),
         transport,
         placement,
@@ -438,6 +460,8 @@ final class Perf implements Callable<Integer> {
   /** How the ranks talk. */
   enum Transport {
     TCP,
+    UNIX,
+    SHM,
     INPROCESS;
 
     @Override

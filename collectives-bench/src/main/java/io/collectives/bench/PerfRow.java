@@ -1,6 +1,5 @@
 package io.collectives.bench;
 
-import io.collectives.Collective;
 import io.collectives.bench.perf.CaseResult;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.report.ByteSize;
@@ -23,7 +22,6 @@ import java.util.Map;
  * @param coreToCoreNanos the mean of before and after; NaN if it could not be measured
  */
 record PerfRow(
-    Collective collective,
     String algorithm,
     Perf.Transport transport,
     Perf.Placement placement,
@@ -39,20 +37,31 @@ record PerfRow(
 
   /** What each link carries, by the count of nccl-tests. */
   double busbw() {
-    return algbw() * 2 * (ranks - 1) / ranks;
+    double others = (ranks - 1.0) / ranks;
+    return algbw()
+        * switch (work.collective()) {
+          case ALL_REDUCE -> 2 * others;
+          case REDUCE_SCATTER, ALL_GATHER, GATHER, SCATTER, ALL_TO_ALL -> others;
+          case BROADCAST, REDUCE -> 1;
+          case BARRIER -> 0;
+        };
+  }
+
+  private String op() {
+    return work.reduces() ? work.op().toString() : Fields.NONE;
   }
 
   /** The figures by the names of the TSV's columns. */
   Map<String, Object> fields() {
     Map<String, Object> fields = new LinkedHashMap<>();
-    fields.put("collective", collective);
+    fields.put("collective", work.collective());
     fields.put("algorithm", algorithm);
     fields.put("transport", transport);
     fields.put("placement", placement);
     fields.put("ranks", ranks);
     fields.put("type", work.type());
     fields.put("wire", work.type());
-    fields.put("op", work.op());
+    fields.put("op", op());
     fields.put("bytes", work.bytes());
     fields.put("count", work.count());
     fields.put("iterations", result.iterations());
@@ -65,6 +74,7 @@ record PerfRow(
     fields.put(
         "core_to_core_ns",
         Double.isNaN(coreToCoreNanos) ? Fields.NONE : Math.round(coreToCoreNanos));
+    fields.put("chosen", result.chosen());
     return fields;
   }
 
@@ -96,13 +106,16 @@ record PerfRow(
       this.out = out;
     }
 
-    /** Begins; the names of the algorithms tell how wide their column is. */
-    void start(List<String> algorithms) {
+    /** Begins; the cases tell how wide columns are. */
+    void start(List<PerfCase> cases, int ranks) {
+      int algorithm = cases.stream().mapToInt(work -> width(work, ranks)).max().orElse(0);
+      int collective =
+          cases.stream().mapToInt(work -> work.collective().toString().length()).max().orElse(0);
       table =
           new Columns(
               List.of(
-                  Column.words(
-                      "algorithm", algorithms.stream().mapToInt(String::length).max().orElse(0)),
+                  Column.words("collective", collective),
+                  Column.words("algorithm", algorithm),
                   Column.words("type", 7),
                   Column.words("op", 3),
                   Column.numbers("bytes", 8),
@@ -121,6 +134,11 @@ record PerfRow(
         out.print("[");
       }
       out.flush();
+    }
+
+    private static int width(PerfCase work, int ranks) {
+      String label = work.algorithm().label(ranks);
+      return label.equals("auto") ? "auto: halving-doubling".length() : label.length();
     }
 
     void row(PerfRow row) {
@@ -154,9 +172,12 @@ record PerfRow(
       Map<String, Object> fields = row.fields();
       CaseResult result = row.result();
       return List.of(
-          row.algorithm(),
+          row.work().collective().toString(),
+          result.chosen().equals(CaseResult.NOTHING)
+              ? row.algorithm()
+              : row.algorithm() + ": " + result.chosen(),
           row.work().type().toString(),
-          row.work().op().toString(),
+          row.op(),
           new ByteSize(row.work().bytes()).toString(),
           Units.grouped(row.work().count()),
           Units.grouped(result.iterations()),

@@ -1,8 +1,11 @@
 package io.collectives.bench;
 
+import static java.util.stream.Collectors.joining;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.Collective;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -14,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class EndToEndTest {
   private static final String HEADER =
       "collective\talgorithm\ttransport\tplacement\tranks\ttype\twire\top\tbytes\tcount\titerations\tmedian_us\tmin_us\tp99_us\t"
-          + "algbw_GBps\tbusbw_GBps\twrong\tcore_to_core_ns";
+          + "algbw_GBps\tbusbw_GBps\twrong\tcore_to_core_ns\tchosen";
 
   private static Invocation perf(String arguments) {
     return Invocation.of(("perf --warmup 0.02 --min-time 0.02 --check " + arguments).split(" "));
@@ -24,6 +27,9 @@ class EndToEndTest {
   @ValueSource(
       strings = {
         "--placement processes --ranks 2",
+        "--placement processes --transport shm --ranks 2",
+        "--placement processes --transport unix --ranks 2",
+        "--placement threads --transport shm --ranks 2",
         "--placement threads --transport tcp --ranks 2",
         "--transport inprocess --ranks 3 --memory direct --out-of-place"
       })
@@ -35,7 +41,7 @@ class EndToEndTest {
     assertEquals(1 + 4, lines.size());
     for (String line : lines.subList(1, 5)) {
       String[] cells = line.split("\t");
-      assertEquals(18, cells.length, line);
+      assertEquals(19, cells.length, line);
       assertEquals("0", cells[16], line);
       assertTrue(Double.parseDouble(cells[11]) > 0, line);
       assertTrue(Integer.parseInt(cells[10]) >= 9, line);
@@ -53,6 +59,28 @@ class EndToEndTest {
     assertEquals(1 + 40, perf.out().lines().count());
   }
 
+  /** Of a length that no number of ranks divides, so that parts differ. */
+  @ParameterizedTest
+  @ValueSource(strings = {"auto", "ring", "torus", "double-binary-tree"})
+  void everyCollectiveIsMeasuredAndChecked(String algorithm) {
+    String all = Arrays.stream(Collective.values()).map(Collective::toString).collect(joining(","));
+    Invocation perf =
+        perf(
+            "--placement threads --transport inprocess --ranks 3 --bytes 4012 --iterations 3 --format tsv --collective "
+                + all
+                + " --algorithm "
+                + algorithm);
+    assertEquals(0, perf.status(), perf.err());
+    List<String> lines = perf.out().lines().toList();
+    assertEquals(1 + Collective.values().length, lines.size());
+    for (int i = 1; i < lines.size(); i++) {
+      String[] cells = lines.get(i).split("\t");
+      assertEquals(Collective.values()[i - 1].toString(), cells[0]);
+      assertEquals(algorithm.equals("torus") ? "torus:3x1" : algorithm, cells[1]);
+      assertEquals("0", cells[16], lines.get(i));
+    }
+  }
+
   @Test
   void jsonIsAnArrayOfObjects() {
     Invocation perf =
@@ -61,7 +89,7 @@ class EndToEndTest {
     List<String> lines = perf.out().lines().toList();
     assertEquals("[", lines.get(0));
     assertTrue(
-        lines.get(1).startsWith("  {\"collective\": \"all-reduce\", \"algorithm\": \"ring\","),
+        lines.get(1).startsWith("  {\"collective\": \"all-reduce\", \"algorithm\": \"auto\","),
         perf.out());
     assertTrue(lines.get(1).endsWith("},"), perf.out());
     assertEquals("]", lines.get(3));
@@ -73,7 +101,7 @@ class EndToEndTest {
     assertEquals(0, perf.status(), perf.err());
     List<String> lines = perf.out().lines().toList();
     assertEquals(4, lines.size());
-    assertTrue(lines.get(0).startsWith("algorithm"));
+    assertTrue(lines.get(0).startsWith("collective"));
     assertTrue(lines.get(3).contains("JDK ") && lines.get(3).contains("seed 1"), lines.get(3));
   }
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.CollectiveHandle;
 import io.collectives.Collectives;
@@ -29,7 +30,9 @@ class FlightTest {
   @BeforeEach
   void fail() throws Exception {
     List<Communicator> worlds =
-        Collectives.inProcess(3, CallSettings.defaults().withFlightDirectory(directory));
+        Collectives.inProcess(
+            3,
+            CallSettings.defaults().withAlgorithm(Algorithm.ring()).withFlightDirectory(directory));
     CyclicBarrier underWay = new CyclicBarrier(3);
     List<Thread> threads = new ArrayList<>();
     for (Communicator world : worlds) {

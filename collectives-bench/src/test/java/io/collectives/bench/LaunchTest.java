@@ -42,6 +42,13 @@ class LaunchTest {
   }
 
   @Test
+  void ranksAreToldByWhichTransportToTalk() {
+    assertEquals(
+        0, launch("-n", "2", "--transport", "shm", "sh", "-c", "echo $COLLECTIVES_TRANSPORT"));
+    assertEquals(List.of("[0] shm", "[1] shm"), sorted(out));
+  }
+
+  @Test
   void allMeetAtOnePort() {
     assertEquals(0, launch("-n", "2", "sh", "-c", "echo $MASTER_PORT"));
     List<String> ports = sorted(out).stream().map(line -> line.substring(4)).distinct().toList();

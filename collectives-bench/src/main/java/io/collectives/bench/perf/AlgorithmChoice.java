@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
 
 /**
  * An algorithm as it is written on the command line: {@code ring}, {@code bidirectional-ring},
- * {@code shortest-way-ring}, {@code torus}, {@code torus:4x2}, {@code direct}, {@code
- * halving-doubling}, {@code double-binary-tree}, {@code parameter-server}, {@code
+ * {@code shortest-way-ring}, {@code torus}, {@code torus:4x2}, {@code direct}, {@code exchange},
+ * {@code halving-doubling}, {@code double-binary-tree}, {@code parameter-server}, {@code
  * parameter-server:2}.
  *
  * @param name the part before the colon
@@ -18,8 +18,8 @@ import java.util.regex.Pattern;
 public record AlgorithmChoice(String name, Optional<String> detail) {
   /** All forms, for people. */
   public static final String FORMS =
-      "ring, bidirectional-ring, shortest-way-ring, torus[:XxY], direct, halving-doubling,"
-          + " double-binary-tree, parameter-server[:S]";
+      "auto, ring, bidirectional-ring, shortest-way-ring, torus[:XxY], direct, exchange,"
+          + " halving-doubling, double-binary-tree, parameter-server[:S]";
 
   private static final Pattern MESH = Pattern.compile("(\\d{1,4})x(\\d{1,4})");
 
@@ -34,10 +34,12 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
     Optional<String> detail = colon < 0 ? Optional.empty() : Optional.of(text.substring(colon + 1));
     boolean good =
         switch (name) {
-          case "ring",
+          case "auto",
+              "ring",
               "bidirectional-ring",
               "shortest-way-ring",
               "direct",
+              "exchange",
               "halving-doubling",
               "double-binary-tree" ->
               detail.isEmpty();
@@ -59,10 +61,12 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
    */
   public Algorithm forRanks(int ranks) {
     return switch (name) {
+      case "auto" -> Algorithm.auto();
       case "ring" -> Algorithm.ring();
       case "bidirectional-ring" -> Algorithm.bidirectionalRing();
       case "shortest-way-ring" -> Algorithm.shortestWayRing();
       case "direct" -> Algorithm.direct();
+      case "exchange" -> Algorithm.exchange();
       case "halving-doubling" -> Algorithm.halvingDoubling();
       case "double-binary-tree" -> Algorithm.doubleBinaryTree();
       case "torus" ->

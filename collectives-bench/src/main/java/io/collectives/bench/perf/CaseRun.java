@@ -1,5 +1,7 @@
 package io.collectives.bench.perf;
 
+import io.collectives.Algorithm;
+import io.collectives.Collective;
 import io.collectives.Communicator;
 import io.collectives.ReduceOp;
 import java.time.Duration;
@@ -28,30 +30,42 @@ public final class CaseRun {
   private static final Duration LIMIT = Duration.ofMinutes(10);
 
   private final Communicator world;
-  private final Communicator view;
+  private final Operation operation;
   private final PerfCase work;
-  private final Elements input;
-  private final Elements output;
 
   private CaseRun(Communicator world, PerfCase work) {
     this.world = world.within(LIMIT);
-    this.view = this.world.using(work.algorithm().forRanks(world.size()));
+    Communicator view = this.world.using(work.algorithm().forRanks(world.size()));
+    this.operation = Operation.of(view, work);
     this.work = work;
-    this.input = Elements.allocate(work.type(), work.count(), work.memory());
-    this.output =
-        work.outOfPlace() ? Elements.allocate(work.type(), work.count(), work.memory()) : input;
   }
 
-  /** Repeats a case for {@code nanos} and at least three times. */
+  /**
+   * Repeats a case for {@code nanos} and at least three times; the job is tuned then if that
+   * matters.
+   */
   public static void warmUp(Communicator world, PerfCase work, long nanos) {
     CaseRun run = new CaseRun(world, work);
-    run.input.fill(work.seed(), world.rank(), work.op());
+    run.operation.fill();
     long start = System.nanoTime();
     int batch = FIRST_ITERATIONS;
     do {
       run.timed(batch);
       batch = Math.min(2 * batch, 1_000);
     } while (run.rankZeroSays(System.nanoTime() - start < nanos ? 1 : 0) == 1);
+    if (isAuto(world, work)) {
+      world.tune();
+    }
+  }
+
+  private static boolean isAuto(Communicator world, PerfCase work) {
+    return work.algorithm().forRanks(world.size()) instanceof Algorithm.Auto;
+  }
+
+  private static String chosen(Communicator world, PerfCase work) {
+    return isAuto(world, work) && work.collective() == Collective.ALL_REDUCE
+        ? world.explain(work.bytes()).chosen().name()
+        : CaseResult.NOTHING;
   }
 
   /** Measures a case. */
@@ -69,7 +83,7 @@ public final class CaseRun {
     long[] nanos = run.timed((int) run.rankZeroSays(wanted));
     run.world.allReduce(nanos, ReduceOp.MAX);
     wrong += run.checked();
-    return CaseResult.of(nanos, work.check() ? wrong : -1);
+    return CaseResult.of(nanos, work.check() ? wrong : -1, chosen(world, work));
   }
 
   private int count() {
@@ -81,27 +95,25 @@ public final class CaseRun {
     for (int i = 0; i < iterations; i++) {
       world.barrier();
       long start = System.nanoTime();
-      view.allReduce(input.payload(), output.payload(), work.op());
+      operation.run();
       nanos[i] = System.nanoTime() - start;
     }
     return nanos;
   }
 
   /**
-   * Fills in the values, reduces them, and returns the number of wrong elements on all ranks; 0 if
-   * nobody checks.
+   * Fills in the values, makes the call, and returns the number of wrong elements on all ranks; 0
+   * if nobody checks.
    */
   private long checked() {
-    input.fill(work.seed(), world.rank(), work.op());
+    operation.fill();
     if (!work.check()) {
       return 0;
     }
-    view.allReduce(input.payload(), output.payload(), work.op());
-    long[] wrong = {output.wrong(work.seed(), world.size(), work.op())};
+    operation.run();
+    long[] wrong = {operation.wrong()};
     world.allReduce(wrong, ReduceOp.SUM);
-    if (!work.outOfPlace()) {
-      input.fill(work.seed(), world.rank(), work.op());
-    }
+    operation.fill();
     return wrong[0];
   }
 

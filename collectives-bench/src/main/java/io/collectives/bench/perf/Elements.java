@@ -48,20 +48,40 @@ abstract class Elements {
     return payload;
   }
 
-  /** Writes what {@code rank} contributes. */
-  void fill(long seed, int rank, ReduceOp op) {
+  /** The number of elements. */
+  int count() {
+    return count;
+  }
+
+  /** Writes what {@code rank} contributes to the elements from {@code first} on of a payload. */
+  void fill(long seed, int rank, long first, ReduceOp op) {
     for (int i = 0; i < count; i++) {
-      put(i, value(seed, rank, i, op));
+      put(i, value(seed, rank, first + i, op));
     }
   }
 
-  /** The number of elements that are not the reduction of what all ranks contributed. */
-  long wrong(long seed, int ranks, ReduceOp op) {
+  /**
+   * The number of elements, of {@code length} from {@code at} on, that are not what a rank
+   * contributed to those from {@code first} on of a payload.
+   */
+  long wrong(long seed, int rank, long first, ReduceOp op, int at, int length) {
+    long wrong = 0;
+    for (int i = 0; i < length; i++) {
+      wrong += holds(at + i, value(seed, rank, first + i, op), 1) ? 0 : 1;
+    }
+    return wrong;
+  }
+
+  /**
+   * The number of elements that are not the reduction of what all ranks contributed to those from
+   * {@code first} on of a payload.
+   */
+  long wrongReduction(long seed, int ranks, long first, ReduceOp op) {
     long wrong = 0;
     for (int i = 0; i < count; i++) {
-      long exact = value(seed, 0, i, op);
+      long exact = value(seed, 0, first + i, op);
       for (int rank = 1; rank < ranks; rank++) {
-        long value = value(seed, rank, i, op);
+        long value = value(seed, rank, first + i, op);
         exact =
             switch (op) {
               case SUM, AVERAGE -> exact + value;
@@ -78,7 +98,7 @@ abstract class Elements {
   }
 
   /** From -8 to 7; for products 1, -1 and, on the first 16 ranks, 2. */
-  private static long value(long seed, int rank, int index, ReduceOp op) {
+  private static long value(long seed, int rank, long index, ReduceOp op) {
     long z = (seed * 31 + rank) * 0x9E3779B97F4A7C15L + index * 0xD1B54A32D192ED03L;
     z = (z ^ z >>> 32) * 0xD6E8FEB86659FD93L;
     long small = z >>> 60;

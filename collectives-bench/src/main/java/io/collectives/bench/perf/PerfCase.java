@@ -1,12 +1,16 @@
 package io.collectives.bench.perf;
 
+import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 
 /**
- * One all-reduce to be measured; everything that all ranks have to agree on.
+ * One collective to be measured; everything that all ranks have to agree on. The payload is the
+ * whole one: the input of an all-reduce, the output of an all-gather. The root, if there is one, is
+ * rank 0.
  *
- * @param count the number of elements
+ * @param op how elements are reduced, if they are
+ * @param count the number of elements of the payload
  * @param outOfPlace whether the result goes into memory of its own
  * @param check whether the first and the last result are compared with the exact one
  * @param iterations how many are timed; 0 for as many as {@code minNanos} take
@@ -14,6 +18,7 @@ import io.collectives.ReduceOp;
  * @param seed of the values
  */
 public record PerfCase(
+    Collective collective,
     AlgorithmChoice algorithm,
     ElementType type,
     ReduceOp op,
@@ -26,6 +31,14 @@ public record PerfCase(
     long seed) {
   private static final String BETWEEN = "\t";
 
+  /** Whether elements are reduced, so that the op matters. */
+  public boolean reduces() {
+    return switch (collective) {
+      case ALL_REDUCE, REDUCE_SCATTER, REDUCE -> true;
+      default -> false;
+    };
+  }
+
   /** The length of the payload in bytes. */
   public long bytes() {
     return (long) count * type.bytes();
@@ -35,6 +48,7 @@ public record PerfCase(
   public String line() {
     return String.join(
         BETWEEN,
+        collective.name(),
         algorithm.toString(),
         type.name(),
         op.name(),
@@ -51,15 +65,16 @@ public record PerfCase(
   public static PerfCase parse(String line) {
     String[] fields = line.split(BETWEEN);
     return new PerfCase(
-        AlgorithmChoice.parse(fields[0]),
-        ElementType.valueOf(fields[1]),
-        ReduceOp.valueOf(fields[2]),
-        Integer.parseInt(fields[3]),
-        Memory.valueOf(fields[4]),
-        Boolean.parseBoolean(fields[5]),
+        Collective.valueOf(fields[0]),
+        AlgorithmChoice.parse(fields[1]),
+        ElementType.valueOf(fields[2]),
+        ReduceOp.valueOf(fields[3]),
+        Integer.parseInt(fields[4]),
+        Memory.valueOf(fields[5]),
         Boolean.parseBoolean(fields[6]),
-        Integer.parseInt(fields[7]),
-        Long.parseLong(fields[8]),
-        Long.parseLong(fields[9]));
+        Boolean.parseBoolean(fields[7]),
+        Integer.parseInt(fields[8]),
+        Long.parseLong(fields[9]),
+        Long.parseLong(fields[10]));
   }
 }

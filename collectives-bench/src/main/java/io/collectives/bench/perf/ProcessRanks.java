@@ -16,8 +16,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Ranks that are processes, joined by TCP. They read cases from standard input, which uses no
- * processor while there is none, and answer on standard output.
+ * Ranks that are processes. They read cases from standard input, which uses no processor while
+ * there is none, and answer on standard output.
  */
 public final class ProcessRanks implements Ranks {
   private static final String READY = "ready";
@@ -32,17 +32,18 @@ public final class ProcessRanks implements Ranks {
   /**
    * Starts processes and waits until they have joined.
    *
+   * @param transport by which they talk
    * @param command runs {@link #serve} in a JVM of its own
    */
-  public static ProcessRanks start(int ranks, List<String> command, PrintStream err)
-      throws IOException {
+  public static ProcessRanks start(
+      int ranks, String transport, List<String> command, PrintStream err) throws IOException {
     ProcessRanks started = new ProcessRanks();
     try {
       int port = FreePort.find();
       for (int rank = 0; rank < ranks; rank++) {
         RankEnvironment environment = new RankEnvironment(rank, ranks, port);
         started.workers.add(
-            Worker.start(started.group, rank, command, environment.variables(), err));
+            Worker.start(started.group, rank, command, environment.variables(transport), err));
       }
       started.answers();
       return started;

@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 
-/** Ranks that are threads of this JVM, joined in process or by TCP. */
+/** Ranks that are threads of this JVM, joined in process or as processes are. */
 public final class ThreadRanks implements Ranks {
   private final List<ExecutorService> threads;
   private final List<Communicator> worlds;
@@ -30,8 +30,8 @@ public final class ThreadRanks implements Ranks {
     return new ThreadRanks(threads(ranks), Collectives.inProcess(ranks, calls));
   }
 
-  /** Ranks that talk by TCP and meet at a port of 127.0.0.1. */
-  public static ThreadRanks overTcp(int ranks, CallSettings calls, int port) {
+  /** Ranks that talk as processes do and meet at a port of 127.0.0.1. */
+  public static ThreadRanks joined(int ranks, String transport, CallSettings calls, int port) {
     List<ExecutorService> threads = threads(ranks);
     URI rendezvous = URI.create("tcp://127.0.0.1:" + port);
     try {
@@ -39,7 +39,11 @@ public final class ThreadRanks implements Ranks {
           threads,
           each(
               threads,
-              rank -> Collectives.join(JobSettings.of(rank, ranks, rendezvous).withCalls(calls)),
+              rank ->
+                  Collectives.join(
+                      JobSettings.of(rank, ranks, rendezvous)
+                          .withTransport(transport)
+                          .withCalls(calls)),
               () -> {}));
     } catch (RuntimeException | Error e) {
       threads.forEach(ExecutorService::shutdown);

@@ -1,5 +1,6 @@
 package io.collectives.bench.process;
 
+import java.util.HashMap;
 import java.util.Map;
 
 /**
@@ -20,5 +21,12 @@ public record RankEnvironment(int rank, int size, int port) {
         "LOCAL_RANK", Integer.toString(rank),
         "MASTER_ADDR", "127.0.0.1",
         "MASTER_PORT", Integer.toString(port));
+  }
+
+  /** The variables, with the transport by which the ranks are to talk. */
+  public Map<String, String> variables(String transport) {
+    Map<String, String> variables = new HashMap<>(variables());
+    variables.put("COLLECTIVES_TRANSPORT", transport);
+    return variables;
   }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
@@ -69,7 +70,8 @@ class FlightRecordTest {
   /** Whatever the engine writes is read, and all of it. */
   @Test
   void aRealRecordIsRead() {
-    for (Communicator world : Collectives.inProcess(1, CallSettings.defaults())) {
+    for (Communicator world :
+        Collectives.inProcess(1, CallSettings.defaults().withAlgorithm(Algorithm.ring()))) {
       try (world) {
         for (int i = 0; i < 300; i++) {
           world.allReduce(new long[i], ReduceOp.MAX);

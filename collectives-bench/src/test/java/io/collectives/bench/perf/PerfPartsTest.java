@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Algorithm;
+import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.Mesh;
 import io.collectives.ReduceOp;
@@ -22,6 +23,8 @@ class PerfPartsTest {
     "ring, 4, ring",
     "bidirectional-ring, 4, bidirectional-ring",
     "shortest-way-ring, 4, shortest-way-ring",
+    "auto, 4, auto",
+    "exchange, 4, exchange",
     "halving-doubling, 4, halving-doubling",
     "double-binary-tree, 4, double-binary-tree",
     "direct, 1, direct",
@@ -81,15 +84,16 @@ class PerfPartsTest {
   @Test
   void percentilesAreOfTheSortedTimes() {
     long[] nanos = LongStream.rangeClosed(1, 200).map(i -> 201 - i).toArray();
-    assertEquals(new CaseResult(200, 100, 1, 198, 3), CaseResult.of(nanos, 3));
-    assertEquals(new CaseResult(1, 5, 5, 5, -1), CaseResult.of(new long[] {5}, -1));
-    assertEquals(new CaseResult(3, 2, 1, 9, 0), CaseResult.of(new long[] {9, 1, 2}, 0));
+    assertEquals(new CaseResult(200, 100, 1, 198, 3, "x"), CaseResult.of(nanos, 3, "x"));
+    assertEquals(new CaseResult(1, 5, 5, 5, -1, "x"), CaseResult.of(new long[] {5}, -1, "x"));
+    assertEquals(new CaseResult(3, 2, 1, 9, 0, "x"), CaseResult.of(new long[] {9, 1, 2}, 0, "x"));
   }
 
   @Test
   void casesAndResultsPassAsLines() {
     PerfCase work =
         new PerfCase(
+            Collective.REDUCE_SCATTER,
             AlgorithmChoice.parse("torus:2x2"),
             ElementType.INT64,
             ReduceOp.MAX,
@@ -101,7 +105,7 @@ class PerfPartsTest {
             10,
             -11);
     assertEquals(work, PerfCase.parse(work.line()));
-    CaseResult result = new CaseResult(1, 2, 3, 4, -1);
+    CaseResult result = new CaseResult(1, 2, 3, 4, -1, "torus 2x2");
     assertEquals(result, CaseResult.parse(result.line()));
   }
 
@@ -114,12 +118,15 @@ class PerfPartsTest {
         Elements elements = Elements.allocate(type, 1_000, memory);
         assertEquals(1_000, elements.payload().count());
         assertEquals(type, elements.payload().type());
-        elements.fill(5, 0, op);
-        assertEquals(0, elements.wrong(5, 1, op), op + " in " + memory);
+        elements.fill(5, 0, 0, op);
+        assertEquals(0, elements.wrongReduction(5, 1, 0, op), op + " in " + memory);
         elements.put(17, 99);
-        assertEquals(1, elements.wrong(5, 1, op), op + " in " + memory);
-        assertTrue(elements.wrong(6, 1, op) > 500 || op == ReduceOp.PRODUCT, "another seed");
-        assertTrue(elements.wrong(5, 3, op) > 100, "more ranks");
+        assertEquals(1, elements.wrongReduction(5, 1, 0, op), op + " in " + memory);
+        assertTrue(
+            elements.wrongReduction(6, 1, 0, op) > 500 || op == ReduceOp.PRODUCT, "another seed");
+        assertTrue(elements.wrongReduction(5, 3, 0, op) > 100, "more ranks");
+        assertEquals(1, elements.wrong(5, 0, 10, op, 10, 50));
+        assertTrue(elements.wrong(5, 0, 11, op, 10, 500) > 100, "another place");
       }
     }
   }

@@ -1,0 +1,305 @@
+package io.collectives.bench.perf;
+
+import io.collectives.Communicator;
+import io.collectives.Payload;
+import io.collectives.plan.Chunks;
+import java.util.stream.IntStream;
+
+/**
+ * A collective on payloads of its own, which can be made again and again and whose result is known.
+ * The root is rank 0. Parts are those of an even deal.
+ */
+abstract class Operation {
+  final Communicator group;
+  final PerfCase work;
+
+  private Operation(Communicator group, PerfCase work) {
+    this.group = group;
+    this.work = work;
+  }
+
+  /** The one of a case. */
+  static Operation of(Communicator group, PerfCase work) {
+    return switch (work.collective()) {
+      case ALL_REDUCE -> new AllReduce(group, work);
+      case REDUCE_SCATTER -> new ReduceScatter(group, work);
+      case ALL_GATHER -> new AllGather(group, work);
+      case BROADCAST -> new Broadcast(group, work);
+      case REDUCE -> new Reduce(group, work);
+      case GATHER -> new Gather(group, work);
+      case SCATTER -> new Scatter(group, work);
+      case ALL_TO_ALL -> new AllToAll(group, work);
+      case BARRIER -> new Barrier(group, work);
+    };
+  }
+
+  /** Writes this rank's input; to be called before {@link #run} if the result is to be checked. */
+  abstract void fill();
+
+  abstract void run();
+
+  /** The number of wrong elements at this rank. */
+  abstract long wrong();
+
+  final Elements elements(long count) {
+    return Elements.allocate(work.type(), Math.toIntExact(count), work.memory());
+  }
+
+  final Elements whole() {
+    return elements(work.count());
+  }
+
+  final Elements part() {
+    return elements(partCount(group.rank()));
+  }
+
+  final long partStart(int rank) {
+    return Chunks.start(work.count(), rank, group.size());
+  }
+
+  final int partCount(int rank) {
+    return (int) Chunks.count(work.count(), rank, group.size());
+  }
+
+  final long[] counts() {
+    return IntStream.range(0, group.size()).mapToLong(this::partCount).toArray();
+  }
+
+  /** Writes what a rank contributes from a position of the payload on. */
+  final void fill(Elements elements, int rank, long first) {
+    elements.fill(work.seed(), rank, first, work.op());
+  }
+
+  /** Compares a whole payload with the parts of all ranks. */
+  final long wrongParts(Elements all) {
+    long wrong = 0;
+    for (int rank = 0; rank < group.size(); rank++) {
+      int first = (int) partStart(rank);
+      wrong += all.wrong(work.seed(), rank, first, work.op(), first, partCount(rank));
+    }
+    return wrong;
+  }
+
+  private static final class AllReduce extends Operation {
+    private final Elements input = whole();
+    private final Elements output = work.outOfPlace() ? whole() : input;
+
+    AllReduce(Communicator group, PerfCase work) {
+      super(group, work);
+    }
+
+    @Override
+    void fill() {
+      fill(input, group.rank(), 0);
+    }
+
+    @Override
+    void run() {
+      group.allReduce(input.payload(), output.payload(), work.op());
+    }
+
+    @Override
+    long wrong() {
+      return output.wrongReduction(work.seed(), group.size(), 0, work.op());
+    }
+  }
+
+  private static final class ReduceScatter extends Operation {
+    private final Elements input = whole();
+    private final Elements output = part();
+
+    ReduceScatter(Communicator group, PerfCase work) {
+      super(group, work);
+    }
+
+    @Override
+    void fill() {
+      fill(input, group.rank(), 0);
+    }
+
+    @Override
+    void run() {
+      group.reduceScatter(input.payload(), output.payload(), work.op());
+    }
+
+    @Override
+    long wrong() {
+      return output.wrongReduction(work.seed(), group.size(), partStart(group.rank()), work.op());
+    }
+  }
+
+  private static final class AllGather extends Operation {
+    private final Elements input = part();
+    private final Elements output = whole();
+
+    AllGather(Communicator group, PerfCase work) {
+      super(group, work);
+    }
+
+    @Override
+    void fill() {
+      fill(input, group.rank(), partStart(group.rank()));
+    }
+
+    @Override
+    void run() {
+      group.allGather(input.payload(), output.payload());
+    }
+
+    @Override
+    long wrong() {
+      return wrongParts(output);
+    }
+  }
+
+  private static final class Broadcast extends Operation {
+    private final Elements buffer = whole();
+
+    Broadcast(Communicator group, PerfCase work) {
+      super(group, work);
+    }
+
+    @Override
+    void fill() {
+      fill(buffer, group.rank(), 0);
+    }
+
+    @Override
+    void run() {
+      group.broadcast(buffer.payload(), 0);
+    }
+
+    @Override
+    long wrong() {
+      return buffer.wrong(work.seed(), 0, 0, work.op(), 0, buffer.count());
+    }
+  }
+
+  private static final class Reduce extends Operation {
+    private final Elements input = whole();
+    private final Elements output = elements(group.rank() == 0 ? work.count() : 0);
+
+    Reduce(Communicator group, PerfCase work) {
+      super(group, work);
+    }
+
+    @Override
+    void fill() {
+      fill(input, group.rank(), 0);
+    }
+
+    @Override
+    void run() {
+      Payload result = group.rank() == 0 ? output.payload() : null;
+      group.reduce(input.payload(), result, work.op(), 0);
+    }
+
+    @Override
+    long wrong() {
+      return output.wrongReduction(work.seed(), group.size(), 0, work.op());
+    }
+  }
+
+  private static final class Gather extends Operation {
+    private final Elements input = part();
+    private final Elements output = elements(group.rank() == 0 ? work.count() : 0);
+    private final long[] counts = counts();
+
+    Gather(Communicator group, PerfCase work) {
+      super(group, work);
+    }
+
+    @Override
+    void fill() {
+      fill(input, group.rank(), partStart(group.rank()));
+    }
+
+    @Override
+    void run() {
+      Payload all = group.rank() == 0 ? output.payload() : null;
+      group.gather(input.payload(), all, counts, 0);
+    }
+
+    @Override
+    long wrong() {
+      return group.rank() == 0 ? wrongParts(output) : 0;
+    }
+  }
+
+  private static final class Scatter extends Operation {
+    private final Elements input = elements(group.rank() == 0 ? work.count() : 0);
+    private final Elements output = part();
+    private final long[] counts = counts();
+
+    Scatter(Communicator group, PerfCase work) {
+      super(group, work);
+    }
+
+    @Override
+    void fill() {
+      fill(input, group.rank(), 0);
+    }
+
+    @Override
+    void run() {
+      Payload all = group.rank() == 0 ? input.payload() : null;
+      group.scatter(all, output.payload(), counts, 0);
+    }
+
+    @Override
+    long wrong() {
+      long first = partStart(group.rank());
+      return output.wrong(work.seed(), 0, first, work.op(), 0, output.count());
+    }
+  }
+
+  private static final class AllToAll extends Operation {
+    private final Elements input = whole();
+    private final Elements output = elements((long) group.size() * partCount(group.rank()));
+
+    AllToAll(Communicator group, PerfCase work) {
+      super(group, work);
+    }
+
+    @Override
+    void fill() {
+      fill(input, group.rank(), 0);
+    }
+
+    @Override
+    void run() {
+      group.allToAll(input.payload(), output.payload());
+    }
+
+    @Override
+    long wrong() {
+      long wrong = 0;
+      int block = partCount(group.rank());
+      long first = partStart(group.rank());
+      for (int from = 0; from < group.size(); from++) {
+        wrong += output.wrong(work.seed(), from, first, work.op(), from * block, block);
+      }
+      return wrong;
+    }
+  }
+
+  private static final class Barrier extends Operation {
+    Barrier(Communicator group, PerfCase work) {
+      super(group, work);
+    }
+
+    @Override
+    void fill() {}
+
+    @Override
+    void run() {
+      group.barrier();
+    }
+
+    /** Nothing is carried that could be. */
+    @Override
+    long wrong() {
+      return 0;
+    }
+  }
+}
