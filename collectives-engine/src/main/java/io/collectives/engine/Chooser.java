@@ -14,8 +14,9 @@ import org.jspecify.annotations.Nullable;
  * is made from numbers that they have agreed on.
  *
  * <p>All-reduces of a group that was tuned are predicted by what each algorithm took there, on
- * lines between the sizes that were measured; all else by {@link Costs}. The decision for each of a
- * few sizes in every octave is made once and looked up then.
+ * lines between the sizes that were measured; all else by {@link Costs}, which speak for the first
+ * few candidates only. The decision for each of a few sizes in every octave is made once and looked
+ * up then.
  */
 final class Chooser {
   static final int EXCHANGE = 0;
@@ -23,9 +24,11 @@ final class Chooser {
   static final int HALVING_DOUBLING = 2;
   static final int RING = 3;
 
-  static final List<Algorithm> CANDIDATES =
-      List.of(
-          Algorithm.exchange(), Algorithm.direct(), Algorithm.halvingDoubling(), Algorithm.ring());
+  /** Those whose costs are known without measuring. */
+  private static final int PREDICTED = 4;
+
+  /** Where fewer messages are worth more than equal shares: two ranks serve all. */
+  private static final int TWO_SERVERS = 5;
 
   /** In larger groups a rank would have too many peers. */
   private static final int MOST_RANKS_ALL_TO_ALL = 64;
@@ -72,6 +75,9 @@ final class Chooser {
 
     double predict(int candidate, double bytes) {
       double[] times = nanos[candidate];
+      if (!Double.isFinite(times[0])) {
+        return Double.POSITIVE_INFINITY; // Not all ranks have it.
+      }
       int next = 1;
       while (next < times.length - 1 && sizes[next] < bytes) {
         next++;
@@ -79,6 +85,20 @@ final class Chooser {
       double slope = Math.max(0, (times[next] - times[next - 1]) / (sizes[next] - sizes[next - 1]));
       return times[next - 1] + slope * Math.max(0, bytes - sizes[next - 1]);
     }
+  }
+
+  /** What there is to choose from in a group of so many ranks; never empty. */
+  static List<Algorithm> candidates(int ranks) {
+    List<Algorithm> candidates =
+        List.of(
+            Algorithm.exchange(),
+            Algorithm.direct(),
+            Algorithm.halvingDoubling(),
+            Algorithm.ring(),
+            Algorithm.doubleBinaryTree(),
+            Algorithm.parameterServer(2));
+    // With two ranks they would be what direct is.
+    return ranks > 2 ? candidates : candidates.subList(0, TWO_SERVERS);
   }
 
   boolean isMeasured() {
@@ -111,17 +131,18 @@ final class Chooser {
   /** See {@link io.collectives.Communicator#explain}. */
   Explanation explain(long bytes, int frameLength, long libraryBytes) {
     List<Explanation.Prediction> predictions = new ArrayList<>();
-    for (int candidate = 0; candidate < CANDIDATES.size(); candidate++) {
-      if (isAllowed(candidate)) {
-        double nanos = predict(Collective.ALL_REDUCE, candidate, bytes);
-        predictions.add(new Explanation.Prediction(CANDIDATES.get(candidate), nanos / 1e3));
+    List<Algorithm> candidates = candidates(ranks);
+    for (int candidate = 0; candidate < candidates.size(); candidate++) {
+      double nanos = predict(Collective.ALL_REDUCE, candidate, bytes);
+      if (isAllowed(candidate) && Double.isFinite(nanos)) {
+        predictions.add(new Explanation.Prediction(candidates.get(candidate), nanos / 1e3));
       }
     }
     predictions.sort(Comparator.comparingDouble(Explanation.Prediction::micros));
     return new Explanation(
         bytes,
         ranks,
-        CANDIDATES.get(choose(Collective.ALL_REDUCE, bytes)),
+        candidates.get(choose(Collective.ALL_REDUCE, bytes)),
         frameLength(frameLength, frames),
         predictions,
         new Explanation.Costs(
@@ -130,18 +151,22 @@ final class Chooser {
   }
 
   private double predict(Collective collective, int candidate, double bytes) {
-    return measured != null && collective == Collective.ALL_REDUCE
-        ? measured.predict(candidate, bytes)
-        : costs.predict(collective, candidate, ranks, bytes);
+    if (measured != null && collective == Collective.ALL_REDUCE) {
+      return measured.predict(candidate, bytes);
+    }
+    return candidate < PREDICTED
+        ? costs.predict(collective, candidate, ranks, bytes)
+        : Double.POSITIVE_INFINITY;
   }
 
   private boolean isAllowed(int candidate) {
-    return ranks <= MOST_RANKS_ALL_TO_ALL || candidate == HALVING_DOUBLING || candidate == RING;
+    return ranks <= MOST_RANKS_ALL_TO_ALL
+        || candidate != EXCHANGE && candidate != DIRECT && candidate != TWO_SERVERS;
   }
 
   private int best(Collective collective, double bytes) {
     int best = -1;
-    for (int candidate = 0; candidate < CANDIDATES.size(); candidate++) {
+    for (int candidate = 0; candidate < candidates(ranks).size(); candidate++) {
       if (isAllowed(candidate)
           && (best < 0
               || predict(collective, candidate, bytes) < predict(collective, best, bytes))) {

@@ -4,7 +4,7 @@ import io.collectives.Collective;
 
 /**
  * What a hop, a frame and a byte cost in a group while all ranks are at work, in nanoseconds, and
- * what a call by each of {@link Chooser#CANDIDATES} takes from that.
+ * what a call by each of the first {@linkplain Chooser#candidates candidates} takes from that.
  *
  * <p>The model is T = rounds x hop + frames x frame + M (sent x moved + taken x reduced), with the
  * numbers of the busiest rank: rounds in sequence, frames that it sends, and the parts of the

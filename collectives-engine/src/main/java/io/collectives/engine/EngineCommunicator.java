@@ -56,7 +56,7 @@ final class EngineCommunicator implements Communicator {
     this.timeoutNanos = settings.timeout().toNanos();
     this.algorithms =
         settings.algorithm() instanceof Algorithm.Auto
-            ? Chooser.CANDIDATES
+            ? Chooser.candidates(size())
             : List.of(settings.algorithm());
     this.programs = new Program[algorithms.size()][Collective.values().length][];
     // An algorithm that does not fit is an error now.

@@ -3,26 +3,35 @@ package io.collectives.engine;
 import io.collectives.Algorithm;
 import io.collectives.Communicator;
 import io.collectives.ReduceOp;
+import io.collectives.UnavailableException;
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.DoubleFunction;
+import java.util.function.IntConsumer;
 
 /**
  * Measures all-reduces of a group, all ranks at once and by every candidate in turn, so that what
- * disturbs one disturbs all. Early turns, in which the just-in-time compiler is at work, are left
- * out. Every rank takes the median of its own, and all take the greatest of these: one set of
- * numbers for all.
+ * disturbs one disturbs all: many turns of payloads that stay in cache, then a few of one that does
+ * not. Early turns, in which the just-in-time compiler is at work, are left out. Every rank takes
+ * the median of its own, and all take the greatest of these: one set of numbers for all.
  */
 final class Tuner {
-  private static final int[] SIZES = {8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20};
+  private static final int[] SIZES = {
+    8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20
+  };
+
+  private static final int LARGE = SIZES.length - 1;
 
   /** An exchange of many ranks takes longer and longer; from here on a line goes on. */
   private static final int SIZES_OF_EXCHANGE = 5;
 
-  private static final long BUDGET_NANOS = 500_000_000;
+  private static final long SMALL_BUDGET_NANOS = 550_000_000;
+  private static final long BUDGET_NANOS = 850_000_000;
   private static final int MOST_TURNS = 400;
+  private static final int MOST_LARGE_TURNS = 8;
 
   /** Short calls are measured several at once, so that one rank that comes late counts less. */
-  private static final int[] CALLS = {8, 8, 4, 4, 2, 1, 1};
+  private static final int[] CALLS = {8, 8, 4, 4, 2, 1, 1, 1};
 
   /** How much longer than the settings say frames are tried, where they cannot be longer. */
   private static final double[] FRAMES = {1, 0.5, 0.25};
@@ -40,8 +49,14 @@ final class Tuner {
   private final double[] frames;
   private final DoubleFunction<Communicator> byFrames;
   private final Algorithm agreeing;
-  private final float[] payload = new float[SIZES[SIZES.length - 1] / Float.BYTES];
+  private final float[] payload = new float[SIZES[LARGE] / Float.BYTES];
+  private final List<Algorithm> candidates;
+
+  /** Which of them all ranks have; who lacks a module lacks its algorithms. */
+  private final int[] present;
+
   private final double[][] samples;
+  private final double[] medians;
 
   /**
    * A tuner that makes its calls in {@code group}, where nobody else makes any.
@@ -53,41 +68,79 @@ final class Tuner {
     this.frames = sharesMemory ? SHARED_FRAMES : FRAMES;
     this.byFrames = byFrames;
     this.agreeing = Algorithm.halvingDoubling();
-    this.samples = new double[Chooser.CANDIDATES.size() * SIZES.length + frames.length][MOST_TURNS];
+    this.candidates = Chooser.candidates(group.size());
+    this.present = candidates.stream().mapToInt(this::isPresent).toArray();
+    this.samples = new double[candidates.size() * SIZES.length + frames.length][MOST_TURNS];
+    this.medians = new double[samples.length + 1];
+  }
+
+  private int isPresent(Algorithm algorithm) {
+    try {
+      group.using(algorithm);
+      return 1;
+    } catch (UnavailableException e) {
+      return 0;
+    }
   }
 
   Chooser run() {
-    int turns = 0;
-    int firstOfFrames = samples.length - frames.length;
-    Communicator[] framed = new Communicator[frames.length];
-    for (int i = 0; i < frames.length; i++) {
-      framed[i] = byFrames.apply(frames[i]).using(Chooser.CANDIDATES.get(Chooser.DIRECT));
-    }
+    Arrays.fill(medians, Double.POSITIVE_INFINITY);
     long start = System.nanoTime();
+    group.using(agreeing).allReduce(present, ReduceOp.MIN);
+    turns(start, SMALL_BUDGET_NANOS, MOST_TURNS, this::smallTurn);
+    medians[samples.length] = reducedNanos();
+    group.using(agreeing).allReduce(medians, ReduceOp.MAX);
+    double best = bestFrames();
+    Communicator framed = byFrames.apply(best);
+    turns(start, BUDGET_NANOS, MOST_LARGE_TURNS, turn -> largeTurn(framed, turn));
+    group.using(agreeing).allReduce(medians, ReduceOp.MAX);
+    return chooser(best);
+  }
+
+  /** Takes turns until the time is over, the same number on all ranks, and the medians then. */
+  private void turns(long start, long budgetNanos, int most, IntConsumer turn) {
+    int turns = 0;
     long[] elapsed = new long[1];
     do {
-      for (int candidate = 0; candidate < Chooser.CANDIDATES.size(); candidate++) {
-        Communicator by = group.using(Chooser.CANDIDATES.get(candidate));
-        for (int size = 0; size < sizes(candidate); size++) {
-          samples[candidate * SIZES.length + size][turns] = time(by, size);
-        }
-      }
-      for (int i = 0; i < frames.length; i++) {
-        samples[firstOfFrames + i][turns] = time(framed[i], SIZES.length - 1);
-      }
+      turn.accept(turns);
       turns++;
       elapsed[0] = System.nanoTime() - start;
       group.using(agreeing).allReduce(elapsed, ReduceOp.MAX);
-    } while (turns < MOST_TURNS && elapsed[0] < BUDGET_NANOS);
-    double[] medians = new double[samples.length + 1];
+    } while (turns < most && elapsed[0] < budgetNanos);
     for (int i = 0; i < samples.length; i++) {
-      double[] late = Arrays.copyOfRange(samples[i], turns / 2, turns);
-      Arrays.sort(late);
-      medians[i] = late[late.length / 2];
+      boolean taken = samples[i][0] > 0; // In these turns.
+      if (taken) {
+        double[] late = Arrays.copyOfRange(samples[i], turns / 2, turns);
+        Arrays.sort(late);
+        medians[i] = late[late.length / 2];
+        samples[i][0] = 0;
+      }
     }
-    medians[samples.length] = reducedNanos();
-    group.using(agreeing).allReduce(medians, ReduceOp.MAX);
-    return chooser(medians);
+  }
+
+  private void smallTurn(int turn) {
+    for (int candidate = 0; candidate < candidates.size(); candidate++) {
+      if (present[candidate] != 0) {
+        Communicator by = group.using(candidates.get(candidate));
+        for (int size = 0; size < Math.min(LARGE, sizes(candidate)); size++) {
+          samples[candidate * SIZES.length + size][turn] = time(by, size);
+        }
+      }
+    }
+    int first = samples.length - frames.length;
+    for (int i = 0; i < frames.length; i++) {
+      Communicator by = byFrames.apply(frames[i]).using(Algorithm.direct());
+      samples[first + i][turn] = time(by, LARGE - 1);
+    }
+  }
+
+  private void largeTurn(Communicator framed, int turn) {
+    for (int candidate = 0; candidate < candidates.size(); candidate++) {
+      if (present[candidate] != 0 && sizes(candidate) > LARGE) {
+        Communicator by = framed.using(candidates.get(candidate));
+        samples[candidate * SIZES.length + LARGE][turn] = time(by, LARGE);
+      }
+    }
   }
 
   private static int sizes(int candidate) {
@@ -119,9 +172,9 @@ final class Tuner {
     return best;
   }
 
-  private Chooser chooser(double[] medians) {
+  private Chooser chooser(double bestFrames) {
     int ranks = group.size();
-    double[][] nanos = new double[Chooser.CANDIDATES.size()][];
+    double[][] nanos = new double[candidates.size()][];
     for (int candidate = 0; candidate < nanos.length; candidate++) {
       int first = candidate * SIZES.length;
       nanos[candidate] = Arrays.copyOfRange(medians, first, first + sizes(candidate));
@@ -130,10 +183,10 @@ final class Tuner {
         ranks,
         costs(ranks, nanos, medians[samples.length]),
         new Chooser.Measured(SIZES, nanos),
-        bestFrames(medians));
+        bestFrames);
   }
 
-  private double bestFrames(double[] medians) {
+  private double bestFrames() {
     int first = samples.length - frames.length;
     int best = 0;
     for (int i = 1; i < frames.length; i++) {
@@ -146,7 +199,7 @@ final class Tuner {
 
   /**
    * Hop and frame from the smallest ring and exchange, which take 2(n-1)(hop + frame) and hop +
-   * (n-1) frame; what it takes to move a byte from the largest direct all-reduce.
+   * (n-1) frame; what it takes to move a byte from the largest direct all-reduce in cache.
    */
   private static Costs costs(int ranks, double[][] nanos, double reduced) {
     double others = ranks - 1;
@@ -154,7 +207,7 @@ final class Tuner {
     double exchange = nanos[Chooser.EXCHANGE][0];
     double frame =
         ranks == 2 ? step / 2 : Math.min(step, Math.max(0, (exchange - step) / (others - 1)));
-    int last = SIZES.length - 1;
+    int last = LARGE - 1;
     double[] direct = nanos[Chooser.DIRECT];
     double perByte = Math.max(0, (direct[last] - direct[0]) / (SIZES[last] - SIZES[0]));
     double part = others / ranks;
