@@ -43,10 +43,12 @@ final class Chooser {
 
   private static final int MOST_FRAME = 16 << 20;
 
+  private static final long MOST_IN_CACHE = 3 << 20;
+
   private final int ranks;
   private final Costs costs;
   private final @Nullable Measured measured;
-  private final double frames;
+  private final Frames frames;
 
   /** By collective and size. */
   private final byte[][] choices = new byte[Collective.values().length][OCTAVES * STEPS];
@@ -55,10 +57,9 @@ final class Chooser {
    * A chooser for a group.
    *
    * @param measured what all-reduces took in this very group, if that is known
-   * @param frames how long the frames of an all-reduce are best, as a multiple of the length in the
-   *     settings
+   * @param frames how long the frames of an all-reduce are best
    */
-  Chooser(int ranks, Costs costs, @Nullable Measured measured, double frames) {
+  Chooser(int ranks, Costs costs, @Nullable Measured measured, Frames frames) {
     this.frames = frames;
     this.ranks = ranks;
     this.costs = costs;
@@ -110,11 +111,27 @@ final class Chooser {
     return costs;
   }
 
-  /**
-   * How long the frames of an all-reduce are to be, as a multiple of the length in the settings.
-   */
-  double frames() {
+  /** The frames, for groups that are made from this one. */
+  Frames frames() {
     return frames;
+  }
+
+  /**
+   * How long frames are best, as a multiple of the length in the settings.
+   *
+   * @param inCache for payloads that stay in a cache
+   * @param beyond for larger ones
+   */
+  record Frames(double inCache, double beyond) {
+    static final Frames OF_SOCKETS = new Frames(1, 1);
+
+    /** Where nothing is copied into frames. */
+    static final Frames OF_SHARED_MEMORY = new Frames(4, 4);
+
+    /** The length for an all-reduce of so many bytes. */
+    int length(int setting, long bytes) {
+      return frameLength(setting, bytes <= MOST_IN_CACHE ? inCache : beyond);
+    }
   }
 
   /** The length of frames that are so many times as long as the settings say, within reason. */
@@ -143,7 +160,7 @@ final class Chooser {
         bytes,
         ranks,
         candidates.get(choose(Collective.ALL_REDUCE, bytes)),
-        frameLength(frameLength, frames),
+        frames.length(frameLength, bytes),
         predictions,
         new Explanation.Costs(
             isMeasured(), costs.hop() / 1e3, costs.frame() / 1e3, costs.moved(), costs.reduced()),

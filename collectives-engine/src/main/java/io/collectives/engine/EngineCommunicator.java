@@ -500,10 +500,10 @@ final class EngineCommunicator implements Communicator {
     return program;
   }
 
-  private int frameLength(Program program) {
+  private int frameLength(Program program, long bytes) {
     int length = settings.frameLength();
     boolean chosen = algorithms.size() > 1 && program.collective() == Collective.ALL_REDUCE;
-    return chosen ? Chooser.frameLength(length, seat.chooser().frames()) : length;
+    return chosen ? seat.chooser().frames().length(length, bytes) : length;
   }
 
   private Program fitting(Program program) {
@@ -580,7 +580,7 @@ final class EngineCommunicator implements Communicator {
                   counts,
                   receiveCounts,
                   op,
-                  frameLength(program),
+                  frameLength(program, output.count() * output.type().bytes()),
                   settings.slabsInFlight(),
                   timeoutNanos,
                   handle);
@@ -604,7 +604,7 @@ final class EngineCommunicator implements Communicator {
       return;
     }
     Seat own = seat.of(IntStream.range(0, size()).toArray());
-    CallSettings plain = settings.withAlgorithm(Algorithm.ring());
+    CallSettings plain = settings.withAlgorithm(Algorithm.halvingDoubling());
     try (Communicator group = new EngineCommunicator(own, plain, world, false)) {
       seat.decideBy(
           new Tuner(

@@ -63,7 +63,7 @@ final class Seat {
         world,
         null,
         driver.sharesMemory() ? Costs.OF_SHARED_MEMORY : Costs.OF_SOCKETS,
-        driver.sharesMemory() ? Tuner.FRAMES_IN_SHARED_MEMORY : 1);
+        driver.sharesMemory() ? Chooser.Frames.OF_SHARED_MEMORY : Chooser.Frames.OF_SOCKETS);
   }
 
   private Seat(
@@ -72,7 +72,7 @@ final class Seat {
       Group group,
       @Nullable Group survivorsOf,
       Costs costs,
-      double frames) {
+      Chooser.Frames frames) {
     this.chooser = new Chooser(group.size(), costs, null, frames);
     this.driver = driver;
     this.plans = plans;

@@ -4,29 +4,32 @@ import io.collectives.Algorithm;
 import io.collectives.Communicator;
 import io.collectives.ReduceOp;
 import io.collectives.UnavailableException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.DoubleFunction;
-import java.util.function.IntConsumer;
 
 /**
  * Measures all-reduces of a group, all ranks at once and by every candidate in turn, so that what
- * disturbs one disturbs all: many turns of payloads that stay in cache, then a few of one that does
- * not. Early turns, in which the just-in-time compiler is at work, are left out. Every rank takes
- * the median of its own, and all take the greatest of these: one set of numbers for all.
+ * disturbs one disturbs all: first of payloads that stay in cache, then of one that does not, then
+ * longer or shorter frames for those that were fastest. Early turns, in which the just-in-time
+ * compiler is at work, are left out. Every rank takes the median of its own, and all take the
+ * greatest of these: one set of numbers for all.
  */
 final class Tuner {
   private static final int[] SIZES = {
     8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20
   };
 
+  /** The index of the size that is in cache no more. */
   private static final int LARGE = SIZES.length - 1;
 
   /** An exchange of many ranks takes longer and longer; from here on a line goes on. */
   private static final int SIZES_OF_EXCHANGE = 5;
 
-  private static final long SMALL_BUDGET_NANOS = 550_000_000;
-  private static final long BUDGET_NANOS = 850_000_000;
+  private static final long SMALL_UNTIL_NANOS = 500_000_000;
+  private static final long LARGE_UNTIL_NANOS = 700_000_000;
+  private static final long FRAMES_UNTIL_NANOS = 850_000_000;
   private static final int MOST_TURNS = 400;
   private static final int MOST_LARGE_TURNS = 8;
 
@@ -37,41 +40,67 @@ final class Tuner {
   private static final double[] FRAMES = {1, 0.5, 0.25};
 
   /** The same where nothing is copied into frames. */
-  private static final double[] SHARED_FRAMES = {1, 4, 8};
-
-  /** What is best there as a rule. */
-  static final double FRAMES_IN_SHARED_MEMORY = 4;
+  private static final double[] SHARED_FRAMES = {4, 1, 8};
 
   /** Another length must save so much, or it may be noise. */
-  private static final double WORTH = 0.95;
+  private static final double WORTH = 0.9;
 
   private final Communicator group;
+
+  /** The lengths to try, the usual one first. */
   private final double[] frames;
+
   private final DoubleFunction<Communicator> byFrames;
-  private final Algorithm agreeing;
-  private final float[] payload = new float[SIZES[LARGE] / Float.BYTES];
   private final List<Algorithm> candidates;
-
-  /** Which of them all ranks have; who lacks a module lacks its algorithms. */
-  private final int[] present;
-
-  private final double[][] samples;
-  private final double[] medians;
+  private final float[] payload = new float[SIZES[LARGE] / Float.BYTES];
+  private final long start = System.nanoTime();
 
   /**
    * A tuner that makes its calls in {@code group}, where nobody else makes any.
    *
+   * @param group by an algorithm that any size of group has
    * @param byFrames the group with frames so many times as long
    */
   Tuner(Communicator group, boolean sharesMemory, DoubleFunction<Communicator> byFrames) {
     this.group = group;
     this.frames = sharesMemory ? SHARED_FRAMES : FRAMES;
     this.byFrames = byFrames;
-    this.agreeing = Algorithm.halvingDoubling();
     this.candidates = Chooser.candidates(group.size());
-    this.present = candidates.stream().mapToInt(this::isPresent).toArray();
-    this.samples = new double[candidates.size() * SIZES.length + frames.length][MOST_TURNS];
-    this.medians = new double[samples.length + 1];
+  }
+
+  /** One thing to be measured. */
+  private record Experiment(Communicator by, int size) {}
+
+  Chooser run() {
+    Communicator usual = byFrames.apply(frames[0]);
+    // Who lacks a module lacks its algorithms, and then nobody takes them.
+    int[] present = candidates.stream().mapToInt(this::isPresent).toArray();
+    group.allReduce(present, ReduceOp.MIN);
+    double[][] nanos = new double[candidates.size()][];
+    List<Experiment> small = new ArrayList<>();
+    List<Experiment> large = new ArrayList<>();
+    for (int candidate = 0; candidate < nanos.length; candidate++) {
+      int sizes = candidate == Chooser.EXCHANGE ? SIZES_OF_EXCHANGE : SIZES.length;
+      nanos[candidate] = new double[sizes];
+      Arrays.fill(nanos[candidate], Double.POSITIVE_INFINITY);
+      if (present[candidate] != 0) {
+        Communicator by = usual.using(candidates.get(candidate));
+        for (int size = 0; size < sizes; size++) {
+          (size < LARGE ? small : large).add(new Experiment(by, size));
+        }
+      }
+    }
+    double[] smallNanos = measure(small, SMALL_UNTIL_NANOS, MOST_TURNS);
+    double[] largeNanos = measure(large, LARGE_UNTIL_NANOS, MOST_LARGE_TURNS);
+    int nextSmall = 0;
+    int nextLarge = 0;
+    for (int candidate = 0; candidate < nanos.length; candidate++) {
+      for (int size = 0; size < nanos[candidate].length && present[candidate] != 0; size++) {
+        nanos[candidate][size] = size < LARGE ? smallNanos[nextSmall++] : largeNanos[nextLarge++];
+      }
+    }
+    return new Chooser(
+        group.size(), costs(nanos), new Chooser.Measured(SIZES, nanos), bestFrames(nanos));
   }
 
   private int isPresent(Algorithm algorithm) {
@@ -83,78 +112,95 @@ final class Tuner {
     }
   }
 
-  Chooser run() {
-    Arrays.fill(medians, Double.POSITIVE_INFINITY);
-    long start = System.nanoTime();
-    group.using(agreeing).allReduce(present, ReduceOp.MIN);
-    turns(start, SMALL_BUDGET_NANOS, MOST_TURNS, this::smallTurn);
-    medians[samples.length] = reducedNanos();
-    group.using(agreeing).allReduce(medians, ReduceOp.MAX);
-    double best = bestFrames();
-    Communicator framed = byFrames.apply(best);
-    turns(start, BUDGET_NANOS, MOST_LARGE_TURNS, turn -> largeTurn(framed, turn));
-    group.using(agreeing).allReduce(medians, ReduceOp.MAX);
-    return chooser(best);
-  }
-
-  /** Takes turns until the time is over, the same number on all ranks, and the medians then. */
-  private void turns(long start, long budgetNanos, int most, IntConsumer turn) {
+  /**
+   * Measures them in turn until the time is over, the same number of turns on all ranks.
+   *
+   * @param untilNanos since this tuner was made
+   * @return the nanoseconds of a call of each, the same on all ranks
+   */
+  private double[] measure(List<Experiment> experiments, long untilNanos, int most) {
+    double[][] samples = new double[experiments.size()][most];
     int turns = 0;
     long[] elapsed = new long[1];
     do {
-      turn.accept(turns);
+      for (int i = 0; i < samples.length; i++) {
+        samples[i][turns] = time(experiments.get(i));
+      }
       turns++;
       elapsed[0] = System.nanoTime() - start;
-      group.using(agreeing).allReduce(elapsed, ReduceOp.MAX);
-    } while (turns < most && elapsed[0] < budgetNanos);
+      group.allReduce(elapsed, ReduceOp.MAX);
+    } while (turns < most && elapsed[0] < untilNanos);
+    double[] medians = new double[samples.length];
     for (int i = 0; i < samples.length; i++) {
-      boolean taken = samples[i][0] > 0; // In these turns.
-      if (taken) {
-        double[] late = Arrays.copyOfRange(samples[i], turns / 2, turns);
-        Arrays.sort(late);
-        medians[i] = late[late.length / 2];
-        samples[i][0] = 0;
-      }
+      double[] late = Arrays.copyOfRange(samples[i], turns / 2, turns);
+      Arrays.sort(late);
+      medians[i] = late[late.length / 2];
     }
+    group.allReduce(medians, ReduceOp.MAX);
+    return medians;
   }
 
-  private void smallTurn(int turn) {
-    for (int candidate = 0; candidate < candidates.size(); candidate++) {
-      if (present[candidate] != 0) {
-        Communicator by = group.using(candidates.get(candidate));
-        for (int size = 0; size < Math.min(LARGE, sizes(candidate)); size++) {
-          samples[candidate * SIZES.length + size][turn] = time(by, size);
+  private double time(Experiment experiment) {
+    int calls = CALLS[experiment.size];
+    int elements = SIZES[experiment.size] / Float.BYTES;
+    long begin = System.nanoTime();
+    for (int i = 0; i < calls; i++) {
+      experiment.by.allReduce(payload, 0, elements, ReduceOp.SUM);
+    }
+    return (System.nanoTime() - begin) / (double) calls;
+  }
+
+  private Chooser.Frames bestFrames(double[][] nanos) {
+    List<Experiment> experiments = new ArrayList<>();
+    for (int size = LARGE - 1; size <= LARGE; size++) {
+      Algorithm fastest = fastest(nanos, size);
+      for (double times : frames) {
+        experiments.add(new Experiment(byFrames.apply(times).using(fastest), size));
+      }
+    }
+    double[] taken = measure(experiments, FRAMES_UNTIL_NANOS, MOST_LARGE_TURNS);
+    double[] best = new double[2];
+    for (int size = 0; size < best.length; size++) {
+      int first = size * frames.length;
+      int least = 0;
+      for (int i = 1; i < frames.length; i++) {
+        if (taken[first + i] < WORTH * taken[first + least]) {
+          least = i;
         }
       }
+      best[size] = frames[least];
     }
-    int first = samples.length - frames.length;
-    for (int i = 0; i < frames.length; i++) {
-      Communicator by = byFrames.apply(frames[i]).using(Algorithm.direct());
-      samples[first + i][turn] = time(by, LARGE - 1);
-    }
+    return new Chooser.Frames(best[0], best[1]);
   }
 
-  private void largeTurn(Communicator framed, int turn) {
-    for (int candidate = 0; candidate < candidates.size(); candidate++) {
-      if (present[candidate] != 0 && sizes(candidate) > LARGE) {
-        Communicator by = framed.using(candidates.get(candidate));
-        samples[candidate * SIZES.length + LARGE][turn] = time(by, LARGE);
+  private Algorithm fastest(double[][] nanos, int size) {
+    int fastest = Chooser.DIRECT;
+    for (int candidate = fastest + 1; candidate < nanos.length; candidate++) {
+      if (nanos[candidate][size] < nanos[fastest][size]) {
+        fastest = candidate;
       }
     }
+    return candidates.get(fastest);
   }
 
-  private static int sizes(int candidate) {
-    return candidate == Chooser.EXCHANGE ? SIZES_OF_EXCHANGE : SIZES.length;
-  }
-
-  private double time(Communicator by, int size) {
-    int calls = CALLS[size];
-    int elements = SIZES[size] / Float.BYTES;
-    long start = System.nanoTime();
-    for (int i = 0; i < calls; i++) {
-      by.allReduce(payload, 0, elements, ReduceOp.SUM);
-    }
-    return (System.nanoTime() - start) / (double) calls;
+  /**
+   * Hop and frame from the smallest ring and exchange, which take 2(n-1)(hop + frame) and hop +
+   * (n-1) frame; what it takes to move a byte from the largest direct all-reduce in cache.
+   */
+  private Costs costs(double[][] nanos) {
+    double others = group.size() - 1;
+    double step = nanos[Chooser.RING][0] / (2 * others);
+    double exchange = nanos[Chooser.EXCHANGE][0];
+    double frame =
+        others == 1 ? step / 2 : Math.min(step, Math.max(0, (exchange - step) / (others - 1)));
+    int last = LARGE - 1;
+    double[] direct = nanos[Chooser.DIRECT];
+    double perByte = Math.max(0, (direct[last] - direct[0]) / (SIZES[last] - SIZES[0]));
+    double part = others / group.size();
+    double[] reduced = {reducedNanos()};
+    group.allReduce(reduced, ReduceOp.MAX);
+    double moved = Math.max(0, (perByte - part * reduced[0]) / (2 * part));
+    return new Costs(step - frame, frame, moved, reduced[0]);
   }
 
   /** What it takes to add a byte, of memory in cache. */
@@ -170,48 +216,5 @@ final class Tuner {
       best = Math.min(best, (System.nanoTime() - start) / (double) (a.length * Float.BYTES));
     }
     return best;
-  }
-
-  private Chooser chooser(double bestFrames) {
-    int ranks = group.size();
-    double[][] nanos = new double[candidates.size()][];
-    for (int candidate = 0; candidate < nanos.length; candidate++) {
-      int first = candidate * SIZES.length;
-      nanos[candidate] = Arrays.copyOfRange(medians, first, first + sizes(candidate));
-    }
-    return new Chooser(
-        ranks,
-        costs(ranks, nanos, medians[samples.length]),
-        new Chooser.Measured(SIZES, nanos),
-        bestFrames);
-  }
-
-  private double bestFrames() {
-    int first = samples.length - frames.length;
-    int best = 0;
-    for (int i = 1; i < frames.length; i++) {
-      if (medians[first + i] < WORTH * medians[first + best]) {
-        best = i;
-      }
-    }
-    return frames[best];
-  }
-
-  /**
-   * Hop and frame from the smallest ring and exchange, which take 2(n-1)(hop + frame) and hop +
-   * (n-1) frame; what it takes to move a byte from the largest direct all-reduce in cache.
-   */
-  private static Costs costs(int ranks, double[][] nanos, double reduced) {
-    double others = ranks - 1;
-    double step = nanos[Chooser.RING][0] / (2 * others);
-    double exchange = nanos[Chooser.EXCHANGE][0];
-    double frame =
-        ranks == 2 ? step / 2 : Math.min(step, Math.max(0, (exchange - step) / (others - 1)));
-    int last = LARGE - 1;
-    double[] direct = nanos[Chooser.DIRECT];
-    double perByte = Math.max(0, (direct[last] - direct[0]) / (SIZES[last] - SIZES[0]));
-    double part = others / ranks;
-    double moved = Math.max(0, (perByte - part * reduced) / (2 * part));
-    return new Costs(step - frame, frame, moved, reduced);
   }
 }

@@ -48,7 +48,8 @@ class ChooserTest {
       {INFINITY, INFINITY, INFINITY, INFINITY}, // Not there.
     };
     int[] sizes = {8, 16 << 10, 128 << 10, 1 << 20};
-    Chooser chooser = new Chooser(4, PLAIN, new Chooser.Measured(sizes, nanos), 0.5);
+    Chooser chooser =
+        new Chooser(4, PLAIN, new Chooser.Measured(sizes, nanos), new Chooser.Frames(0.5, 0.25));
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 0));
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 1024));
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 20_000));
@@ -56,7 +57,7 @@ class ChooserTest {
     assertEquals(Chooser.RING, chooser.choose(Collective.ALL_REDUCE, 100 << 20));
     for (long bytes = 1; bytes < 1L << 40; bytes = bytes * 9 / 8 + 1) {
       Explanation explanation = chooser.explain(bytes, 100_000, 7);
-      assertEquals(50_000, explanation.frameLength());
+      assertEquals(bytes <= 3 << 20 ? 50_000 : 25_000, explanation.frameLength());
       double least = explanation.predictions().get(0).micros();
       double chosen =
           explanation.predictions().stream()
@@ -74,7 +75,7 @@ class ChooserTest {
   void largeGroupsHaveFewPeers() {
     List<Algorithm> few = List.of(Algorithm.halvingDoubling(), Algorithm.ring());
     for (int ranks : new int[] {65, 4096}) {
-      Chooser chooser = new Chooser(ranks, Costs.OF_SOCKETS, null, 1);
+      Chooser chooser = new Chooser(ranks, Costs.OF_SOCKETS, null, Chooser.Frames.OF_SOCKETS);
       for (Collective collective : Collective.values()) {
         for (long bytes = 1; bytes < 1L << 40; bytes *= 3) {
           int chosen = chooser.choose(collective, bytes);
@@ -82,7 +83,7 @@ class ChooserTest {
         }
       }
     }
-    Chooser small = new Chooser(8, Costs.OF_SOCKETS, null, 1);
+    Chooser small = new Chooser(8, Costs.OF_SOCKETS, null, Chooser.Frames.OF_SOCKETS);
     assertEquals(Chooser.EXCHANGE, small.choose(Collective.ALL_REDUCE, 8));
     assertEquals(Chooser.DIRECT, small.choose(Collective.ALL_REDUCE, 1 << 20));
   }
