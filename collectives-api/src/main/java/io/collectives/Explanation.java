@@ -17,6 +17,8 @@ import java.util.Locale;
  * @param libraryBytes the most memory that the library takes for frames and links of the whole job
  *     at this rank, in bytes, beside what reduce-scatters and the like keep (see {@link
  *     Communicator}); work memory of all-reduces is none
+ * @param transports what carries frames between this rank and the others of the job, as {@code shm}
+ *     and {@code tcp}
  */
 public record Explanation(
     long bytes,
@@ -25,11 +27,13 @@ public record Explanation(
     int frameLength,
     List<Prediction> predictions,
     Costs costs,
-    long libraryBytes) {
+    long libraryBytes,
+    List<String> transports) {
 
-  /** Keeps a copy of the list. */
+  /** Keeps copies of the lists. */
   public Explanation {
     predictions = List.copyOf(predictions);
+    transports = List.copyOf(transports);
   }
 
   /**
@@ -86,6 +90,7 @@ public record Explanation(
             costs.frameMicros(),
             costs.movedNanos(),
             costs.reducedNanos()));
+    text.append(String.format("transports: %s%n", String.join(", ", transports)));
     text.append(
         String.format(Locale.ROOT, "memory of the library: at most %,d bytes%n", libraryBytes));
     return text.toString();

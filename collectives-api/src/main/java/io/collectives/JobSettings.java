@@ -4,6 +4,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,7 +15,9 @@ import org.jspecify.annotations.Nullable;
  * @param size the number of ranks
  * @param rendezvous where the ranks meet: {@code tcp://host:port}, where rank 0 listens, or {@code
  *     file:///directory}, a directory that all ranks see
- * @param transport the name of the transport, as {@code tcp}, {@code unix} or {@code shm}
+ * @param transport the name of the transport: {@code auto}, with which each pair of ranks takes the
+ *     fastest that reaches from one to the other, or {@code shm}, {@code unix} or {@code tcp} for
+ *     all pairs
  * @param listen the address, or name of one, on which this rank accepts its peers; loopback unless
  *     told otherwise
  * @param port the port on which this rank accepts its peers, 0 for any free one
@@ -24,6 +27,9 @@ import org.jspecify.annotations.Nullable;
  * @param memoryDirectory where the transports {@code shm} and {@code unix} make their directories,
  *     in which files are mapped; nothing for the usual place, in memory where the host has such a
  *     file system
+ * @param host what {@code auto} is to take this rank's host for: ranks that give different names do
+ *     not share memory or Unix-domain sockets, wherever they are; 1 to 64 letters, digits, dots,
+ *     dashes and underscores, or nothing
  */
 public record JobSettings(
     String job,
@@ -36,7 +42,10 @@ public record JobSettings(
     Duration joinTimeout,
     CallSettings calls,
     Security security,
-    @Nullable Path memoryDirectory) {
+    @Nullable Path memoryDirectory,
+    @Nullable String host) {
+
+  private static final Pattern HOST = Pattern.compile("[A-Za-z0-9._-]{1,64}");
 
   /** Checks the values. */
   public JobSettings {
@@ -66,11 +75,17 @@ public record JobSettings(
       throw new IllegalArgumentException(
           "join timeout " + joinTimeout + ": must be more than zero");
     }
+    if (host != null && !HOST.matcher(host).matches()) {
+      throw new IllegalArgumentException(
+          "host \""
+              + host
+              + "\": allowed are 1 to 64 letters, digits, dots, dashes and underscores");
+    }
   }
 
   /**
-   * Settings with the usual values: job {@code default}, transport {@code tcp}, loopback, any port,
-   * 60 seconds to join, no security beyond that.
+   * Settings with the usual values: job {@code default}, transport {@code auto}, loopback, any
+   * port, 60 seconds to join, no security beyond that.
    *
    * @param rendezvous where the ranks meet
    */
@@ -80,12 +95,13 @@ public record JobSettings(
         rank,
         size,
         rendezvous,
-        "tcp",
+        "auto",
         "localhost",
         0,
         Duration.ofSeconds(60),
         CallSettings.defaults(),
         Security.none(),
+        null,
         null);
   }
 
@@ -102,7 +118,8 @@ public record JobSettings(
         joinTimeout,
         calls,
         security,
-        memoryDirectory);
+        memoryDirectory,
+        host);
   }
 
   /** The same with another transport. */
@@ -118,7 +135,8 @@ public record JobSettings(
         joinTimeout,
         calls,
         security,
-        memoryDirectory);
+        memoryDirectory,
+        host);
   }
 
   /** The same with another address and port to listen on. */
@@ -134,7 +152,8 @@ public record JobSettings(
         joinTimeout,
         calls,
         security,
-        memoryDirectory);
+        memoryDirectory,
+        host);
   }
 
   /** The same with another time limit for joining. */
@@ -150,7 +169,8 @@ public record JobSettings(
         other,
         calls,
         security,
-        memoryDirectory);
+        memoryDirectory,
+        host);
   }
 
   /** The same with other defaults for calls. */
@@ -166,7 +186,8 @@ public record JobSettings(
         joinTimeout,
         other,
         security,
-        memoryDirectory);
+        memoryDirectory,
+        host);
   }
 
   /** The same with other security. */
@@ -182,7 +203,8 @@ public record JobSettings(
         joinTimeout,
         calls,
         other,
-        memoryDirectory);
+        memoryDirectory,
+        host);
   }
 
   /** The same with another directory for memory that ranks share. */
@@ -198,6 +220,24 @@ public record JobSettings(
         joinTimeout,
         calls,
         security,
+        Objects.requireNonNull(other),
+        host);
+  }
+
+  /** The same with another name of this rank's host. */
+  public JobSettings withHost(String other) {
+    return new JobSettings(
+        job,
+        rank,
+        size,
+        rendezvous,
+        transport,
+        listen,
+        port,
+        joinTimeout,
+        calls,
+        security,
+        memoryDirectory,
         Objects.requireNonNull(other));
   }
 }

@@ -125,7 +125,11 @@ class AutoTest {
     assertSame(
         all(
             3,
-            rank -> Collectives.join(JobSettings.of(rank, 3, directory.toUri()).withCalls(AUTO)),
+            rank ->
+                Collectives.join(
+                    JobSettings.of(rank, 3, directory.toUri())
+                        .withTransport("tcp")
+                        .withCalls(AUTO)),
             AutoTest::sums));
   }
 

@@ -137,6 +137,7 @@ class CutCableTest {
     builder.environment().put("WORLD_SIZE", "" + SIZE);
     builder.environment().put("MASTER_ADDR", address(0));
     builder.environment().put("MASTER_PORT", "29400");
+    builder.environment().put("COLLECTIVES_TRANSPORT", "tcp"); // Its cables are cut.
     builder.environment().put("COLLECTIVES_LISTEN", address(rank));
     builder.environment().put("COLLECTIVES_SECRET", "a secret for hosts behind a switch");
     builder.environment().put("COLLECTIVES_SILENCE_LIMIT", "2");

@@ -187,6 +187,7 @@ class LeakTest {
                           ? Collectives.join(
                               JobSettings.of(rank, size, place)
                                   .withTransport(transport)
+                                  .withHost("host-" + rank % 2)
                                   .withMemoryDirectory(directory)
                                   .withCalls(calls))
                           : inProcess.get(rank)) {
@@ -253,7 +254,7 @@ class LeakTest {
 
   @ParameterizedTest
   @Timeout(120)
-  @CsvSource({"inprocess, 1000, 1", "tcp, 1000, 4", "shm, 1000, 4"})
+  @CsvSource({"inprocess, 1000, 1", "tcp, 1000, 4", "shm, 1000, 4", "auto, 600, 4"})
   void nothingIsLeftBehind(String transport, int cycles, int atOnce) throws Exception {
     Path output = directory.resolve("output.txt");
     Process process =

@@ -1,5 +1,6 @@
 package io.collectives.all;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Algorithm;
@@ -14,9 +15,13 @@ import java.net.MalformedURLException;
 import java.net.URI;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** What users are told when a module is not on their class path. */
@@ -60,12 +65,34 @@ final class MissingModulesTest {
     @Override
     public String call() {
       try (Communicator world =
-          Collectives.join(JobSettings.of(0, 1, URI.create("tcp://localhost:1")))) {
+          Collectives.join(
+              JobSettings.of(0, 1, URI.create("tcp://localhost:1")).withTransport("tcp"))) {
         return "nothing was missing for rank " + world.rank();
       } catch (UnavailableException e) {
         return e.getMessage();
       }
     }
+  }
+
+  /** Joins without a word about the transport. */
+  static final class TryAuto implements Callable<String> {
+    @Override
+    public String call() throws Exception {
+      Path meeting = Files.createTempDirectory("collectives-meeting");
+      try (Communicator world = Collectives.join(JobSettings.of(0, 1, meeting.toUri()))) {
+        return "over " + world.explain(0).transports();
+      } finally {
+        try (Stream<Path> left = Files.walk(meeting)) {
+          left.sorted(Comparator.reverseOrder()).forEach(path -> path.toFile().delete());
+        }
+      }
+    }
+  }
+
+  /** What is missing is left out. */
+  @Test
+  void sharedMemoryNeedsNoSockets() throws Exception {
+    assertEquals("over [shm]", without("collectives-netty", TryAuto.class));
   }
 
   @Test

@@ -49,7 +49,10 @@ class SameBitsTest {
       float[] other =
           sum(
               rank ->
-                  Collectives.join(JobSettings.of(rank, RANKS, meeting.toUri()).withCalls(tcp)));
+                  Collectives.join(
+                      JobSettings.of(rank, RANKS, meeting.toUri())
+                          .withTransport("tcp")
+                          .withCalls(tcp)));
       assertArrayEquals(bits(one), bits(other), algorithm.name());
       for (float[] earlier : results) {
         assertFalse(Arrays.equals(bits(earlier), bits(one)), "the order does not show");

@@ -24,7 +24,8 @@ final class TcpJobs {
       int ranks, URI place, CallSettings calls, UnaryOperator<JobSettings> more) throws Exception {
     List<CompletableFuture<Communicator>> joining = new ArrayList<>();
     for (int rank = 0; rank < ranks; rank++) {
-      JobSettings settings = more.apply(JobSettings.of(rank, ranks, place).withCalls(calls));
+      JobSettings settings =
+          more.apply(JobSettings.of(rank, ranks, place).withTransport("tcp").withCalls(calls));
       CompletableFuture<Communicator> joined = new CompletableFuture<>();
       joining.add(joined);
       new Thread(

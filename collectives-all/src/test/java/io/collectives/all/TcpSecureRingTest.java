@@ -58,7 +58,10 @@ final class TcpSecureRingTest extends AllReduceContractTest {
       List<Future<Communicator>> joining = new ArrayList<>();
       for (int rank = 0; rank < ranks; rank++) {
         JobSettings settings =
-            JobSettings.of(rank, ranks, place).withCalls(calls).withSecurity(security);
+            JobSettings.of(rank, ranks, place)
+                .withTransport("tcp")
+                .withCalls(calls)
+                .withSecurity(security);
         joining.add(threads.submit(() -> Collectives.join(settings)));
       }
       List<Communicator> worlds = new ArrayList<>();

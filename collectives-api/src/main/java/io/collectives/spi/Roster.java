@@ -7,7 +7,7 @@ import java.util.List;
  *
  * @param epoch of this run of the job
  * @param addresses where each rank's endpoint is, in the order of ranks, in the words of the
- *     transport
+ *     transport; empty for a rank with which this transport is to have no link
  */
 public record Roster(JobEpoch epoch, List<String> addresses) {
 

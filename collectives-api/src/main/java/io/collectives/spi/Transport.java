@@ -1,5 +1,7 @@
 package io.collectives.spi;
 
+import java.util.List;
+
 /**
  * Carries frames between this rank and its peers, each link in order and without loss, or says that
  * the link is lost.
@@ -23,6 +25,14 @@ public interface Transport extends AutoCloseable {
    */
   default boolean sharesMemory() {
     return false;
+  }
+
+  /**
+   * What carries its frames, by the names that users know, as {@code shm}; several if not all peers
+   * are reached in the same way.
+   */
+  default List<String> names() {
+    return List.of();
   }
 
   /** The most bytes of buffers that it ever holds, for all links together; 0 if it has none. */

@@ -18,7 +18,10 @@ public interface TransportProvider {
   /** A listening place that does not know its peers yet. */
   interface Endpoint extends AutoCloseable {
 
-    /** Where peers reach it: at most 256 ASCII characters, in the words of the transport. */
+    /**
+     * Where peers reach it: at most 640 ASCII characters, in the words of the transport. Ranks of
+     * one host should have the same text up to the last colon.
+     */
     String address();
 
     /**

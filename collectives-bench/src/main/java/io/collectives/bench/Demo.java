@@ -60,7 +60,7 @@ import picocli.CommandLine.Spec;
       "  collectives demo",
       "  collectives demo --model bert-large --steps 3        1.34 GB of gradients a rank: takes 6 GB of memory",
       "  collectives demo --ranks 8 --algorithm torus:4x2",
-      "  collectives demo --transport shm",
+      "  collectives demo --transport tcp",
       "",
       "Exit status: 0 when every check passed, 1 when one failed, 2 wrong usage."
     })
@@ -84,11 +84,11 @@ final class Demo implements Callable<Integer> {
 
   @Option(
       names = "--transport",
-      defaultValue = "tcp",
+      defaultValue = "auto",
       paramLabel = "TRANSPORT",
       description =
-          "How processes talk: tcp, unix (Unix-domain sockets) or shm (shared memory). Default: ${DEFAULT-VALUE}.")
-  private Perf.Transport transport = Perf.Transport.TCP;
+          "How processes talk: shm (shared memory), unix (Unix-domain sockets), tcp, or auto (the fastest that reaches). Default: ${DEFAULT-VALUE}.")
+  private Perf.Transport transport = Perf.Transport.AUTO;
 
   @Option(
       names = {"-h", "--help"},
@@ -102,7 +102,7 @@ final class Demo implements Callable<Integer> {
     Usage.require(
         transport != Perf.Transport.INPROCESS,
         spec,
-        "--transport inprocess: processes share no such memory; use tcp, unix, shm, or --placement threads");
+        "--transport inprocess: processes share no such memory; use auto, shm, unix, tcp, or --placement threads");
     requireMemory(wanted.model());
     PrintWriter out = spec.commandLine().getOut();
     Model model = wanted.model();

@@ -73,7 +73,7 @@ final class Launch implements Callable<Integer> {
       names = "--transport",
       paramLabel = "NAME",
       description =
-          "How they talk, as tcp, unix (Unix-domain sockets) or shm (shared memory): sets COLLECTIVES_TRANSPORT. Default: as in the environment, else tcp.")
+          "How they talk, as shm (shared memory), unix (Unix-domain sockets), tcp, or auto (each pair of ranks by the fastest that reaches): sets COLLECTIVES_TRANSPORT. Default: as in the environment, else auto.")
   private Optional<String> transport = Optional.empty();
 
   @Parameters(

@@ -95,7 +95,7 @@ final class Perf implements Callable<Integer> {
       names = "--transport",
       paramLabel = "TRANSPORT",
       description =
-          "How they talk: ${COMPLETION-CANDIDATES}. Default: tcp for processes, inprocess for threads.")
+          "How they talk: ${COMPLETION-CANDIDATES}. auto takes for each pair of ranks the fastest that reaches from one to the other. Default: auto for processes, inprocess for threads.")
   private Optional<Transport> wantedTransport = Optional.empty();
 
   @Option(
@@ -224,6 +224,7 @@ final class Perf implements Callable<Integer> {
     CallSettings settings = calls.checked(spec);
     List<PerfCase> cases = cases();
     long wrong = 0;
+    String via;
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
       progress.stage("starting " + ranks + " " + placement);
       CoreProbe probe = new CoreProbe();
@@ -231,6 +232,7 @@ final class Perf implements Callable<Integer> {
       PerfRow.Printer printer = new PerfRow.Printer(format, spec.commandLine().getOut());
       try (Ranks job = start(placement, transport, settings)) {
         progress.clear();
+        via = via(transport, job);
         printer.start(cases, ranks);
         for (int i = 0; i < cases.size(); i++) {
           PerfCase work = cases.get(i);
@@ -256,7 +258,7 @@ final class Perf implements Callable<Integer> {
                   + work.algorithm()
                   + ", "
                   + new ByteSize(work.bytes()));
-          PerfRow row = measure(job, work, probe, placement, transport, progress);
+          PerfRow row = measure(job, work, probe, placement, via, progress);
           progress.clear();
           printer.row(row);
           wrong += Math.max(0, row.result().wrong());
@@ -269,7 +271,7 @@ final class Perf implements Callable<Integer> {
               + " "
               + placement
               + " over "
-              + transport
+              + via
               + ", "
               + settings(settings));
     }
@@ -308,12 +310,12 @@ final class Perf implements Callable<Integer> {
   private Transport transport(Placement placement) {
     Transport transport =
         wantedTransport.orElse(
-            placement == Placement.PROCESSES ? Transport.TCP : Transport.INPROCESS);
+            placement == Placement.PROCESSES ? Transport.AUTO : Transport.INPROCESS);
     Usage.require(
         transport != Transport.INPROCESS || placement != Placement.PROCESSES,
         spec,
         "--transport inprocess with --placement processes: ranks in different processes share no memory; use --placement "
-            + "threads, or --transport shm, unix or tcp");
+            + "threads, or --transport auto, shm, unix or tcp");
     return transport;
   }
 
@@ -384,6 +386,13 @@ final class Perf implements Callable<Integer> {
     return (int) (bytes / type.bytes());
   }
 
+  /** What the ranks turned out to use, as "auto (shm)". */
+  private static String via(Transport transport, Ranks job) {
+    return transport == Transport.AUTO
+        ? transport + " (" + String.join("+", job.transports()) + ")"
+        : transport.toString();
+  }
+
   private Ranks start(Placement placement, Transport transport, CallSettings settings)
       throws IOException {
     if (placement == Placement.PROCESSES) {
@@ -414,12 +423,7 @@ final class Perf implements Callable<Integer> {
   }
 
   private PerfRow measure(
-      Ranks job,
-      PerfCase work,
-      CoreProbe probe,
-      Placement placement,
-      Transport transport,
-      Progress progress)
+      Ranks job, PerfCase work, CoreProbe probe, Placement placement, String via, Progress progress)
       throws Exception {
     CaseResult result;
     double before;
@@ -437,13 +441,7 @@ final class Perf implements Callable<Integer> {
       after = probe.nanos();
     } while (CoreDistance.of(before) != CoreDistance.of(after) && ++attempt < ATTEMPTS);
     return new PerfRow(
-        work.algorithm().label(ranks),
-        transport,
-        placement,
-        ranks,
-        work,
-        result,
-        (before + after) / 2);
+        work.algorithm().label(ranks), via, placement, ranks, work, result, (before + after) / 2);
   }
 
   /** Where the ranks run. */
@@ -459,6 +457,7 @@ final class Perf implements Callable<Integer> {
 
   /** How the ranks talk. */
   enum Transport {
+    AUTO,
     TCP,
     UNIX,
     SHM,

@@ -23,7 +23,7 @@ import java.util.Map;
  */
 record PerfRow(
     String algorithm,
-    Perf.Transport transport,
+    String transport,
     Perf.Placement placement,
     int ranks,
     PerfCase work,

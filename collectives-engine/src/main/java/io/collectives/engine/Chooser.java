@@ -146,7 +146,7 @@ final class Chooser {
   }
 
   /** See {@link io.collectives.Communicator#explain}. */
-  Explanation explain(long bytes, int frameLength, long libraryBytes) {
+  Explanation explain(long bytes, int frameLength, long libraryBytes, List<String> transports) {
     List<Explanation.Prediction> predictions = new ArrayList<>();
     List<Algorithm> candidates = candidates(ranks);
     for (int candidate = 0; candidate < candidates.size(); candidate++) {
@@ -164,7 +164,8 @@ final class Chooser {
         predictions,
         new Explanation.Costs(
             isMeasured(), costs.hop() / 1e3, costs.frame() / 1e3, costs.moved(), costs.reduced()),
-        libraryBytes);
+        libraryBytes,
+        transports);
   }
 
   private double predict(Collective collective, int candidate, double bytes) {

@@ -6,6 +6,7 @@ import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
 import io.collectives.spi.Transport;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -69,6 +70,11 @@ final class Driver implements AutoCloseable {
   /** Whether the ranks of this job read each other's memory. */
   boolean sharesMemory() {
     return transport.sharesMemory();
+  }
+
+  /** What carries frames. */
+  List<String> transports() {
+    return transport.names();
   }
 
   /** The most bytes that frames take in memory of the library. */

@@ -624,7 +624,9 @@ final class EngineCommunicator implements Communicator {
     if (bytes < 0) {
       throw new IllegalArgumentException("a payload of " + bytes + " bytes: must be at least 0");
     }
-    return seat.chooser().explain(bytes, settings.frameLength(), seat.driver.memoryLimit());
+    return seat.chooser()
+        .explain(
+            bytes, settings.frameLength(), seat.driver.memoryLimit(), seat.driver.transports());
   }
 
   @Override

@@ -60,7 +60,10 @@ public final class EngineRuntime implements CollectivesRuntime {
                   Rendezvous.PROTOCOL_VERSION,
                   settings.transport(),
                   endpoint.address(),
-                  "process " + ProcessHandle.current().pid() + " at " + endpoint.address()),
+                  "process "
+                      + ProcessHandle.current().pid()
+                      + " at "
+                      + endpoint.address().split(" ")[0]),
               settings.joinTimeout());
       return world(
           endpoint.open(roster), settings.calls(), neighbours(roster, settings.rank()), settings);

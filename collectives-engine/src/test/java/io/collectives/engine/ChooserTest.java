@@ -53,10 +53,10 @@ class ChooserTest {
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 0));
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 1024));
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 20_000));
-    assertEquals(Algorithm.doubleBinaryTree(), chooser.explain(128 << 10, 100_000, 7).chosen());
+    assertEquals(Algorithm.doubleBinaryTree(), chooser.explain(128 << 10, 100_000, 7, List.of("shm")).chosen());
     assertEquals(Chooser.RING, chooser.choose(Collective.ALL_REDUCE, 100 << 20));
     for (long bytes = 1; bytes < 1L << 40; bytes = bytes * 9 / 8 + 1) {
-      Explanation explanation = chooser.explain(bytes, 100_000, 7);
+      Explanation explanation = chooser.explain(bytes, 100_000, 7, List.of("shm"));
       assertEquals(bytes <= 3 << 20 ? 50_000 : 25_000, explanation.frameLength());
       double least = explanation.predictions().get(0).micros();
       double chosen =

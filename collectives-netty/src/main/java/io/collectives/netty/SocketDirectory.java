@@ -171,6 +171,9 @@ record SocketDirectory(String host, String boot, Path path) {
    */
   void checkPeers(JobSettings settings, Roster roster) {
     for (int rank = 0; rank < roster.addresses().size(); rank++) {
+      if (roster.addresses().get(rank).isEmpty()) {
+        continue; // There is to be no link with it.
+      }
       SocketDirectory peer;
       try {
         peer = parse(roster.addresses().get(rank));

@@ -386,8 +386,14 @@ final class TcpTransport implements Transport {
   }
 
   @Override
+  public List<String> names() {
+    return List.of(kind.isUnix() ? UnixTransportProvider.NAME : TcpTransportProvider.NAME);
+  }
+
+  @Override
   public long memoryLimit() {
-    return RECEIVE_LENGTH + (size() - 1L) * slotCount * slotLength();
+    long peers = roster.addresses().stream().filter(address -> !address.isEmpty()).count() - 1;
+    return RECEIVE_LENGTH + peers * slotCount * slotLength();
   }
 
   /** How many bytes of direct memory this transport holds. */
@@ -547,7 +553,7 @@ final class TcpTransport implements Transport {
       connection.close();
     } else if (objection != null) {
       refuse(connection, mine, objection, theirs);
-    } else if (theirs.from() < 0 || theirs.from() >= size() || theirs.from() == rank()) {
+    } else if (!isPeer(theirs.from())) {
       warn(
           "rank {} closed a connection from {}, which claims to be rank {}",
           rank(),
@@ -562,6 +568,13 @@ final class TcpTransport implements Transport {
       connection.write(mine);
       admit(connection, theirs.from());
     }
+  }
+
+  private boolean isPeer(int claimed) {
+    return claimed >= 0
+        && claimed < size()
+        && claimed != rank()
+        && !roster.addresses().get(claimed).isEmpty();
   }
 
   private boolean hasCertificate(TcpConnection connection, int peer) {

@@ -21,6 +21,8 @@ import org.slf4j.LoggerFactory;
 public final class TcpTransportProvider implements TransportProvider {
   private static final Logger LOG = LoggerFactory.getLogger(TcpTransportProvider.class);
 
+  static final String NAME = "tcp";
+
   private final SocketKind kind;
   private final int slotCount;
 
@@ -37,7 +39,7 @@ public final class TcpTransportProvider implements TransportProvider {
 
   @Override
   public String name() {
-    return "tcp";
+    return NAME;
   }
 
   @Override

@@ -19,6 +19,8 @@ import java.nio.file.Path;
  * listen} and {@code port} mean nothing here.
  */
 public final class UnixTransportProvider implements TransportProvider {
+  static final String NAME = "unix";
+
   private final SocketKind kind;
   private final int slotCount;
 
@@ -35,7 +37,7 @@ public final class UnixTransportProvider implements TransportProvider {
 
   @Override
   public String name() {
-    return "unix";
+    return NAME;
   }
 
   @Override

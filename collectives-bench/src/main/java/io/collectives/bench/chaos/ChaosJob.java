@@ -70,7 +70,7 @@ final class ChaosJob implements AutoCloseable {
   /** Starts the process of a rank. */
   void start(int rank) throws IOException {
     Map<String, String> environment =
-        new HashMap<>(new RankEnvironment(rank, settings.ranks(), port).variables());
+        new HashMap<>(new RankEnvironment(rank, settings.ranks(), port).variables("tcp"));
     environment.put("COLLECTIVES_SILENCE_LIMIT", settings.silenceLimit().toString());
     environment.put("COLLECTIVES_JOIN_TIMEOUT", settings.joinTimeout().toString());
     environment.putAll(variables);

@@ -97,6 +97,7 @@ public final class PriceRun {
           new Eavesdropper(
                   JobSettings.of(
                           settings.ranks(), seats, URI.create("tcp://127.0.0.1:" + job.port()))
+                      .withTransport("tcp")
                       .withSecurity(Security.none().withSecret(JobSecret.of(secret))))
               .listen();
       int port = Integer.parseInt(listener.receive().replace("listening ", ""));

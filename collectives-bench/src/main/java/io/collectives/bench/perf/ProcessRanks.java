@@ -26,6 +26,7 @@ public final class ProcessRanks implements Ranks {
 
   private final ProcessGroup group = new ProcessGroup();
   private final List<Worker> workers = new ArrayList<>();
+  private List<String> transports = List.of();
 
   private ProcessRanks() {}
 
@@ -45,7 +46,8 @@ public final class ProcessRanks implements Ranks {
         started.workers.add(
             Worker.start(started.group, rank, command, environment.variables(transport), err));
       }
-      started.answers();
+      started.transports =
+          List.of(started.answers().get(0).substring(READY.length() + 1).split(","));
       return started;
     } catch (IOException | RuntimeException e) {
       started.close();
@@ -62,11 +64,16 @@ public final class ProcessRanks implements Ranks {
       throws InterruptedException {
     try (Communicator world =
         Collectives.join(Collectives.settings(environment).withCalls(calls))) {
-      answer(out, READY);
+      answer(out, READY + " " + String.join(",", world.explain(0).transports()));
       for (Optional<String> line; (line = parent.next()).isPresent(); ) {
         answer(out, work(world, line.get()));
       }
     }
+  }
+
+  @Override
+  public List<String> transports() {
+    return transports;
   }
 
   @Override

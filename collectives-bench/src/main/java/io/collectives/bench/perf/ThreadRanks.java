@@ -52,6 +52,11 @@ public final class ThreadRanks implements Ranks {
   }
 
   @Override
+  public List<String> transports() {
+    return worlds.get(0).explain(0).transports();
+  }
+
+  @Override
   public void warmUp(PerfCase work, long nanos) {
     all(
         world -> {

@@ -127,9 +127,12 @@ class StrangerTest {
     URI place = URI.create("tcp://127.0.0.1:" + FreePort.find());
     CompletableFuture<Communicator> joining =
         CompletableFuture.supplyAsync(
-            () -> Collectives.join(JobSettings.of(0, 2, place).withSecurity(security)));
+            () ->
+                Collectives.join(
+                    JobSettings.of(0, 2, place).withTransport("tcp").withSecurity(security)));
     List<Stranger.Victim> victims =
-        new Eavesdropper(JobSettings.of(1, 2, place).withSecurity(security)).listen();
+        new Eavesdropper(JobSettings.of(1, 2, place).withTransport("tcp").withSecurity(security))
+            .listen();
     try (Communicator world = joining.get(30, TimeUnit.SECONDS)) {
       assertEquals(1, victims.size());
       byte[] hello = victims.get(0).hello();

@@ -5,6 +5,7 @@ import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
 import io.collectives.spi.Transport;
+import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +38,11 @@ final class InProcessTransport implements Transport {
   @Override
   public int size() {
     return links.length;
+  }
+
+  @Override
+  public List<String> names() {
+    return List.of("inprocess");
   }
 
   @Override

@@ -43,8 +43,9 @@ import org.jspecify.annotations.Nullable;
  * the first pod of Kubernetes' job; and on a port that every rank derives from the launcher's
  * number of the job. COLLECTIVES_RENDEZVOUS overrides all of that, and COLLECTIVES_JOB,
  * COLLECTIVES_TRANSPORT, COLLECTIVES_LISTEN, COLLECTIVES_JOIN_TIMEOUT, COLLECTIVES_CALL_TIMEOUT,
- * COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_FLIGHT_DIRECTORY and COLLECTIVES_MEMORY_DIRECTORY (of the
- * transports {@code shm} and {@code unix}) what their names say. Empty variables count as not set.
+ * COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_FLIGHT_DIRECTORY, COLLECTIVES_MEMORY_DIRECTORY (of the
+ * transports {@code shm} and {@code unix}) and COLLECTIVES_HOST (see {@link JobSettings#host}) what
+ * their names say. Empty variables count as not set.
  *
  * <p>What keeps others out, see {@link Security}: COLLECTIVES_SECRET_FILE, a file that only its
  * owner may read, or COLLECTIVES_SECRET, the secret itself; COLLECTIVES_TLS_CERTIFICATE,
@@ -139,6 +140,13 @@ public final class JobEnvironment {
     }
     if (has("COLLECTIVES_MEMORY_DIRECTORY")) {
       settings = settings.withMemoryDirectory(path("COLLECTIVES_MEMORY_DIRECTORY"));
+    }
+    if (has("COLLECTIVES_HOST")) {
+      try {
+        settings = settings.withHost(value("COLLECTIVES_HOST"));
+      } catch (IllegalArgumentException e) {
+        throw wrong("COLLECTIVES_HOST", e.getMessage());
+      }
     }
     if (has("COLLECTIVES_LISTEN")) {
       return listening(settings);

@@ -72,7 +72,7 @@ final class SharedMemoryTransport implements Transport {
 
   private final JobSettings settings;
   private final JobEpoch epoch;
-  private final List<HostAddress> addresses;
+  private final List<@Nullable HostAddress> addresses;
   private final Path directory;
   private final Selector selector;
   private final ServerSocketChannel server;
@@ -96,21 +96,21 @@ final class SharedMemoryTransport implements Transport {
   /**
    * Begins to accept peers.
    *
-   * @param addresses of all ranks
+   * @param addresses of all ranks, nothing for those with which there is to be no link
    * @param selector of nothing yet
    * @param server listens, but has accepted nobody yet
    */
   SharedMemoryTransport(
       JobSettings settings,
       JobEpoch epoch,
-      List<HostAddress> addresses,
+      List<@Nullable HostAddress> addresses,
       Selector selector,
       ServerSocketChannel server)
       throws IOException {
     this.settings = settings;
     this.epoch = epoch;
-    this.addresses = List.copyOf(addresses);
-    this.directory = addresses.get(settings.rank()).directory();
+    this.addresses = addresses;
+    this.directory = address(settings.rank()).directory();
     this.selector = selector;
     this.server = server;
     links = new SharedMemoryLink[settings.size()];
@@ -119,7 +119,7 @@ final class SharedMemoryTransport implements Transport {
     LOG.debug(
         "rank {}: {} bytes of shared memory for each peer that it is linked with, in {}",
         rank(),
-        ringsLength(),
+        ringsLength(settings),
         directory);
     settled();
   }
@@ -134,14 +134,21 @@ final class SharedMemoryTransport implements Transport {
     return settings.size();
   }
 
+  @Override
+  public List<String> names() {
+    return List.of(SharedMemoryTransportProvider.NAME);
+  }
+
   /** If no peer has longer frames than this rank. */
   @Override
   public long memoryLimit() {
-    return (size() - 1) * ringsLength();
+    long peers = addresses.stream().filter(Objects::nonNull).count() - 1;
+    return peers * ringsLength(settings);
   }
 
-  private long ringsLength() {
-    return Ring.fileLength(Ring.capacity(recordLimit()));
+  /** What the rings of a pair of ranks take. */
+  static long ringsLength(JobSettings settings) {
+    return Ring.fileLength(Ring.capacity((int) Ring.recordLength(bodyLimit(settings))));
   }
 
   @Override
@@ -411,7 +418,11 @@ final class SharedMemoryTransport implements Transport {
   }
 
   HostAddress address(int peer) {
-    return addresses.get(peer);
+    HostAddress address = addresses.get(peer);
+    if (address == null) {
+      throw new IllegalStateException("rank " + rank() + " is to share no memory with " + peer);
+    }
+    return address;
   }
 
   Path directory() {
@@ -432,6 +443,10 @@ final class SharedMemoryTransport implements Transport {
 
   /** The length of the longest body that may be sent. */
   int bodyLimit() {
+    return bodyLimit(settings);
+  }
+
+  private static int bodyLimit(JobSettings settings) {
     return Math.max(settings.calls().frameLength(), CONTROL_LENGTH);
   }
 
@@ -448,6 +463,9 @@ final class SharedMemoryTransport implements Transport {
   /** Somebody who has connected to this rank says who they are. */
   void greeted(Conversation stranger, Hello theirs) {
     String objection = hello(theirs.from()).objectionTo(theirs, Ring.mostRecordLength());
+    if (objection == null && addresses.get(theirs.from()) == null) {
+      objection = "no memory is to be shared by ranks " + rank() + " and " + theirs.from();
+    }
     if (objection == null) {
       at(theirs.from()).greeted(stranger, theirs.recordLength());
     } else {
@@ -488,7 +506,7 @@ final class SharedMemoryTransport implements Transport {
     }
     for (int peer = 0; peer < size(); peer++) {
       SharedMemoryLink link = links[peer];
-      if (peer != rank() && (link == null || !link.isSettled())) {
+      if (peer != rank() && addresses.get(peer) != null && (link == null || !link.isSettled())) {
         return;
       }
     }

@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Transport {@code shm}: between processes of one host that belong to one user.
@@ -33,12 +34,15 @@ import java.util.List;
  */
 public final class SharedMemoryTransportProvider implements TransportProvider {
 
+  /** By which users ask for it. */
+  public static final String NAME = "shm";
+
   /** For {@link java.util.ServiceLoader}. */
   public SharedMemoryTransportProvider() {}
 
   @Override
   public String name() {
-    return "shm";
+    return NAME;
   }
 
   @Override
@@ -106,7 +110,7 @@ public final class SharedMemoryTransportProvider implements TransportProvider {
         throw new IllegalArgumentException(
             roster.addresses().size() + " addresses for a job of " + settings.size() + " ranks");
       }
-      List<HostAddress> peers = peers(roster);
+      List<@Nullable HostAddress> peers = peers(roster);
       Selector selector = null;
       try {
         selector = Selector.open();
@@ -126,9 +130,13 @@ public final class SharedMemoryTransportProvider implements TransportProvider {
       }
     }
 
-    private List<HostAddress> peers(Roster roster) {
-      List<HostAddress> peers = new ArrayList<>();
+    private List<@Nullable HostAddress> peers(Roster roster) {
+      List<@Nullable HostAddress> peers = new ArrayList<>();
       for (int rank = 0; rank < settings.size(); rank++) {
+        if (roster.addresses().get(rank).isEmpty()) {
+          peers.add(null);
+          continue;
+        }
         HostAddress peer;
         try {
           peer = HostAddress.parse(roster.addresses().get(rank));

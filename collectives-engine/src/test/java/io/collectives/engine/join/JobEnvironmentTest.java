@@ -53,93 +53,94 @@ final class JobEnvironmentTest {
 
   static Stream<Good> good() {
     return Stream.of(
-        new Good(TORCH, "1/4 tcp://localhost:29500 default tcp localhost:0"),
-        new Good(TORCH + "LOCAL_RANK=1", "1/4 tcp://localhost:29500 default tcp localhost:0"),
+        new Good(TORCH, "1/4 tcp://localhost:29500 default auto localhost:0"),
+        new Good(TORCH + "LOCAL_RANK=1", "1/4 tcp://localhost:29500 default auto localhost:0"),
         new Good(
-            TORCH + "MASTER_ADDR=127.0.0.1", "1/4 tcp://127.0.0.1:29500 default tcp localhost:0"),
-        new Good(TORCH + "MASTER_ADDR=::1", "1/4 tcp://[::1]:29500 default tcp localhost:0"),
+            TORCH + "MASTER_ADDR=127.0.0.1", "1/4 tcp://127.0.0.1:29500 default auto localhost:0"),
+        new Good(TORCH + "MASTER_ADDR=::1", "1/4 tcp://[::1]:29500 default auto localhost:0"),
         new Good(
-            TORCH + "MASTER_ADDR=thishost", "1/4 tcp://thishost:29500 default tcp localhost:0"),
+            TORCH + "MASTER_ADDR=thishost", "1/4 tcp://thishost:29500 default auto localhost:0"),
         new Good(
-            TORCH + ANY + "MASTER_ADDR=10.0.0.7", "1/4 tcp://10.0.0.7:29500 default tcp 0.0.0.0:0"),
-        new Good(TORCH + OMPI, "1/4 tcp://localhost:29500 default tcp localhost:0"),
+            TORCH + ANY + "MASTER_ADDR=10.0.0.7",
+            "1/4 tcp://10.0.0.7:29500 default auto 0.0.0.0:0"),
+        new Good(TORCH + OMPI, "1/4 tcp://localhost:29500 default auto localhost:0"),
         new Good(
             TORCH + SLURM + "PMI_RANK=0 PMI_SIZE=1",
-            "1/4 tcp://localhost:29500 default tcp localhost:0"),
+            "1/4 tcp://localhost:29500 default auto localhost:0"),
         new Good(
             "RANK=_1_ WORLD_SIZE=_2 COLLECTIVES_RENDEZVOUS=file:///jobs COLLECTIVES_JOB=night",
-            "1/2 file:///jobs night tcp localhost:0"),
+            "1/2 file:///jobs night auto localhost:0"),
         new Good(
             OMPI + "PMIX_NAMESPACE=prterun-host-77@1",
             "2/3 tcp://localhost:"
                 + port("ompi-prterun-host-77@1")
-                + " ompi-prterun-host-77@1 tcp localhost:0"),
+                + " ompi-prterun-host-77@1 auto localhost:0"),
         new Good(
             OMPI + "OMPI_COMM_WORLD_LOCAL_SIZE=3 OMPI_MCA_ess_base_jobid=991",
-            "2/3 tcp://localhost:" + port("ompi-991") + " ompi-991 tcp localhost:0"),
+            "2/3 tcp://localhost:" + port("ompi-991") + " ompi-991 auto localhost:0"),
         new Good(
             OMPI + "MASTER_PORT=4000 PMIX_NAMESPACE=7",
-            "2/3 tcp://localhost:4000 ompi-7 tcp localhost:0"),
+            "2/3 tcp://localhost:4000 ompi-7 auto localhost:0"),
         new Good(
             OMPI + ANY + "OMPI_COMM_WORLD_LOCAL_SIZE=1 MASTER_ADDR=h1 MASTER_PORT=4000",
-            "2/3 tcp://h1:4000 default tcp 0.0.0.0:0"),
+            "2/3 tcp://h1:4000 default auto 0.0.0.0:0"),
         new Good(
             OMPI + "RANK= COLLECTIVES_RENDEZVOUS=file:///d",
-            "2/3 file:///d default tcp localhost:0"),
+            "2/3 file:///d default auto localhost:0"),
         new Good(
             "PMI_RANK=0 PMI_SIZE=2 PMI_JOBID=k1",
-            "0/2 tcp://localhost:" + port("pmi-k1") + " pmi-k1 tcp localhost:0"),
+            "0/2 tcp://localhost:" + port("pmi-k1") + " pmi-k1 auto localhost:0"),
         new Good(
             "PMI_ID=1 PMI_SIZE=2 MPI_LOCALNRANKS=2 PMI_JOBID=k1",
-            "1/2 tcp://localhost:" + port("pmi-k1") + " pmi-k1 tcp localhost:0"),
+            "1/2 tcp://localhost:" + port("pmi-k1") + " pmi-k1 auto localhost:0"),
         new Good(
             "PMI_RANK=0 PMI_SIZE=2 MASTER_ADDR=localhost MASTER_PORT=5",
-            "0/2 tcp://localhost:5 default tcp localhost:0"),
+            "0/2 tcp://localhost:5 default auto localhost:0"),
         new Good(
             "PMI_RANK=3 PMI_SIZE=8 " + SLURM + ANY + "SLURM_JOB_NODELIST=a[1-2] SLURM_JOB_ID=12",
-            "3/8 tcp://a1:" + port("slurm-12") + " slurm-12 tcp 0.0.0.0:0"),
+            "3/8 tcp://a1:" + port("slurm-12") + " slurm-12 auto 0.0.0.0:0"),
         new Good(
             SLURM + ANY + "SLURM_JOB_NODELIST=node[03-07,9],gpu1 SLURM_JOB_ID=12",
-            "3/8 tcp://node03:" + port("slurm-12") + " slurm-12 tcp 0.0.0.0:0"),
+            "3/8 tcp://node03:" + port("slurm-12") + " slurm-12 auto 0.0.0.0:0"),
         new Good(
             SLURM + ANY + "SLURM_NODELIST=gpu1,node[3-7] SLURM_JOB_ID=12 SLURM_STEP_ID=4",
-            "3/8 tcp://gpu1:" + port("slurm-12.4") + " slurm-12.4 tcp 0.0.0.0:0"),
+            "3/8 tcp://gpu1:" + port("slurm-12.4") + " slurm-12.4 auto 0.0.0.0:0"),
         new Good(
             SLURM + "SLURM_JOB_NODELIST=node7 SLURM_JOB_ID=12",
-            "3/8 tcp://localhost:" + port("slurm-12") + " slurm-12 tcp localhost:0"),
+            "3/8 tcp://localhost:" + port("slurm-12") + " slurm-12 auto localhost:0"),
         new Good(
             "SLURM_PROCID=0 SLURM_NPROCS=1 SLURM_JOB_NODELIST=a[1-9] SLURM_STEP_NODELIST=a[4] "
                 + "SLURM_JOBID=9 MASTER_PORT=88",
-            "0/1 tcp://localhost:88 slurm-9 tcp localhost:0"),
+            "0/1 tcp://localhost:88 slurm-9 auto localhost:0"),
         new Good(
             SLURM + "MASTER_ADDR=localhost MASTER_PORT=88",
-            "3/8 tcp://localhost:88 default tcp localhost:0"),
+            "3/8 tcp://localhost:88 default auto localhost:0"),
         new Good(
             POD + ANY + "WORLD_SIZE=3 COLLECTIVES_SERVICE=ranks",
-            "2/3 tcp://train-0.ranks:29500 train tcp 0.0.0.0:0"),
+            "2/3 tcp://train-0.ranks:29500 train auto 0.0.0.0:0"),
         new Good(
             POD + ANY + "COLLECTIVES_SIZE=3 COLLECTIVES_SERVICE=ranks.ml.svc MASTER_PORT=1234",
-            "2/3 tcp://train-0.ranks.ml.svc:1234 train tcp 0.0.0.0:0"),
+            "2/3 tcp://train-0.ranks.ml.svc:1234 train auto 0.0.0.0:0"),
         new Good(
             "JOB_COMPLETION_INDEX=0 COLLECTIVES_SIZE=3 MASTER_ADDR=localhost",
-            "0/3 tcp://localhost:29500 default tcp localhost:0"),
+            "0/3 tcp://localhost:29500 default auto localhost:0"),
         new Good(
             TORCH + "COLLECTIVES_LISTEN=eth0.local",
-            "1/4 tcp://localhost:29500 default tcp eth0.local:0"),
+            "1/4 tcp://localhost:29500 default auto eth0.local:0"),
         new Good(
             TORCH + "COLLECTIVES_LISTEN=10.1.2.3:99",
-            "1/4 tcp://localhost:29500 default tcp 10.1.2.3:99"),
+            "1/4 tcp://localhost:29500 default auto 10.1.2.3:99"),
         new Good(
             TORCH + "COLLECTIVES_LISTEN=[fe80::1]:99",
-            "1/4 tcp://localhost:29500 default tcp fe80::1:99"),
-        new Good(TORCH + "COLLECTIVES_LISTEN=[::]", "1/4 tcp://localhost:29500 default tcp :::0"),
-        new Good(TORCH + "COLLECTIVES_LISTEN=::1", "1/4 tcp://localhost:29500 default tcp ::1:0"),
+            "1/4 tcp://localhost:29500 default auto fe80::1:99"),
+        new Good(TORCH + "COLLECTIVES_LISTEN=[::]", "1/4 tcp://localhost:29500 default auto :::0"),
+        new Good(TORCH + "COLLECTIVES_LISTEN=::1", "1/4 tcp://localhost:29500 default auto ::1:0"),
         new Good(
             TORCH + "COLLECTIVES_TRANSPORT=shm",
             "1/4 tcp://localhost:29500 default shm localhost:0"),
         new Good(
             TORCH + "COLLECTIVES_RENDEZVOUS=tcp://[::1]:7",
-            "1/4 tcp://[::1]:7 default tcp localhost:0"));
+            "1/4 tcp://[::1]:7 default auto localhost:0"));
   }
 
   @ParameterizedTest
@@ -355,6 +356,16 @@ final class JobEnvironmentTest {
     assertEquals("shm", s.transport());
     assertEquals(Path.of("/mnt/huge"), s.memoryDirectory());
     assertEquals(null, settings(TORCH).memoryDirectory());
+  }
+
+  @Test
+  void theTransportIsChosenUnlessTheHostIsToldOrNot() {
+    assertEquals("auto", settings(TORCH).transport());
+    assertEquals(null, settings(TORCH).host());
+    assertEquals("rack-1.a", settings(TORCH + "COLLECTIVES_HOST=rack-1.a").host());
+    JoinException e =
+        assertThrows(JoinException.class, () -> settings(TORCH + "COLLECTIVES_HOST=a:b"));
+    assertTrue(e.getMessage().contains("COLLECTIVES_HOST=a:b"), e.getMessage());
   }
 
   @Test

@@ -1,0 +1,153 @@
+package io.collectives.engine.auto;
+
+import io.collectives.JobSettings;
+import io.collectives.JoinException;
+import io.collectives.engine.sharedmemory.Neighbourhood;
+import io.collectives.spi.Roster;
+import io.collectives.spi.Transport;
+import io.collectives.spi.TransportProvider.Endpoint;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A rank that listens with several transports. */
+final class AutoEndpoint implements Endpoint {
+  private static final Logger LOG = LoggerFactory.getLogger(AutoEndpoint.class);
+
+  private final JobSettings settings;
+  private final AutoAddress address;
+
+  /** By name, the fastest first; those that are neither opened nor closed yet. */
+  private final Map<String, Endpoint> endpoints;
+
+  private boolean done;
+
+  /**
+   * Takes over endpoints.
+   *
+   * @param endpoints by the name of the transport, the fastest first, at least one
+   */
+  AutoEndpoint(JobSettings settings, Neighbourhood where, Map<String, Endpoint> endpoints) {
+    this.settings = settings;
+    this.endpoints = new LinkedHashMap<>(endpoints);
+    Map<String, String> addresses = new LinkedHashMap<>();
+    endpoints.forEach((name, endpoint) -> addresses.put(name, endpoint.address()));
+    this.address = new AutoAddress(where, addresses);
+  }
+
+  @Override
+  public String address() {
+    return address.toString();
+  }
+
+  /** If all links are of one transport, it is that transport that is opened. */
+  @Override
+  public synchronized Transport open(Roster roster) {
+    if (done) {
+      throw new IllegalStateException("the endpoint " + address + " has been opened or closed");
+    }
+    if (roster.addresses().size() != settings.size()) {
+      throw new IllegalArgumentException(
+          roster.addresses().size() + " addresses for a job of " + settings.size() + " ranks");
+    }
+    List<AutoAddress> peers = peers(roster);
+    List<@Nullable String> names = names(peers);
+    Map<String, Transport> opened = new LinkedHashMap<>();
+    try {
+      for (Map.Entry<String, Endpoint> entry : endpoints.entrySet()) {
+        String name = entry.getKey();
+        if (names.contains(name)) {
+          opened.put(name, entry.getValue().open(roster(roster, peers, names, name)));
+        }
+      }
+      done = true;
+      endpoints.values().forEach(Endpoint::close); // Those that were opened do not mind.
+    } catch (RuntimeException | Error e) {
+      opened.values().forEach(Transport::close);
+      throw e;
+    }
+    LOG.debug("rank {} on {}: {}", settings.rank(), address.where().host(), describe(names));
+    return opened.size() == 1
+        ? opened.values().iterator().next()
+        : new MixedTransport(settings.rank(), names, opened);
+  }
+
+  private static List<AutoAddress> peers(Roster roster) {
+    List<AutoAddress> peers = new ArrayList<>();
+    for (int rank = 0; rank < roster.addresses().size(); rank++) {
+      try {
+        peers.add(AutoAddress.parse(roster.addresses().get(rank)));
+      } catch (IllegalArgumentException e) {
+        throw new JoinException("rank " + rank + " announced " + e.getMessage(), e);
+      }
+    }
+    return peers;
+  }
+
+  /** Which transport leads to each rank; a rank that is alone has one that leads to itself. */
+  private List<@Nullable String> names(List<AutoAddress> peers) {
+    Pairing pairing = new Pairing(peers);
+    List<@Nullable String> names = new ArrayList<>();
+    for (int peer = 0; peer < peers.size(); peer++) {
+      if (peer == settings.rank()) {
+        names.add(peers.size() == 1 ? endpoints.keySet().iterator().next() : null);
+        continue;
+      }
+      String name = pairing.between(settings.rank(), peer);
+      if (name == null) {
+        throw new JoinException(
+            "no transport leads from rank "
+                + settings.rank()
+                + " to rank "
+                + peer
+                + ": the one listens with "
+                + reach(address)
+                + ", the other with "
+                + reach(peers.get(peer))
+                + "; \"tcp\", which leads everywhere, comes with the dependency io.collectives:collectives-netty");
+      }
+      names.add(name);
+    }
+    return names;
+  }
+
+  private static String reach(AutoAddress rank) {
+    return String.join(", ", rank.addresses().keySet()) + " on host " + rank.where().host();
+  }
+
+  private Roster roster(
+      Roster all, List<AutoAddress> peers, List<@Nullable String> names, String name) {
+    List<String> addresses = new ArrayList<>();
+    for (int peer = 0; peer < peers.size(); peer++) {
+      boolean leads = peer == settings.rank() || name.equals(names.get(peer));
+      addresses.add(leads ? peers.get(peer).addresses().getOrDefault(name, "") : "");
+    }
+    return new Roster(all.epoch(), addresses);
+  }
+
+  /** As "shm to ranks [1, 2], tcp to ranks [3]". */
+  private static String describe(List<@Nullable String> names) {
+    Map<String, List<Integer>> ranks = new LinkedHashMap<>();
+    for (int rank = 0; rank < names.size(); rank++) {
+      String name = names.get(rank);
+      if (name != null) {
+        ranks.computeIfAbsent(name, key -> new ArrayList<>()).add(rank);
+      }
+    }
+    List<String> parts = new ArrayList<>();
+    ranks.forEach((name, to) -> parts.add(name + " to ranks " + to));
+    return String.join(", ", parts);
+  }
+
+  @Override
+  public synchronized void close() {
+    if (!done) {
+      done = true;
+      endpoints.values().forEach(Endpoint::close);
+    }
+  }
+}

@@ -1,0 +1,95 @@
+package io.collectives.engine.auto;
+
+import io.collectives.JobSettings;
+import io.collectives.JoinException;
+import io.collectives.UnavailableException;
+import io.collectives.engine.sharedmemory.Neighbourhood;
+import io.collectives.engine.sharedmemory.SharedMemoryTransportProvider;
+import io.collectives.spi.TransportProvider;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.ServiceLoader;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Transport {@code auto}: each pair of ranks uses the fastest transport that reaches from one to
+ * the other, shared memory, Unix-domain sockets or TCP; see {@link Pairing}. A rank listens with
+ * all of them; when it knows the others, it opens those that some pair of its own uses, and closes
+ * the rest.
+ *
+ * <p><b>What is left out.</b> Shared memory and Unix-domain sockets, where they cannot be used: on
+ * a host without them, without a directory that fits, or where the module is not on the class path.
+ * The log tells at level debug. That TCP cannot listen is an error, because it works on every host,
+ * and whoever has set a wrong address must hear of it.
+ *
+ * <p><b>Security.</b> Each transport keeps its own promises. With TLS, shared memory is left out:
+ * there a rank is known by its user, not by the certificate that says which rank it may be. A job
+ * secret does not leave it out: whoever can enter the directory of the rank can read the secret in
+ * its memory.
+ */
+public final class AutoTransportProvider implements TransportProvider {
+  private static final Logger LOG = LoggerFactory.getLogger(AutoTransportProvider.class);
+
+  /** By which users ask for it. */
+  public static final String NAME = "auto";
+
+  /** For {@link ServiceLoader}. */
+  public AutoTransportProvider() {}
+
+  @Override
+  public String name() {
+    return NAME;
+  }
+
+  @Override
+  public Endpoint listen(JobSettings settings) {
+    Map<String, TransportProvider> providers = providers();
+    Map<String, Endpoint> endpoints = new LinkedHashMap<>();
+    List<String> reasons = new ArrayList<>();
+    try {
+      for (String name : Pairing.TRANSPORTS) {
+        TransportProvider provider = providers.get(name);
+        if (provider == null) {
+          reasons.add(name + ": not on the class path");
+        } else if (name.equals(SharedMemoryTransportProvider.NAME)
+            && settings.security().tls() != null) {
+          reasons.add(name + ": has no TLS");
+        } else if (name.equals(Pairing.ANYWHERE)) {
+          endpoints.put(name, provider.listen(settings));
+        } else {
+          try {
+            endpoints.put(name, provider.listen(settings));
+          } catch (JoinException e) {
+            reasons.add(name + ": " + e.getMessage());
+          }
+        }
+      }
+    } catch (RuntimeException | Error e) {
+      endpoints.values().forEach(Endpoint::close);
+      throw e;
+    }
+    for (String reason : reasons) {
+      LOG.debug("rank {} does without {}", settings.rank(), reason);
+    }
+    if (endpoints.isEmpty()) {
+      throw new UnavailableException(
+          "rank "
+              + settings.rank()
+              + " has no way to be reached: "
+              + String.join("; ", reasons)
+              + "; \"tcp\" comes with the dependency io.collectives:collectives-netty");
+    }
+    return new AutoEndpoint(settings, Neighbourhood.of(settings), endpoints);
+  }
+
+  private static Map<String, TransportProvider> providers() {
+    Map<String, TransportProvider> providers = new LinkedHashMap<>();
+    for (TransportProvider provider : ServiceLoader.load(TransportProvider.class)) {
+      providers.putIfAbsent(provider.name(), provider);
+    }
+    return providers;
+  }
+}

@@ -1,0 +1,124 @@
+package io.collectives.engine.auto;
+
+import io.collectives.spi.FrameSink;
+import io.collectives.spi.Link;
+import io.collectives.spi.Transport;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A rank's end of links that belong to several transports, each of which knows only the peers that
+ * it leads to. Links are those of the transports themselves, so frames pass nothing on their way.
+ *
+ * <p><b>Waiting.</b> A thread can sleep in one place. It sleeps in the last of the transports, one
+ * of sockets, because shared memory sleeps whole milliseconds; what arrives there, and {@link
+ * #wakeup}, end that at once, and as both are the promise of that transport, none is lost between a
+ * poll and the sleep. What arrives by another transport ends nothing; so no sleep is longer than
+ * {@link #SLEEP_NANOS}, after which the caller polls them all. That is as long as the engine sleeps
+ * at most, and it does so only after 2 ms without anything to do: a mixed rank looks as often as
+ * one with sockets alone, and costs a frame through shared memory at most that time once in such a
+ * pause.
+ *
+ * <p><b>Threads.</b> As each of the transports allows: nothing here changes but by them. They are
+ * closed one after the other, in the same order at all ranks, so that two that close together go
+ * through the same steps; each has a limit of its own for that.
+ */
+final class MixedTransport implements Transport {
+  private static final long SLEEP_NANOS = 200_000;
+
+  private final int rank;
+  private final @Nullable Transport[] leading;
+  private final Transport[] all;
+  private final Transport sleeper;
+
+  /**
+   * Joins transports.
+   *
+   * @param names of the transport to each rank
+   * @param transports by name, at least one; sockets last
+   */
+  MixedTransport(int rank, List<@Nullable String> names, Map<String, Transport> transports) {
+    this.rank = rank;
+    this.all = transports.values().toArray(Transport[]::new);
+    this.sleeper = all[all.length - 1];
+    this.leading = new Transport[names.size()];
+    for (int peer = 0; peer < leading.length; peer++) {
+      String name = names.get(peer);
+      leading[peer] = name == null ? null : transports.get(name);
+    }
+  }
+
+  @Override
+  public int rank() {
+    return rank;
+  }
+
+  @Override
+  public int size() {
+    return leading.length;
+  }
+
+  @Override
+  public List<String> names() {
+    return Arrays.stream(all).map(Transport::names).flatMap(Collection::stream).toList();
+  }
+
+  @Override
+  public long memoryLimit() {
+    long limit = 0;
+    for (Transport transport : all) {
+      limit += transport.memoryLimit();
+    }
+    return limit;
+  }
+
+  @Override
+  public Link link(int peer) {
+    Transport transport = leading[Objects.checkIndex(peer, leading.length)];
+    if (transport == null) {
+      throw new IllegalArgumentException("rank " + peer + " has no link to itself");
+    }
+    return transport.link(peer);
+  }
+
+  @Override
+  public int poll(FrameSink sink) {
+    int done = 0;
+    for (Transport transport : all) {
+      done += transport.poll(sink);
+    }
+    return done;
+  }
+
+  @Override
+  public void await(long nanos) {
+    sleeper.await(Math.min(nanos, SLEEP_NANOS));
+  }
+
+  @Override
+  public void wakeup() {
+    sleeper.wakeup();
+  }
+
+  @Override
+  public void close() {
+    List<RuntimeException> failures = new ArrayList<>();
+    for (Transport transport : all) {
+      try {
+        transport.close();
+      } catch (RuntimeException e) {
+        failures.add(e);
+      }
+    }
+    if (!failures.isEmpty()) {
+      RuntimeException first = failures.get(0);
+      failures.subList(1, failures.size()).forEach(first::addSuppressed);
+      throw first;
+    }
+  }
+}
