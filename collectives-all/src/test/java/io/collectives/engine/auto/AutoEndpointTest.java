@@ -32,6 +32,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.ServiceLoader;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -176,10 +177,12 @@ class AutoEndpointTest {
     FrameHeader header = new FrameHeader();
     header.kind = FrameHeader.Kind.FAILURE;
     assertTrue(wrong.link(0).trySend(header, FrameBody.EMPTY));
-    while (!answered.lost) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (!answered.lost && !heard.frames && System.nanoTime() - end < 0) {
       victim.poll(heard);
       wrong.poll(answered);
     }
+    assertTrue(answered.lost, "it is sent away");
     assertFalse(heard.frames || heard.lost, "rank 0 has no such link");
   }
 
