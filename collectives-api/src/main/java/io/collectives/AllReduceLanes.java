@@ -1,0 +1,77 @@
+package io.collectives;
+
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/** A group of the same ranks for each lane. */
+final class AllReduceLanes implements BufferReduction {
+
+  /** So many calls the engine keeps frames for. */
+  private static final int MOST_LANES = 8;
+
+  private final Communicator[] lanes;
+
+  /** For each lane the call by which its ranks meet, until that has ended. */
+  private final @Nullable CollectiveHandle[] meetings;
+
+  AllReduceLanes(Communicator group, int lanes) {
+    if (lanes < 1 || lanes > MOST_LANES) {
+      throw new IllegalArgumentException(
+          "reduction in " + lanes + " lanes: must be from 1 to " + MOST_LANES);
+    }
+    this.lanes = new Communicator[lanes];
+    this.meetings = new CollectiveHandle[lanes];
+    for (int lane = 0; lane < lanes; lane++) {
+      this.lanes[lane] = sameRanks(group);
+      meetings[lane] = this.lanes[lane].barrierAsync();
+    }
+  }
+
+  /**
+   * A group of the ranks of another one, whose calls have an order of their own. Its first call is
+   * to be a barrier, that nobody need wait for: who has nothing to do with anybody in a group could
+   * not tell them why it leaves.
+   */
+  static Communicator sameRanks(Communicator group) {
+    return group.group(IntStream.range(0, group.size()).toArray());
+  }
+
+  @Override
+  public int lanes() {
+    return lanes.length;
+  }
+
+  @Override
+  public CollectiveHandle reduce(int lane, Payload buffer, ReduceOp op) {
+    CollectiveHandle meeting = meetings[lane];
+    if (meeting != null) {
+      meeting.await(); // Whoever has a result may leave at once.
+      meetings[lane] = null;
+    }
+    return lanes[lane].allReduceAsync(buffer, op);
+  }
+
+  @Override
+  public void abort(String reason) {
+    for (Communicator lane : lanes) {
+      lane.abort(reason);
+    }
+  }
+
+  @Override
+  public BufferReduction on(Communicator group) {
+    return new AllReduceLanes(group, lanes.length);
+  }
+
+  @Override
+  public void close() {
+    for (Communicator lane : lanes) {
+      lane.close();
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "all-reduce in " + lanes.length + (lanes.length == 1 ? " lane" : " lanes");
+  }
+}

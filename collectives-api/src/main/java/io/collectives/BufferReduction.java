@@ -1,0 +1,59 @@
+package io.collectives;
+
+/**
+ * What a {@link GradientReducer} gives its fusion buffers to: takes a buffer of every rank, and
+ * tells when the sum is there. {@link #allReduce} is one; a parameter server can be another.
+ *
+ * <p><b>Order.</b> A reduction says how many <em>lanes</em> it has. Buffer i is in lane {@code i %
+ * lanes()}. The buffers of one lane are given to it in the same order on all ranks, each after the
+ * one before it has ended on this rank. Between lanes there is no order: one rank may begin with
+ * lane 1 while another begins with lane 0, and a rank may have no more to give to a lane until
+ * others have made progress in another, so lanes must not wait for each other. With {@link
+ * Integer#MAX_VALUE} lanes every buffer has its own, and is given as soon as it is complete.
+ *
+ * <p><b>Threads.</b> Any thread may call any method, at most one at a time for a lane.
+ */
+public interface BufferReduction extends AutoCloseable {
+
+  /**
+   * Each buffer is an all-reduce in place by the group's own algorithm.
+   *
+   * <p>Each lane is a group of its own, with the group's ranks and settings, so that its calls have
+   * an order of their own. It needs as much memory as a call of each lane that is under way does;
+   * see {@link Communicator}.
+   *
+   * @param group called by all of its ranks, at the same place among the groups that they make
+   * @param lanes the same on all ranks, from 1 to 8: how many calls are under way at once
+   */
+  static BufferReduction allReduce(Communicator group, int lanes) {
+    return new AllReduceLanes(group, lanes);
+  }
+
+  /** How many buffers may be under way at once, at least 1. */
+  int lanes();
+
+  /**
+   * Starts to reduce a buffer in place and returns at once.
+   *
+   * @param lane from 0 to {@code lanes() - 1}
+   * @param buffer the same description in every step, unless memory has been replaced
+   * @param op {@link ReduceOp#SUM} or {@link ReduceOp#AVERAGE}, the same on all ranks
+   * @return ends normally when this rank has the result, with a {@link CollectiveException}
+   *     otherwise, by its deadline
+   */
+  CollectiveHandle reduce(int lane, Payload buffer, ReduceOp op);
+
+  /**
+   * Breaks all lanes on all ranks: what is under way and whatever is begun later ends with an
+   * {@link AbortedException} that contains the reason. A lane that is broken already stays as it
+   * is.
+   */
+  void abort(String reason);
+
+  /** The same kind of reduction among the ranks of another group. */
+  BufferReduction on(Communicator group);
+
+  /** Frees what this holds. Closing again does nothing. */
+  @Override
+  void close();
+}

@@ -1,0 +1,963 @@
+package io.collectives;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sums the gradients of all ranks while the backward pass still computes more of them.
+ *
+ * <pre>{@code
+ * try (GradientReducer reducer = GradientReducer.of(world, FusionSettings.defaults())) {
+ *   Tensor weight = reducer.register("weight", Payload.of(weightGradients)); // once
+ *   Tensor bias = reducer.register("bias", Payload.of(biasGradients));
+ *   for (...) {
+ *     ...                    // backward pass; whenever a gradient is there, in any order:
+ *     reducer.ready(bias);
+ *     reducer.ready(weight);
+ *     reducer.await();       // all gradients are the averages now
+ *     ...                    // update the parameters
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p><b>Fusion buffers.</b> Small tensors are cheaper to reduce together. In the first step rank 0
+ * notes in which order its tensors become ready, and {@link #await} tells all ranks; from then on
+ * everybody knows which tensors make up which buffer, and nothing has to be negotiated
+ * (Thangakrishnan et al. 2020, <em>Herring</em>, section III-2). A buffer is a {@linkplain
+ * Payload#of(List) payload of parts}: it is reduced where the gradients lie, and nothing is copied
+ * to be fused. All tensors of a buffer are of one type; a tensor that is longer than a buffer has
+ * one of its own. In the first step nothing is reduced before {@link #await}.
+ *
+ * <p><b>Order.</b> Ranks may make tensors ready in different orders, and in another one in each
+ * step. A buffer whose tensors are all ready is reduced at once, unless the one before it in its
+ * <em>lane</em> is not reduced yet: buffer i is in lane {@code i % lanes}, each lane is a group of
+ * its own, and takes its buffers in order, one at a time. Nothing can deadlock: of the buffers of a
+ * lane that some rank has not reduced yet, all ranks have reduced what comes before the first, so
+ * each of them begins with it as soon as its own backward pass has made it ready, whatever happens
+ * in other lanes. One lane is the strict order of PyTorch's data-parallel training; a lane for each
+ * buffer would be Herring's any order, at the price of as many calls under way. Two lanes, the
+ * default, let a buffer overtake the one before it, and a new one begin while another ends.
+ *
+ * <p><b>Errors.</b> The first error ends the reducer on all ranks: what is under way ends, and
+ * every rank gets the same {@link CollectiveException}, from the method that it is in or enters
+ * next. A tensor that is not ready at {@link #await}, or is made ready twice in a step, or with
+ * other memory of another type or size, is an {@link AbortedException} that names the tensor and
+ * the rank; other tensors than rank 0's are a {@link MismatchException} in the first step. No
+ * message is sent for that as long as all goes well: the rank that finds a mistake aborts the
+ * groups in which the others wait. So an error may strike a rank that is still at the end of the
+ * step before, and one that has finished the step already gets it in the next.
+ *
+ * <p><b>After a failure.</b> The group that the reducer was made of is not broken by errors of the
+ * reducer. If a rank has failed, {@linkplain Communicator#shrink() shrink} that group; then {@link
+ * #on} makes a reducer of what is left, with the same tensors and order. What a tensor holds after
+ * a failed step is undefined, because it is reduced where it lies: compute the gradients again.
+ * Some ranks may have finished the step in which others failed: {@link #completedSteps()} tells
+ * them apart, and an all-reduce of it by {@link ReduceOp#MIN} tells all from which step to go on; a
+ * rank that is ahead repeats one.
+ *
+ * <p><b>Memory.</b> A reducer holds no gradients, only descriptions: some 200 bytes for each
+ * tensor. {@link #toString()} tells how long the buffers are. A step allocates some hundred bytes
+ * for each buffer, for the handles of its calls; {@link #ready} allocates nothing.
+ *
+ * <p><b>Threads.</b> {@link #ready} and {@link #unused} may be called by several threads of a
+ * backward pass at once; all of these calls must be over before {@link #await} is called. Tensors
+ * that are ready belong to the library until {@link #await} returns, or {@link #isReduced} tells
+ * so.
+ */
+public final class GradientReducer implements AutoCloseable {
+  private static final int LANES = 2;
+  private static final byte WAITING = 0;
+  private static final byte READY = 1;
+  private static final byte UNUSED = 2;
+  private static final int NAMED = 3;
+
+  private final Communicator group;
+  private final FusionSettings settings;
+  private final BufferReduction reduction;
+
+  /** What there is to say beside the buffers goes here, in the same order on all ranks. */
+  private final Communicator control;
+
+  /** Its first call. */
+  private final CollectiveHandle meeting;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final List<Tensor> tensors = new ArrayList<>();
+
+  /** What each tensor is in this step. */
+  private byte[] states = new byte[0];
+
+  /** How many tensors are {@link #WAITING}. */
+  private int waiting;
+
+  /** Until there are buffers, the tensors in the order in which they became ready. */
+  private int[] arrivals = new int[0];
+
+  private int arrived;
+
+  /** Before there are buffers: the order that another group's reducer had. */
+  private int @Nullable [] knownOrder;
+
+  /** Nothing before the first step ends. */
+  private Buffer @Nullable [] buffers;
+
+  /** The buffer of each tensor. */
+  private Buffer[] tensorBuffers = new Buffer[0];
+
+  private int lanes;
+
+  /** For each lane, the first of its buffers that is not reduced in this step. */
+  private int[] next = new int[0];
+
+  private boolean begun;
+
+  /** How many ranks contribute to this step, -1 if that is not known yet. */
+  private int contributors;
+
+  private int lastContributors;
+  private final int[] counted = new int[1];
+  private final Payload countedPayload = Payload.of(counted);
+  private @Nullable CollectiveHandle count;
+  private int[] users = new int[0];
+  private Payload usersPayload = Payload.of(users);
+  private long completedSteps;
+  private volatile @Nullable CollectiveException error;
+  private boolean isErrorTold;
+
+  private GradientReducer(
+      Communicator group, FusionSettings settings, BufferReduction reduction, List<Tensor> known) {
+    this.group = group;
+    this.settings = settings;
+    this.reduction = reduction;
+    this.control = AllReduceLanes.sameRanks(group);
+    this.meeting = control.barrierAsync();
+    this.contributors = settings.uneven() ? -1 : group.size();
+    known.forEach(this::add);
+  }
+
+  /**
+   * A reducer by all-reduces in two lanes.
+   *
+   * @param group the ranks that compute gradients; all of them call this, at the same place among
+   *     the groups that they make of it, and within the time limit of its calls. The reducer has
+   *     groups of its own, with the settings of this one, so that other calls need no order among
+   *     the reducer's
+   */
+  public static GradientReducer of(Communicator group, FusionSettings settings) {
+    return of(group, settings, BufferReduction.allReduce(group, LANES));
+  }
+
+  /**
+   * A reducer whose buffers are reduced in a way of one's own.
+   *
+   * @param group as in {@link #of(Communicator, FusionSettings)}
+   * @param reduction of the ranks of the group; closed with the reducer
+   */
+  public static GradientReducer of(
+      Communicator group, FusionSettings settings, BufferReduction reduction) {
+    Objects.requireNonNull(settings, "settings");
+    return new GradientReducer(group, settings, reduction, List.of());
+  }
+
+  /** A tensor of gradients, known to a reducer and those that follow it. */
+  public static final class Tensor {
+    private final int index;
+    private final String name;
+    private Payload payload;
+
+    private Tensor(int index, String name, Payload payload) {
+      this.index = index;
+      this.name = name;
+      this.payload = payload;
+    }
+
+    /** What it was registered as. */
+    public String name() {
+      return name;
+    }
+
+    private String shape() {
+      return payload.count() + " elements of " + payload.type();
+    }
+
+    @Override
+    public String toString() {
+      return "\"" + name + "\"";
+    }
+  }
+
+  /** A fusion buffer, and how far it is in this step. */
+  private static final class Buffer {
+    final int lane;
+    final List<Tensor> tensors;
+    final int last;
+    Payload payload;
+    boolean isMoved;
+    int waiting;
+    @Nullable CollectiveHandle handle;
+    boolean isReduced;
+
+    Buffer(int index, int lanes, Fused fused) {
+      this.lane = index % lanes;
+      this.tensors = fused.tensors;
+      this.last = fused.last;
+      this.payload = describe(tensors);
+    }
+
+    static Payload describe(List<Tensor> tensors) {
+      return tensors.size() == 1
+          ? tensors.get(0).payload
+          : Payload.of(tensors.stream().map(tensor -> tensor.payload).toList());
+    }
+  }
+
+  /** Tensors that fit into a buffer. */
+  private static final class Fused {
+    final List<Tensor> tensors = new ArrayList<>();
+    final long limit;
+    long length;
+
+    /** The place of the last one in the order. */
+    int last;
+
+    Fused(long limit) {
+      this.limit = limit;
+    }
+
+    void add(Tensor tensor, int place) {
+      tensors.add(tensor);
+      length += tensor.payload.length();
+      last = place;
+    }
+  }
+
+  /**
+   * Makes a tensor known. All ranks register the same tensors in the same order, before the first
+   * step.
+   *
+   * @param name for errors and layouts; one line
+   * @param gradients read and written in each step; lies where it likes on each rank
+   */
+  public Tensor register(String name, Payload gradients) {
+    if (name.indexOf('\n') >= 0) {
+      throw new IllegalArgumentException("a tensor's name of several lines: must be one line");
+    }
+    Objects.requireNonNull(gradients, "gradients");
+    lock();
+    try {
+      if (begun || buffers != null) {
+        throw new IllegalStateException(
+            "tensor \"" + name + "\" after the first step has begun: register all tensors before");
+      }
+      Tensor tensor = new Tensor(tensors.size(), name, gradients);
+      add(tensor);
+      return tensor;
+    } finally {
+      unlock();
+    }
+  }
+
+  private void add(Tensor tensor) {
+    tensors.add(tensor);
+    waiting = tensors.size();
+    states = new byte[waiting];
+    arrivals = new int[waiting];
+  }
+
+  /**
+   * The gradients of a tensor are there.
+   *
+   * @throws CollectiveException if that was said before in this step, or the reducer has ended
+   */
+  public void ready(Tensor tensor) {
+    settle(tensor, READY, null);
+  }
+
+  /**
+   * As {@link #ready(Tensor)}, for gradients that lie in other memory than before, from now on. To
+   * be avoided where it can be: the description of a buffer is made anew.
+   *
+   * @param gradients of the tensor's type and count
+   */
+  public void ready(Tensor tensor, Payload gradients) {
+    settle(tensor, READY, Objects.requireNonNull(gradients, "gradients"));
+  }
+
+  /**
+   * A tensor has no gradients on this rank in this step: it contributes zeros, which are written to
+   * its memory.
+   *
+   * @throws CollectiveException if the tensor is ready already, or the reducer has ended
+   */
+  public void unused(Tensor tensor) {
+    settle(tensor, UNUSED, null);
+  }
+
+  private void settle(Tensor tensor, byte how, @Nullable Payload moved) {
+    lock();
+    try {
+      check(tensor);
+      begin(1);
+      if (error == null) {
+        String mistake = mistake(tensor, moved);
+        if (mistake == null) {
+          move(tensor, moved);
+          settle(tensor, how);
+        } else {
+          fail(mistake);
+        }
+      }
+    } finally {
+      unlock();
+    }
+    throwError();
+  }
+
+  private @Nullable String mistake(Tensor tensor, @Nullable Payload moved) {
+    if (states[tensor.index] != WAITING) {
+      return "tensor " + tensor + " became ready twice; say so once in a step";
+    }
+    if (moved != null
+        && (moved.type() != tensor.payload.type() || moved.count() != tensor.payload.count())) {
+      return "tensor "
+          + tensor
+          + " was registered with "
+          + tensor.shape()
+          + ", but became ready with "
+          + moved.count()
+          + " of "
+          + moved.type()
+          + "; a tensor keeps its type and count";
+    }
+    return null;
+  }
+
+  private void move(Tensor tensor, @Nullable Payload moved) {
+    if (moved != null && moved != tensor.payload) {
+      tensor.payload = moved;
+      Buffer buffer = bufferOf(tensor);
+      if (buffer != null) {
+        buffer.isMoved = true;
+      }
+    }
+  }
+
+  private void settle(Tensor tensor, byte how) {
+    if (how == UNUSED) {
+      InPlace.zero(tensor.payload);
+    }
+    states[tensor.index] = how;
+    waiting--;
+    Buffer buffer = bufferOf(tensor);
+    if (buffer == null) {
+      arrivals[arrived++] = tensor.index;
+    } else if (--buffer.waiting == 0) {
+      advance(buffer.lane);
+    }
+  }
+
+  /**
+   * Ends a step: waits until all tensors are reduced, on this rank.
+   *
+   * @throws CollectiveException if a tensor is not ready, unless that is {@linkplain
+   *     FusionSettings#findUnused() allowed}; if another rank failed, made a mistake or is late; or
+   *     if the reducer has ended
+   */
+  public void await() {
+    lock();
+    try {
+      begin(1);
+      if (error == null && waiting > 0 && !settings.findUnused()) {
+        fail(
+            (waiting == 1 ? "tensor " : waiting + " tensors, among them ")
+                + tensors.stream()
+                    .filter(tensor -> states[tensor.index] == WAITING)
+                    .limit(NAMED)
+                    .map(Tensor::toString)
+                    .collect(Collectors.joining(" and "))
+                + " never became ready before await(); declare unused ones by unused(), or let them be"
+                + " found by FusionSettings.withFindUnused(true)");
+      }
+    } finally {
+      unlock();
+    }
+    conclude();
+  }
+
+  /**
+   * Takes part in a step without data: contributes zeros to all tensors, and counts for nothing in
+   * an average. For ranks whose data are used up before others'. Afterwards the tensors hold the
+   * same result as on all ranks, so that this rank can update its parameters as they do:
+   *
+   * <pre>{@code
+   * while (reducer.join()) {
+   *   ...                    // update the parameters
+   * }
+   * }</pre>
+   *
+   * <p>How many ranks have data is found by one small all-reduce of the group, which begins as soon
+   * as the step does on each rank. No buffer is reduced before it has ended.
+   *
+   * @return whether there was a step: false as soon as all ranks call this, and then tensors are
+   *     left as they are. More steps may follow
+   * @throws IllegalStateException if the steps were not said to be {@linkplain
+   *     FusionSettings#uneven() uneven}
+   * @throws CollectiveException if a tensor is ready already, another rank fails, or the reducer
+   *     has ended
+   */
+  public boolean join() {
+    if (!settings.uneven()) {
+      throw new IllegalStateException(
+          "join() in even steps: make the reducer with FusionSettings.withUneven(true)");
+    }
+    lock();
+    try {
+      if (begun && error == null) {
+        fail("join() after a tensor became ready; call it instead of ready() and await()");
+      }
+      begin(0);
+    } finally {
+      unlock();
+    }
+    return conclude();
+  }
+
+  /** The first thing of a step. To be called with the lock held. */
+  private void begin(int contributes) {
+    if (begun || error != null) {
+      return;
+    }
+    begun = true;
+    if (settings.uneven()) {
+      counted[0] = contributes;
+      try {
+        CollectiveHandle handle = control.allReduceAsync(countedPayload, ReduceOp.SUM);
+        count = handle;
+        watch(handle, -1);
+      } catch (CollectiveException e) {
+        fail(e);
+      }
+    }
+  }
+
+  /** Has more done when a call has ended. */
+  private void watch(CollectiveHandle handle, int lane) {
+    if (!handle.isDone()) {
+      handle.whenComplete((nothing, failure) -> ended(lane));
+    }
+  }
+
+  private void ended(int lane) {
+    if (lock.isHeldByCurrentThread()) {
+      return; // It looks again before it leaves.
+    }
+    lock();
+    try {
+      if (lane >= 0) {
+        advance(lane);
+      } else {
+        advance();
+      }
+    } finally {
+      unlock();
+    }
+  }
+
+  /** Returns whether any rank had data. */
+  private boolean conclude() {
+    boolean any = false;
+    try {
+      any = await(count) && reduceAll();
+    } catch (CollectiveException e) {
+      lock();
+      try {
+        fail(e);
+      } finally {
+        unlock();
+      }
+    }
+    lock();
+    try {
+      if (error == null) {
+        reset(any);
+      }
+    } finally {
+      unlock();
+    }
+    if (error != null) {
+      drain();
+    }
+    throwError();
+    return any;
+  }
+
+  private boolean await(@Nullable CollectiveHandle handle) {
+    if (handle != null) {
+      handle.await();
+    }
+    return true;
+  }
+
+  private boolean reduceAll() {
+    lock();
+    try {
+      advance();
+      if (error != null || contributors == 0) {
+        return false;
+      }
+    } finally {
+      unlock();
+    }
+    if (buffers == null) {
+      meeting.await();
+      agree();
+    }
+    lock();
+    try {
+      for (Tensor tensor : tensors) {
+        if (settings.findUnused()) {
+          users[tensor.index] = states[tensor.index] == READY ? 1 : 0;
+        }
+        if (states[tensor.index] == WAITING) {
+          settle(tensor, UNUSED);
+        }
+      }
+      advance();
+    } finally {
+      unlock();
+    }
+    CollectiveHandle told =
+        settings.findUnused() ? control.allReduceAsync(usersPayload, ReduceOp.SUM) : null;
+    for (Buffer buffer : known()) {
+      await(buffer);
+    }
+    return await(told);
+  }
+
+  private Buffer[] known() {
+    return Objects.requireNonNull(buffers);
+  }
+
+  private void await(Buffer buffer) {
+    while (true) {
+      CollectiveHandle handle;
+      lock();
+      try {
+        // The one before it in its lane has ended, so this begins it if nobody else has.
+        advance(buffer.lane);
+        if (buffer.isReduced || error != null) {
+          return;
+        }
+        handle = Objects.requireNonNull(buffer.handle);
+      } finally {
+        unlock();
+      }
+      handle.await();
+    }
+  }
+
+  /** Begins what can be begun. To be called with the lock held. */
+  private void advance() {
+    for (int lane = 0; lane < next.length; lane++) {
+      advance(lane);
+    }
+    count();
+  }
+
+  private void count() {
+    CollectiveHandle handle = count;
+    if (contributors >= 0 || handle == null || !handle.isDone() || error != null) {
+      return;
+    }
+    try {
+      handle.await();
+      contributors = counted[0];
+      for (int lane = 0; lane < next.length; lane++) {
+        advance(lane);
+      }
+    } catch (CollectiveException e) {
+      fail(e);
+    }
+  }
+
+  private void advance(int lane) {
+    Buffer[] all = buffers;
+    while (all != null && error == null && contributors > 0 && next[lane] < all.length) {
+      Buffer buffer = all[next[lane]];
+      if (buffer.waiting > 0) {
+        return;
+      }
+      try {
+        if (buffer.handle == null) {
+          begin(buffer);
+        }
+        CollectiveHandle handle = Objects.requireNonNull(buffer.handle);
+        if (!handle.isDone()) {
+          return;
+        }
+        handle.await();
+      } catch (CollectiveException e) {
+        fail(e);
+        return;
+      }
+      if (!isWhole()) {
+        InPlace.divide(buffer.payload, contributors);
+      }
+      buffer.isReduced = true;
+      next[lane] += lanes;
+    }
+  }
+
+  private void begin(Buffer buffer) {
+    if (buffer.isMoved) {
+      buffer.payload = Buffer.describe(buffer.tensors);
+      buffer.isMoved = false;
+    }
+    ReduceOp op = isWhole() ? settings.op() : ReduceOp.SUM;
+    CollectiveHandle handle = reduction.reduce(buffer.lane, buffer.payload, op);
+    buffer.handle = handle;
+    watch(handle, buffer.lane);
+  }
+
+  /** Whether the operation of the settings is right for a sum over all ranks. */
+  private boolean isWhole() {
+    return contributors == group.size() || settings.op() == ReduceOp.SUM;
+  }
+
+  private @Nullable Buffer bufferOf(Tensor tensor) {
+    return buffers == null ? null : tensorBuffers[tensor.index];
+  }
+
+  private void reset(boolean wasStep) {
+    Arrays.fill(states, WAITING);
+    waiting = states.length;
+    arrived = 0;
+    begun = false;
+    count = null;
+    if (wasStep) {
+      completedSteps++;
+      lastContributors = contributors;
+      for (Buffer buffer : known()) {
+        clear(buffer);
+      }
+      for (int lane = 0; lane < next.length; lane++) {
+        next[lane] = lane;
+      }
+    }
+    contributors = settings.uneven() ? -1 : group.size();
+  }
+
+  private static void clear(Buffer buffer) {
+    buffer.waiting = buffer.tensors.size();
+    buffer.handle = null;
+    buffer.isReduced = false;
+  }
+
+  /** Takes over rank 0's order, after a comparison of what the two have registered. */
+  private void agree() {
+    String text = registered();
+    int count = tensors.size();
+    int[] lengths = {text.length(), count};
+    control.broadcast(Payload.of(lengths), 0);
+    int[] message = new int[lengths[0] + lengths[1]];
+    if (group.rank() == 0) {
+      System.arraycopy(order(), 0, message, 0, count);
+      Arrays.setAll(message, i -> i < count ? message[i] : text.charAt(i - count));
+    }
+    control.broadcast(Payload.of(message), 0);
+    StringBuilder theirs = new StringBuilder();
+    for (int i = lengths[1]; i < message.length; i++) {
+      theirs.append((char) message[i]);
+    }
+    if (!text.contentEquals(theirs)) {
+      throw new MismatchException(difference(text, theirs.toString()));
+    }
+    lock();
+    try {
+      layOut(Arrays.copyOf(message, count));
+    } finally {
+      unlock();
+    }
+  }
+
+  private String registered() {
+    StringBuilder text = new StringBuilder();
+    text.append(settings).append(" and ").append(reduction.lanes()).append(" lanes\n");
+    for (Tensor tensor : tensors) {
+      text.append(tensor).append(" of ").append(tensor.shape()).append('\n');
+    }
+    return text.toString();
+  }
+
+  private String difference(String mine, String theirs) {
+    String[] here = mine.split("\n");
+    String[] there = theirs.split("\n");
+    int line = 0;
+    while (line < here.length && line < there.length && here[line].equals(there[line])) {
+      line++;
+    }
+    String end = "no more tensors";
+    return "gradient reducers differ: "
+        + (line == 0 ? "" : "after " + (line - 1) + " tensors that are the same, ")
+        + "rank "
+        + group.worldRank(group.rank())
+        + " has "
+        + (line < here.length ? here[line] : end)
+        + ", rank "
+        + group.worldRank(0)
+        + " has "
+        + (line < there.length ? there[line] : end)
+        + "; all ranks must register the same tensors in the same order, with the same settings";
+  }
+
+  /** Rank 0's order: as before, or as tensors became ready, and then backwards. */
+  private int[] order() {
+    if (knownOrder != null) {
+      return knownOrder;
+    }
+    int[] order = Arrays.copyOf(arrivals, tensors.size());
+    boolean[] seen = new boolean[order.length];
+    int place = 0;
+    for (; place < arrived; place++) {
+      seen[order[place]] = true;
+    }
+    for (int i = order.length - 1; i >= 0; i--) {
+      if (!seen[i]) {
+        order[place++] = i;
+      }
+    }
+    return order;
+  }
+
+  private void layOut(int[] order) {
+    Map<ElementType, Fused> open = new EnumMap<>(ElementType.class);
+    List<Fused> all = new ArrayList<>();
+    for (int place = 0; place < order.length; place++) {
+      Tensor tensor = tensors.get(order[place]);
+      ElementType type = tensor.payload.type();
+      Fused fused = open.get(type);
+      if (fused == null || fused.length + tensor.payload.length() > fused.limit) {
+        fused = new Fused(all.isEmpty() ? settings.firstBufferLength() : settings.bufferLength());
+        open.put(type, fused);
+        all.add(fused);
+      }
+      fused.add(tensor, place);
+    }
+    // In the order in which they are complete on rank 0.
+    all.sort(Comparator.comparingInt(fused -> fused.last));
+    lanes = Math.max(1, Math.min(reduction.lanes(), all.size()));
+    Buffer[] made = new Buffer[all.size()];
+    tensorBuffers = new Buffer[order.length];
+    for (int i = 0; i < made.length; i++) {
+      made[i] = new Buffer(i, lanes, all.get(i));
+      for (Tensor tensor : made[i].tensors) {
+        tensorBuffers[tensor.index] = made[i];
+        made[i].waiting += states[tensor.index] == WAITING ? 1 : 0;
+      }
+    }
+    next = new int[lanes];
+    Arrays.setAll(next, lane -> lane);
+    users = new int[order.length];
+    usersPayload = Payload.of(users);
+    knownOrder = order;
+    buffers = made;
+  }
+
+  // ------------------------------------------------------------------ errors
+
+  private void lock() {
+    lock.lock();
+  }
+
+  /** Lets go of the lock, and tells the other ranks if there is an error since. */
+  private void unlock() {
+    CollectiveException news = isErrorTold ? null : error;
+    isErrorTold = error != null;
+    lock.unlock();
+    if (news != null) {
+      tell(news);
+    }
+  }
+
+  private void tell(CollectiveException news) {
+    String reason = RelayedError.reason(news);
+    control.abort(reason);
+    reduction.abort(reason);
+  }
+
+  /** Ends the reducer because of a mistake of this rank. To be called with the lock held. */
+  private void fail(String mistake) {
+    int me = group.worldRank(group.rank());
+    fail(
+        new AbortedException(
+            "step " + completedSteps + " of the gradient reducer at rank " + me + ": " + mistake,
+            me));
+  }
+
+  /** Ends the reducer. To be called with the lock held. */
+  private void fail(CollectiveException why) {
+    if (error == null) {
+      error = RelayedError.original(why);
+    }
+  }
+
+  private void throwError() {
+    CollectiveException why = error;
+    if (why != null) {
+      throw why;
+    }
+  }
+
+  /** Waits until nothing is under way any more, so that all memory is the user's again. */
+  private void drain() {
+    Buffer[] all = buffers == null ? new Buffer[0] : buffers;
+    for (Buffer buffer : all) {
+      CollectiveHandle handle = buffer.handle;
+      if (handle != null) {
+        try {
+          handle.await();
+        } catch (CollectiveException e) {
+          continue; // There is an error already.
+        }
+      }
+    }
+  }
+
+  private void check(Tensor tensor) {
+    if (tensor.index >= tensors.size() || tensors.get(tensor.index) != tensor) {
+      throw new IllegalArgumentException(
+          "tensor " + tensor + " is none of this reducer: register it");
+    }
+  }
+
+  // ------------------------------------------------------------------ questions
+
+  /**
+   * Whether this step's result of a tensor is there already, before {@link #await} returns: then
+   * the memory is the user's again.
+   */
+  public boolean isReduced(Tensor tensor) {
+    lock();
+    try {
+      check(tensor);
+      Buffer buffer = bufferOf(tensor);
+      return buffer != null && buffer.isReduced;
+    } finally {
+      unlock();
+    }
+  }
+
+  /**
+   * How many ranks made a tensor ready in the last step; if none did, it is best left alone by the
+   * update.
+   *
+   * @throws IllegalStateException if the reducer does not {@linkplain FusionSettings#findUnused()
+   *     find} unused tensors, or before the end of the first step
+   */
+  public int usedBy(Tensor tensor) {
+    lock();
+    try {
+      check(tensor);
+      if (!settings.findUnused() || completedSteps == 0) {
+        throw new IllegalStateException(
+            "usedBy() is known after a step of a reducer with FusionSettings.withFindUnused(true)");
+      }
+      return users[tensor.index];
+    } finally {
+      unlock();
+    }
+  }
+
+  /** How many ranks had data in the last step; 0 before the end of the first one. */
+  public int contributors() {
+    lock();
+    try {
+      return lastContributors;
+    } finally {
+      unlock();
+    }
+  }
+
+  /** How many steps have ended well on this rank, those of earlier groups included. */
+  public long completedSteps() {
+    lock();
+    try {
+      return completedSteps;
+    } finally {
+      unlock();
+    }
+  }
+
+  /** Lets all ranks know that this one cannot go on: all of them get the reason as an error. */
+  public void abort(String reason) {
+    lock();
+    try {
+      fail(reason);
+    } finally {
+      unlock();
+    }
+  }
+
+  /**
+   * A reducer of the same tensors for another group, as after {@link Communicator#shrink()}. All
+   * ranks of that group make one, those that are new by {@link #of}; rank 0's order is told once
+   * more in the first step. This reducer is closed.
+   *
+   * @param other as in {@link #of(Communicator, FusionSettings)}
+   */
+  public GradientReducer on(Communicator other) {
+    close();
+    GradientReducer made = new GradientReducer(other, settings, reduction.on(other), tensors);
+    made.knownOrder = knownOrder;
+    made.completedSteps = completedSteps;
+    return made;
+  }
+
+  /** Ends what is under way and leaves the reducer's groups. Closing again does nothing. */
+  @Override
+  public void close() {
+    reduction.close();
+    control.close();
+  }
+
+  /** How many buffers there are, and of what length; all are in the tensors' own memory. */
+  @Override
+  public String toString() {
+    lock();
+    try {
+      long bytes = tensors.stream().mapToLong(tensor -> tensor.payload.length()).sum();
+      String what =
+          "gradient reducer of rank "
+              + group.rank()
+              + " of "
+              + group.size()
+              + ": "
+              + tensors.size()
+              + " tensors of "
+              + bytes
+              + " bytes, "
+              + reduction;
+      if (buffers == null) {
+        return what + ", order not known yet";
+      }
+      return what
+          + ", in place in "
+          + buffers.length
+          + " buffers of "
+          + Arrays.stream(buffers)
+              .map(buffer -> Long.toString(buffer.payload.length()))
+              .collect(Collectors.joining(" + "))
+          + " bytes";
+    } finally {
+      unlock();
+    }
+  }
+}

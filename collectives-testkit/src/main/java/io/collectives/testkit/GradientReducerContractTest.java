@@ -1,0 +1,816 @@
+package io.collectives.testkit;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.AbortedException;
+import io.collectives.BufferReduction;
+import io.collectives.CallSettings;
+import io.collectives.CollectiveException;
+import io.collectives.Communicator;
+import io.collectives.ElementType;
+import io.collectives.FusionSettings;
+import io.collectives.GradientReducer;
+import io.collectives.GradientReducer.Tensor;
+import io.collectives.MismatchException;
+import io.collectives.Payload;
+import io.collectives.RankFailedException;
+import io.collectives.ReduceOp;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * What a {@link GradientReducer} does, whatever the transport: extend it and say how ranks are
+ * opened.
+ *
+ * <p>Values are small integers, so that sums are exact and averages are divided once. Random models
+ * depend on a seed that is part of every message, and that the system property {@code
+ * collectives.seed} changes. Every rank has a thread of its own; a test that hangs fails and shows
+ * where each rank is. No test waits for a time.
+ */
+@Timeout(value = 90, unit = TimeUnit.SECONDS)
+public abstract class GradientReducerContractTest {
+  private static final long SEED = Long.getLong("collectives.seed", 20_261_121L);
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final FusionSettings SMALL =
+      FusionSettings.defaults().withBufferLength(4000).withFirstBufferLength(400);
+
+  private final List<Communicator> opened = new ArrayList<>();
+
+  /** For subclasses. */
+  protected GradientReducerContractTest() {}
+
+  /**
+   * Opens a job whose ranks are threads of this JVM.
+   *
+   * @param calls what its communicators do unless told otherwise
+   * @return the communicator of each rank, in the order of ranks; this class closes them
+   */
+  protected abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
+
+  /** How many random models are trained. */
+  protected abstract int models();
+
+  /** Frees what a test has opened. */
+  @AfterEach
+  public final void closeAll() {
+    opened.forEach(Communicator::close);
+  }
+
+  private List<Communicator> ranks(int ranks) throws Exception {
+    List<Communicator> worlds =
+        open(ranks, CallSettings.defaults().withFrameLength(1024).withTimeout(PATIENCE));
+    opened.addAll(worlds);
+    return worlds;
+  }
+
+  // ------------------------------------------------------------------ random models
+
+  /** A model, what each rank does with it, and how it is fused. */
+  private record Model(
+      long seed,
+      int ranks,
+      int lanes,
+      int steps,
+      FusionSettings settings,
+      List<ElementType> types,
+      int[] counts,
+      int[] stepsOfRanks,
+      boolean declared) {
+
+    static Model random(long seed) {
+      Random random = new Random(seed);
+      int ranks = 2 + random.nextInt(4);
+      int tensors = 1 + random.nextInt(30);
+      int steps = 2 + random.nextInt(3);
+      boolean uneven = random.nextInt(3) == 0;
+      boolean findUnused = random.nextInt(3) == 0;
+      List<ElementType> types = new ArrayList<>();
+      boolean mixed = random.nextBoolean();
+      for (int i = 0; i < tensors; i++) {
+        types.add(mixed ? ElementType.values()[random.nextInt(4)] : ElementType.FLOAT32);
+      }
+      return new Model(
+          seed,
+          ranks,
+          1 + random.nextInt(4),
+          steps,
+          new FusionSettings(
+              random.nextBoolean() ? ReduceOp.SUM : ReduceOp.AVERAGE,
+              1 + random.nextInt(3000),
+              1 + random.nextInt(500),
+              findUnused,
+              uneven),
+          types,
+          IntStream.range(0, tensors)
+              .map(i -> random.nextInt(4) == 0 ? random.nextInt(1200) : random.nextInt(40))
+              .toArray(),
+          IntStream.range(0, ranks).map(i -> uneven ? random.nextInt(steps + 1) : steps).toArray(),
+          random.nextInt(3) == 0);
+    }
+
+    boolean hasData(int rank, int step) {
+      return step < stepsOfRanks[rank];
+    }
+
+    /** Whether a rank uses a tensor, if it has data at all. */
+    boolean uses(int rank, int step, int tensor) {
+      boolean always = !declared && !settings.findUnused();
+      return always
+          || new Random(seed + 31L * rank + 1009L * step + 77_777L * tensor).nextInt(4) > 0;
+    }
+
+    private boolean contributes(int rank, int step, int tensor) {
+      return hasData(rank, step) && uses(rank, step, tensor);
+    }
+
+    int users(int step, int tensor) {
+      return (int)
+          IntStream.range(0, ranks).filter(rank -> contributes(rank, step, tensor)).count();
+    }
+
+    int contributors(int step) {
+      return (int) IntStream.range(0, ranks).filter(rank -> hasData(rank, step)).count();
+    }
+
+    static long value(int rank, int step, int tensor, int index) {
+      return (rank * 31L + step * 17L + tensor * 7L + index * 3L) % 101 - 50;
+    }
+
+    /** What all ranks must have. */
+    double expected(int step, int tensor, int index) {
+      long sum = 0;
+      for (int rank = 0; rank < ranks; rank++) {
+        sum += contributes(rank, step, tensor) ? value(rank, step, tensor, index) : 0;
+      }
+      if (settings.op() == ReduceOp.SUM) {
+        return sum;
+      }
+      int divisor = contributors(step);
+      return switch (types.get(tensor)) {
+        case FLOAT32 -> (float) sum / divisor;
+        case FLOAT64 -> (double) sum / divisor;
+        default -> sum / divisor;
+      };
+    }
+
+    /** The tensors in an order that depends on the rank and the step. */
+    List<Integer> order(int rank, int step) {
+      List<Integer> order = new ArrayList<>(IntStream.range(0, counts.length).boxed().toList());
+      Collections.reverse(order);
+      Random random = new Random(seed * 31 + rank * 7L + step);
+      if (random.nextInt(3) > 0) {
+        Collections.shuffle(order, random);
+      }
+      return order;
+    }
+  }
+
+  /** Random models, random orders on each rank in each step, unused tensors and uneven steps. */
+  @Test
+  void randomModels() throws Exception {
+    for (int i = 0; i < models(); i++) {
+      Model model = Model.random(SEED + i);
+      try {
+        RankThreads.run(ranks(model.ranks), world -> train(world, model));
+      } catch (Throwable e) {
+        throw new AssertionError("with -Dcollectives.seed=" + (SEED + i) + ": " + model, e);
+      }
+      closeAll();
+    }
+  }
+
+  private static void train(Communicator world, Model model) {
+    BufferReduction reduction = BufferReduction.allReduce(world, model.lanes);
+    try (GradientReducer reducer = GradientReducer.of(world, model.settings, reduction)) {
+      int rank = world.rank();
+      List<Cell> cells = new ArrayList<>();
+      List<Tensor> tensors = new ArrayList<>();
+      Random random = new Random(model.seed ^ rank);
+      for (int i = 0; i < model.counts.length; i++) {
+        Cell cell = Cell.of(model.types.get(i), model.counts[i], random.nextInt(3));
+        cells.add(cell);
+        tensors.add(reducer.register("t" + i, cell.payload()));
+      }
+      int step = 0;
+      for (; step < model.stepsOfRanks[rank]; step++) {
+        for (int tensor : model.order(rank, step)) {
+          if (model.uses(rank, step, tensor)) {
+            for (int i = 0; i < model.counts[tensor]; i++) {
+              cells.get(tensor).set(i, Model.value(rank, step, tensor, i));
+            }
+            reducer.ready(tensors.get(tensor));
+          } else if (model.declared) {
+            reducer.unused(tensors.get(tensor));
+          }
+        }
+        reducer.await();
+        check(model, step, reducer, cells, tensors);
+      }
+      if (model.settings.uneven()) {
+        for (; reducer.join(); step++) {
+          check(model, step, reducer, cells, tensors);
+        }
+      }
+      assertEquals(Arrays.stream(model.stepsOfRanks).max().orElseThrow(), step);
+      assertEquals(step, reducer.completedSteps());
+    }
+  }
+
+  private static void check(
+      Model model, int step, GradientReducer reducer, List<Cell> cells, List<Tensor> tensors) {
+    assertEquals(model.contributors(step), reducer.contributors());
+    for (int tensor = 0; tensor < cells.size(); tensor++) {
+      for (int i = 0; i < model.counts[tensor]; i++) {
+        double expected = model.expected(step, tensor, i);
+        double found = cells.get(tensor).get(i);
+        if (expected != found) {
+          throw new AssertionError(
+              "step " + step + ", t" + tensor + "[" + i + "]: " + found + ", not " + expected);
+        }
+      }
+      if (model.settings.findUnused()) {
+        assertEquals(model.users(step, tensor), reducer.usedBy(tensors.get(tensor)));
+      }
+    }
+  }
+
+  /** Memory of a tensor: an array with something around it, a direct buffer, or two parts. */
+  private interface Cell {
+    Payload payload();
+
+    void set(int index, long value);
+
+    double get(int index);
+
+    static Cell of(ElementType type, int count, int kind) {
+      if (kind == 2 && count > 1) {
+        Cell low = of(type, count / 2, 0);
+        Cell high = of(type, count - count / 2, 1);
+        return new Cell() {
+          private final Payload both = Payload.of(List.of(low.payload(), high.payload()));
+
+          @Override
+          public Payload payload() {
+            return both;
+          }
+
+          @Override
+          public void set(int index, long value) {
+            if (index < count / 2) {
+              low.set(index, value);
+            } else {
+              high.set(index - count / 2, value);
+            }
+          }
+
+          @Override
+          public double get(int index) {
+            return index < count / 2 ? low.get(index) : high.get(index - count / 2);
+          }
+        };
+      }
+      ByteBuffer direct =
+          ByteBuffer.allocateDirect(count * type.bytes()).order(ByteOrder.nativeOrder());
+      float[] floats = new float[count + 5];
+      double[] doubles = new double[count + 5];
+      int[] ints = new int[count + 5];
+      long[] longs = new long[count + 5];
+      boolean isArray = kind == 0;
+      Payload payload =
+          !isArray
+              ? Payload.of(direct, type)
+              : switch (type) {
+                case FLOAT32 -> Payload.of(floats, 3, count);
+                case FLOAT64 -> Payload.of(doubles, 3, count);
+                case INT32 -> Payload.of(ints, 3, count);
+                case INT64 -> Payload.of(longs, 3, count);
+              };
+      FloatBuffer directFloats = direct.asFloatBuffer();
+      DoubleBuffer directDoubles = direct.asDoubleBuffer();
+      return new Cell() {
+        @Override
+        public Payload payload() {
+          return payload;
+        }
+
+        @Override
+        public void set(int index, long value) {
+          switch (type) {
+            case FLOAT32 -> {
+              floats[3 + index] = value;
+              if (!isArray) {
+                directFloats.put(index, value);
+              }
+            }
+            case FLOAT64 -> {
+              doubles[3 + index] = value;
+              if (!isArray) {
+                directDoubles.put(index, value);
+              }
+            }
+            case INT32 -> {
+              ints[3 + index] = (int) value;
+              if (!isArray) {
+                direct.putInt(4 * index, (int) value);
+              }
+            }
+            case INT64 -> {
+              longs[3 + index] = value;
+              if (!isArray) {
+                direct.putLong(8 * index, value);
+              }
+            }
+          }
+        }
+
+        @Override
+        public double get(int index) {
+          return switch (type) {
+            case FLOAT32 -> isArray ? floats[3 + index] : directFloats.get(index);
+            case FLOAT64 -> isArray ? doubles[3 + index] : directDoubles.get(index);
+            case INT32 -> isArray ? ints[3 + index] : direct.getInt(4 * index);
+            case INT64 -> isArray ? longs[3 + index] : direct.getLong(8 * index);
+          };
+        }
+      };
+    }
+  }
+
+  // ------------------------------------------------------------------ overlap and order
+
+  private static final int TENSORS = 8;
+  private static final int COUNT = 100;
+
+  /** Eight tensors of 100 floats, a buffer each. */
+  private static final class Job {
+    final int rank;
+    final float[][] gradients = new float[TENSORS][COUNT];
+    final List<Tensor> tensors = new ArrayList<>();
+    final GradientReducer reducer;
+
+    Job(Communicator world, FusionSettings settings, int lanes) {
+      rank = world.rank();
+      reducer = GradientReducer.of(world, settings, BufferReduction.allReduce(world, lanes));
+      for (int i = 0; i < TENSORS; i++) {
+        tensors.add(reducer.register("layer" + i, Payload.of(gradients[i])));
+      }
+    }
+
+    void ready(int tensor) {
+      Arrays.fill(gradients[tensor], rank + tensor);
+      reducer.ready(tensors.get(tensor));
+    }
+
+    /** Makes the tensors ready that a predicate wants. */
+    void ready(IntPredicate wanted) {
+      IntStream.range(0, TENSORS).filter(wanted).forEach(this::ready);
+    }
+
+    void step() {
+      ready(tensor -> true);
+      reducer.await();
+    }
+
+    void awaitReduced(int tensor) {
+      Awaitility.await()
+          .atMost(PATIENCE)
+          .pollDelay(Duration.ZERO)
+          .pollInterval(Duration.ofMillis(1))
+          .until(() -> reducer.isReduced(tensors.get(tensor)));
+    }
+
+    void checkSum(int tensor, int ranks) {
+      float[] sum = new float[COUNT];
+      Arrays.fill(sum, ranks * (ranks - 1) / 2 + ranks * tensor);
+      assertArrayEquals(sum, gradients[tensor], "layer" + tensor);
+    }
+
+    void checkAllSums(int ranks) {
+      for (int i = 0; i < TENSORS; i++) {
+        checkSum(i, ranks);
+      }
+    }
+  }
+
+  private static final FusionSettings A_BUFFER_EACH =
+      FusionSettings.defaults()
+          .withOp(ReduceOp.SUM)
+          .withBufferLength(4 * COUNT)
+          .withFirstBufferLength(4 * COUNT);
+
+  /** The first buffer is summed while the last tensor is still being computed. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void reductionsRunBesideTheBackwardPass(int lanes) throws Exception {
+    RankThreads.run(
+        ranks(3),
+        world -> {
+          Job job = new Job(world, A_BUFFER_EACH, lanes);
+          job.step();
+          job.ready(tensor -> tensor < TENSORS - 1);
+          for (int i = 0; i < TENSORS - 1; i++) {
+            job.awaitReduced(i);
+            job.checkSum(i, 3);
+          }
+          assertFalse(job.reducer.isReduced(job.tensors.get(TENSORS - 1)));
+          job.ready(TENSORS - 1);
+          job.reducer.await();
+          job.checkAllSums(3);
+          job.reducer.close();
+        });
+  }
+
+  /** A buffer does not wait for one of another lane. */
+  @Test
+  void buffersOvertake() throws Exception {
+    RankThreads.run(
+        ranks(2),
+        world -> {
+          Job job = new Job(world, A_BUFFER_EACH, 2);
+          job.step();
+          job.ready(tensor -> tensor % 2 == 1);
+          for (int i = 1; i < TENSORS; i += 2) {
+            job.awaitReduced(i);
+            job.checkSum(i, 2);
+          }
+          job.ready(tensor -> tensor % 2 == 0);
+          job.reducer.await();
+          job.checkAllSums(2);
+          job.reducer.close();
+        });
+  }
+
+  /** Rank 0 goes forward, the others backward, so that each has what the other needs later. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 8})
+  void oppositeOrdersDoNotDeadlock(int lanes) throws Exception {
+    RankThreads.run(
+        ranks(3),
+        world -> {
+          Job job = new Job(world, A_BUFFER_EACH, lanes);
+          for (int step = 0; step < 5; step++) {
+            for (int i = 0; i < TENSORS; i++) {
+              job.ready(world.rank() == 0 ? i : TENSORS - 1 - i);
+            }
+            job.reducer.await();
+            job.checkAllSums(3);
+          }
+          job.reducer.close();
+        });
+  }
+
+  /** Other calls on the group and two reducers side by side need no common order. */
+  @Test
+  void otherCallsMayComeBetween() throws Exception {
+    RankThreads.run(
+        ranks(2),
+        world -> {
+          Job one = new Job(world, A_BUFFER_EACH, 2);
+          Job two = new Job(world, A_BUFFER_EACH, 2);
+          for (int step = 0; step < 3; step++) {
+            one.ready(world.rank());
+            two.ready(5 - world.rank());
+            float[] loss = {1};
+            world.allReduce(loss, ReduceOp.SUM);
+            assertEquals(2, loss[0]);
+            one.ready(tensor -> tensor != world.rank());
+            two.ready(tensor -> tensor != 5 - world.rank());
+            one.reducer.await();
+            two.reducer.await();
+            one.checkAllSums(2);
+            two.checkAllSums(2);
+          }
+          one.reducer.close();
+          two.reducer.close();
+        });
+  }
+
+  @Test
+  void severalThreadsMakeTensorsReady() throws Exception {
+    int threads = 4;
+    RankThreads.run(
+        ranks(2),
+        world -> {
+          Job job = new Job(world, A_BUFFER_EACH, 2);
+          for (int step = 0; step < 20; step++) {
+            List<Thread> pass = new ArrayList<>();
+            CyclicBarrier start = new CyclicBarrier(threads);
+            for (int i = 0; i < threads; i++) {
+              int mine = i;
+              Thread thread =
+                  new Thread(
+                      () -> {
+                        try {
+                          start.await();
+                        } catch (Exception e) {
+                          throw new AssertionError(e);
+                        }
+                        job.ready(tensor -> tensor % threads == mine);
+                      });
+              pass.add(thread);
+              thread.start();
+            }
+            for (Thread thread : pass) {
+              thread.join();
+            }
+            job.reducer.await();
+            job.checkAllSums(2);
+          }
+          job.reducer.close();
+        });
+  }
+
+  @Test
+  void gradientsMayMove() throws Exception {
+    RankThreads.run(
+        ranks(2),
+        world -> {
+          float[] small = new float[3];
+          try (GradientReducer reducer = GradientReducer.of(world, SMALL)) {
+            Tensor moving = reducer.register("moving", Payload.of(new float[10]));
+            Tensor fixed = reducer.register("fixed", Payload.of(small));
+            for (int step = 0; step < 3; step++) {
+              float[] gradients = new float[10];
+              Arrays.fill(gradients, world.rank() + step);
+              Arrays.fill(small, world.rank());
+              reducer.ready(fixed);
+              reducer.ready(moving, Payload.of(gradients));
+              reducer.await();
+              assertEquals(0.5f + step, gradients[9]);
+              assertEquals(0.5f, small[2]);
+            }
+          }
+        });
+  }
+
+  /** Rank 0's order makes the buffers, whatever order others have. */
+  @Test
+  void buffersAreInRankZerosOrder() throws Exception {
+    String[] layouts = new String[2];
+    RankThreads.run(
+        ranks(2),
+        world -> {
+          try (GradientReducer reducer =
+              GradientReducer.of(
+                  world,
+                  FusionSettings.defaults().withBufferLength(100).withFirstBufferLength(40))) {
+            Tensor[] tensors = new Tensor[4];
+            for (int i = 0; i < 4; i++) {
+              tensors[i] = reducer.register("t" + i, Payload.of(new float[i == 1 ? 50 : 8]));
+            }
+            for (int i : world.rank() == 0 ? new int[] {2, 0, 3, 1} : new int[] {1, 3, 0, 2}) {
+              reducer.ready(tensors[i]);
+            }
+            reducer.await();
+            layouts[world.rank()] =
+                reducer.toString().replace("rank " + world.rank() + " of", "rank of");
+          }
+        });
+    assertEquals(layouts[0], layouts[1]);
+    // t2 alone in the short first one, t0 and t3 together, t1 alone because it is long.
+    assertTrue(layouts[0].endsWith("3 buffers of 32 + 64 + 200 bytes"), layouts[0]);
+  }
+
+  // ------------------------------------------------------------------ errors
+
+  /** What a rank does wrong, and what all ranks are told. */
+  enum Mistake {
+    NEVER_READY("\"layer5\"", AbortedException.class),
+    TWICE("\"layer2\"", AbortedException.class),
+    OTHER_SIZE("\"layer3\"", AbortedException.class),
+    OTHER_TYPE("\"layer4\"", AbortedException.class),
+    JOIN_TOO_LATE("join()", AbortedException.class),
+    ABORT("no more disk", AbortedException.class),
+    INTERRUPT("interrupted", AbortedException.class);
+
+    private final String names;
+    private final Class<? extends CollectiveException> type;
+
+    Mistake(String names, Class<? extends CollectiveException> type) {
+      this.names = names;
+      this.type = type;
+    }
+
+    private void make(Job job) {
+      switch (this) {
+        case NEVER_READY -> job.ready(tensor -> tensor != 5);
+        case TWICE -> {
+          job.ready(tensor -> tensor < 6);
+          job.ready(2);
+        }
+        case OTHER_SIZE -> job.reducer.ready(job.tensors.get(3), Payload.of(new float[COUNT + 1]));
+        case OTHER_TYPE -> job.reducer.ready(job.tensors.get(4), Payload.of(new int[COUNT]));
+        case JOIN_TOO_LATE -> {
+          job.ready(1);
+          job.reducer.join();
+        }
+        case ABORT -> {
+          job.ready(tensor -> tensor < 3);
+          job.reducer.abort("no more disk");
+        }
+        case INTERRUPT -> {
+          job.ready(tensor -> tensor < 3);
+          Thread.currentThread().interrupt();
+          job.ready(tensor -> tensor >= 3);
+        }
+      }
+      job.reducer.await();
+    }
+  }
+
+  /**
+   * Every rank gets the same error, though the culprit leaves at once; and the group is still
+   * whole.
+   */
+  @ParameterizedTest
+  @EnumSource
+  void mistakesAreKnownToAll(Mistake mistake) throws Exception {
+    int ranks = 4;
+    for (int culprit : new int[] {0, ranks - 1}) {
+      for (int steps : new int[] {0, 2}) {
+        String[] messages = new String[ranks];
+        RankThreads.run(
+            ranks(ranks),
+            world -> {
+              Job job =
+                  new Job(world, A_BUFFER_EACH.withUneven(mistake == Mistake.JOIN_TOO_LATE), 2);
+              CollectiveException error =
+                  assertThrows(
+                      CollectiveException.class,
+                      () -> {
+                        // It may strike while others are still at the end of the step before.
+                        for (int i = 0; i < steps; i++) {
+                          job.step();
+                        }
+                        if (world.rank() == culprit) {
+                          mistake.make(job);
+                        } else {
+                          job.step();
+                        }
+                      });
+              Thread.interrupted();
+              assertInstanceOf(mistake.type, error);
+              messages[world.rank()] = error.getMessage();
+              assertEquals(
+                  error, assertThrows(CollectiveException.class, () -> job.ready(0)), "for good");
+              job.reducer.close();
+              Job again = new Job(world, A_BUFFER_EACH, 2);
+              again.step();
+              again.checkAllSums(ranks);
+              again.reducer.close();
+            });
+        for (String message : messages) {
+          assertEquals(messages[culprit], message);
+          assertTrue(message.contains(mistake.names), message);
+          assertTrue(message.contains("rank " + culprit), message);
+        }
+        closeAll();
+      }
+    }
+  }
+
+  /** How what rank 1 registers differs. */
+  @ParameterizedTest
+  @CsvSource({
+    "name, \"other\" of 10 elements of float32, \"b\" of 10 elements of float32",
+    "type, \"b\" of 10 elements of int32, \"b\" of 10 elements of float32",
+    "count, \"b\" of 11 elements of float32, \"b\" of 10 elements of float32",
+    "missing, no more tensors, \"b\" of 10 elements of float32",
+    "settings, bufferLength=1, bufferLength=4000"
+  })
+  void differencesAreKnownToAll(String what, String here, String there) throws Exception {
+    int ranks = 3;
+    String[] messages = new String[ranks];
+    RankThreads.run(
+        ranks(ranks),
+        world -> {
+          boolean other = world.rank() == 1;
+          GradientReducer reducer =
+              GradientReducer.of(
+                  world, other && what.equals("settings") ? SMALL.withBufferLength(1) : SMALL);
+          List<Tensor> tensors = new ArrayList<>();
+          tensors.add(reducer.register("a", Payload.of(new double[3])));
+          if (!other || !what.equals("missing")) {
+            Payload payload =
+                other && what.equals("type")
+                    ? Payload.of(new int[10])
+                    : Payload.of(new float[other && what.equals("count") ? 11 : 10]);
+            tensors.add(reducer.register(other && what.equals("name") ? "other" : "b", payload));
+          }
+          tensors.forEach(reducer::ready);
+          CollectiveException error = assertThrows(CollectiveException.class, reducer::await);
+          assertInstanceOf(MismatchException.class, error);
+          messages[world.rank()] = error.getMessage();
+          reducer.close();
+        });
+    for (String message : messages) {
+      assertEquals(messages[1], message);
+      assertTrue(message.contains("rank 1 has ") && message.contains("rank 0 has "), message);
+      assertTrue(message.contains(here) && message.contains(there), message);
+    }
+  }
+
+  @Test
+  void misuseIsRefused() throws Exception {
+    RankThreads.run(
+        ranks(1),
+        world -> {
+          Job job = new Job(world, A_BUFFER_EACH, 1);
+          assertThrows(
+              IllegalArgumentException.class,
+              () -> job.reducer.register("a\nb", Payload.of(new int[1])));
+          assertThrows(IllegalStateException.class, job.reducer::join);
+          job.step();
+          job.checkAllSums(1);
+          assertThrows(
+              IllegalStateException.class,
+              () -> job.reducer.register("late", Payload.of(new int[1])));
+          assertThrows(IllegalStateException.class, () -> job.reducer.usedBy(job.tensors.get(0)));
+          Job other = new Job(world, A_BUFFER_EACH, 1);
+          assertThrows(
+              IllegalArgumentException.class, () -> job.reducer.ready(other.tensors.get(0)));
+          assertThrows(IllegalArgumentException.class, () -> BufferReduction.allReduce(world, 0));
+          assertThrows(IllegalArgumentException.class, () -> BufferReduction.allReduce(world, 9));
+          job.step();
+          job.reducer.close();
+          job.reducer.close();
+          assertThrows(CollectiveException.class, job::step);
+        });
+  }
+
+  // ------------------------------------------------------------------ failures
+
+  /**
+   * A rank dies in the middle of a step; the others learn that it did, and repeat the step on what
+   * is left. The dead one may be rank 0, whose order was known.
+   */
+  @ParameterizedTest
+  @CsvSource({"0, 0", "0, 2", "3, 0", "3, 2"})
+  void survivorsGoOn(int victim, int after) throws Exception {
+    int ranks = 4;
+    int steps = 5;
+    RankThreads.run(
+        ranks(ranks),
+        world -> {
+          Job job = new Job(world, A_BUFFER_EACH, 2);
+          GradientReducer reducer = job.reducer;
+          Communicator group = world;
+          for (long step = 0; step < steps; ) {
+            try {
+              for (int i = 0; i < TENSORS; i++) {
+                Arrays.fill(job.gradients[i], job.rank + i + step);
+                if (i == 3 && job.rank == victim && step == after) {
+                  world.close();
+                  return;
+                }
+                reducer.ready(job.tensors.get(i));
+              }
+              reducer.await();
+              step++;
+            } catch (CollectiveException e) {
+              RankFailedException failed = assertInstanceOf(RankFailedException.class, e);
+              assertEquals(victim, failed.worldRank(), e.getMessage());
+              group = group.shrink().group();
+              reducer = reducer.on(group);
+              long[] agreed = {reducer.completedSteps()};
+              group.allReduce(agreed, ReduceOp.MIN);
+              step = agreed[0];
+              // The others may still have been at the end of the step before.
+              assertTrue(step == after || step == after - 1, step + " steps are completed");
+            }
+          }
+          assertEquals(3, group.size());
+          int sum = IntStream.range(0, ranks).sum() - victim;
+          for (int i = 0; i < TENSORS; i++) {
+            assertEquals(sum + 3 * (i + steps - 1), job.gradients[i][COUNT - 1]);
+          }
+          group.barrier();
+          reducer.close();
+        });
+  }
+}
