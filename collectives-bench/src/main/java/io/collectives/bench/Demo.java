@@ -48,13 +48,13 @@ import picocli.CommandLine.Spec;
       "",
       "Data-parallel training does this after each step. Here it is done first in processes that this program starts and that "
           + "find each other by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, then in threads of one process. Every tensor is "
-          + "an array of its own; one all-reduce takes them all.",
+          + "an array of its own; a gradient reducer fuses them into buffers.",
       "",
       "The gradients are made up, but have the model's shapes. Every element of every step is compared with an average in "
           + "double precision that is computed apart; the relative error is relative to the average magnitude of what was "
           + "averaged. A 64-bit hash tells whether all ranks hold the same bits.",
       "",
-      "Times are those of the all-reduce on the slowest rank. algbw is bytes / median, busbw algbw x 2(n-1)/n."
+      "Times are those of all tensors together on the slowest rank. algbw is bytes / median, busbw algbw x 2(n-1)/n."
     },
     footer = {
       "  collectives demo",

@@ -4,11 +4,13 @@ import io.collectives.CallSettings;
 import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.bench.model.Model;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.perf.CaseResult;
 import io.collectives.bench.perf.CoreDistance;
 import io.collectives.bench.perf.CoreProbe;
 import io.collectives.bench.perf.Memory;
+import io.collectives.bench.perf.ModelTensors;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.perf.ProcessRanks;
 import io.collectives.bench.perf.Ranks;
@@ -25,6 +27,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -62,6 +65,7 @@ import picocli.CommandLine.Spec;
       "  collectives perf --placement threads --transport inprocess --ranks 4  threads that share memory",
       "  collectives perf --algorithm ring,direct --bytes 64K,1M --check       two algorithms, results checked",
       "  collectives perf --collective broadcast,all-gather --ranks 4          other collectives",
+      "  collectives perf --tensors resnet50,bert-large --transport shm         gradients of a model, fused or not",
       "  collectives perf --format tsv --wait-near > figures.tsv               for a program to read",
       "",
       "Exit status: 0 all went well; 1 a rank failed or --check found wrong elements; 2 wrong usage."
@@ -144,6 +148,26 @@ final class Perf implements Callable<Integer> {
       description =
           "The length of each rank's payload; K, M and G are powers of 1024. Default: ${DEFAULT-VALUE}.")
   private List<ByteSize> sizes = List.of();
+
+  @Option(
+      names = "--tensors",
+      split = ",",
+      paramLabel = "MODEL,...",
+      hideParamSyntax = true,
+      description =
+          "Instead of --bytes: the gradients of a model, ${COMPLETION-CANDIDATES}, each tensor an array of its own.")
+  private List<Model> models = List.of();
+
+  @Option(
+      names = "--way",
+      split = ",",
+      defaultValue = "fused,one,each,copied",
+      paramLabel = "WAY,...",
+      hideParamSyntax = true,
+      description =
+          "How --tensors are reduced: fused by a gradient reducer, in one call of all, by a call for each, or copied to one "
+              + "array and back. Default: ${DEFAULT-VALUE}.")
+  private List<ModelTensors.Way> ways = List.of();
 
   @Option(
       names = "--memory",
@@ -241,7 +265,7 @@ final class Perf implements Callable<Integer> {
                 String.format(
                     Locale.ROOT,
                     "%s, %s, %s: warming up for %.1f s",
-                    work.collective(),
+                    work.title(),
                     work.algorithm(),
                     work.op(),
                     warmUpSeconds));
@@ -253,7 +277,7 @@ final class Perf implements Callable<Integer> {
                   + " of "
                   + cases.size()
                   + ": "
-                  + work.collective()
+                  + work.title()
                   + ", "
                   + work.algorithm()
                   + ", "
@@ -321,6 +345,15 @@ final class Perf implements Callable<Integer> {
 
   private List<PerfCase> cases() {
     Usage.require(
+        models.isEmpty()
+            || collectives.equals(List.of(Collective.ALL_REDUCE))
+                && types.equals(List.of(ElementType.FLOAT32))
+                && memory == Memory.ARRAY
+                && !outOfPlace
+                && Set.of(ReduceOp.SUM, ReduceOp.AVERAGE).containsAll(ops),
+        spec,
+        "--tensors: gradients are all-reduced in place in float32 arrays, by --op sum or average");
+    Usage.require(
         !outOfPlace || collectives.equals(List.of(Collective.ALL_REDUCE)),
         spec,
         "--out-of-place with --collective "
@@ -343,20 +376,19 @@ final class Perf implements Callable<Integer> {
       for (Collective collective : collectives) {
         for (ElementType type : types) {
           for (ReduceOp op : ops) {
+            if (!models.isEmpty()) {
+              for (Model model : models) {
+                for (ModelTensors.Way way : ways) {
+                  int count = Math.toIntExact(model.parameters());
+                  ModelTensors tensors = new ModelTensors(model, way);
+                  cases.add(newCase(collective, algorithm, type, op, count, Optional.of(tensors)));
+                }
+              }
+              continue;
+            }
             for (ByteSize size : sizes) {
               PerfCase work =
-                  new PerfCase(
-                      collective,
-                      algorithm,
-                      type,
-                      op,
-                      count(size, type),
-                      memory,
-                      outOfPlace,
-                      check,
-                      iterations,
-                      (long) (minSeconds * 1e9),
-                      seed);
+                  newCase(collective, algorithm, type, op, count(size, type), Optional.empty());
               boolean opMatters = work.reduces() || op == ops.get(0);
               boolean sizeMatters = collective != Collective.BARRIER || size == sizes.get(0);
               if (opMatters && sizeMatters) {
@@ -368,6 +400,28 @@ final class Perf implements Callable<Integer> {
       }
     }
     return cases;
+  }
+
+  private PerfCase newCase(
+      Collective collective,
+      AlgorithmChoice algorithm,
+      ElementType type,
+      ReduceOp op,
+      int count,
+      Optional<ModelTensors> tensors) {
+    return new PerfCase(
+        collective,
+        algorithm,
+        type,
+        op,
+        count,
+        memory,
+        outOfPlace,
+        check,
+        iterations,
+        (long) (minSeconds * 1e9),
+        seed,
+        tensors);
   }
 
   private int count(ByteSize size, ElementType type) {
@@ -411,7 +465,8 @@ final class Perf implements Callable<Integer> {
     return one.collective() == other.collective()
         && one.algorithm().equals(other.algorithm())
         && one.type() == other.type()
-        && one.op() == other.op();
+        && one.op() == other.op()
+        && one.tensors().equals(other.tensors());
   }
 
   private void warmUp(Ranks job, List<PerfCase> cases) throws Exception {

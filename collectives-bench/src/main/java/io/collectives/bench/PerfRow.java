@@ -54,7 +54,7 @@ record PerfRow(
   /** The figures by the names of the TSV's columns. */
   Map<String, Object> fields() {
     Map<String, Object> fields = new LinkedHashMap<>();
-    fields.put("collective", work.collective());
+    fields.put("collective", work.title());
     fields.put("algorithm", algorithm);
     fields.put("transport", transport);
     fields.put("placement", placement);
@@ -109,8 +109,7 @@ record PerfRow(
     /** Begins; the cases tell how wide columns are. */
     void start(List<PerfCase> cases, int ranks) {
       int algorithm = cases.stream().mapToInt(work -> width(work, ranks)).max().orElse(0);
-      int collective =
-          cases.stream().mapToInt(work -> work.collective().toString().length()).max().orElse(0);
+      int collective = cases.stream().mapToInt(work -> work.title().length()).max().orElse(0);
       table =
           new Columns(
               List.of(
@@ -172,7 +171,7 @@ record PerfRow(
       Map<String, Object> fields = row.fields();
       CaseResult result = row.result();
       return List.of(
-          row.work().collective().toString(),
+          row.work().title(),
           result.chosen().equals(CaseResult.NOTHING)
               ? row.algorithm()
               : row.algorithm() + ": " + result.chosen(),

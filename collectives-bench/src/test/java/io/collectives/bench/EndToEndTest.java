@@ -82,6 +82,23 @@ class EndToEndTest {
   }
 
   @Test
+  void tensorsOfAModelAreReducedInEveryWay() {
+    Invocation perf =
+        perf(
+            "--placement threads --transport inprocess --iterations 1 --format tsv --tensors resnet50");
+    assertEquals(0, perf.status(), perf.err());
+    List<String> lines = perf.out().lines().toList();
+    assertEquals(HEADER, lines.get(0));
+    List<String> titles = lines.stream().skip(1).map(line -> line.split("\t")[0]).toList();
+    assertEquals(
+        List.of("resnet50:fused", "resnet50:one", "resnet50:each", "resnet50:copied"), titles);
+    for (String line : lines.subList(1, 5)) {
+      assertEquals("0", line.split("\t")[16], line);
+      assertEquals("102228128", line.split("\t")[8], line);
+    }
+  }
+
+  @Test
   void jsonIsAnArrayOfObjects() {
     Invocation perf =
         perf("--placement threads --ranks 1 --bytes 8,16 --iterations 1 --format json");

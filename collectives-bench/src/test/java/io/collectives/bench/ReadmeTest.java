@@ -24,6 +24,14 @@ class ReadmeTest {
     }
   }
 
+  @Test
+  void theTrainingExampleAverages() throws Exception {
+    String output = output("Train.java", 32);
+    for (int rank = 0; rank < 4; rank++) {
+      assertPrints("[" + rank + "] rank " + rank + " of 4: 4.50", output);
+    }
+  }
+
   /** Here nobody dies; what happens then is the matter of tests that know when. */
   @Test
   void theExampleThatSurvivesComesToItsEnd() throws Exception {

@@ -53,6 +53,7 @@ public final class CaseRun {
       run.timed(batch);
       batch = Math.min(2 * batch, 1_000);
     } while (run.rankZeroSays(System.nanoTime() - start < nanos ? 1 : 0) == 1);
+    run.operation.close();
     if (isAuto(world, work)) {
       world.tune();
     }
@@ -63,7 +64,9 @@ public final class CaseRun {
   }
 
   private static String chosen(Communicator world, PerfCase work) {
-    return isAuto(world, work) && work.collective() == Collective.ALL_REDUCE
+    return isAuto(world, work)
+            && work.collective() == Collective.ALL_REDUCE
+            && work.tensors().isEmpty()
         ? world.explain(work.bytes()).chosen().name()
         : CaseResult.NOTHING;
   }
@@ -83,6 +86,7 @@ public final class CaseRun {
     long[] nanos = run.timed((int) run.rankZeroSays(wanted));
     run.world.allReduce(nanos, ReduceOp.MAX);
     wrong += run.checked();
+    run.operation.close();
     return CaseResult.of(nanos, work.check() ? wrong : -1, chosen(world, work));
   }
 

@@ -1,9 +1,16 @@
 package io.collectives.bench.perf;
 
 import io.collectives.Communicator;
+import io.collectives.FusionSettings;
+import io.collectives.GradientReducer;
 import io.collectives.Payload;
+import io.collectives.bench.model.Tensor;
+import io.collectives.bench.perf.ModelTensors.Way;
 import io.collectives.plan.Chunks;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A collective on payloads of its own, which can be made again and again and whose result is known.
@@ -20,6 +27,9 @@ abstract class Operation {
 
   /** The one of a case. */
   static Operation of(Communicator group, PerfCase work) {
+    if (work.tensors().isPresent()) {
+      return new OfTensors(group, work, work.tensors().get());
+    }
     return switch (work.collective()) {
       case ALL_REDUCE -> new AllReduce(group, work);
       case REDUCE_SCATTER -> new ReduceScatter(group, work);
@@ -40,6 +50,9 @@ abstract class Operation {
 
   /** The number of wrong elements at this rank. */
   abstract long wrong();
+
+  /** Frees what the operation holds beside its memory. */
+  void close() {}
 
   final Elements elements(long count) {
     return Elements.allocate(work.type(), Math.toIntExact(count), work.memory());
@@ -101,6 +114,101 @@ abstract class Operation {
     @Override
     long wrong() {
       return output.wrongReduction(work.seed(), group.size(), 0, work.op());
+    }
+  }
+
+  /** An all-reduce of many tensors. */
+  private static final class OfTensors extends Operation {
+    private final List<Elements> elements = new ArrayList<>();
+    private final List<Payload> payloads = new ArrayList<>();
+    private final Way way;
+
+    /** All of them as one, where they lie. */
+    private final Payload all;
+
+    /** The same in one piece, if they are copied. */
+    private final float[] copy;
+
+    private final @Nullable GradientReducer reducer;
+    private final List<GradientReducer.Tensor> registered = new ArrayList<>();
+
+    OfTensors(Communicator group, PerfCase work, ModelTensors tensors) {
+      super(group, work);
+      way = tensors.way();
+      FusionSettings settings = FusionSettings.defaults().withOp(work.op());
+      reducer = way == Way.FUSED ? GradientReducer.of(group, settings) : null;
+      for (Tensor tensor : tensors.model().tensors()) {
+        Elements made = elements(tensor.count());
+        elements.add(made);
+        payloads.add(made.payload());
+        if (reducer != null) {
+          registered.add(reducer.register(tensor.name(), made.payload()));
+        }
+      }
+      all = Payload.of(payloads);
+      copy = new float[way == Way.COPIED ? work.count() : 0];
+    }
+
+    @Override
+    void fill() {
+      long first = 0;
+      for (Elements tensor : elements) {
+        fill(tensor, group.rank(), first);
+        first += tensor.count();
+      }
+    }
+
+    @Override
+    void run() {
+      switch (way) {
+        case FUSED -> fused();
+        case EACH -> payloads.forEach(payload -> group.allReduce(payload, work.op()));
+        case ONE -> group.allReduce(all, work.op());
+        case COPIED -> copied();
+      }
+    }
+
+    private void fused() {
+      if (reducer != null) {
+        for (int i = registered.size() - 1; i >= 0; i--) {
+          reducer.ready(registered.get(i));
+        }
+        reducer.await();
+      }
+    }
+
+    private void copied() {
+      int at = 0;
+      for (Payload tensor : payloads) {
+        Payload.OfArray range = (Payload.OfArray) tensor;
+        System.arraycopy(range.array(), range.offset(), copy, at, (int) range.count());
+        at += (int) range.count();
+      }
+      group.allReduce(copy, work.op());
+      at = 0;
+      for (Payload tensor : payloads) {
+        Payload.OfArray range = (Payload.OfArray) tensor;
+        System.arraycopy(copy, at, range.array(), range.offset(), (int) range.count());
+        at += (int) range.count();
+      }
+    }
+
+    @Override
+    long wrong() {
+      long wrong = 0;
+      long first = 0;
+      for (Elements tensor : elements) {
+        wrong += tensor.wrongReduction(work.seed(), group.size(), first, work.op());
+        first += tensor.count();
+      }
+      return wrong;
+    }
+
+    @Override
+    void close() {
+      if (reducer != null) {
+        reducer.close();
+      }
     }
   }
 

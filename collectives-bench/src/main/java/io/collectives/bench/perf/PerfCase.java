@@ -3,6 +3,7 @@ package io.collectives.bench.perf;
 import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import java.util.Optional;
 
 /**
  * One collective to be measured; everything that all ranks have to agree on. The payload is the
@@ -16,6 +17,7 @@ import io.collectives.ReduceOp;
  * @param iterations how many are timed; 0 for as many as {@code minNanos} take
  * @param minNanos how long the timed iterations take together
  * @param seed of the values
+ * @param tensors whose tensors make up the payload of an all-reduce; if nobody's, it is one piece
  */
 public record PerfCase(
     Collective collective,
@@ -28,8 +30,16 @@ public record PerfCase(
     boolean check,
     int iterations,
     long minNanos,
-    long seed) {
+    long seed,
+    Optional<ModelTensors> tensors) {
   private static final String BETWEEN = "\t";
+
+  private static final String NOBODY = "-";
+
+  /** What is called, and of whose tensors if not of one piece. */
+  public String title() {
+    return tensors.map(ModelTensors::toString).orElse(collective.toString());
+  }
 
   /** Whether elements are reduced, so that the op matters. */
   public boolean reduces() {
@@ -58,7 +68,8 @@ public record PerfCase(
         Boolean.toString(check),
         Integer.toString(iterations),
         Long.toString(minNanos),
-        Long.toString(seed));
+        Long.toString(seed),
+        tensors.map(ModelTensors::toString).orElse(NOBODY));
   }
 
   /** The case of a {@link #line()}. */
@@ -75,6 +86,7 @@ public record PerfCase(
         Boolean.parseBoolean(fields[7]),
         Integer.parseInt(fields[8]),
         Long.parseLong(fields[9]),
-        Long.parseLong(fields[10]));
+        Long.parseLong(fields[10]),
+        fields[11].equals(NOBODY) ? Optional.empty() : Optional.of(ModelTensors.parse(fields[11])));
   }
 }

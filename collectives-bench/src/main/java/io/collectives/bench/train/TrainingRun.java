@@ -1,20 +1,22 @@
 package io.collectives.bench.train;
 
 import io.collectives.Communicator;
+import io.collectives.FusionSettings;
+import io.collectives.GradientReducer;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.bench.model.BitHash;
 import io.collectives.bench.model.Gradients;
 import io.collectives.bench.model.Tensor;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 
 /**
- * One rank's part in a run: for each step new gradients, one all-reduce over all tensors in place,
- * as a training loop does, and a check.
+ * One rank's part in a run: for each step new gradients, which become ready in the order of a
+ * backward pass and are averaged where they lie, as in a training loop, and a check.
  *
  * <p>The check needs no second copy of the model: any rank can make any other's gradients again,
  * block by block. Each rank compares its share of every tensor with the average in double, and
@@ -32,23 +34,28 @@ public final class TrainingRun {
   private static final Duration LIMIT = Duration.ofMinutes(10);
 
   private final Communicator world;
-  private final Communicator view;
+  private final GradientReducer reducer;
   private final TrainingTask task;
   private final Gradients gradients;
   private final float[][] tensors;
-  private final Payload payload;
+  private final List<GradientReducer.Tensor> registered;
   private final BitHash hash = new BitHash();
   private double absoluteError;
   private double relativeError;
 
   private TrainingRun(Communicator world, TrainingTask task) {
     this.world = world.within(LIMIT);
-    this.view = this.world.using(task.algorithm().forRanks(world.size()));
+    this.reducer =
+        GradientReducer.of(
+            this.world.using(task.algorithm().forRanks(world.size())), FusionSettings.defaults());
     this.task = task;
     this.gradients = new Gradients(task.seed());
     List<Tensor> shapes = task.model().tensors();
     this.tensors = shapes.stream().map(tensor -> new float[tensor.count()]).toArray(float[][]::new);
-    this.payload = Payload.of(Stream.of(tensors).map(Payload::of).toList());
+    this.registered = new ArrayList<>();
+    for (int t = 0; t < tensors.length; t++) {
+      registered.add(reducer.register(shapes.get(t).name(), Payload.of(tensors[t])));
+    }
   }
 
   /**
@@ -58,7 +65,10 @@ public final class TrainingRun {
    */
   public static TrainingResult run(
       Communicator world, TrainingTask task, Consumer<String> progress) {
-    return new TrainingRun(world, task).run(world.rank() == 0 ? progress : text -> {});
+    TrainingRun run = new TrainingRun(world, task);
+    try (run.reducer) {
+      return run.run(world.rank() == 0 ? progress : text -> {});
+    }
   }
 
   private TrainingResult run(Consumer<String> progress) {
@@ -99,7 +109,10 @@ public final class TrainingRun {
   private long average() {
     world.barrier();
     long start = System.nanoTime();
-    view.allReduce(payload, ReduceOp.AVERAGE);
+    for (int t = registered.size() - 1; t >= 0; t--) {
+      reducer.ready(registered.get(t));
+    }
+    reducer.await();
     return System.nanoTime() - start;
   }
 

@@ -9,6 +9,8 @@ import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.Mesh;
 import io.collectives.ReduceOp;
+import io.collectives.bench.model.Model;
+import java.util.Optional;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -103,8 +105,25 @@ class PerfPartsTest {
             false,
             9,
             10,
-            -11);
+            -11,
+            Optional.empty());
     assertEquals(work, PerfCase.parse(work.line()));
+    PerfCase fused =
+        new PerfCase(
+            Collective.ALL_REDUCE,
+            AlgorithmChoice.parse("auto"),
+            ElementType.FLOAT32,
+            ReduceOp.SUM,
+            336_226_108,
+            Memory.ARRAY,
+            false,
+            true,
+            9,
+            10,
+            -11,
+            Optional.of(new ModelTensors(Model.BERT_LARGE, ModelTensors.Way.FUSED)));
+    assertEquals(fused, PerfCase.parse(fused.line()));
+    assertEquals("bert-large:fused", fused.title());
     CaseResult result = new CaseResult(1, 2, 3, 4, -1, "torus 2x2");
     assertEquals(result, CaseResult.parse(result.line()));
   }
