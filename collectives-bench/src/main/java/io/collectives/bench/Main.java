@@ -5,6 +5,7 @@ import io.collectives.CollectiveException;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.bench.chaos.Fault;
+import io.collectives.bench.compare.Peer;
 import io.collectives.bench.model.Model;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.perf.Memory;
@@ -40,6 +41,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  collectives demo                                   4 processes average ResNet-50's gradients",
       "  collectives launch -n 4 -- java -cp app.jar Train  4 processes of your own program",
       "  collectives perf --bytes 8,64K,1M,16M --check      what an all-reduce takes here",
+      "  collectives compare --peers openmpi,gloo           and what it takes other libraries",
       "  collectives verify --algorithm torus               the proof that a plan is right, and its price",
       "  collectives simulate --mesh 128x32                 what it would take on 4,096 ranks",
       "  collectives chaos --faults 20                      what jobs do when ranks are killed or stopped",
@@ -52,6 +54,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       Demo.class,
       Launch.class,
       Perf.class,
+      Compare.class,
       Verify.class,
       Simulate.class,
       Chaos.class,
@@ -100,6 +103,7 @@ public final class Main implements Callable<Integer> {
     label(line, Perf.Placement.class);
     label(line, Perf.Transport.class);
     label(line, PerfRow.Format.class);
+    label(line, Peer.class);
     label(line, Simulate.Wrap.class);
     label(line, Fault.Kind.class);
     line.registerConverter(Duration.class, Usage.reader(Usage::duration));

@@ -325,13 +325,25 @@ final class Perf implements Callable<Integer> {
 
   private Placement placement() {
     Usage.require(ranks >= 1 && ranks <= 256, spec, "--ranks " + ranks + ": must be from 1 to 256");
+    return placement(wantedPlacement, wantedTransport);
+  }
+
+  private Transport transport(Placement placement) {
+    return transport(wantedTransport, placement, spec);
+  }
+
+  /** Where ranks run, if that is not said. */
+  static Placement placement(
+      Optional<Placement> wantedPlacement, Optional<Transport> wantedTransport) {
     return wantedPlacement.orElse(
         wantedTransport.equals(Optional.of(Transport.INPROCESS))
             ? Placement.THREADS
             : Placement.PROCESSES);
   }
 
-  private Transport transport(Placement placement) {
+  /** How ranks talk, if that is not said. */
+  static Transport transport(
+      Optional<Transport> wantedTransport, Placement placement, CommandSpec spec) {
     Transport transport =
         wantedTransport.orElse(
             placement == Placement.PROCESSES ? Transport.AUTO : Transport.INPROCESS);
@@ -449,11 +461,26 @@ final class Perf implements Callable<Integer> {
 
   private Ranks start(Placement placement, Transport transport, CallSettings settings)
       throws IOException {
+    return start(ranks, placement, transport, settings, calls.arguments());
+  }
+
+  /**
+   * Starts a job.
+   *
+   * @param rankArguments arguments of this program that make it a rank in a process of its own
+   */
+  static Ranks start(
+      int ranks,
+      Placement placement,
+      Transport transport,
+      CallSettings settings,
+      List<String> rankArguments)
+      throws IOException {
     if (placement == Placement.PROCESSES) {
       return ProcessRanks.start(
           ranks,
           transport.toString(),
-          JavaCommand.of(Main.class, List.of(), calls.arguments()),
+          JavaCommand.of(Main.class, List.of(), rankArguments),
           System.err);
     }
     return transport == Transport.INPROCESS

@@ -18,7 +18,7 @@ public final class JavaCommand {
    */
   public static List<String> of(Class<?> mainClass, List<String> options, List<String> arguments) {
     List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add(executable());
     ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
         .filter(
             option ->
@@ -31,5 +31,10 @@ public final class JavaCommand {
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), mainClass.getName()));
     command.addAll(arguments);
     return command;
+  }
+
+  /** The {@code java} of this JVM. */
+  public static String executable() {
+    return Path.of(System.getProperty("java.home"), "bin", "java").toString();
   }
 }

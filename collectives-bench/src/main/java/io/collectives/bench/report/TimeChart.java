@@ -1,4 +1,4 @@
-package io.collectives.bench.simulate;
+package io.collectives.bench.report;
 
 import java.awt.BasicStroke;
 import java.awt.Color;

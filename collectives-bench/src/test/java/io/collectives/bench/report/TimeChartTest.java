@@ -1,4 +1,4 @@
-package io.collectives.bench.simulate;
+package io.collectives.bench.report;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

@@ -1,0 +1,67 @@
+package io.collectives.bench.compare;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+
+/** Gloo from C++, which talks over TCP only. */
+final class Gloo implements PeerKit {
+  private static final List<String> PACKAGES = List.of("g++", "libgloo-dev");
+  private static final String NAME = "gloo";
+
+  @Override
+  public List<String> variants(Medium medium) {
+    return medium == Medium.TCP
+        ? List.of("ring", "bcube", "ring-chunked", "halving-doubling")
+        : List.of();
+  }
+
+  @Override
+  public void prepare(Workshop workshop)
+      throws MissingPeerException, IOException, InterruptedException {
+    Path compiler = workshop.need(PACKAGES, "g++", "c++");
+    Path directory = workshop.directory(NAME);
+    try {
+      build(workshop, directory, compiler);
+    } catch (IOException e) {
+      if (!workshop.mayInstall()) {
+        throw workshop.missing(e.getMessage(), PACKAGES);
+      }
+      workshop.install(PACKAGES);
+      build(workshop, directory, compiler);
+    }
+  }
+
+  private static void build(Workshop workshop, Path directory, Path compiler)
+      throws IOException, InterruptedException {
+    workshop.build(
+        directory,
+        Map.of("gloo_peer.cc", Workshop.resource("gloo_peer.cc")),
+        List.of(
+            List.of(
+                compiler.toString(),
+                "-std=c++17",
+                "-O3",
+                "-march=native",
+                "-o",
+                program(workshop),
+                directory.resolve("gloo_peer.cc").toString(),
+                "-lgloo",
+                "-lpthread")),
+        Map.of());
+  }
+
+  private static String program(Workshop workshop) throws IOException {
+    return workshop.directory(NAME).resolve("gloo_peer").toString();
+  }
+
+  @Override
+  public List<Start> starts(
+      Workshop workshop, String variant, Medium medium, int ranks, Path scratch)
+      throws IOException {
+    return Collections.nCopies(
+        ranks, new Start(List.of(program(workshop), variant, scratch.toString()), Map.of()));
+  }
+}

@@ -1,0 +1,51 @@
+package io.collectives.bench.compare;
+
+import java.io.IOException;
+import java.util.List;
+
+/** A library that a Java user could take instead of this one. */
+public enum Peer {
+  /** Open MPI, by {@code mpirun}. */
+  OPENMPI("openmpi", new OpenMpi()),
+  /** Gloo, from C++. */
+  GLOO("gloo", new Gloo()),
+  /** Gloo as torch.distributed has it, from Java. */
+  PYTORCH_GLOO("pytorch-gloo", JavaPeer.pytorchGloo()),
+  /** The all-reduce of XGBoost, from Java. */
+  RABIT("rabit", JavaPeer.rabit()),
+  /** The {@code treeAggregate} of Spark, from Java. */
+  SPARK("spark", JavaPeer.spark());
+
+  private final String label;
+  private final PeerKit kit;
+
+  Peer(String label, PeerKit kit) {
+    this.label = label;
+    this.kit = kit;
+  }
+
+  /** The ways in which it can be run over a medium, of which the best counts; none if it cannot. */
+  public List<String> variants(Medium medium) {
+    return kit.variants(medium);
+  }
+
+  /**
+   * Builds what is not built yet.
+   *
+   * @throws MissingPeerException if what it takes is not on this machine
+   */
+  public void prepare(Workshop workshop)
+      throws MissingPeerException, IOException, InterruptedException {
+    kit.prepare(workshop);
+  }
+
+  PeerKit kit() {
+    return kit;
+  }
+
+  /** The name on the command line. */
+  @Override
+  public String toString() {
+    return label;
+  }
+}

@@ -1,0 +1,36 @@
+package io.collectives.bench.compare;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/** How a peer is had and started. */
+interface PeerKit {
+
+  /** The ways in which it can be run over a medium, of which the best counts; none if it cannot. */
+  List<String> variants(Medium medium);
+
+  /**
+   * Builds what is not built yet.
+   *
+   * @throws MissingPeerException if what it takes is not on this machine
+   */
+  void prepare(Workshop workshop) throws MissingPeerException, IOException, InterruptedException;
+
+  /**
+   * The processes to start, after {@link #prepare}: one for each rank, or one that starts the
+   * ranks.
+   *
+   * @param scratch an empty directory that lasts as long as the processes
+   */
+  List<Start> starts(Workshop workshop, String variant, Medium medium, int ranks, Path scratch)
+      throws IOException;
+
+  /**
+   * A process to start.
+   *
+   * @param environment variables besides those that tell a rank who it is
+   */
+  record Start(List<String> command, Map<String, String> environment) {}
+}

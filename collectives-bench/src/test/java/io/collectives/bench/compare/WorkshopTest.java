@@ -1,0 +1,161 @@
+package io.collectives.bench.compare;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@DisabledOnOs(OS.WINDOWS)
+class WorkshopTest {
+  @TempDir private Path directory;
+
+  private Workshop workshop(boolean install) {
+    return new Workshop(
+        directory.resolve("built"), directory.resolve("bin").toString(), install, text -> {});
+  }
+
+  private void program(String name, String script) throws IOException {
+    Path file = Files.createDirectories(directory.resolve("bin")).resolve(name);
+    Files.writeString(file, "#!/bin/sh\n" + script + "\n");
+    assertTrue(file.toFile().setExecutable(true));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "OPENMPI | no mpicc on the PATH; as root, apt-get install gcc libopenmpi-dev openmpi-bin (or add --install)",
+        "GLOO | no c++ on the PATH; as root, apt-get install g++ libgloo-dev (or add --install)",
+        "PYTORCH_GLOO | no mvn on the PATH; as root, apt-get install maven (or add --install)",
+        "RABIT | no mvn on the PATH; as root, apt-get install maven (or add --install)",
+        "SPARK | no mvn on the PATH; as root, apt-get install maven (or add --install)"
+      })
+  void whatIsMissingIsNamed(Peer peer, String message) {
+    MissingPeerException missing =
+        assertThrows(MissingPeerException.class, () -> peer.prepare(workshop(false)));
+    assertEquals(message, missing.getMessage());
+  }
+
+  @Test
+  void nothingIsInstalledUnlessItIsAskedFor() throws IOException {
+    program("apt-get", "echo \"$@\" >> '" + directory + "/calls'");
+    assertThrows(MissingPeerException.class, () -> Peer.OPENMPI.prepare(workshop(false)));
+    assertTrue(Files.notExists(directory.resolve("calls")));
+    assertThrows(MissingPeerException.class, () -> Peer.OPENMPI.prepare(workshop(true)));
+    assertEquals(
+        List.of(
+            "-q update", "-q -y --no-install-recommends install gcc libopenmpi-dev openmpi-bin"),
+        Files.readAllLines(directory.resolve("calls")));
+  }
+
+  @Test
+  void anInstallationThatFailsIsReported() throws IOException {
+    program("apt-get", "echo 'E: are you root?'; exit 100");
+    MissingPeerException missing =
+        assertThrows(MissingPeerException.class, () -> Peer.OPENMPI.prepare(workshop(true)));
+    assertTrue(
+        missing.getMessage().startsWith("--install: apt-get failed: E: are you root? ("),
+        missing.getMessage());
+  }
+
+  @Test
+  void aPeerIsBuiltOnce() throws Exception {
+    program("mpicc", "echo \"$@\" >> '" + directory + "/calls'");
+    program("mpirun", "exit 1");
+    Peer.OPENMPI.prepare(workshop(false));
+    Peer.OPENMPI.prepare(workshop(false));
+    List<String> calls = Files.readAllLines(directory.resolve("calls"));
+    assertEquals(1, calls.size(), calls.toString());
+    assertTrue(calls.get(0).endsWith("built/openmpi/mpi_peer.c"), calls.get(0));
+    assertTrue(
+        Files.readString(directory.resolve("built/openmpi/mpi_peer.c")).contains("MPI_Allreduce"));
+  }
+
+  @Test
+  void aPeerThatDoesNotCompileIsMissingAndTriedAgain() throws IOException {
+    program(
+        "g++",
+        "echo x >> '" + directory + "/calls'; echo 'fatal error: gloo/math.h: not there'; exit 1");
+    List<String> messages = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      messages.add(
+          assertThrows(MissingPeerException.class, () -> Peer.GLOO.prepare(workshop(false)))
+              .getMessage());
+    }
+    assertTrue(
+        messages.get(0).startsWith("g++ failed: fatal error: gloo/math.h: not there ("),
+        messages.get(0));
+    assertTrue(messages.get(0).contains("apt-get install g++ libgloo-dev"), messages.get(0));
+    assertEquals(2, Files.readAllLines(directory.resolve("calls")).size());
+  }
+
+  @Test
+  void mavenIsToldWhatToResolve() throws Exception {
+    program("mvn", "echo \"$@\" > '" + directory + "/calls'");
+    Peer.RABIT.prepare(workshop(false));
+    String call = Files.readString(directory.resolve("calls"));
+    assertTrue(call.contains("built/rabit/pom.xml dependency:copy-dependencies"), call);
+    String pom = Files.readString(directory.resolve("built/rabit/pom.xml"));
+    assertTrue(
+        pom.contains("<artifactId>xgboost4j_2.12</artifactId><version>3.0.4</version>"), pom);
+    assertTrue(Files.exists(directory.resolve("built/rabit/src/main/java/AllReducePeer.java")));
+    assertTrue(Files.exists(directory.resolve("built/rabit/src/main/java/RabitPeer.java")));
+  }
+
+  @Test
+  void peersOverMemoryAreThoseThatShareIt() {
+    List<Peer> sharing = new ArrayList<>();
+    for (Peer peer : Peer.values()) {
+      assertTrue(!peer.variants(Medium.TCP).isEmpty());
+      if (!peer.variants(Medium.MEMORY).isEmpty()) {
+        sharing.add(peer);
+      }
+    }
+    assertEquals(List.of(Peer.OPENMPI, Peer.SPARK), sharing);
+  }
+
+  @Test
+  void openMpiIsToldTheMedium() throws Exception {
+    program("mpicc", "exit 0");
+    program("mpirun", "exit 0");
+    Workshop workshop = workshop(false);
+    Peer.OPENMPI.prepare(workshop);
+    Map<Medium, String> expected =
+        Map.of(
+            Medium.TCP,
+            "--mca btl self,tcp --mca btl_tcp_if_include lo",
+            Medium.MEMORY,
+            "--mca btl self,vader");
+    expected.forEach(
+        (medium, options) -> {
+          try {
+            String command =
+                String.join(
+                    " ",
+                    Peer.OPENMPI
+                        .kit()
+                        .starts(workshop, "ring-1M", medium, 500, directory)
+                        .get(0)
+                        .command());
+            assertTrue(command.contains(options), command);
+            assertTrue(command.contains("-np 500"), command);
+            assertTrue(command.contains("mpi_yield_when_idle 1"), command);
+            assertTrue(command.contains("coll_tuned_allreduce_algorithm 5"), command);
+          } catch (IOException e) {
+            throw new AssertionError(e);
+          }
+        });
+  }
+}
