@@ -18,7 +18,7 @@ import picocli.CommandLine.Parameters;
     description = {
       "Run the microbenchmarks of this program with JMH.",
       "",
-      "AllReduceBenchmark runs whole all-reduces between threads of one JVM."
+      "AllReduceBenchmark runs whole all-reduces between threads of one JVM, over every transport."
     },
     footer = {
       "  collectives jmh -l                                              list the benchmarks",

@@ -1,13 +1,17 @@
 package io.collectives.bench.jmh;
 
-import io.collectives.Collectives;
+import io.collectives.CallSettings;
 import io.collectives.Communicator;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.bench.perf.AlgorithmChoice;
+import io.collectives.bench.perf.ThreadRanks;
+import io.collectives.bench.process.FreePort;
 import io.collectives.bench.report.ByteSize;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -23,7 +27,7 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Whole all-reduces of float32 between threads of one JVM, in place.
+ * Whole all-reduces of float32 between threads of one JVM, in place, over every transport.
  *
  * <p>The measured thread is rank 0. The other ranks are threads that last as long as the trial:
  * each waits until the turn changes, takes part in one call, and waits again. Rank 0 changes the
@@ -45,6 +49,10 @@ public class AllReduceBenchmark {
   @Param({"2", "4"})
   public int ranks;
 
+  /** How they talk; but for {@code inprocess} they join as processes do. */
+  @Param({"inprocess", "shm", "unix", "tcp"})
+  public String transport = "";
+
   /** The algorithm, as on the command line. */
   @Param({"ring", "direct"})
   public String algorithm = "";
@@ -55,17 +63,22 @@ public class AllReduceBenchmark {
 
   private final List<Thread> peers = new ArrayList<>();
   private List<Communicator> views = List.of();
-  private List<Communicator> worlds = List.of();
+  private Optional<ThreadRanks> joined = Optional.empty();
   private Payload mine = Payload.of(new float[0]);
   private volatile long turn;
 
   /** Joins the ranks and starts the threads. */
   @Setup
-  public void start() {
+  public void start() throws IOException {
     int count = Math.toIntExact(ByteSize.parse(bytes).bytes() / Float.BYTES);
-    worlds = Collectives.inProcess(ranks);
+    CallSettings calls = CallSettings.defaults();
+    ThreadRanks threads =
+        transport.equals("inprocess")
+            ? ThreadRanks.inProcess(ranks, calls)
+            : ThreadRanks.joined(ranks, transport, calls, FreePort.find());
+    joined = Optional.of(threads);
     views =
-        worlds.stream()
+        threads.worlds().stream()
             .map(world -> world.using(AlgorithmChoice.parse(algorithm).forRanks(ranks)))
             .toList();
     mine = Payload.of(new float[count]);
@@ -93,7 +106,7 @@ public class AllReduceBenchmark {
     for (Thread peer : peers) {
       peer.join();
     }
-    worlds.forEach(Communicator::close);
+    joined.ifPresent(ThreadRanks::close);
   }
 
   /** When a call fails the rank leaves, so that rank 0's call fails too. */

@@ -51,6 +51,11 @@ public final class ThreadRanks implements Ranks {
     }
   }
 
+  /** The ranks themselves, for those who have threads of their own. */
+  public List<Communicator> worlds() {
+    return worlds;
+  }
+
   @Override
   public List<String> transports() {
     return worlds.get(0).explain(0).transports();
