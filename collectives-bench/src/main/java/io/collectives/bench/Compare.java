@@ -402,7 +402,8 @@ final class Compare implements Callable<Integer> {
         true,
         0,
         (long) (minSeconds * 1e9),
-        SEED);
+        SEED,
+        Optional.empty());
   }
 
   /** All rounds of one peer for one case. */

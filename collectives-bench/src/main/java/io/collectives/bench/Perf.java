@@ -14,6 +14,7 @@ import io.collectives.bench.perf.ModelTensors;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.perf.ProcessRanks;
 import io.collectives.bench.perf.Ranks;
+import io.collectives.bench.perf.StartUp;
 import io.collectives.bench.perf.ThreadRanks;
 import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.JavaCommand;
@@ -21,8 +22,10 @@ import io.collectives.bench.process.ParentLines;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
+import io.collectives.bench.report.TimeChart;
 import io.collectives.bench.report.Units;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -66,6 +69,8 @@ import picocli.CommandLine.Spec;
       "  collectives perf --algorithm ring,direct --bytes 64K,1M --check       two algorithms, results checked",
       "  collectives perf --collective broadcast,all-gather --ranks 4          other collectives",
       "  collectives perf --tensors resnet50,bert-large --transport shm         gradients of a model, fused or not",
+      "  collectives perf --ranks 2,4,8,16 --bytes 1M --chart growth.svg       how time grows, drawn",
+      "  collectives perf --start-up                                           from JVM start to the first sum",
       "  collectives perf --format tsv --wait-near > figures.tsv               for a program to read",
       "",
       "Exit status: 0 all went well; 1 a rank failed or --check found wrong elements; 2 wrong usage."
@@ -83,10 +88,12 @@ final class Perf implements Callable<Integer> {
 
   @Option(
       names = {"-n", "--ranks"},
+      split = ",",
       defaultValue = "2",
-      paramLabel = "N",
+      paramLabel = "N,...",
+      hideParamSyntax = true,
       description = "How many ranks, from 1 to 256. Default: ${DEFAULT-VALUE}.")
-  private int ranks;
+  private List<Integer> rankCounts = List.of();
 
   @Option(
       names = "--placement",
@@ -229,6 +236,24 @@ final class Perf implements Callable<Integer> {
   private long seed;
 
   @Option(
+      names = "--start-up",
+      arity = "0..1",
+      fallbackValue = "5",
+      paramLabel = "N",
+      description =
+          "Measure instead, N times, how long a job of processes takes from the start of its JVMs to its first sum, "
+              + "over --transport or over each. Default without a number: 5.")
+  private Optional<Integer> startUps = Optional.empty();
+
+  @Option(
+      names = "--chart",
+      paramLabel = "FILE",
+      description =
+          "Draw the medians too, over the ranks if there are several numbers of them and one size, else over the bytes; FILE "
+              + "ends with .png or .svg.")
+  private Optional<Path> chart = Optional.empty();
+
+  @Option(
       names = "--format",
       defaultValue = "table",
       paramLabel = "FORMAT",
@@ -247,57 +272,70 @@ final class Perf implements Callable<Integer> {
     Transport transport = transport(placement);
     CallSettings settings = calls.checked(spec);
     List<PerfCase> cases = cases();
+    chart.ifPresent(
+        file ->
+            Usage.require(
+                TimeChart.canWrite(file),
+                spec,
+                "--chart " + file + ": must end with .png or .svg"));
+    if (startUps.isPresent()) {
+      return startUp(startUps.get());
+    }
+    TimeChart picture = new TimeChart(overRanks() ? "ranks" : "bytes");
     long wrong = 0;
-    String via;
+    String via = transport.toString();
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
-      progress.stage("starting " + ranks + " " + placement);
       CoreProbe probe = new CoreProbe();
       probe.warmUp();
       PerfRow.Printer printer = new PerfRow.Printer(format, spec.commandLine().getOut());
-      try (Ranks job = start(placement, transport, settings)) {
-        progress.clear();
-        via = via(transport, job);
-        printer.start(cases, ranks);
-        for (int i = 0; i < cases.size(); i++) {
-          PerfCase work = cases.get(i);
-          if (i == 0 || !sameCode(work, cases.get(i - 1))) {
-            progress.stage(
-                String.format(
-                    Locale.ROOT,
-                    "%s, %s, %s: warming up for %.1f s",
-                    work.title(),
-                    work.algorithm(),
-                    work.op(),
-                    warmUpSeconds));
-            warmUp(job, cases.stream().filter(other -> sameCode(work, other)).toList());
-          }
-          progress.step(
-              "case "
-                  + (i + 1)
-                  + " of "
-                  + cases.size()
-                  + ": "
-                  + work.title()
-                  + ", "
-                  + work.algorithm()
-                  + ", "
-                  + new ByteSize(work.bytes()));
-          PerfRow row = measure(job, work, probe, placement, via, progress);
+      printer.start(cases, rankCounts);
+      for (int ranks : rankCounts) {
+        progress.stage("starting " + ranks + " " + placement);
+        try (Ranks job = start(ranks, placement, transport, settings, calls.arguments())) {
           progress.clear();
-          printer.row(row);
-          wrong += Math.max(0, row.result().wrong());
+          via = via(transport, job);
+          for (int i = 0; i < cases.size(); i++) {
+            PerfCase work = cases.get(i);
+            if (i == 0 || !sameCode(work, cases.get(i - 1))) {
+              progress.stage(
+                  String.format(
+                      Locale.ROOT,
+                      "%d %s, %s, %s, %s: warming up for %.1f s",
+                      ranks,
+                      placement,
+                      work.title(),
+                      work.algorithm(),
+                      work.op(),
+                      warmUpSeconds));
+              warmUp(job, cases.stream().filter(other -> sameCode(work, other)).toList());
+            }
+            progress.step(
+                ranks
+                    + " "
+                    + placement
+                    + ", case "
+                    + (i + 1)
+                    + " of "
+                    + cases.size()
+                    + ": "
+                    + work.title()
+                    + ", "
+                    + work.algorithm()
+                    + ", "
+                    + new ByteSize(work.bytes()));
+            PerfRow row = measure(job, ranks, work, probe, placement, via, progress);
+            progress.clear();
+            printer.row(row);
+            draw(picture, row);
+            wrong += Math.max(0, row.result().wrong());
+          }
         }
       }
       printer.end(
-          Provenance.line()
-              + "; "
-              + ranks
-              + " "
-              + placement
-              + " over "
-              + via
-              + ", "
-              + settings(settings));
+          Provenance.line() + "; " + placement + " over " + via + ", " + settings(settings));
+    }
+    if (chart.isPresent()) {
+      picture.write(placement + " over " + via, chart.get());
     }
     if (wrong > 0) {
       spec.commandLine()
@@ -305,6 +343,63 @@ final class Perf implements Callable<Integer> {
           .println("collectives perf: " + Units.grouped(wrong) + " elements are wrong");
       return Main.FAILED;
     }
+    return 0;
+  }
+
+  private boolean overRanks() {
+    return rankCounts.size() > 1 && sizes.size() == 1;
+  }
+
+  /** A line for everything that differs between cases but what it is drawn over. */
+  private void draw(TimeChart picture, PerfRow row) {
+    PerfCase work = row.work();
+    List<String> name = new ArrayList<>();
+    name.add(work.algorithm().toString());
+    if (collectives.size() > 1 || models.size() * ways.size() > 1) {
+      name.add(work.title());
+    }
+    if (types.size() > 1) {
+      name.add(work.type().toString());
+    }
+    if (ops.size() > 1 && work.reduces()) {
+      name.add(work.op().toString());
+    }
+    if (rankCounts.size() > 1 && !overRanks()) {
+      name.add(row.ranks() + " ranks");
+    }
+    picture.point(
+        String.join(", ", name),
+        overRanks() ? row.ranks() : work.bytes(),
+        row.result().medianNanos());
+  }
+
+  /** The command with --start-up. */
+  private int startUp(int times) throws IOException {
+    Usage.require(
+        times >= 1 && times <= 1_000, spec, "--start-up " + times + ": must be from 1 to 1000");
+    Usage.require(
+        wantedTransport.orElse(Transport.AUTO) != Transport.INPROCESS
+            && wantedPlacement.orElse(Placement.PROCESSES) == Placement.PROCESSES,
+        spec,
+        "--start-up is of processes; --placement threads and --transport inprocess have none");
+    List<Transport> transports =
+        wantedTransport
+            .map(List::of)
+            .orElse(List.of(Transport.AUTO, Transport.SHM, Transport.UNIX, Transport.TCP));
+    StartUpTable table = new StartUpTable();
+    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+      for (int ranks : rankCounts) {
+        for (Transport transport : transports) {
+          List<StartUp> measured = new ArrayList<>();
+          for (int i = 1; i <= times; i++) {
+            progress.step(ranks + " ranks over " + transport + ": start " + i + " of " + times);
+            measured.add(StartUp.measure(ranks, transport.toString(), System.err));
+          }
+          table.row(transport, ranks, measured);
+        }
+      }
+    }
+    table.print(format, spec.commandLine().getOut());
     return 0;
   }
 
@@ -324,7 +419,10 @@ final class Perf implements Callable<Integer> {
   }
 
   private Placement placement() {
-    Usage.require(ranks >= 1 && ranks <= 256, spec, "--ranks " + ranks + ": must be from 1 to 256");
+    for (int ranks : rankCounts) {
+      Usage.require(
+          ranks >= 1 && ranks <= 256, spec, "--ranks " + ranks + ": must be from 1 to 256");
+    }
     return placement(wantedPlacement, wantedTransport);
   }
 
@@ -381,7 +479,7 @@ final class Perf implements Callable<Integer> {
     List<PerfCase> cases = new ArrayList<>();
     for (AlgorithmChoice algorithm : algorithms) {
       try {
-        algorithm.forRanks(ranks);
+        rankCounts.forEach(algorithm::forRanks);
       } catch (IllegalArgumentException e) {
         throw Usage.error(spec, "--algorithm: " + e.getMessage());
       }
@@ -459,11 +557,6 @@ final class Perf implements Callable<Integer> {
         : transport.toString();
   }
 
-  private Ranks start(Placement placement, Transport transport, CallSettings settings)
-      throws IOException {
-    return start(ranks, placement, transport, settings, calls.arguments());
-  }
-
   /**
    * Starts a job.
    *
@@ -505,7 +598,13 @@ final class Perf implements Callable<Integer> {
   }
 
   private PerfRow measure(
-      Ranks job, PerfCase work, CoreProbe probe, Placement placement, String via, Progress progress)
+      Ranks job,
+      int ranks,
+      PerfCase work,
+      CoreProbe probe,
+      Placement placement,
+      String via,
+      Progress progress)
       throws Exception {
     CaseResult result;
     double before;

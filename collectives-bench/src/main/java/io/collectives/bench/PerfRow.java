@@ -107,13 +107,18 @@ record PerfRow(
     }
 
     /** Begins; the cases tell how wide columns are. */
-    void start(List<PerfCase> cases, int ranks) {
-      int algorithm = cases.stream().mapToInt(work -> width(work, ranks)).max().orElse(0);
+    void start(List<PerfCase> cases, List<Integer> ranks) {
+      int algorithm =
+          cases.stream()
+              .flatMapToInt(work -> ranks.stream().mapToInt(size -> width(work, size)))
+              .max()
+              .orElse(0);
       int collective = cases.stream().mapToInt(work -> work.title().length()).max().orElse(0);
       table =
           new Columns(
               List.of(
                   Column.words("collective", collective),
+                  Column.numbers("ranks", 0),
                   Column.words("algorithm", algorithm),
                   Column.words("type", 7),
                   Column.words("op", 3),
@@ -172,6 +177,7 @@ record PerfRow(
       CaseResult result = row.result();
       return List.of(
           row.work().title(),
+          Integer.toString(row.ranks()),
           result.chosen().equals(CaseResult.NOTHING)
               ? row.algorithm()
               : row.algorithm() + ": " + result.chosen(),

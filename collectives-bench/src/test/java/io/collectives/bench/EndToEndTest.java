@@ -5,10 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Collective;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -96,6 +100,46 @@ class EndToEndTest {
       assertEquals("0", line.split("\t")[16], line);
       assertEquals("102228128", line.split("\t")[8], line);
     }
+  }
+
+  @Test
+  void severalNumbersOfRanksAreMeasuredAndDrawn(@TempDir Path directory) throws IOException {
+    Path file = directory.resolve("growth.svg");
+    Invocation perf =
+        perf(
+            "--placement threads --ranks 2,3 --bytes 4K --iterations 3 --format tsv --algorithm ring,direct --chart "
+                + file);
+    assertEquals(0, perf.status(), perf.err());
+    List<String> lines = perf.out().lines().skip(1).toList();
+    assertEquals(
+        List.of("ring 2", "direct 2", "ring 3", "direct 3"),
+        lines.stream().map(line -> line.split("\t")).map(cell -> cell[1] + " " + cell[4]).toList());
+    // Two lines of two points each, the first of which are round; one more of each in the legend.
+    String picture = Files.readString(file);
+    assertEquals(2 + 1, picture.split("<ellipse ", -1).length - 1);
+    assertTrue(picture.contains("rgb(255,172,0)"));
+  }
+
+  @Test
+  void aStartUpIsLongerThanItsParts() {
+    Invocation perf =
+        Invocation.of("perf", "--start-up", "1", "--transport", "shm", "--format", "tsv");
+    assertEquals(0, perf.status(), perf.err());
+    List<String> lines = perf.out().lines().toList();
+    assertEquals(
+        "transport\tranks\tstarts\tmedian_ms\tmin_ms\tmax_ms\tjvm_ms\tjoin_ms\tfirst_sum_ms",
+        lines.get(0));
+    String[] cells = lines.get(1).split("\t");
+    assertEquals(List.of("shm", "2", "1"), List.of(cells).subList(0, 3));
+    double total = Double.parseDouble(cells[3]);
+    double parts = 0;
+    for (int i = 6; i < 9; i++) {
+      assertTrue(Double.parseDouble(cells[i]) > 0, lines.get(1));
+      parts = Math.max(parts, Double.parseDouble(cells[i]));
+    }
+    assertTrue(parts < total, lines.get(1));
+    assertEquals(cells[3], cells[4]);
+    assertEquals(cells[3], cells[5]);
   }
 
   @Test

@@ -53,7 +53,9 @@ class ChooserTest {
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 0));
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 1024));
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 20_000));
-    assertEquals(Algorithm.doubleBinaryTree(), chooser.explain(128 << 10, 100_000, 7, List.of("shm")).chosen());
+    assertEquals(
+        Algorithm.doubleBinaryTree(),
+        chooser.explain(128 << 10, 100_000, 7, List.of("shm")).chosen());
     assertEquals(Chooser.RING, chooser.choose(Collective.ALL_REDUCE, 100 << 20));
     for (long bytes = 1; bytes < 1L << 40; bytes = bytes * 9 / 8 + 1) {
       Explanation explanation = chooser.explain(bytes, 100_000, 7, List.of("shm"));

@@ -102,6 +102,12 @@ public final class PeerRanks implements Ranks {
     }
   }
 
+  /** A peer does not say. */
+  @Override
+  public List<String> transports() {
+    return List.of();
+  }
+
   @Override
   public void warmUp(PerfCase work, long nanos) throws IOException {
     tell("warm-up", work, nanos);

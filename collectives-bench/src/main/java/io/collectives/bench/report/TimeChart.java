@@ -103,11 +103,11 @@ public final class TimeChart {
     return names;
   }
 
-  /** Two to the power of a whole number; nothing for others. */
+  /** Two to the power of a whole number; a blank for others, since XChart draws no empty label. */
   private static String power(double exponent) {
     double whole = Math.rint(exponent);
     return Math.abs(exponent - whole) > 1e-6 || whole < 0 || whole > 62
-        ? ""
+        ? " "
         : String.format(Locale.ROOT, "%,d", 1L << (int) whole);
   }
 }

@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
@@ -41,7 +42,8 @@ class PeerRanksTest {
           true,
           0,
           5_000_000,
-          1);
+          1,
+          Optional.empty());
 
   @TempDir private Path directory;
 

@@ -1,0 +1,69 @@
+package io.collectives.bench;
+
+import io.collectives.bench.perf.StartUp;
+import io.collectives.bench.report.Provenance;
+import io.collectives.bench.report.Units;
+import java.io.PrintWriter;
+import java.math.BigDecimal;
+import java.math.RoundingMode;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToLongFunction;
+
+/** The figures of {@code perf --start-up}. */
+final class StartUpTable {
+  private final FigureTable table =
+      new FigureTable(
+          1, "transport", "ranks", "starts", "median", "min", "max", "JVM", "join", "first sum");
+
+  /** A row; the parts are medians, too, and need not add up to that of the whole. */
+  void row(Perf.Transport transport, int ranks, List<StartUp> starts) {
+    long median = median(starts, StartUp::totalNanos);
+    long least = starts.stream().mapToLong(StartUp::totalNanos).min().orElseThrow();
+    long most = starts.stream().mapToLong(StartUp::totalNanos).max().orElseThrow();
+    long jvm = median(starts, StartUp::jvmNanos);
+    long join = median(starts, StartUp::joinNanos);
+    long sum = median(starts, StartUp::sumNanos);
+    Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("transport", transport);
+    fields.put("ranks", ranks);
+    fields.put("starts", starts.size());
+    fields.put("median_ms", millis(median));
+    fields.put("min_ms", millis(least));
+    fields.put("max_ms", millis(most));
+    fields.put("jvm_ms", millis(jvm));
+    fields.put("join_ms", millis(join));
+    fields.put("first_sum_ms", millis(sum));
+    table.row(
+        List.of(
+            transport.toString(),
+            Integer.toString(ranks),
+            Integer.toString(starts.size()),
+            Units.time(median),
+            Units.time(least),
+            Units.time(most),
+            Units.time(jvm),
+            Units.time(join),
+            Units.time(sum)),
+        fields);
+  }
+
+  void print(PerfRow.Format format, PrintWriter out) {
+    table.print(
+        format,
+        out,
+        List.of(
+            Provenance.line()
+                + "; from the start of the JVMs to the first all-reduce of 1 KiB on all ranks"));
+  }
+
+  private static BigDecimal millis(long nanos) {
+    return BigDecimal.valueOf(nanos / 1e6).setScale(1, RoundingMode.HALF_UP);
+  }
+
+  /** The middle one, of an even number the lower. */
+  private static long median(List<StartUp> starts, ToLongFunction<StartUp> part) {
+    return starts.stream().mapToLong(part).sorted().toArray()[(starts.size() - 1) / 2];
+  }
+}
