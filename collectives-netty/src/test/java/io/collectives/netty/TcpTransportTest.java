@@ -50,6 +50,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -478,9 +479,11 @@ class TcpTransportTest {
       ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
       long thread = Thread.currentThread().getId();
       int count = 20_000;
+      List<Long> held = heldByNetty();
       long before = threads.getThreadAllocatedBytes(thread);
       pingPong(count);
       long allocated = threads.getThreadAllocatedBytes(thread) - before;
+      assertEquals(held, heldByNetty(), kind.toString());
       // NIO's selector makes an object now and then; a frame makes none, but where Netty has no
       // Unsafe (JDK 25) NIO's reads make a view each.
       long views = !kind.isNative() && !PlatformDependent.hasUnsafe() ? 2 * 80L * count : 0;
@@ -548,6 +551,14 @@ class TcpTransportTest {
     new TcpTransportProvider()
         .listen(TcpJob.settings(0, 2, "127.0.0.1", CALLS))
         .close(); // Never opened.
+  }
+
+  /** What the allocators of the transports have given out and not got back, direct and heap. */
+  private List<Long> heldByNetty() {
+    return transports.stream()
+        .map(transport -> transport.allocator().metric())
+        .flatMap(metric -> Stream.of(metric.usedDirectMemory(), metric.usedHeapMemory()))
+        .toList();
   }
 
   private void pingPong(int count) {
