@@ -446,6 +446,25 @@ public interface Communicator extends AutoCloseable {
   }
 
   /**
+   * Allocates memory outside of the Java heap on every rank of the group, zeros at first. Where
+   * ranks are processes of one host that talk by shared memory, all of them can reach it, so that
+   * collectives copy nothing to send it; see {@link CollectiveBuffer}.
+   *
+   * <p>This is a collective: every rank calls it, in the same order as its other calls, with the
+   * same type and count. It makes calls of its own on this group. If the memory cannot be had at
+   * one rank, as when a disk or a limit is full, all ranks get an error, none keeps any, and the
+   * group is as it was.
+   *
+   * @param type of the elements
+   * @param count of the elements on each rank, from 0 to as many as fit into 2 GiB - 1 bytes; pass
+   *     several payloads together for more
+   * @return to be closed, or to live as long as this group
+   * @throws MismatchException if ranks want different memory
+   * @throws CollectiveException if a rank cannot have the memory; names the rank and says why
+   */
+  CollectiveBuffer allocate(ElementType type, long count);
+
+  /**
    * The number that the next call on this group will have. Every call counts, from 0: collectives,
    * barriers and splits, in the order in which they were made; sends and receives do not.
    */

@@ -278,6 +278,8 @@ public final class HaloExchange {
           new Payload.OfArray(array.type(), array.array(), array.offset() + (int) offset, count));
     } else if (payload instanceof Payload.OfBuffer direct) {
       to.add(new Payload.OfBuffer(direct.type(), slice(direct, (int) offset, count)));
+    } else if (payload instanceof Payload.OfCollectiveBuffer range) {
+      to.add(range.buffer().payload(range.offset() + offset, count));
     } else {
       long start = 0;
       for (Payload part : ((Payload.OfParts) payload).parts()) {

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The memory that a call reads or writes: a range of one array, one direct buffer, or several of
- * these in a row.
+ * The memory that a call reads or writes: a range of one array, one direct buffer, a range of a
+ * {@link CollectiveBuffer}, or several of these in a row.
  *
  * <p>A payload is a description; it copies nothing and owns nothing. While a call that was given it
  * is under way, the library owns the memory: reading or writing it then gives undefined numbers.
@@ -204,6 +204,26 @@ public sealed interface Payload {
     @Override
     public long count() {
       return buffer instanceof ByteBuffer ? buffer.capacity() / type.bytes() : buffer.capacity();
+    }
+  }
+
+  /**
+   * A range of a buffer that a communicator has allocated; made by {@link
+   * CollectiveBuffer#payload}.
+   *
+   * @param buffer the buffer
+   * @param offset the index of the first element
+   * @param count the number of elements
+   */
+  record OfCollectiveBuffer(CollectiveBuffer buffer, long offset, long count) implements Payload {
+    /** Checks the range. */
+    public OfCollectiveBuffer {
+      Objects.checkFromIndexSize(offset, count, buffer.count());
+    }
+
+    @Override
+    public ElementType type() {
+      return buffer.type();
     }
   }
 

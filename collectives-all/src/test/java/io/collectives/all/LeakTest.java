@@ -4,10 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.AbortedException;
+import io.collectives.Algorithm;
 import io.collectives.CallSettings;
+import io.collectives.CollectiveBuffer;
 import io.collectives.CollectiveException;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
+import io.collectives.ElementType;
 import io.collectives.JobSettings;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
@@ -221,8 +224,28 @@ class LeakTest {
         }
         default -> {
           sum(world, count);
+          if (cycle % 8 < 4) {
+            sumInBuffers(world, count, cycle % 8 == 0);
+          }
           world.barrier();
         }
+      }
+    }
+
+    /** One of two buffers ends with the world, as all do that nobody closes. */
+    private static void sumInBuffers(Communicator world, int count, boolean closes) {
+      CollectiveBuffer first = world.allocate(ElementType.INT32, count);
+      CollectiveBuffer second = world.allocate(ElementType.INT32, count);
+      for (CollectiveBuffer buffer : List.of(first, second, first)) {
+        buffer.ints().put(count - 1, 1);
+        world.using(Algorithm.direct()).allReduce(buffer.payload(), ReduceOp.SUM);
+        if (buffer.ints().get(count - 1) != world.size()) {
+          throw new CollectiveException("sum " + buffer.ints().get(count - 1));
+        }
+      }
+      if (closes) {
+        first.close();
+        sum(world, count);
       }
     }
 

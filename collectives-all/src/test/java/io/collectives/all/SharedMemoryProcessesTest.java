@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Algorithm;
+import io.collectives.CollectiveBuffer;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
+import io.collectives.ElementType;
 import io.collectives.JobSettings;
 import io.collectives.Mesh;
 import io.collectives.RankFailedException;
@@ -47,16 +49,24 @@ class SharedMemoryProcessesTest {
       Algorithm algorithm =
           switch (arguments[0]) {
             case "torus" -> Algorithm.torus(Mesh.torusOf(job.size()));
-            case "direct" -> Algorithm.direct();
+            case "direct", "buffer" -> Algorithm.direct();
             default -> Algorithm.ring();
           };
       job = job.withCalls(job.calls().withAlgorithm(algorithm));
       int steps = Integer.parseInt(arguments[1]);
       try (Communicator world = Collectives.join(job)) {
         float[] gradients = new float[100_000];
+        CollectiveBuffer buffer =
+            arguments[0].equals("buffer") ? world.allocate(ElementType.FLOAT32, 100_000) : null;
         for (int step = 1; step <= steps; step++) {
           Arrays.fill(gradients, world.rank() + step);
-          world.allReduce(gradients, ReduceOp.SUM);
+          if (buffer == null) {
+            world.allReduce(gradients, ReduceOp.SUM);
+          } else {
+            buffer.floats().put(gradients);
+            world.allReduce(buffer.payload(), ReduceOp.SUM);
+            buffer.floats().get(gradients);
+          }
           int expected = world.size() * (world.size() - 1) / 2 + world.size() * step;
           if (gradients[0] != expected || gradients[99_999] != expected) {
             throw new IllegalStateException(gradients[0] + " instead of " + expected);
@@ -84,7 +94,7 @@ class SharedMemoryProcessesTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"ring", "torus"})
+  @ValueSource(strings = {"ring", "torus", "buffer"})
   void processesSumAndLeaveNothing(String algorithm) throws Exception {
     start(algorithm, 50);
     for (int rank = 0; rank < SIZE; rank++) {
@@ -95,9 +105,9 @@ class SharedMemoryProcessesTest {
 
   /** In a ring of four, the one opposite to it is not even linked with it. */
   @ParameterizedTest
-  @ValueSource(ints = {0, 2})
-  void allSurvivorsNameAKilledRankAndCleanUpAfterIt(int victim) throws Exception {
-    start("ring", Integer.MAX_VALUE);
+  @CsvSource({"ring, 0", "ring, 2", "buffer, 1"})
+  void allSurvivorsNameAKilledRankAndCleanUpAfterIt(String algorithm, int victim) throws Exception {
+    start(algorithm, Integer.MAX_VALUE);
     awaitSumming();
     kill(victim);
     for (int rank = 0; rank < SIZE; rank++) {
@@ -110,7 +120,7 @@ class SharedMemoryProcessesTest {
 
   /** Nobody is left to clean up. Those who were linked with all others had gone into hiding. */
   @ParameterizedTest
-  @CsvSource({"ring, 4", "direct, 0"})
+  @CsvSource({"ring, 4", "direct, 0", "buffer, 0"})
   void ofAJobThatIsKilledNoRingsAreLeft(String algorithm, int places) throws Exception {
     start(algorithm, Integer.MAX_VALUE);
     awaitSumming();

@@ -5,8 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.sun.management.ThreadMXBean;
 import io.collectives.Algorithm;
 import io.collectives.CallSettings;
+import io.collectives.CollectiveBuffer;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
+import io.collectives.ElementType;
 import io.collectives.JobSettings;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
@@ -105,6 +107,7 @@ class SteadyStateAllocationTest {
       float[] array = new float[3000];
       double[] part = new double[100];
       Payload kept = Payload.of(new long[500]);
+      Payload keptFloats = Payload.of(new float[700]);
       float[] shard = new float[(int) world.partCount(array.length, world.rank())];
       Payload swapped = Payload.of(new long[500]);
       Payload keptShard = Payload.of(new long[250]);
@@ -112,6 +115,10 @@ class SteadyStateAllocationTest {
       Payload largeShard = Payload.of(new double[750]);
       long[] counts = {200, 300};
       Payload uneven = Payload.of(new long[(int) counts[world.rank()]]);
+      CollectiveBuffer buffer = world.allocate(ElementType.FLOAT32, 3000);
+      Payload allocated = buffer.payload();
+      Payload range = buffer.payload(1500, 700);
+      Payload allocatedShard = world.allocate(ElementType.FLOAT32, 1500).payload();
       long before = 0;
       for (int i = -WARM_UP; i < ROUNDS; i++) {
         if (i == 0) {
@@ -120,6 +127,12 @@ class SteadyStateAllocationTest {
         world.allReduce(array, ReduceOp.AVERAGE);
         world.allReduce(part, 3, 90, ReduceOp.MAX);
         world.allReduce(kept, ReduceOp.SUM);
+        world.allReduce(allocated, ReduceOp.SUM);
+        world.allReduce(range, ReduceOp.AVERAGE);
+        world.allReduce(world.rank() == 0 ? range : keptFloats, ReduceOp.SUM);
+        world.broadcast(allocated, 0);
+        world.reduceScatter(allocated, allocatedShard, ReduceOp.SUM);
+        world.allGather(allocatedShard, allocated);
         world.barrier();
         world.broadcast(array, 1);
         world.broadcast(kept, 0);

@@ -58,6 +58,12 @@ public final class FrameHeader {
   /** The length of the body in bytes. */
   public int length;
 
+  /**
+   * Whether the body comes as a {@link LentBody}; said by the transport that delivers it, and not
+   * sent.
+   */
+  public boolean lent;
+
   /** What the sender's call is; see {@link CallFingerprint}. */
   public final long[] call = new long[CallFingerprint.WORDS];
 
@@ -72,6 +78,7 @@ public final class FrameHeader {
     firstChunk = other.firstChunk;
     chunkCount = other.chunkCount;
     length = other.length;
+    lent = other.lent;
     System.arraycopy(other.call, 0, call, 0, call.length);
   }
 

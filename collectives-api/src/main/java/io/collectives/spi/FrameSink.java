@@ -27,8 +27,8 @@ public interface FrameSink {
   void bytes(Link link, FrameBytes source, int at, int length);
 
   /**
-   * The whole body of the frame as its sender offered it; the sink owes it a {@link
-   * FrameBody#release}, now or later.
+   * The whole body of the frame as its sender offered it, or a {@link LentBody}; the sink owes it a
+   * {@link FrameBody#release}, now or later.
    */
   void view(Link link, FrameBody source);
 

@@ -1,5 +1,6 @@
 package io.collectives.spi;
 
+import java.io.IOException;
 import java.util.List;
 
 /**
@@ -33,6 +34,22 @@ public interface Transport extends AutoCloseable {
    */
   default List<String> names() {
     return List.of();
+  }
+
+  /** Whether it can make {@link #createRegion regions}. The same for all ranks of the job. */
+  default boolean lendsMemory() {
+    return false;
+  }
+
+  /**
+   * Makes memory that peers can reach, all zeros. Any thread may call this.
+   *
+   * @param length at least 1
+   * @param peers who is told of it, counted in the whole job; this rank is left out
+   * @throws IOException if there is no space for it, or no right to have it
+   */
+  default Region createRegion(int length, int[] peers) throws IOException {
+    throw new UnsupportedOperationException(this + " lends no memory");
   }
 
   /** The most bytes of buffers that it ever holds, for all links together; 0 if it has none. */

@@ -19,6 +19,9 @@ record Costs(double hop, double frame, double moved, double reduced) {
   /** The same between threads of one JVM. */
   static final Costs OF_SHARED_MEMORY = new Costs(1_000, 200, 0.03, 0.03);
 
+  /** The same between processes that share memory, of arrays, which are copied once. */
+  static final Costs BETWEEN_PROCESSES = new Costs(1_000, 300, 0.06, 0.06);
+
   /** The predicted nanoseconds of a call. */
   double predict(Collective collective, int candidate, int ranks, double bytes) {
     int n = ranks;

@@ -67,6 +67,11 @@ final class Driver implements AutoCloseable {
     return engine;
   }
 
+  /** To be asked for regions; all else is the business of the engine. */
+  Transport transport() {
+    return transport;
+  }
+
   /** Whether the ranks of this job read each other's memory. */
   boolean sharesMemory() {
     return transport.sharesMemory();

@@ -3,6 +3,7 @@ package io.collectives.engine;
 import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.Collective;
+import io.collectives.CollectiveBuffer;
 import io.collectives.CollectiveException;
 import io.collectives.CollectiveHandle;
 import io.collectives.Communicator;
@@ -464,7 +465,9 @@ final class EngineCommunicator implements Communicator {
 
   /** Buffers are not compared, because their equals compares contents. */
   private static boolean isSame(Payload input, Payload output) {
-    return input == output || input instanceof Payload.OfArray && input.equals(output);
+    return input == output
+        || (input instanceof Payload.OfArray || input instanceof Payload.OfCollectiveBuffer)
+            && input.equals(output);
   }
 
   private Program allReduce(Memory memory) {
@@ -591,6 +594,11 @@ final class EngineCommunicator implements Communicator {
     } finally {
       driver.unlock();
     }
+  }
+
+  @Override
+  public CollectiveBuffer allocate(ElementType type, long count) {
+    return new Allocation(this, seat, type, count).run();
   }
 
   @Override
@@ -768,6 +776,7 @@ final class EngineCommunicator implements Communicator {
     Driver driver = seat.driver;
     if (isWorld) {
       driver.close();
+      seat.buffers().forEach(EngineBuffer::close);
       return;
     }
     driver.lock();
@@ -777,6 +786,7 @@ final class EngineCommunicator implements Communicator {
       driver.unlock();
     }
     driver.runCompletions();
+    seat.buffers().forEach(EngineBuffer::close);
   }
 
   @Override

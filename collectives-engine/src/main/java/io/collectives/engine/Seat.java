@@ -17,7 +17,10 @@ import java.util.Arrays;
 import java.util.Deque;
 import java.util.EnumMap;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -43,6 +46,7 @@ final class Seat {
   private final Map<ElementType, Deque<ArrayMemory>> memories = new EnumMap<>(ElementType.class);
   private final MemoryCache payloadMemories = new MemoryCache();
   private final Map<String, Integer> sameRanks = new HashMap<>();
+  private final Set<EngineBuffer> buffers = new HashSet<>();
   private int splits;
   private @Nullable Seat survivors;
 
@@ -62,7 +66,9 @@ final class Seat {
         plans,
         world,
         null,
-        driver.sharesMemory() ? Costs.OF_SHARED_MEMORY : Costs.OF_SOCKETS,
+        driver.sharesMemory()
+            ? Costs.OF_SHARED_MEMORY
+            : driver.transport().lendsMemory() ? Costs.BETWEEN_PROCESSES : Costs.OF_SOCKETS,
         driver.sharesMemory() ? Chooser.Frames.OF_SHARED_MEMORY : Chooser.Frames.OF_SOCKETS);
   }
 
@@ -164,8 +170,31 @@ final class Seat {
     }
   }
 
-  /** The memory of a payload. */
+  /** The group has allocated a buffer, which ends with the group. */
+  synchronized void remember(EngineBuffer buffer) {
+    buffers.add(buffer);
+  }
+
+  synchronized void forget(EngineBuffer buffer) {
+    buffers.remove(buffer);
+  }
+
+  /** The buffers that the group has allocated, and that are not closed. */
+  synchronized List<EngineBuffer> buffers() {
+    return List.copyOf(buffers);
+  }
+
+  /**
+   * The memory of a payload.
+   *
+   * @throws IllegalStateException if that is closed
+   */
   Memory memory(Payload payload) {
+    if (payload instanceof Payload.OfCollectiveBuffer range
+        && range.buffer() instanceof EngineBuffer buffer
+        && buffer.isClosed()) {
+      throw new IllegalStateException(buffer + " is closed");
+    }
     return payloadMemories.memory(payload);
   }
 

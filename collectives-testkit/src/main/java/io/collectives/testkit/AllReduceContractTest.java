@@ -26,10 +26,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -68,12 +70,17 @@ public abstract class AllReduceContractTest {
   private static final int[] SLABS_IN_FLIGHT = {1, 3};
   private static final int PRIME = 1009;
   private static final int OTHER_PRIME = 1013;
+
+  /** More than any of the payloads that are taken from a {@link Shelf}, with guards. */
+  private static final int SHELF_COUNT = 4096;
+
   private static final Duration PATIENCE = Duration.ofSeconds(20);
   private static final Duration DEADLINE = Duration.ofMillis(300);
   private static final long SLACK_MILLIS = 5_000;
   private static final Pattern RANK = Pattern.compile("\\brank (\\d+)");
 
   private final List<Communicator> opened = new ArrayList<>();
+  private final Map<Communicator, Shelf> shelves = new ConcurrentHashMap<>();
 
   /** For subclasses. */
   protected AllReduceContractTest() {}
@@ -210,7 +217,7 @@ public abstract class AllReduceContractTest {
     }
   }
 
-  private static void check(List<Communicator> worlds, Case c) throws InterruptedException {
+  private void check(List<Communicator> worlds, Case c) throws InterruptedException {
     long[][] inputs = inputs(c.type, c.op, c.seed, c.ranks, c.count());
     long[][] results = new long[c.ranks][];
     RankThreads.run(
@@ -219,15 +226,17 @@ public abstract class AllReduceContractTest {
     assertSameOnAllRanks(results);
   }
 
-  private static long[] reduce(Communicator world, Case c, long[] input) {
-    Cells source = new Cells(c.type, c.memory(world.rank()), input.length);
+  private long[] reduce(Communicator world, Case c, long[] input) {
+    Shelf shelf = shelves.computeIfAbsent(world, Shelf::new);
+    shelf.prepare(c.type, 2 * SHELF_COUNT);
+    Cells source = new Cells(c.type, c.memory(world.rank()), input.length, shelf);
     source.fill(input);
     Cells target = source;
     switch (c.style) {
       case IN_PLACE -> source.allReduce(world, c.op);
       case ASYNC -> world.allReduceAsync(source.payload(), c.op).await();
       case OUT_OF_PLACE -> {
-        target = new Cells(c.type, c.memory(world.rank() + 1), input.length);
+        target = new Cells(c.type, c.memory(world.rank() + 1), input.length, shelf);
         world.allReduce(source.payload(), target.payload(), c.op);
         assertArrayEquals(input, source.bits(), "the input was written");
       }
@@ -258,8 +267,8 @@ public abstract class AllReduceContractTest {
                       type,
                       ReduceOp.SUM,
                       style,
-                      Memory.values()[run],
-                      true,
+                      run == 0 ? Memory.ARRAY : Memory.COMMUNICATOR,
+                      run == 0,
                       SEED);
               long[][] results = new long[ranks][];
               RankThreads.run(

@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +29,8 @@ final class Cells {
     ODD_DIRECT,
     /** A typed view of a direct buffer. */
     VIEW,
+    /** A range of a buffer that the communicator has allocated. */
+    COMMUNICATOR,
     /** Many short parts, arrays and direct buffers in turn. */
     PARTS
   }
@@ -40,8 +43,20 @@ final class Cells {
   private final Memory memory;
   private final int count;
   private final List<Segment> segments = new ArrayList<>();
+  private final @Nullable Shelf shelf;
 
+  /** Cells that need no communicator. */
   Cells(ElementType type, Memory memory, int count) {
+    this(type, memory, count, null);
+  }
+
+  /**
+   * Cells of any memory.
+   *
+   * @param shelf has been prepared for these
+   */
+  Cells(ElementType type, Memory memory, int count, @Nullable Shelf shelf) {
+    this.shelf = shelf;
     this.type = type;
     this.memory = memory;
     this.count = count;
@@ -63,7 +78,11 @@ final class Cells {
       return Payload.of(
           segments.stream().map(segment -> segment.payload(type, Memory.RANGE)).toList());
     }
-    return segments.get(0).payload(type, memory);
+    Segment only = segments.get(0);
+    if (memory == Memory.COMMUNICATOR) {
+      return Objects.requireNonNull(shelf).payload(type, only.offset / type.bytes(), count);
+    }
+    return only.payload(type, memory);
   }
 
   /** Reduces in place by the method that fits the kind of memory best. */
@@ -145,6 +164,11 @@ final class Cells {
                 ByteBuffer.allocateDirect(first + all * type.bytes())
                     .order(ByteOrder.nativeOrder());
             yield new Segment(null, buffer, first + guards * type.bytes(), segmentCount, guards);
+          }
+          case COMMUNICATOR -> {
+            Shelf from = Objects.requireNonNull(shelf);
+            int first = (from.take(all) + guards) * type.bytes();
+            yield new Segment(null, from.bytes(type), first, segmentCount, guards);
           }
         };
     for (int i = 1; i <= guards; i++) {

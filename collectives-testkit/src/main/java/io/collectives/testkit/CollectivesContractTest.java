@@ -23,8 +23,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -60,7 +62,11 @@ public abstract class CollectivesContractTest {
   private static final int PRIME = 251;
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
+  /** More than any two of the payloads that are taken from a {@link Shelf}, with guards. */
+  private static final int SHELF_COUNT = 1 << 14;
+
   private final List<Communicator> opened = new ArrayList<>();
+  private final Map<Communicator, Shelf> shelves = new ConcurrentHashMap<>();
 
   /** For subclasses. */
   protected CollectivesContractTest() {}
@@ -365,13 +371,15 @@ public abstract class CollectivesContractTest {
   }
 
   /** Makes the call of a rank. Returns what it got, if anything. */
-  private static long @Nullable [] call(Communicator world, Numbered numbers) {
+  private long @Nullable [] call(Communicator world, Numbered numbers) {
     Case c = numbers.test;
+    Shelf shelf = shelves.computeIfAbsent(world, Shelf::new);
+    shelf.prepare(c.type, SHELF_COUNT);
     int rank = world.rank();
     boolean isRoot = rank == c.root;
     long[] input = numbers.inputs[rank];
     long[] counts = numbers.counts;
-    Cells source = new Cells(c.type, c.memory(rank), input.length);
+    Cells source = new Cells(c.type, c.memory(rank), input.length, shelf);
     source.fill(input);
     int outputCount =
         switch (c.kind) {
@@ -383,7 +391,8 @@ public abstract class CollectivesContractTest {
           case ALL_TO_ALL -> c.ranks * (int) counts[rank];
           case ALL_TO_ALL_COUNTS -> (int) Arrays.stream(numbers.receives(rank)).sum();
         };
-    Cells target = outputCount < 0 ? source : new Cells(c.type, c.memory(rank + 1), outputCount);
+    Cells target =
+        outputCount < 0 ? source : new Cells(c.type, c.memory(rank + 1), outputCount, shelf);
     Payload in = source.payload();
     Payload out = outputCount < 0 ? in : target.payload();
     if (c.async) {
@@ -551,10 +560,12 @@ public abstract class CollectivesContractTest {
           List<CollectiveHandle> handles = new ArrayList<>();
           List<Cells> outputs = new ArrayList<>();
           int rank = world.rank();
+          Shelf shelf = new Shelf(world);
+          shelf.prepare(ElementType.INT64, cases.size() * (PRIME + 16) * (ranks + 1));
           for (Numbered numbers : cases) {
             Case c = numbers.test;
-            Cells source = new Cells(ElementType.INT64, c.memory(rank), PRIME);
-            Cells target = new Cells(ElementType.INT64, c.memory(rank), PRIME * ranks);
+            Cells source = new Cells(ElementType.INT64, c.memory(rank), PRIME, shelf);
+            Cells target = new Cells(ElementType.INT64, c.memory(rank), PRIME * ranks, shelf);
             source.fill(values(rank, outputs.size(), PRIME));
             outputs.add(target);
             int root = c.root;

@@ -1,19 +1,76 @@
 package io.collectives.engine.memory;
 
+import io.collectives.CollectiveBuffer;
+import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.Region;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import org.jspecify.annotations.Nullable;
 
-/** A direct buffer in native order, from 0 to its capacity. */
-final class BufferMemory extends FlatMemory {
-  private final Buffer view;
+/**
+ * A direct buffer in native order, from 0 to its capacity; maybe a part of a region, or all of one
+ * after the other.
+ */
+public final class BufferMemory extends FlatMemory {
+  private final @Nullable Region region;
+  private final int regionOffset;
+  private Buffer view;
 
   /**
    * {@code buffer} holds bytes or elements of the type; a view is made here, so that no call makes
    * one.
    */
   BufferMemory(Elements elements, Buffer buffer) {
+    this(elements, buffer, null, 0);
+  }
+
+  /** The same, {@code regionOffset} bytes from the beginning of a region. */
+  BufferMemory(Elements elements, Buffer buffer, @Nullable Region region, int regionOffset) {
     super(elements);
+    this.region = region;
+    this.regionOffset = regionOffset;
     view = elements.checkView(buffer instanceof ByteBuffer bytes ? elements.view(bytes) : buffer);
+  }
+
+  static BufferMemory of(Payload.OfCollectiveBuffer range) {
+    CollectiveBuffer buffer = range.buffer();
+    Elements elements = Elements.of(range.type());
+    int offset = Math.toIntExact(range.offset() * range.type().bytes());
+    int length = Math.toIntExact(range.count() * range.type().bytes());
+    return new BufferMemory(
+        elements,
+        buffer.bytes().slice(offset, length).order(ByteOrder.LITTLE_ENDIAN),
+        buffer instanceof InRegion in ? in.region() : null,
+        offset);
+  }
+
+  /** A buffer that may lie in a region. */
+  public interface InRegion extends CollectiveBuffer {
+    /** The region whose first byte is its first, if there is one. */
+    @Nullable Region region();
+  }
+
+  /** A memory of no elements, until it is bound. */
+  public static BufferMemory unbound(ElementType type) {
+    return new BufferMemory(Elements.of(type), ByteBuffer.allocateDirect(0));
+  }
+
+  /** Makes this the memory of all that a frame, or a peer's region, holds. */
+  public void bind(FrameBytes bytes) {
+    view = elements.view(bytes);
+  }
+
+  /** The region that it is a part of, if any. */
+  public @Nullable Region region() {
+    return region;
+  }
+
+  /** The byte of the region at which an element lies. */
+  public int regionOffset(long position) {
+    return regionOffset + (int) position * type().bytes();
   }
 
   Buffer view() {

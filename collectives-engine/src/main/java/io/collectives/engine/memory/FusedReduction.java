@@ -3,6 +3,7 @@ package io.collectives.engine.memory;
 import io.collectives.ReduceOp;
 import java.util.Arrays;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A reduction of several memories at once whose result goes to several memories at once: each
@@ -14,9 +15,15 @@ public final class FusedReduction {
   /** The elements of a block: 16 KiB of {@code float}, so that the results of one stay in L1. */
   private static final int BLOCK = 4096;
 
+  /**
+   * The elements of a block that goes through {@link Scratch}: up to four of these, and the lines
+   * of the memories that they are copied from, must fit into L1.
+   */
+  private static final int SCRATCH_BLOCK = 1024;
+
   private Memory[] sources = new Memory[1];
   private long[] sourceAt = new long[1];
-  private Memory[] targets = new Memory[1];
+  private @Nullable Memory[] targets = new Memory[1];
   private long[] targetAt = new long[1];
   private Object[] sourceArrays = new Object[1];
   private Object[] targetArrays = new Object[1];
@@ -28,9 +35,9 @@ public final class FusedReduction {
   /**
    * Adds a source, and a target that is to get the result.
    *
-   * @param target may be the source, at the same position
+   * @param target may be the source, at the same position; nothing if there is none
    */
-  public void add(Memory source, long from, Memory target, long at) {
+  public void add(Memory source, long from, @Nullable Memory target, long at) {
     if (size == sources.length) {
       sources = Arrays.copyOf(sources, 2 * size);
       sourceAt = Arrays.copyOf(sourceAt, 2 * size);
@@ -80,19 +87,22 @@ public final class FusedReduction {
               first + count)) {
         return;
       }
-      for (int done = 0; done < count; done += BLOCK) {
-        int block = Math.min(BLOCK, count - done);
+      int step = aligned ? BLOCK : Math.min(elements.block, SCRATCH_BLOCK);
+      for (int done = 0; done < count; done += step) {
+        int block = Math.min(step, count - done);
         if (aligned) {
           int from = first + done;
           elements.combine(op, array(result), array(own), sourceArrays, size, from, from + block);
+          if (divisor != 1) {
+            result.divide(to + done, block, divisor, scratch);
+          }
+          for (int i = 0; i < size; i++) {
+            if (targets[i] != null) {
+              targets[i].replace(targetAt[i] + done, block, result, to + done);
+            }
+          }
         } else {
-          reduceEach(op, result, to + done, own, ownFrom + done, done, block, scratch);
-        }
-        if (divisor != 1) {
-          result.divide(to + done, block, divisor, scratch);
-        }
-        for (int i = 0; i < size; i++) {
-          targets[i].replace(targetAt[i] + done, block, result, to + done);
+          reduceInScratch(op, result, to, own, ownFrom, done, block, divisor, scratch);
         }
       }
     } finally {
@@ -105,7 +115,8 @@ public final class FusedReduction {
     }
   }
 
-  private void reduceEach(
+  /** Every element is loaded once from each source, and saved once to each target. */
+  private void reduceInScratch(
       ReduceOp op,
       Memory result,
       long to,
@@ -113,13 +124,28 @@ public final class FusedReduction {
       long ownFrom,
       int done,
       int count,
+      int divisor,
       Scratch scratch) {
-    Memory left = own;
-    long leftFrom = ownFrom;
+    Elements elements = result.elements;
+    Object sum = scratch.first(elements);
+    Object[] blocks = scratch.more(elements);
+    own.load(ownFrom + done, count, sum);
+    for (int i = 0; i < size; i += blocks.length) {
+      int together = Math.min(blocks.length, size - i);
+      for (int k = 0; k < together; k++) {
+        sources[i + k].load(sourceAt[i + k] + done, count, blocks[k]);
+      }
+      elements.combine(op, sum, sum, blocks, together, 0, count);
+    }
+    if (divisor != 1) {
+      elements.divide(sum, 0, count, divisor);
+    }
+    result.save(to + done, count, sum);
     for (int i = 0; i < size; i++) {
-      result.reduce(op, to, count, left, leftFrom, sources[i], sourceAt[i] + done, scratch);
-      left = result;
-      leftFrom = to;
+      Memory target = targets[i];
+      if (target != null) {
+        target.save(targetAt[i] + done, count, sum);
+      }
     }
   }
 
@@ -139,7 +165,8 @@ public final class FusedReduction {
     return true;
   }
 
-  private static boolean isAligned(Memory memory, long at, int count, Memory result, long to) {
+  private static boolean isAligned(
+      @Nullable Memory memory, long at, int count, Memory result, long to) {
     if (memory instanceof ArrayMemory && memory.elements == result.elements) {
       Objects.checkFromIndexSize(at, count, memory.count());
       return index(memory, at) == index(result, to);

@@ -4,6 +4,7 @@ import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.spi.FrameBytes;
+import io.collectives.spi.Region;
 import java.util.Objects;
 
 /**
@@ -40,6 +41,9 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory {
     if (payload instanceof Payload.OfBuffer direct) {
       return new BufferMemory(elements, direct.buffer());
     }
+    if (payload instanceof Payload.OfCollectiveBuffer range) {
+      return BufferMemory.of(range);
+    }
     Payload.OfParts several = (Payload.OfParts) payload;
     return several.parts().size() == 1
         ? of(several.parts().get(0))
@@ -53,6 +57,18 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory {
 
   /** The number of elements. */
   public abstract long count();
+
+  /** Whether any of it is a part of a region. */
+  public final boolean liesIn(Region region) {
+    int part = 0;
+    for (long at = 0; at < count(); part++) {
+      if (part(part) instanceof BufferMemory buffer && buffer.region() == region) {
+        return true;
+      }
+      at = end(part);
+    }
+    return false;
+  }
 
   /**
    * Refuses a memory that cannot be the output of a call.

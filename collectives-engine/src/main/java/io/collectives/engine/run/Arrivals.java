@@ -6,7 +6,9 @@ import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
+import io.collectives.spi.LentBody;
 import io.collectives.spi.Link;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +25,8 @@ final class Arrivals implements FrameSink {
   private final FrameApplier applier;
   private final Inbound[] inbound;
   private final boolean sharesMemory;
+
+  private final ArrayDeque<BorrowedFrame> freeBorrowed = new ArrayDeque<>();
 
   /** Frames of calls that this rank has not entered, in the order of arrival. */
   private final List<HeldFrame> early = new ArrayList<>();
@@ -54,11 +58,9 @@ final class Arrivals implements FrameSink {
         heldFrames.discard(held);
       } else if (group == call.group && held.header.sequence == call.sequence) {
         early.remove(i);
-        if (accept(call, held.peer, held.header, held)) {
+        if (accept(call, held.peer, held.header, held) && fits(call, held.peer, held, held.view)) {
           call.held.add(held);
-          if (meets(held, held.header)) {
-            held.run.gathered[held.step.meeting.index]++;
-          }
+          gather(held, held.header);
         } else {
           heldFrames.discard(held);
         }
@@ -118,10 +120,8 @@ final class Arrivals implements FrameSink {
     if (!accept(call, link.peer(), head, in)) {
       return;
     }
-    if (meets(in, head)) {
-      if (holdForCall(in, link.peer(), head, call)) {
-        in.run.gathered[in.step.meeting.index]++;
-      }
+    if (gather(in, head)) {
+      holdForCall(in, link.peer(), head, call);
     } else if (in.run.receiveReady(in.step)) {
       in.call = call;
       if (head.length == 0) {
@@ -132,19 +132,53 @@ final class Arrivals implements FrameSink {
     }
   }
 
-  /** Whether a frame waits for the others of a meeting, to be applied together with them. */
-  boolean meets(Target target, FrameHeader head) {
+  /**
+   * Counts a frame to those of its meeting.
+   *
+   * @return whether it waits for the others, to be applied together with them
+   */
+  private boolean gather(Target target, FrameHeader head) {
     Program.Meeting meeting = target.step.meeting;
-    return meeting != null && head.length > 0 && (sharesMemory || meeting.inRankOrder);
-  }
-
-  private boolean holdForCall(Inbound in, int peer, FrameHeader head, Call call) {
-    HeldFrame held = hold(in, peer, head, call.held);
-    if (held == null) {
+    if (meeting == null || head.length == 0) {
       return false;
     }
-    held.run = in.run;
-    held.step = in.step;
+    if (!meeting.inRankOrder && !sharesMemory && !head.lent) {
+      target.run.isApart[meeting.index] = true;
+    }
+    target.run.gathered[meeting.index]++;
+    return !target.run.isApart[meeting.index];
+  }
+
+  /** Whether a frame that is held waits for the others of a meeting. */
+  boolean meets(HeldFrame held) {
+    Program.Meeting meeting = held.step.meeting;
+    return meeting != null && held.header.length > 0 && !held.run.isApart[meeting.index];
+  }
+
+  private void holdForCall(Inbound in, int peer, FrameHeader head, Call call) {
+    HeldFrame held = hold(in, peer, head, call.held);
+    if (held != null) {
+      held.call = call;
+      held.run = in.run;
+      held.step = in.step;
+    }
+  }
+
+  /** Whether the memory that a peer lends is that of the transfer; else the group breaks. */
+  private boolean fits(Call call, int worldRank, Target target, @Nullable View view) {
+    if (view instanceof BorrowedFrame borrowed
+        && !borrowed.fits(call, target.run.slab, target.step)) {
+      failures.nonsense(
+          call,
+          worldRank,
+          "memory of other pieces than those of chunks "
+              + target.step.firstChunk
+              + "+"
+              + target.step.chunkCount
+              + " of "
+              + call);
+      return false;
+    }
     return true;
   }
 
@@ -307,19 +341,27 @@ final class Arrivals implements FrameSink {
   public void view(Link link, FrameBody source) {
     Inbound in = inbound[link.peer()];
     Call call = in.call;
+    HeldFrame held = in.held;
     in.received = in.length;
     if (call != null && !call.isDone()) {
+      View view = viewOf(source);
       try {
-        if (!applier.view(call, in.run, in.step, source)) {
+        if (!fits(call, link.peer(), in, view)) {
+          view.release();
+        } else if (!applier.view(call, in.run, in.step, view)) {
           failures.spoiled(call, in.step.peer);
           in.drop();
         }
       } catch (Throwable t) {
-        source.release();
+        view.release();
         failures.abort(call.group, t.toString(), t);
       }
-    } else if (in.held != null) {
-      in.held.take(source);
+    } else if (held != null && !held.unwanted) {
+      View view = viewOf(source);
+      held.take(view);
+      if (held.call != null) {
+        fits(held.call, link.peer(), held, view);
+      }
     } else {
       if (in.isNotice) {
         source.store(in.noticeBytes, 0);
@@ -327,6 +369,10 @@ final class Arrivals implements FrameSink {
       source.release();
     }
     finish(link.peer(), in);
+  }
+
+  private View viewOf(FrameBody body) {
+    return body instanceof LentBody lent ? BorrowedFrame.of(lent, freeBorrowed) : (View) body;
   }
 
   private void finish(int peer, Inbound in) {

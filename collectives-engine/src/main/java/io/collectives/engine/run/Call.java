@@ -8,6 +8,7 @@ import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
 import io.collectives.plan.Chunks;
 import io.collectives.spi.CallFingerprint;
+import io.collectives.spi.Region;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -370,6 +371,11 @@ public final class Call {
     return fingerprint;
   }
 
+  /** Whether this call reads or writes a region. */
+  boolean uses(Region region) {
+    return input.liesIn(region) || output.liesIn(region);
+  }
+
   /** The number of elements of the payload. */
   long count() {
     return count;
@@ -454,6 +460,15 @@ public final class Call {
     /** By meeting: how many contributions are here. */
     final int[] gathered;
 
+    /**
+     * By meeting: whether a contribution has come as bytes, so that each is taken by itself when
+     * its turn has come.
+     */
+    final boolean[] isApart;
+
+    /** By meeting and receive: whether the sum was put into the memory of that contributor. */
+    final boolean[][] placed;
+
     /** How many echoes are due or owed. */
     int openEchoes;
 
@@ -473,6 +488,8 @@ public final class Call {
       echoDue = new boolean[program.peers.length];
       echoOwed = new boolean[program.peers.length];
       gathered = new int[program.meetings.length];
+      isApart = new boolean[program.meetings.length];
+      placed = new boolean[program.meetings.length][program.ranks - 1];
       this.program = program;
     }
 
@@ -483,6 +500,10 @@ public final class Call {
       Arrays.fill(writes, 0);
       Arrays.fill(reads, 0);
       Arrays.fill(gathered, 0);
+      Arrays.fill(isApart, false);
+      for (boolean[] of : placed) {
+        Arrays.fill(of, false);
+      }
       for (LaneRun lane : lanes) {
         lane.begin();
       }
@@ -497,6 +518,11 @@ public final class Call {
 
     boolean isOver() {
       return openSteps == 0 && openEchoes == 0;
+    }
+
+    /** Whether a meeting has put into a peer's memory what this step sends to it. */
+    boolean isPlaced(Program.Step send) {
+      return send.meeting != null && placed[send.meeting.index][send.meeting.placeOf(send.peer)];
     }
 
     /** A peer has what was sent to it, or nothing is. Returns whether that was still open. */

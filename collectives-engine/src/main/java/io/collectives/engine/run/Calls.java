@@ -1,5 +1,6 @@
 package io.collectives.engine.run;
 
+import io.collectives.spi.Region;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -55,6 +56,14 @@ final class Calls {
       }
     }
     return null;
+  }
+
+  /** Whether a call under way, or waiting for its turn, uses a region. */
+  boolean uses(Region region) {
+    return underWay.stream().anyMatch(call -> call.uses(region))
+        || groups.values().stream()
+            .flatMap(group -> group.waiting.stream())
+            .anyMatch(call -> call.uses(region));
   }
 
   @Nullable Call underWay(Group group, long sequence) {

@@ -7,6 +7,7 @@ import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.Link;
+import io.collectives.spi.Region;
 import io.collectives.spi.Transport;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -148,6 +149,11 @@ public final class Engine {
   /** Leaves a group and tells its members; calls under way end. */
   public void leave(Group group) {
     failures.leave(group);
+  }
+
+  /** Whether a call under way, or waiting for its turn, uses a region. */
+  public boolean uses(Region region) {
+    return calls.uses(region);
   }
 
   /** Ends all calls of all groups of this rank, for good. The transport tells the peers. */
@@ -505,7 +511,7 @@ public final class Engine {
     out.fill(call, run, step, length);
     if (step.snapshot) {
       out.snapshot();
-    } else if (step.meeting != null && transport.sharesMemory()) {
+    } else if (run.isPlaced(step)) {
       out.place();
     }
     if (!link.trySend(header, out)) {
@@ -530,7 +536,7 @@ public final class Engine {
     List<HeldFrame> held = call.held;
     for (int i = 0; i < held.size(); ) {
       HeldFrame frame = held.get(i);
-      if (arrivals.meets(frame, frame.header)) {
+      if (arrivals.meets(frame)) {
         if (meet(call, frame.run, frame.step.meeting)) {
           any = true;
           i = 0;

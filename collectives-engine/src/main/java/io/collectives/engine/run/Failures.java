@@ -369,6 +369,18 @@ final class Failures {
     return false;
   }
 
+  /** A member lends what cannot be meant. */
+  void nonsense(Call call, int worldRank, String what) {
+    int me = transport.rank();
+    fail(
+        call.group,
+        new Failure(
+            Failure.Kind.PROTOCOL,
+            me,
+            worldRank,
+            "rank " + worldRank + " lends to rank " + me + " " + what));
+  }
+
   /** Breaks a group and tells its members. */
   void fail(Group group, Failure failure) {
     if (group.broken == null) {

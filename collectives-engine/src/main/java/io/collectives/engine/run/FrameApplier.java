@@ -6,9 +6,8 @@ import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.OrderedReduction;
 import io.collectives.engine.memory.Scratch;
 import io.collectives.plan.Effect;
-import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
-import java.nio.ByteBuffer;
+import java.util.Objects;
 
 /**
  * Puts what arrives into this rank's memory. A frame holds the parts of its chunks that its slab
@@ -18,7 +17,6 @@ final class FrameApplier {
   private final Scratch scratch = new Scratch();
   private final FusedReduction fused = new FusedReduction();
   private final OrderedReduction ordered = new OrderedReduction();
-  private FrameBytes copy = new FrameBytes(ByteBuffer.allocateDirect(0));
 
   /**
    * Applies some bytes of a frame.
@@ -69,38 +67,44 @@ final class FrameApplier {
    *
    * @return whether it was; if not, the sender's call has failed, and so must this one
    */
-  boolean view(Call call, Call.SlabRun run, Program.Step step, FrameBody source) {
+  boolean view(Call call, Call.SlabRun run, Program.Step step, View source) {
     boolean valid = true;
-    if (source instanceof OutFrame out && out.isPlaced()) {
-      valid = !out.isRevoked();
-    } else if (source instanceof OutFrame out && out.isView()) {
-      for (int i = 0; i < step.chunkCount; i++) {
-        int chunk = step.firstChunk + i;
-        int count = call.pieceCount(chunk, run.slab);
-        Memory result = call.memory(chunk, run.slab, false);
-        long to = call.position(chunk, run.slab, false);
-        Memory theirs = out.call.memory(chunk, run.slab, out.step.untouched[i]);
-        long from = out.call.position(chunk, run.slab, out.step.untouched[i]);
-        if (step.effect == Effect.REPLACE) {
-          result.replace(to, count, theirs, from);
-        } else {
-          boolean untouched = step.untouched[i];
-          Memory own = call.memory(chunk, run.slab, untouched);
-          long ownFrom = call.position(chunk, run.slab, untouched);
-          result.reduce(call.op, to, count, own, ownFrom, theirs, from, scratch);
-          divide(call, step, i, result, to, count);
-        }
-      }
-      valid = !out.isRevoked();
+    FrameBytes copy = source.copy();
+    if (copy != null) {
+      bytes(call, run, step, 0, copy, 0, source.length());
     } else {
-      bytes(call, run, step, 0, copy(source), 0, source.length());
+      if (!source.isPlaced()) {
+        pieces(call, run, step, source);
+      }
+      valid = !source.isRevoked();
     }
     source.release();
     return valid;
   }
 
+  private void pieces(Call call, Call.SlabRun run, Program.Step step, View source) {
+    for (int i = 0; i < step.chunkCount; i++) {
+      int chunk = step.firstChunk + i;
+      int count = call.pieceCount(chunk, run.slab);
+      Memory result = call.memory(chunk, run.slab, false);
+      long to = call.position(chunk, run.slab, false);
+      Memory theirs = source.source(result.type(), i);
+      long from = source.sourceAt(i);
+      if (step.effect == Effect.REPLACE) {
+        result.replace(to, count, theirs, from);
+      } else {
+        boolean untouched = step.untouched[i];
+        Memory own = call.memory(chunk, run.slab, untouched);
+        long ownFrom = call.position(chunk, run.slab, untouched);
+        result.reduce(call.op, to, count, own, ownFrom, theirs, from, scratch);
+        divide(call, step, i, result, to, count);
+      }
+    }
+  }
+
   /**
-   * Takes the sum of a meeting, and puts it into everybody's output unless it is in rank order.
+   * Takes the sum of a meeting, and, unless it is in rank order, puts it into every output that can
+   * be reached.
    *
    * @param frames those of the meeting's receives
    * @return -1, or a member whose call has failed, so that this one must, too
@@ -112,11 +116,11 @@ final class FrameApplier {
         return -1;
       }
       for (int i = 0; i < frames.length; i++) {
-        if (!((OutFrame) frames[i].view).holdOpen()) {
+        if (!view(frames[i]).holdOpen()) {
           return meeting.receives[i].peer;
         }
       }
-      place(call, run, meeting.first, frames);
+      place(call, run, meeting, frames);
       return -1;
     } finally {
       for (HeldFrame frame : frames) {
@@ -128,22 +132,31 @@ final class FrameApplier {
     }
   }
 
-  private void place(Call call, Call.SlabRun run, Program.Step step, HeldFrame[] frames) {
+  private static View view(HeldFrame frame) {
+    return Objects.requireNonNull(frame.view);
+  }
+
+  private void place(Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
+    Program.Step step = meeting.first;
     int slab = run.slab;
+    for (int i = 0; i < frames.length; i++) {
+      run.placed[meeting.index][i] = hasTargets(call, step, view(frames[i]));
+    }
     for (int i = 0; i < step.chunkCount; i++) {
       int chunk = step.firstChunk + i;
-      for (HeldFrame frame : frames) {
-        OutFrame out = (OutFrame) frame.view;
-        boolean untouched = out.step.untouched[i];
+      Memory result = call.memory(chunk, slab, false);
+      for (int k = 0; k < frames.length; k++) {
+        View theirs = view(frames[k]);
+        boolean placed = run.placed[meeting.index][k];
         fused.add(
-            out.call.memory(chunk, slab, untouched),
-            out.call.position(chunk, slab, untouched),
-            out.call.memory(chunk, slab, false),
-            out.call.position(chunk, slab, false));
+            theirs.source(result.type(), i),
+            theirs.sourceAt(i),
+            placed ? theirs.target(result.type(), i) : null,
+            placed ? theirs.targetAt(i) : 0);
       }
       fused.run(
           call.op,
-          call.memory(chunk, slab, false),
+          result,
           call.position(chunk, slab, false),
           call.pieceCount(chunk, slab),
           call.memory(chunk, slab, step.untouched[i]),
@@ -151,6 +164,16 @@ final class FrameApplier {
           divisor(call),
           scratch);
     }
+  }
+
+  /** Whether the sum of all chunks can be put into the memory of a contributor. */
+  private static boolean hasTargets(Call call, Program.Step step, View view) {
+    for (int i = 0; i < step.chunkCount; i++) {
+      if (view.target(call.output.type(), i) == null) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private void exchange(Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
@@ -189,13 +212,5 @@ final class FrameApplier {
     if (call.op == ReduceOp.AVERAGE && step.completes[i]) {
       result.divide(at, count, call.group.size(), scratch);
     }
-  }
-
-  private FrameBytes copy(FrameBody source) {
-    if (copy.bytes().capacity() < source.length()) {
-      copy = new FrameBytes(ByteBuffer.allocateDirect(source.length() + 7 & ~7));
-    }
-    source.store(copy, 0);
-    return copy;
   }
 }

@@ -1,6 +1,5 @@
 package io.collectives.engine.run;
 
-import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import java.nio.ByteBuffer;
@@ -14,7 +13,10 @@ final class HeldFrame extends Target {
   int peer;
 
   /** The sender's memory, if the transport gave it; else the bytes are in {@link #bytes}. */
-  @Nullable FrameBody view;
+  @Nullable View view;
+
+  /** The call whose frame it is, if this rank had entered it when the frame came. */
+  @Nullable Call call;
 
   /** Whether its call has ended while bytes of it were still to come. */
   boolean unwanted;
@@ -28,6 +30,7 @@ final class HeldFrame extends Target {
     received = 0;
     unwanted = false;
     view = null;
+    call = null;
   }
 
   void take(FrameBytes source, int at, int length) {
@@ -36,7 +39,7 @@ final class HeldFrame extends Target {
     received += length;
   }
 
-  void take(FrameBody body) {
+  void take(View body) {
     view = body;
     received = header.length;
   }
@@ -47,9 +50,10 @@ final class HeldFrame extends Target {
 
   /** The bytes, which are copied here if the transport gave the sender's memory. */
   FrameBytes bytes() {
-    FrameBody body = view;
-    if (body instanceof OutFrame out && !out.isView()) {
-      return out.copy();
+    View body = view;
+    FrameBytes copy = body == null ? null : body.copy();
+    if (copy != null) {
+      return copy;
     }
     if (body != null) {
       makeRoom();

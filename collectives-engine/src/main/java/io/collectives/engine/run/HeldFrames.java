@@ -28,7 +28,7 @@ final class HeldFrames {
 
   /** A frame to hold; nothing if that would be too much. */
   @Nullable HeldFrame take(int peer, FrameHeader header) {
-    long length = areViews ? 0 : header.length;
+    long length = length(header);
     if (bytes + length > limit) {
       return null;
     }
@@ -41,9 +41,13 @@ final class HeldFrames {
     return frame;
   }
 
+  private long length(FrameHeader header) {
+    return areViews || header.lent ? 0 : header.length;
+  }
+
   /** Gives back a frame that has been applied. */
   void giveBack(HeldFrame frame) {
-    bytes -= areViews ? 0 : frame.header.length;
+    bytes -= length(frame.header);
     free.add(frame);
   }
 

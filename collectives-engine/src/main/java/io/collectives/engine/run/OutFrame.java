@@ -1,10 +1,18 @@
 package io.collectives.engine.run;
 
-import io.collectives.spi.FrameBody;
+import io.collectives.Collective;
+import io.collectives.ElementType;
+import io.collectives.engine.memory.BufferMemory;
+import io.collectives.engine.memory.Memory;
+import io.collectives.plan.Effect;
 import io.collectives.spi.FrameBytes;
+import io.collectives.spi.LendableBody;
+import io.collectives.spi.Region;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Objects;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a send step offers to the transport: pieces of this rank's memory, or a copy of them where
@@ -15,8 +23,12 @@ import java.util.concurrent.locks.LockSupport;
  * whoever has read it must ask afterwards. A receiver that wants to <em>write</em> to the sender's
  * memory (see {@link Program.Meeting}) cannot ask afterwards; it holds the frame first, and a
  * sender whose call fails waits for the moment that this takes.
+ *
+ * <p>Where the two are different processes the states are the same, but in memory that both have
+ * mapped: this frame has become a {@link LendableBody.Loan} then, and the receiver has a {@link
+ * BorrowedFrame}.
  */
-final class OutFrame implements FrameBody {
+final class OutFrame implements View, LendableBody {
   private static final int OFFERED = 0;
   private static final int HELD_OPEN = 1;
   private static final int RELEASED = 2;
@@ -40,10 +52,10 @@ final class OutFrame implements FrameBody {
   private FrameBytes copy;
   private boolean copied;
 
-  /**
-   * Whether the receiver has the bytes already: a {@linkplain Program.Meeting meeting} put them.
-   */
   private boolean placed;
+
+  /** What the transport has made of it, if it has lent it to another process. */
+  private LendableBody.@Nullable Loan loan;
 
   private volatile int state;
 
@@ -55,6 +67,7 @@ final class OutFrame implements FrameBody {
     length = newLength;
     copied = false;
     placed = false;
+    loan = null;
     state = OFFERED;
   }
 
@@ -63,7 +76,8 @@ final class OutFrame implements FrameBody {
     placed = true;
   }
 
-  boolean isPlaced() {
+  @Override
+  public boolean isPlaced() {
     return placed;
   }
 
@@ -76,44 +90,55 @@ final class OutFrame implements FrameBody {
     copied = true;
   }
 
-  /** What {@link #snapshot} has copied. */
-  FrameBytes copy() {
-    return copy;
+  @Override
+  public @Nullable FrameBytes copy() {
+    return copied ? copy : null;
   }
 
-  /** Whether the receiver may read the pieces of the sender's memory itself. */
-  boolean isView() {
-    return !copied;
+  @Override
+  public Memory source(ElementType type, int piece) {
+    return call.memory(step.firstChunk + piece, slab, step.untouched[piece]);
   }
 
-  /**
-   * Keeps the sender's memory what it is until {@link #release}, even if its call fails. To be
-   * asked by the receiver before it writes there.
-   *
-   * @return whether it does; if not, the sender's call has failed
-   */
-  boolean holdOpen() {
+  @Override
+  public long sourceAt(int piece) {
+    return call.position(step.firstChunk + piece, slab, step.untouched[piece]);
+  }
+
+  @Override
+  public Memory target(ElementType type, int piece) {
+    return call.memory(step.firstChunk + piece, slab, false);
+  }
+
+  @Override
+  public long targetAt(int piece) {
+    return call.position(step.firstChunk + piece, slab, false);
+  }
+
+  @Override
+  public boolean holdOpen() {
     return STATE.compareAndSet(this, OFFERED, HELD_OPEN);
   }
 
   /** The call has failed: from now on the memory may hold anything. */
   void revoke() {
+    if (loan != null) {
+      loan.revoke();
+      return;
+    }
     while (!STATE.compareAndSet(this, OFFERED, REVOKED) && state == HELD_OPEN) {
       LockSupport.parkNanos(this, 1);
     }
   }
 
-  /**
-   * Whether what a receiver has just read may have been written over by the sender's user; to be
-   * asked after reading.
-   */
-  boolean isRevoked() {
+  @Override
+  public boolean isRevoked() {
     VarHandle.acquireFence();
     return state == REVOKED;
   }
 
   boolean isReleased() {
-    return state == RELEASED;
+    return loan == null ? state == RELEASED : loan.isOver();
   }
 
   @Override
@@ -140,6 +165,56 @@ final class OutFrame implements FrameBody {
           .store(call.position(chunk, slab, untouched), count, target, position);
       position += count * call.elementBytes();
     }
+  }
+
+  @Override
+  public int pieces() {
+    if (copied) {
+      return 0;
+    }
+    for (int i = 0; i < step.chunkCount; i++) {
+      if (regionOf(source(call.input.type(), i)) == null) {
+        return 0;
+      }
+    }
+    return step.chunkCount;
+  }
+
+  @Override
+  public Region region(int piece) {
+    return Objects.requireNonNull(regionOf(source(call.input.type(), piece)));
+  }
+
+  @Override
+  public int offset(int piece) {
+    return ((BufferMemory) source(call.input.type(), piece)).regionOffset(sourceAt(piece));
+  }
+
+  @Override
+  public int length(int piece) {
+    return call.pieceCount(step.firstChunk + piece, slab) * call.elementBytes();
+  }
+
+  /** Only contributions to an all-reduce are certain to end where they come from. */
+  @Override
+  public @Nullable Region targetRegion(int piece) {
+    return step.effect == Effect.REDUCE && call.program.collective == Collective.ALL_REDUCE
+        ? regionOf(target(call.input.type(), piece))
+        : null;
+  }
+
+  @Override
+  public int targetOffset(int piece) {
+    return ((BufferMemory) target(call.input.type(), piece)).regionOffset(targetAt(piece));
+  }
+
+  private static @Nullable Region regionOf(Memory memory) {
+    return memory instanceof BufferMemory buffer ? buffer.region() : null;
+  }
+
+  @Override
+  public void lent(LendableBody.Loan begun) {
+    loan = begun;
   }
 
   @Override

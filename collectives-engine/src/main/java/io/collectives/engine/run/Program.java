@@ -34,9 +34,11 @@ import org.jspecify.annotations.Nullable;
  * from there to all in a later one, as in the direct plans, the owner may wait for all of them and
  * take the sum in one pass. If the ranks share memory it writes the sum to everybody's output in
  * the same pass: each contribution is read once and each output written once, which is the least
- * that must be done, and the frames of the later round only say that the sum is there. The order of
- * the sum stays that of the plan. In an exchange, where several ranks complete a chunk in one
- * round, each of them waits for all contributions, too, to take the sum in the order of ranks.
+ * that must be done, and the frames of the later round only say that the sum is there. Whether they
+ * do is seen by the contributions: if one of them comes as bytes, each is added when its turn has
+ * come, and whoever's output could not be reached is sent the sum. The order of the sum stays that
+ * of the plan. In an exchange, where several ranks complete a chunk in one round, each of them
+ * waits for all contributions, too, to take the sum in the order of ranks.
  *
  * <p>A chunk that this rank is to have in the end is written to the user's output. Other chunks
  * that pass through this rank, as partial sums do, have a {@linkplain #workSlots slot} in memory of
@@ -248,6 +250,15 @@ public final class Program {
       if (inRankOrder) {
         Arrays.sort(this.receives, Comparator.comparingInt(step -> step.peer));
       }
+    }
+
+    /** The index of the contribution of a rank, which has one. */
+    int placeOf(int peer) {
+      int place = 0;
+      while (receives[place].peer != peer) {
+        place++;
+      }
+      return place;
     }
   }
 

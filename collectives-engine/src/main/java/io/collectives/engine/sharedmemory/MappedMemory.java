@@ -38,6 +38,15 @@ final class MappedMemory implements AutoCloseable {
     return WAY.map(file, length);
   }
 
+  /**
+   * The same, of memory that users have views of. Once it is closed a late use of one is an error,
+   * or finds that the memory is still there until the garbage collector has found the last view;
+   * but never ends the process.
+   */
+  static MappedMemory mapForUsers(FileChannel file, int length) throws IOException {
+    return (WAY instanceof Arenas ? WAY : new Collected()).map(file, length);
+  }
+
   /** Whether closing frees the memory at once. */
   static boolean isDeterministic() {
     return !(WAY instanceof Collected);

@@ -8,6 +8,8 @@ final class PairMemory implements AutoCloseable {
   final Ring.Writer out;
   final Ring.Reader in;
   final Ring.Sleep sleep;
+  final Ring.Loans lent;
+  final Ring.Loans borrowed;
 
   /**
    * Memory of {@link Ring#fileLength} bytes.
@@ -21,6 +23,8 @@ final class PairMemory implements AutoCloseable {
     out = new Ring.Writer(bytes, side, capacity);
     in = new Ring.Reader(bytes, other, capacity);
     sleep = new Ring.Sleep(bytes, side);
+    lent = new Ring.Loans(bytes, side);
+    borrowed = new Ring.Loans(bytes, other);
   }
 
   /** The memory is gone; nothing may touch it any more. */

@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The directory in which a rank can be found, and which only its user can enter: a socket on which
- * it listens, and for moments the files of rings that a peer has not mapped yet.
+ * it listens, and for moments the files of rings and regions that a peer has not mapped yet.
  *
  * <p><b>What stays behind.</b> A rank deletes its directory when it leaves, or earlier, when it is
  * linked with all others. If it is killed before that, whoever was linked to it deletes it. If all
@@ -34,6 +34,7 @@ final class RankDirectory {
 
   static final String SOCKET = "socket";
   static final String RINGS = "rings-";
+  static final String REGION = "region-";
 
   private static final String PREFIX = "collectives-";
   private static final int BOOT_LENGTH = 13;
@@ -85,6 +86,11 @@ final class RankDirectory {
       LOG.debug("cannot look for what dead ranks have left in {}", place, e);
     }
     return own;
+  }
+
+  /** Makes a rank's directory again, which has been deleted; nobody else has its name. */
+  static void createAgain(Path directory) throws IOException {
+    Files.createDirectory(directory, FOR_OWNER);
   }
 
   private static boolean isOld(Path directory, UserPrincipal user, long youngMillis) {
@@ -141,7 +147,7 @@ final class RankDirectory {
     try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
       for (Path file : files) {
         String name = String.valueOf(file.getFileName());
-        if (name.equals(SOCKET) || name.startsWith(RINGS)) {
+        if (name.equals(SOCKET) || name.startsWith(RINGS) || name.startsWith(REGION)) {
           Files.deleteIfExists(file);
         }
       }

@@ -8,6 +8,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Objects;
 
 /**
  * The frames of two ranks to each other, in memory that both have mapped.
@@ -19,12 +20,19 @@ import java.nio.ByteOrder;
  *      0  tail of the maker's ring     128  head of the maker's ring
  *    256  tail of the taker's ring     384  head of the taker's ring
  *    512  whether the maker sleeps     640  whether the taker sleeps
- *   4096  the maker's ring: what it sends
+ *   4096  states of what the maker lends, 64 bytes apart
+ *   8192  states of what the taker lends
+ *  12288  the maker's ring: what it sends
  *      …  the taker's ring, at the next multiple of 4096
  *
  *   a ring:  │ record │ record │ … free … │ record │ record │ skip │
  *                              ▲ tail     ▲ head
  *   a record: header (128 bytes, {@link FrameCodec}), body, padding to a multiple of 64
+ *   a record of what is lent:
+ *      "LENT", number of pieces, index of its state (-1: it is there already), 0
+ *      for each piece: region, where in it, length; target region (-1: none), where in it; 0
+ *      padding to a multiple of 64, header
+ *   a record of the end of a region: "GONE", number of the region, padding to 128 bytes
  * </pre>
  *
  * <p>Tail and head count bytes since the beginning and never turn back: tail is what has been
@@ -39,6 +47,20 @@ import java.nio.ByteOrder;
  * writer acquires the head and then stores over it. So a record is seen whole, and is not written
  * over while it is read. The Java memory model speaks of one process; but these are the same
  * machine instructions on the same physical memory, which is coherent whoever maps it.
+ *
+ * <p><b>Loans.</b> A body that lies in a {@linkplain SharedRegion region} is not copied. Its record
+ * names the places, and a state, which both ranks change by compare-and-set:
+ *
+ * <pre>
+ *   OVER ──lender──▶ LENT ──borrower, before it writes──▶ HELD
+ *     ▲               │ lender, whose call has failed       │
+ *     │               ▼                                     │
+ *     └──borrower── REVOKED                                 │
+ *     └──borrower───────────────────────────────────────────┘
+ * </pre>
+ *
+ * <p>The borrower of what it only reads asks afterwards whether it was revoked. A state is used
+ * again when it is OVER.
  *
  * <p><b>Sleep.</b> A rank that is about to sleep writes what it waits for into its word, and then
  * looks once more whether it is there; one that has written a tail or a head looks at the word
@@ -66,9 +88,15 @@ final class Ring {
 
   private static final int LONG_RECORD = 256 * 1024;
   private static final int ALIGNMENT = 64;
-  private static final int CONTROL_LENGTH = 4096;
+  private static final int PAGE = 4096;
+  private static final int LOANS = PAGE;
+  private static final int CONTROL_LENGTH = 3 * PAGE;
   private static final int WORD_DISTANCE = 128;
   private static final int SKIP = 'S' | 'K' << 8 | 'I' << 16 | 'P' << 24;
+  private static final int LENT = 'L' | 'E' << 8 | 'N' << 16 | 'T' << 24;
+  private static final int GONE = 'G' | 'O' << 8 | 'N' << 16 | 'E' << 24;
+  private static final int PIECES_AT = 16;
+  private static final int PIECE_LENGTH = 24;
   private static final VarHandle WORD =
       MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
@@ -85,6 +113,15 @@ final class Ring {
   /** The length of the record of a frame whose body has so many bytes. */
   static long recordLength(int bodyLength) {
     return (long) FrameCodec.HEADER_LENGTH + bodyLength + ALIGNMENT - 1 & -ALIGNMENT;
+  }
+
+  /** The length of the record of a lent body; more than an {@code int} holds if there are many. */
+  static long lentLength(int pieces) {
+    return FrameCodec.HEADER_LENGTH + placesLength(pieces);
+  }
+
+  private static long placesLength(int pieces) {
+    return PIECES_AT + (long) PIECE_LENGTH * pieces + ALIGNMENT - 1 & -ALIGNMENT;
   }
 
   /** The length of the longest record that any settings ask for. */
@@ -116,7 +153,7 @@ final class Ring {
   private static long base(Side side, int capacity) {
     return side == Side.MAKER
         ? CONTROL_LENGTH
-        : CONTROL_LENGTH + ((long) capacity + CONTROL_LENGTH - 1 & -CONTROL_LENGTH);
+        : CONTROL_LENGTH + ((long) capacity + PAGE - 1 & -PAGE);
   }
 
   private static int word(Side side, int index) {
@@ -169,6 +206,39 @@ final class Ring {
       return claim;
     }
 
+    /**
+     * Writes the beginning of a record of a lent body.
+     *
+     * @param at the index of its first byte
+     * @param state the index of its state; -1 if it is there already
+     * @return the index of its header
+     */
+    int lend(int at, int pieces, int state) {
+      words.putInt(at, LENT);
+      words.putInt(at + 4, pieces);
+      words.putInt(at + 8, state);
+      words.putInt(at + 12, 0);
+      return at + (int) placesLength(pieces);
+    }
+
+    /** Writes where a piece of a lent body is. */
+    void piece(
+        int at, int piece, int region, int offset, int length, int targetRegion, int targetOffset) {
+      int to = at + PIECES_AT + PIECE_LENGTH * piece;
+      words.putInt(to, region);
+      words.putInt(to + 4, offset);
+      words.putInt(to + 8, length);
+      words.putInt(to + 12, targetRegion);
+      words.putInt(to + 16, targetOffset);
+      words.putInt(to + 20, 0);
+    }
+
+    /** Writes a record of the end of a region. */
+    void gone(int at, int region) {
+      words.putInt(at, GONE);
+      words.putInt(at + 4, region);
+    }
+
     /** Shows the reader what was claimed and has been written. */
     void publish() {
       tail += claimed;
@@ -212,6 +282,9 @@ final class Ring {
     private long head;
     private int at; // Where the head is in the ring.
     private int length; // Of the present record.
+    private int recordAt; // The index of the present record,
+    private int kind; // LENT, GONE, or 0 for one with a body,
+    private int pieces; // and of a lent body.
 
     /**
      * A reader.
@@ -287,6 +360,16 @@ final class Ring {
       if (room < SMALLEST_RECORD) {
         throw new ProtocolException("a header is cut off after " + room + " bytes");
       }
+      recordAt = base + at;
+      int word = words.getInt(recordAt);
+      kind = word == LENT || word == GONE ? word : 0;
+      if (kind == GONE) {
+        length = SMALLEST_RECORD;
+        return recordAt;
+      }
+      if (kind == LENT) {
+        return nextLent(codec, header, room);
+      }
       codec.decode(bytes, base + at, header);
       long recordLength = recordLength(header.length);
       if (recordLength > room) {
@@ -295,6 +378,67 @@ final class Ring {
       }
       length = (int) recordLength;
       return base + at + FrameCodec.HEADER_LENGTH;
+    }
+
+    private int nextLent(FrameCodec codec, FrameHeader header, long room) {
+      pieces = words.getInt(recordAt + 4);
+      if (pieces < 0 || lentLength(pieces) > room) {
+        throw new ProtocolException(
+            "a lent body of " + pieces + " pieces is cut off by the end of " + room + " bytes");
+      }
+      length = (int) lentLength(pieces);
+      int headerAt = recordAt + (int) placesLength(pieces);
+      codec.decode(bytes, headerAt, header);
+      return headerAt;
+    }
+
+    /** Whether the present record only says that a region has gone: {@link #goneRegion}. */
+    boolean isGone() {
+      return kind == GONE;
+    }
+
+    int goneRegion() {
+      return words.getInt(recordAt + 4);
+    }
+
+    /** Whether the present record says where a lent body is. */
+    boolean isLent() {
+      return kind == LENT;
+    }
+
+    int pieces() {
+      return pieces;
+    }
+
+    /** The index of the state of a lent body; -1 if the body is there already. */
+    int state() {
+      return words.getInt(recordAt + 8);
+    }
+
+    /** The region of a piece; what it is must be checked, here and below. */
+    int region(int piece) {
+      return words.getInt(pieceAt(piece));
+    }
+
+    int offset(int piece) {
+      return words.getInt(pieceAt(piece) + 4);
+    }
+
+    int length(int piece) {
+      return words.getInt(pieceAt(piece) + 8);
+    }
+
+    /** -1 if there is none. */
+    int targetRegion(int piece) {
+      return words.getInt(pieceAt(piece) + 12);
+    }
+
+    int targetOffset(int piece) {
+      return words.getInt(pieceAt(piece) + 16);
+    }
+
+    private int pieceAt(int piece) {
+      return recordAt + PIECES_AT + PIECE_LENGTH * piece;
     }
 
     /** Gives the present record's memory back to the writer. */
@@ -306,6 +450,41 @@ final class Ring {
 
     FrameBytes bytes() {
       return bytes;
+    }
+  }
+
+  /** The states of what one of two ranks lends the other one. */
+  static final class Loans {
+    /** How many loans there are at once. */
+    static final int COUNT = 64;
+
+    static final long OVER = 0;
+    static final long LENT = 1;
+    static final long HELD = 2;
+    static final long REVOKED = 3;
+
+    private final ByteBuffer words;
+    private final int base;
+
+    Loans(FrameBytes bytes, Side lender) {
+      words = bytes.bytes();
+      base = LOANS + lender.ordinal() * COUNT * ALIGNMENT;
+    }
+
+    long get(int index) {
+      return (long) WORD.getAcquire(words, word(index));
+    }
+
+    void set(int index, long state) {
+      WORD.setRelease(words, word(index), state);
+    }
+
+    boolean change(int index, long from, long to) {
+      return WORD.compareAndSet(words, word(index), from, to);
+    }
+
+    private int word(int index) {
+      return base + Objects.checkIndex(index, COUNT) * ALIGNMENT;
     }
   }
 

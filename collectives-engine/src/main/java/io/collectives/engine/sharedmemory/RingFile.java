@@ -14,7 +14,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 
 /**
- * Files that two ranks map and then delete.
+ * Files that ranks map and then delete: the rings of two, and {@linkplain SharedRegion regions}.
  *
  * <p><b>Space.</b> A file is filled with zeros before it is mapped. Were it only made long, the
  * system would look for space when a page is touched, and would end the JVM with SIGBUS if there is
@@ -37,6 +37,17 @@ final class RingFile {
    *     is; then there is no file
    */
   static MappedMemory create(Path path, int length) throws IOException {
+    return create(
+        path, length, "the frames between two ranks", "a shorter frame length", MappedMemory::map);
+  }
+
+  /** The same, of memory for users. */
+  static MappedMemory createForUsers(Path path, int length) throws IOException {
+    return create(path, length, "a buffer", "a smaller buffer", MappedMemory::mapForUsers);
+  }
+
+  private static MappedMemory create(
+      Path path, int length, String what, String instead, Mapping mapping) throws IOException {
     return uninterrupted(
         () -> {
           try (FileChannel file =
@@ -48,7 +59,7 @@ final class RingFile {
                       StandardOpenOption.CREATE_NEW),
                   FOR_OWNER)) {
             reserve(file, length);
-            return MappedMemory.map(file, length);
+            return mapping.map(file, length);
           } catch (ClosedByInterruptException e) {
             Files.deleteIfExists(path);
             throw e;
@@ -58,12 +69,13 @@ final class RingFile {
             } catch (IOException again) {
               e.addSuppressed(again);
             }
-            throw new IOException(noSpace(path, length, e), e);
+            throw new IOException(noSpace(path, length, what, instead, e), e);
           }
         });
   }
 
-  private static String noSpace(Path path, int length, IOException why) {
+  private static String noSpace(
+      Path path, int length, String what, String instead, IOException why) {
     String free;
     try {
       free =
@@ -73,10 +85,10 @@ final class RingFile {
       free = "how much is free cannot be told";
     }
     return String.format(
-        "cannot make %s for the frames between two ranks: %,d bytes are wanted, %s: %s; free some,"
+        "cannot make %s for %s: %,d bytes are wanted, %s: %s; free some,"
             + " choose another directory with COLLECTIVES_MEMORY_DIRECTORY or"
-            + " JobSettings.withMemoryDirectory, or a shorter frame length",
-        path, length, free, why);
+            + " JobSettings.withMemoryDirectory, or %s",
+        path, what, length, free, why, instead);
   }
 
   /** Writes so many zeros. */
@@ -96,6 +108,18 @@ final class RingFile {
    * @throws WrongLengthException if it is not as long as the peer says
    */
   static MappedMemory take(Path path, int length) throws IOException {
+    MappedMemory memory = open(path, length);
+    try {
+      Files.deleteIfExists(path);
+      return memory;
+    } catch (IOException e) {
+      memory.close();
+      throw e;
+    }
+  }
+
+  /** Maps a file that a peer has made and will delete; else as {@link #take}. */
+  static MappedMemory open(Path path, int length) throws IOException {
     return uninterrupted(
         () -> {
           try (FileChannel file =
@@ -104,14 +128,7 @@ final class RingFile {
               throw new WrongLengthException(
                   path + " has " + file.size() + " bytes instead of " + length);
             }
-            MappedMemory memory = MappedMemory.map(file, length);
-            try {
-              Files.deleteIfExists(path);
-            } catch (IOException e) {
-              memory.close();
-              throw e;
-            }
-            return memory;
+            return MappedMemory.map(file, length);
           }
         });
   }
@@ -123,6 +140,10 @@ final class RingFile {
     WrongLengthException(String message) {
       super(message);
     }
+  }
+
+  private interface Mapping {
+    MappedMemory map(FileChannel file, int length) throws IOException;
   }
 
   private interface Action {

@@ -7,17 +7,26 @@ import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
+import io.collectives.spi.LendableBody;
 import io.collectives.spi.Link;
+import io.collectives.spi.Region;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.CRC32C;
+import org.agrona.collections.Int2ObjectHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,6 +41,12 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Before there are rings</b> frames are stored into one record's length of plain memory,
  * which is copied into the ring when there is one, and given up.
  *
+ * <p><b>Regions.</b> What lies in a {@link SharedRegion} that both have mapped is lent: see {@link
+ * Ring}. A rank that closes its region stops lending it and says so in its ring, behind all that it
+ * has lent; the peer unmaps it then, stops lending its own, and says so in turn. So each unmaps
+ * what the other one cannot name any more, in whatever order they close, and if only one does,
+ * frames are copied.
+ *
  * <p><b>The end.</b> A rank that leaves says goodbye; one whose process dies says nothing, and the
  * system closes its socket. In both cases what is in the ring is read first. Two live ranks part
  * only when one of them finds an error, and then that one says which of the two is to blame, so
@@ -39,6 +54,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SharedMemoryLink implements Link {
   private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+  private static final int MOST_GONE_BEFORE = 1 << 16;
 
   private enum State {
     /** Not linked yet. */
@@ -69,6 +85,11 @@ final class SharedMemoryLink implements Link {
   private boolean parted; // This rank has said that it is the end.
   private boolean ending; // The peer sends no more; what it has sent is still to be read.
   private @Nullable Throwable cause;
+  private final Loans loans;
+  private final Int2ObjectHashMap<PeerRegion> regions = new Int2ObjectHashMap<>(); // Of the peer.
+  private final Set<Integer> goneBefore = new HashSet<>(); // Regions that ended before mapped here.
+  private final Queue<Integer> endedRegions = new ArrayDeque<>(); // Which the peer is to hear of.
+  private final Deque<LentFrame> freeFrames = new ArrayDeque<>();
   private long bytesSent;
   private long bytesReceived;
 
@@ -77,6 +98,7 @@ final class SharedMemoryLink implements Link {
     this.peer = peer;
     encoder = new FrameCodec(transport.epoch(), transport.rank(), peer);
     decoder = new FrameCodec(transport.epoch(), peer, transport.rank());
+    loans = new Loans(transport, this);
     checksum = transport.hasChecksums() ? new CRC32C() : null;
   }
 
@@ -129,9 +151,12 @@ final class SharedMemoryLink implements Link {
       if (to == null) {
         return storeEarly(frame, body);
       }
+      LendableBody lent = lendable(body);
       int at;
       try {
-        at = to.out.claim((int) Ring.recordLength(length));
+        at =
+            to.out.claim(
+                (int) (lent == null ? Ring.recordLength(length) : Ring.lentLength(lent.pieces())));
       } catch (ProtocolException e) {
         blame(e);
         return drop(body);
@@ -140,7 +165,11 @@ final class SharedMemoryLink implements Link {
         refused = true;
         return false;
       }
-      store(frame, body, to.out.bytes(), at);
+      if (lent == null) {
+        store(frame, body, to.out.bytes(), at);
+      } else {
+        lend(frame, lent, to.out, at);
+      }
       to.out.publish();
       if (to.sleep.mustWake(true)) {
         wakePeer();
@@ -155,6 +184,51 @@ final class SharedMemoryLink implements Link {
     bytesSent += body.length();
     body.release();
     return true;
+  }
+
+  /** The body as one that can be lent to the peer now; nothing if it must be copied. */
+  private @Nullable LendableBody lendable(FrameBody body) {
+    if (checksum != null || !(body instanceof LendableBody lendable)) {
+      return null;
+    }
+    if (lendable.isPlaced()) {
+      return lendable;
+    }
+    int pieces = lendable.pieces();
+    if (pieces == 0 || Ring.lentLength(pieces) > transport.recordLimit() || loans.next() < 0) {
+      return null;
+    }
+    for (int i = 0; i < pieces; i++) {
+      if (!transport.isShared(lendable.region(i), peer)) {
+        return null;
+      }
+    }
+    return lendable;
+  }
+
+  private void lend(FrameHeader frame, LendableBody body, Ring.Writer to, int at) {
+    bytesSent += frame.length;
+    if (body.isPlaced()) {
+      encoder.encode(frame, to.bytes(), to.lend(at, 0, -1));
+      body.release();
+      return;
+    }
+    int pieces = body.pieces();
+    for (int i = 0; i < pieces; i++) {
+      Region target = body.targetRegion(i);
+      boolean hasTarget = target != null && transport.isShared(target, peer);
+      to.piece(
+          at,
+          i,
+          body.region(i).number(),
+          body.offset(i),
+          body.length(i),
+          hasTarget ? target.number() : -1,
+          hasTarget ? body.targetOffset(i) : 0);
+    }
+    Loans.Loan loan = loans.begin();
+    encoder.encode(frame, to.bytes(), to.lend(at, pieces, loan.index()));
+    body.lent(loan);
   }
 
   private boolean storeEarly(FrameHeader frame, FrameBody body) {
@@ -203,6 +277,9 @@ final class SharedMemoryLink implements Link {
     PairMemory from = memory;
     int count = 0;
     if (from != null && state == State.LINKED) {
+      if (!endedRegions.isEmpty()) {
+        tellOfEndedRegions(from);
+      }
       try {
         if (look(from)) {
           while (!transport.isClosing() && next(from, sink)) {
@@ -232,27 +309,146 @@ final class SharedMemoryLink implements Link {
 
   private boolean next(PairMemory from, FrameSink sink) {
     int at;
+    LentFrame lent = null;
     try {
       at = state == State.LINKED ? from.in.next(decoder, header) : -1;
       if (at < 0) {
         return false;
       }
-      check(from, at);
+      if (from.in.isGone()) {
+        regionGone(from.in.goneRegion());
+        from.in.consume();
+        return true;
+      }
+      if (from.in.isLent()) {
+        lent = borrow(from.in);
+      } else {
+        check(from, at);
+      }
     } catch (ProtocolException e) {
       blame(e);
       return false;
     }
+    header.lent = lent != null;
     int length = header.length;
     bytesReceived += length;
     try {
       sink.header(this, header);
-      if (length > 0) {
+      if (lent != null) {
+        sink.view(this, lent);
+      } else if (length > 0) {
         sink.bytes(this, from.in.bytes(), at, length);
       }
     } finally {
       from.in.consume();
     }
     return true;
+  }
+
+  private LentFrame borrow(Ring.Reader from) {
+    LentFrame frame = freeFrames.poll();
+    if (frame == null) {
+      frame = new LentFrame(this);
+    }
+    frame.read(from, header.length);
+    return frame;
+  }
+
+  /** The peer may have its memory back. */
+  void giveBack(LentFrame frame) {
+    transport.enter();
+    try {
+      PairMemory with = memory;
+      if (with != null && !frame.isPlaced()) {
+        with.borrowed.set(frame.state(), Ring.Loans.OVER);
+        // It may see this only when it wakes by itself, as it does soon, if it is just falling
+        // asleep.
+        if (with.sleep.mustWake(true)) {
+          wakePeer();
+        }
+      }
+      frame.useNoMore();
+      freeFrames.add(frame);
+    } finally {
+      transport.leave();
+    }
+  }
+
+  /** A region of the peer was mapped. */
+  void mapped(int number, PeerRegion region) throws IOException {
+    if (state == State.LOST || goneBefore.remove(number)) {
+      region.gone();
+      throw new IOException("rank " + peer + " has given it up again");
+    }
+    regions.put(number, region);
+    if (!transport.isClosing()) {
+      open(); // So that either can tell the other one of the end.
+    }
+  }
+
+  @Nullable PeerRegion regionOfPeer(int number) {
+    return regions.get(number);
+  }
+
+  /** This rank lends the peer a region no more. */
+  void endRegion(int number) {
+    if (state != State.LOST) {
+      endedRegions.add(number);
+      if (memory != null) {
+        tellOfEndedRegions(memory);
+      }
+    }
+  }
+
+  private void tellOfEndedRegions(PairMemory to) {
+    try {
+      while (!endedRegions.isEmpty() && state == State.LINKED && !ending) {
+        int at = to.out.claim(Ring.SMALLEST_RECORD);
+        if (at < 0) {
+          return; // The next poll tries again.
+        }
+        to.out.gone(at, endedRegions.remove());
+        to.out.publish();
+        if (to.sleep.mustWake(true)) {
+          wakePeer();
+        }
+      }
+    } catch (ProtocolException e) {
+      blame(e);
+    }
+  }
+
+  /** The peer lends a region no more; nor does this rank lend it the one that belongs with it. */
+  private void regionGone(int number) {
+    PeerRegion region = regions.remove(number);
+    if (region != null) {
+      region.gone();
+      region.counterpart().endFor(peer);
+    } else if (goneBefore.size() < MOST_GONE_BEFORE) {
+      goneBefore.add(number);
+    } else {
+      throw new ProtocolException("the end of region " + number + ", which never was");
+    }
+  }
+
+  /** Whether nobody at the other end can use what was lent any more. */
+  boolean isDeserted() {
+    return ending;
+  }
+
+  /** The peer has not given back what it borrowed, nor anything else, for so long. */
+  void isSilent(String why) {
+    lose(new SocketTimeoutException(why));
+  }
+
+  /** The peer writes nonsense into the state of a loan. */
+  void isNonsense(String why) {
+    transport.enter();
+    try {
+      blame(new ProtocolException(why));
+    } finally {
+      transport.leave();
+    }
   }
 
   private void check(PairMemory from, int at) {
@@ -571,6 +767,7 @@ final class SharedMemoryLink implements Link {
   /** Gives everything up. Not while the rings are in use. */
   void free() {
     state = State.LOST;
+    loans.revokeAll();
     if (attempt != null) {
       attempt.close();
     }
@@ -581,6 +778,9 @@ final class SharedMemoryLink implements Link {
       memory.close();
       memory = null;
     }
+    regions.values().forEach(PeerRegion::gone);
+    regions.clear();
+    endedRegions.clear();
     if (file != null) {
       try {
         Files.deleteIfExists(file);

@@ -4,6 +4,7 @@ import io.collectives.JobSettings;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Link;
+import io.collectives.spi.Region;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Transport;
 import java.io.IOException;
@@ -34,6 +35,7 @@ import org.slf4j.LoggerFactory;
  * <pre>
  *   trySend ─ body.store, header ─▶ ring ═▶ sink.header, bytes
  *             (copied once)                 within poll, not copied
+ *           ─ where it lies     ─▶      ═▶ sink.header, view
  * </pre>
  *
  * <p><b>Polling</b> looks at each ring, which costs a load; at the sockets, which costs a system
@@ -43,7 +45,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Memory.</b> For each peer that it is linked with two rings, which the two share, of four
  * longest records each (of two, if these are longer than 256 KiB), and until then at most one
- * longest record. A frame allocates nothing.
+ * longest record. A frame allocates nothing. Regions, which users ask for, come on top of that.
  *
  * <p><b>Threads.</b> One at a time is inside; {@link #close} from another one raises {@code
  * closing}, wakes the one inside, waits for it to leave, and only then unmaps. From within the sink
@@ -85,6 +87,9 @@ final class SharedMemoryTransport implements Transport {
   private final ByteBuffer wakeMessage = Conversation.wakeMessage();
   private final Consumer<SelectionKey> hear = this::hear;
   private @Nullable FrameSink sink; // During a poll.
+  private final Set<SharedRegion> regions = new HashSet<>();
+  private int regionsMade;
+  private int regionFiles; // That peers may still look for.
   private int polls;
   private long lookedNanos;
   private boolean unreachable; // On purpose, as this rank is linked with all others.
@@ -149,6 +154,89 @@ final class SharedMemoryTransport implements Transport {
   /** What the rings of a pair of ranks take. */
   static long ringsLength(JobSettings settings) {
     return Ring.fileLength(Ring.capacity((int) Ring.recordLength(bodyLimit(settings))));
+  }
+
+  @Override
+  public boolean lendsMemory() {
+    return true;
+  }
+
+  @Override
+  public Region createRegion(int length, int[] peers) throws IOException {
+    int number;
+    enter();
+    try {
+      if (closing || closed) {
+        throw new IOException("rank " + rank() + " leaves");
+      }
+      if (unreachable && regionFiles == 0) {
+        RankDirectory.createAgain(directory);
+      }
+      regionFiles++;
+      number = ++regionsMade;
+    } finally {
+      leave();
+    }
+    Path path = directory.resolve(RankDirectory.REGION + number);
+    MappedMemory memory = null;
+    try {
+      memory = RingFile.createForUsers(path, length); // May take long, so without the lock.
+    } finally {
+      if (memory == null) {
+        enter();
+        regionFileGone();
+        leave();
+      }
+    }
+    SharedRegion region = new SharedRegion(this, number, peers, path, memory);
+    enter();
+    try {
+      regions.add(region);
+    } finally {
+      leave();
+    }
+    if (closing) {
+      region.close();
+      throw new IOException("rank " + rank() + " leaves");
+    }
+    return region;
+  }
+
+  /** A region has ended. With the lock held. */
+  void closed(SharedRegion region) {
+    regions.remove(region);
+  }
+
+  /** The file of a region is not there any more, or never was. With the lock held. */
+  void regionFileGone() {
+    regionFiles--;
+    if (unreachable || closed) {
+      deleteDirectory();
+    }
+  }
+
+  /** Whether a region may be lent to a peer. */
+  boolean isShared(Region region, int peer) {
+    return region instanceof SharedRegion shared
+        && shared.belongsTo(this)
+        && shared.isSharedWith(peer);
+  }
+
+  /** The link to a peer, opened or not. With the lock held. */
+  SharedMemoryLink linkTo(int peer) {
+    return at(peer);
+  }
+
+  /** How long a peer may be silent before it is given up. */
+  long silenceLimitNanos() {
+    return settings.calls().silenceLimit().toNanos();
+  }
+
+  /** Hears who has died. With the lock held. */
+  void hearOfDeaths() {
+    if (!closed) {
+      look(0);
+    }
   }
 
   @Override
@@ -382,6 +470,13 @@ final class SharedMemoryTransport implements Transport {
     if (closed) {
       return;
     }
+    for (SharedRegion region : List.copyOf(regions)) {
+      try {
+        region.close();
+      } catch (IllegalStateException e) {
+        LOG.warn("rank {} cannot free a buffer that somebody reads", rank(), e);
+      }
+    }
     closed = true;
     try {
       server.close();
@@ -513,9 +608,20 @@ final class SharedMemoryTransport implements Transport {
     unreachable = true;
     try {
       server.close();
-      RankDirectory.delete(directory);
     } catch (IOException e) {
-      LOG.warn("rank {} cannot delete {}", rank(), directory, e);
+      LOG.warn("rank {} cannot close its socket", rank(), e);
+    }
+    deleteDirectory();
+  }
+
+  /** Unless there are files of regions in it. */
+  private void deleteDirectory() {
+    if (regionFiles == 0) {
+      try {
+        RankDirectory.delete(directory);
+      } catch (IOException e) {
+        LOG.warn("rank {} cannot delete {}", rank(), directory, e);
+      }
     }
   }
 }

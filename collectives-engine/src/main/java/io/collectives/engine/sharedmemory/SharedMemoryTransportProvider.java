@@ -22,9 +22,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Where.</b> In {@code settings.memoryDirectory()}; if there is none, in {@code /dev/shm}
  * where the host has it, else where Java's temporary files are. The rank makes a directory there
- * (mode 0700), and deletes it when it is linked with all others or leaves. Files of rings (mode
- * 0600) are there for the moment between their making and their mapping by the peer. On a host
- * whose file systems know no such permissions, or that has no Unix-domain sockets, joining fails.
+ * (mode 0700), and deletes it when it is linked with all others or leaves. Files of rings and
+ * regions (mode 0600) are there for the moment between their making and their mapping by the peers;
+ * for a region the directory is made again. On a host whose file systems know no such permissions,
+ * or that has no Unix-domain sockets, joining fails.
  *
  * <p><b>Security.</b> Only the same user, and root, can enter the directory, and so find the socket
  * or a ring. These can read the memory of the process, with the job secret, anyway; so ranks do not

@@ -1,0 +1,41 @@
+package io.collectives.spi;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/**
+ * Memory of this rank that peers can reach, and that of peers which belongs with it: what one
+ * {@link io.collectives.CollectiveBuffer} has of each rank. Made by {@link Transport#createRegion}.
+ *
+ * <p>A life: every rank makes a region, and tells the others its number; every rank maps those of
+ * all others; when all have, every rank shares its own. From then on bodies that lie in it may be
+ * lent instead of copied (see {@link LendableBody}), until one of the two ranks closes its region.
+ *
+ * <p><b>Threads.</b> Any thread may call any method.
+ */
+public interface Region extends AutoCloseable {
+
+  /** What peers know it by; another one for each region of this rank. */
+  int number();
+
+  /** The memory of this rank: all bytes from 0 to the capacity. */
+  ByteBuffer bytes();
+
+  /**
+   * Makes the region of a peer reachable for this rank. It must be as long as this one.
+   *
+   * @param peer any other rank, counted in the whole job
+   * @param number of the peer's region
+   */
+  void map(int peer, int number) throws IOException;
+
+  /** All peers whose regions were mapped have mapped this one, too: it may be lent to them. */
+  void share();
+
+  /**
+   * Gives the memory back, and the regions of peers as soon as these cannot lend them to this rank
+   * any more. Closing again does nothing.
+   */
+  @Override
+  void close();
+}

@@ -1,0 +1,192 @@
+package io.collectives.engine.sharedmemory;
+
+import io.collectives.ProtocolException;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.LentBody;
+import java.lang.invoke.VarHandle;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/** What a peer has lent to this rank. Reused; belongs to a {@link SharedMemoryLink}. */
+final class LentFrame implements LentBody {
+  private final SharedMemoryLink link;
+  private PeerRegion[] regions = new PeerRegion[1];
+  private @Nullable PeerRegion[] targets = new PeerRegion[1];
+  private int[] offsets = new int[1];
+  private int[] targetOffsets = new int[1];
+  private int[] lengths = new int[1];
+  private int pieces;
+  private int length;
+  private int state;
+
+  LentFrame(SharedMemoryLink link) {
+    this.link = link;
+  }
+
+  /**
+   * Takes over what a record says.
+   *
+   * @param bodyLength as the header says
+   * @throws ProtocolException if it names what is not there
+   */
+  void read(Ring.Reader from, int bodyLength) {
+    int count = from.pieces();
+    state = from.state();
+    length = bodyLength;
+    pieces = 0;
+    if (bodyLength <= 0 || state < -1 || state >= Ring.Loans.COUNT || (state < 0) != (count == 0)) {
+      throw new ProtocolException(
+          "a lent body of "
+              + bodyLength
+              + " bytes in "
+              + count
+              + " pieces, with state "
+              + state
+              + " of "
+              + Ring.Loans.COUNT);
+    }
+    if (count > lengths.length) {
+      regions = new PeerRegion[count];
+      targets = new PeerRegion[count];
+      offsets = new int[count];
+      targetOffsets = new int[count];
+      lengths = new int[count];
+    }
+    long sum = 0;
+    for (int i = 0; i < count; i++) {
+      int pieceLength = from.length(i);
+      int offset = from.offset(i);
+      int targetOffset = from.targetOffset(i);
+      int targetRegion = from.targetRegion(i);
+      regions[i] = find(from.region(i), offset, pieceLength);
+      targets[i] = targetRegion < 0 ? null : find(targetRegion, targetOffset, pieceLength);
+      offsets[i] = offset;
+      targetOffsets[i] = targetOffset;
+      lengths[i] = pieceLength;
+      sum += pieceLength;
+    }
+    if (count > 0 && sum != bodyLength) {
+      throw new ProtocolException(
+          "a lent body of " + bodyLength + " bytes whose pieces have " + sum + " bytes");
+    }
+    pieces = count;
+    for (int i = 0; i < count; i++) {
+      regions[i].use();
+      PeerRegion target = targets[i];
+      if (target != null) {
+        target.use();
+      }
+    }
+  }
+
+  private PeerRegion find(int number, int offset, int pieceLength) {
+    PeerRegion region = link.regionOfPeer(number);
+    if (region == null) {
+      throw new ProtocolException("a body in region " + number + ", which is not here");
+    }
+    if (offset < 0 || pieceLength < 0 || offset > region.length() - pieceLength) {
+      throw new ProtocolException(
+          "bytes "
+              + offset
+              + "+"
+              + pieceLength
+              + " of region "
+              + number
+              + ", which has "
+              + region.length());
+    }
+    return region;
+  }
+
+  @Override
+  public int length() {
+    return length;
+  }
+
+  @Override
+  public int pieces() {
+    return pieces;
+  }
+
+  @Override
+  public FrameBytes region(int piece) {
+    return regions[piece].bytes();
+  }
+
+  @Override
+  public int offset(int piece) {
+    return offsets[piece];
+  }
+
+  @Override
+  public int length(int piece) {
+    return lengths[piece];
+  }
+
+  @Override
+  public @Nullable FrameBytes targetRegion(int piece) {
+    PeerRegion target = targets[piece];
+    return target == null ? null : target.bytes();
+  }
+
+  @Override
+  public int targetOffset(int piece) {
+    return targetOffsets[piece];
+  }
+
+  @Override
+  public boolean isPlaced() {
+    return state < 0;
+  }
+
+  @Override
+  public boolean holdOpen() {
+    PairMemory memory = link.memory();
+    return memory != null && memory.borrowed.change(state, Ring.Loans.LENT, Ring.Loans.HELD);
+  }
+
+  @Override
+  public boolean isRevoked() {
+    if (state < 0) {
+      return false;
+    }
+    VarHandle.acquireFence();
+    PairMemory memory = link.memory();
+    if (memory == null) {
+      return true; // Nobody can tell any more.
+    }
+    long now = memory.borrowed.get(state);
+    return now != Ring.Loans.LENT && now != Ring.Loans.HELD;
+  }
+
+  @Override
+  public void store(FrameBytes target, int at) {
+    int to = at;
+    for (int i = 0; i < pieces; i++) {
+      target.bytes().put(to, regions[i].bytes().bytes(), offsets[i], lengths[i]);
+      to += lengths[i];
+    }
+  }
+
+  @Override
+  public void release() {
+    link.giveBack(this);
+  }
+
+  /** The state that the peer waits for, -1 if there is none. */
+  int state() {
+    return state;
+  }
+
+  void useNoMore() {
+    for (int i = 0; i < pieces; i++) {
+      regions[i].useNoMore();
+      PeerRegion target = targets[i];
+      if (target != null) {
+        target.useNoMore();
+      }
+    }
+    pieces = 0;
+    Arrays.fill(targets, null);
+  }
+}

@@ -1,0 +1,131 @@
+package io.collectives.engine.sharedmemory;
+
+import io.collectives.spi.Region;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A region of this rank: a mapped file that its peers map, too, and that is deleted as soon as they
+ * have. See {@link SharedMemoryLink} for how a region ends.
+ */
+final class SharedRegion implements Region {
+  private final SharedMemoryTransport transport;
+  private final int number;
+  private final MappedMemory memory;
+  private final ByteBuffer bytes;
+
+  /** By peer: whether it is to hear of the end of this region, because it may have mapped it. */
+  private final boolean[] isKnown;
+
+  /** By peer: whether this region may be lent to it. */
+  private final boolean[] isShared;
+
+  private @Nullable Path file;
+  private boolean closed;
+
+  /**
+   * A region of this rank.
+   *
+   * @param peers who may map it
+   * @param file where they find it
+   */
+  SharedRegion(
+      SharedMemoryTransport transport, int number, int[] peers, Path file, MappedMemory memory) {
+    this.transport = transport;
+    this.number = number;
+    this.file = file;
+    this.memory = memory;
+    bytes = memory.bytes();
+    isKnown = new boolean[transport.size()];
+    isShared = new boolean[transport.size()];
+    for (int peer : peers) {
+      isKnown[peer] = peer != transport.rank();
+    }
+  }
+
+  @Override
+  public int number() {
+    return number;
+  }
+
+  @Override
+  public ByteBuffer bytes() {
+    return bytes.duplicate();
+  }
+
+  @Override
+  public void map(int peer, int theirs) throws IOException {
+    Path path = transport.address(peer).directory().resolve(RankDirectory.REGION + theirs);
+    MappedMemory mapped = RingFile.open(path, bytes.capacity());
+    transport.enter();
+    try {
+      transport.linkTo(peer).mapped(theirs, new PeerRegion(this, mapped));
+    } finally {
+      transport.leave();
+    }
+  }
+
+  @Override
+  public void share() {
+    transport.enter();
+    try {
+      System.arraycopy(isKnown, 0, isShared, 0, isKnown.length);
+      deleteFile();
+    } finally {
+      transport.leave();
+    }
+  }
+
+  @Override
+  public void close() {
+    transport.enter();
+    try {
+      if (closed) {
+        return;
+      }
+      closed = true;
+      deleteFile();
+      for (int peer = 0; peer < isKnown.length; peer++) {
+        endFor(peer);
+      }
+      transport.closed(this);
+    } finally {
+      transport.leave();
+      memory.close();
+    }
+  }
+
+  boolean belongsTo(SharedMemoryTransport other) {
+    return transport == other;
+  }
+
+  /** Whether it may be lent to a peer. */
+  boolean isSharedWith(int peer) {
+    return isShared[peer];
+  }
+
+  /** From now on it is not lent to a peer, who is told. With the transport's lock held. */
+  void endFor(int peer) {
+    if (isKnown[peer]) {
+      isKnown[peer] = false;
+      isShared[peer] = false;
+      transport.linkTo(peer).endRegion(number);
+    }
+  }
+
+  private void deleteFile() {
+    Path made = file;
+    if (made != null) {
+      file = null;
+      try {
+        Files.deleteIfExists(made);
+      } catch (IOException e) {
+        transport.log().warn("cannot delete {}", made, e);
+      }
+      transport.regionFileGone();
+    }
+  }
+}

@@ -1,0 +1,490 @@
+package io.collectives.engine.sharedmemory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.ProtocolException;
+import io.collectives.Security;
+import io.collectives.spi.BrokenLinkException;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.FrameCodec;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.FrameSink;
+import io.collectives.spi.LendableBody;
+import io.collectives.spi.LentBody;
+import io.collectives.spi.Link;
+import io.collectives.spi.Region;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Bodies that are lent instead of copied, seen from both ends; rank 0 lends to rank 1. */
+@Timeout(60)
+class LentBodyTest {
+  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(20);
+  private static final int LENGTH = 4096;
+
+  @TempDir Path directory;
+
+  private final List<SharedMemoryTransport> opened = new ArrayList<>();
+  private final List<Heard> heard = new ArrayList<>();
+  private final List<Region> regions = new ArrayList<>();
+
+  @AfterEach
+  void closeAll() throws IOException {
+    opened.forEach(SharedMemoryTransport::close);
+    try (Stream<Path> files = Files.list(directory)) {
+      assertEquals(List.of(), files.toList());
+    }
+  }
+
+  private void open(boolean checksums) throws IOException {
+    opened.addAll(
+        SharedMemoryJob.open(
+            2,
+            rank ->
+                SharedMemoryJob.settings(rank, 2, directory)
+                    .withSecurity(Security.none().withChecksums(checksums))));
+    opened.forEach(transport -> heard.add(new Heard()));
+    for (SharedMemoryTransport transport : opened) {
+      regions.add(transport.createRegion(LENGTH, new int[] {0, 1}));
+    }
+    regions.get(0).map(1, regions.get(1).number());
+    regions.get(1).map(0, regions.get(0).number());
+    pumpUntil(() -> link(0).memory() != null && link(1).memory() != null);
+    regions.forEach(Region::share);
+    // Nobody needs to find them any more.
+    pumpUntil(() -> opened.stream().allMatch(rank -> Files.notExists(rank.directory())));
+  }
+
+  private SharedMemoryLink link(int rank) {
+    return (SharedMemoryLink) opened.get(rank).link(1 - rank);
+  }
+
+  private PairMemory memory(int rank) {
+    return Objects.requireNonNull(link(rank).memory());
+  }
+
+  private void pumpUntil(BooleanSupplier condition) {
+    long end = System.nanoTime() + PATIENCE_NANOS;
+    while (!condition.getAsBoolean()) {
+      for (int i = 0; i < opened.size(); i++) {
+        opened.get(i).poll(heard.get(i));
+      }
+      assertTrue(System.nanoTime() - end < 0, () -> "waited too long: " + heard);
+    }
+  }
+
+  private Offer lend(int offset, int length) {
+    Offer offer = new Offer(regions.get(0), offset, length);
+    FrameHeader header = new FrameHeader();
+    header.length = length;
+    assertTrue(link(0).trySend(header, offer));
+    return offer;
+  }
+
+  private LentBody borrow() {
+    int before = heard.get(1).views.size();
+    pumpUntil(() -> heard.get(1).views.size() > before);
+    return heard.get(1).views.get(before);
+  }
+
+  private static long longAt(FrameBytes region, int at) {
+    return region.bytes().getLong(at);
+  }
+
+  @Test
+  void theReceiverSeesAndWritesTheSendersMemory() throws Exception {
+    open(false);
+    ByteBuffer mine = regions.get(0).bytes().order(ByteOrder.LITTLE_ENDIAN);
+    mine.putLong(64, 42);
+    Offer offer = lend(64, 16);
+    LentBody body = borrow();
+    assertEquals(42, longAt(body.region(0), body.offset(0)));
+    mine.putLong(64, 43);
+    assertEquals(43, longAt(body.region(0), body.offset(0)), "it is the very memory");
+    FrameBytes copy = new FrameBytes(ByteBuffer.allocate(24));
+    body.store(copy, 8);
+    assertEquals(43, copy.bytes().getLong(8));
+    assertFalse(offer.isOver());
+    assertTrue(body.holdOpen());
+    FrameBytes target = Objects.requireNonNull(body.targetRegion(0));
+    target.bytes().putLong(body.targetOffset(0), 44);
+    assertFalse(body.isRevoked());
+    body.release();
+    assertTrue(offer.isOver());
+    assertEquals(44, mine.getLong(64));
+    assertFalse(offer.released, "a lent body is not released, the loan is over");
+  }
+
+  @Test
+  void filesAreGoneAsSoonAsAllHaveMappedThem() throws Exception {
+    open(false);
+    try (Stream<Path> files = Files.walk(directory)) {
+      assertEquals(List.of(), files.filter(file -> ("" + file).contains("region-")).toList());
+    }
+  }
+
+  @Test
+  void whatWasRevokedCannotBeHeldAndIsSeenToBeRevoked() throws Exception {
+    open(false);
+    Offer offer = lend(0, 8);
+    LentBody body = borrow();
+    Objects.requireNonNull(offer.loan).revoke();
+    assertFalse(body.holdOpen());
+    assertTrue(body.isRevoked());
+    // Its state is not used again before the receiver has let go.
+    for (int i = 0; i < Ring.Loans.COUNT - 1; i++) {
+      lend(0, 8);
+      borrow();
+    }
+    assertFalse(hasFreeState());
+    body.release();
+    assertTrue(hasFreeState());
+  }
+
+  private boolean hasFreeState() {
+    return IntStream.range(0, Ring.Loans.COUNT)
+        .anyMatch(state -> memory(0).lent.get(state) == Ring.Loans.OVER);
+  }
+
+  @Test
+  void revokingWaitsForWhoWrites() throws Exception {
+    open(false);
+    Offer offer = lend(0, 8);
+    LentBody body = borrow();
+    assertTrue(body.holdOpen());
+    AtomicBoolean written = new AtomicBoolean();
+    AtomicBoolean seen = new AtomicBoolean();
+    Thread revoker =
+        new Thread(
+            () -> {
+              Objects.requireNonNull(offer.loan).revoke();
+              seen.set(written.get());
+            },
+            "revoker");
+    revoker.start();
+    while (revoker.getState() != Thread.State.TIMED_WAITING && revoker.isAlive()) {
+      Thread.onSpinWait();
+    }
+    written.set(true);
+    // As another process would.
+    memory(1).borrowed.set(0, Ring.Loans.OVER);
+    revoker.join(TimeUnit.NANOSECONDS.toMillis(PATIENCE_NANOS));
+    assertTrue(seen.get(), "it returned before the writer had finished");
+  }
+
+  @Test
+  void revokingDoesNotWaitForTheDead() throws Exception {
+    open(false);
+    Offer offer = lend(0, 8);
+    assertTrue(borrow().holdOpen());
+    opened.get(1).kill();
+    Objects.requireNonNull(offer.loan).revoke();
+    pumpUntil(() -> heard.get(0).lost != null);
+  }
+
+  @Test
+  void whenAllStatesAreInUseBodiesAreCopied() throws Exception {
+    open(false);
+    List<Offer> offers = new ArrayList<>();
+    for (int i = 0; i < Ring.Loans.COUNT + 1; i++) {
+      offers.add(lend(0, 8));
+    }
+    assertTrue(offers.get(Ring.Loans.COUNT).released, "copied");
+    pumpUntil(() -> heard.get(1).copies == 1);
+    assertEquals(Ring.Loans.COUNT, heard.get(1).views.size());
+    heard.get(1).views.forEach(LentBody::release);
+    assertTrue(offers.stream().limit(Ring.Loans.COUNT).allMatch(Offer::isOver));
+    lend(0, 8);
+    borrow().release();
+  }
+
+  @Test
+  void withChecksumsBodiesAreCopied() throws Exception {
+    open(true);
+    assertTrue(lend(0, 8).released);
+    pumpUntil(() -> heard.get(1).copies == 1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void afterOneRankHasClosedItsRegionBodiesAreCopiedAndBothAreUnmapped(int first) throws Exception {
+    open(false);
+    int[] numbers = {regions.get(0).number(), regions.get(1).number()};
+    regions.get(first).close();
+    pumpUntil(
+        () -> link(0).regionOfPeer(numbers[1]) == null && link(1).regionOfPeer(numbers[0]) == null);
+    if (first == 1) {
+      assertTrue(lend(0, 8).released);
+      pumpUntil(() -> heard.get(1).copies == 1);
+    }
+    regions.get(1 - first).close();
+    assertNull(heard.get(0).lost);
+    assertNull(heard.get(1).lost);
+  }
+
+  @Test
+  void whatIsBorrowedStaysMappedWhenItsRegionIsClosed() throws Exception {
+    open(false);
+    regions.get(0).bytes().put(100, (byte) 7);
+    lend(100, 4);
+    LentBody body = borrow();
+    int number = regions.get(0).number();
+    regions.get(0).close();
+    pumpUntil(() -> link(1).regionOfPeer(number) == null);
+    assertEquals(7, body.region(0).bytes().get(body.offset(0)));
+    body.release();
+  }
+
+  @Test
+  void aRegionThatHasEndedBeforeItIsMappedIsNot() throws Exception {
+    open(false);
+    Region late = opened.get(0).createRegion(LENGTH, new int[] {0, 1});
+    Region other = opened.get(1).createRegion(LENGTH, new int[] {0, 1});
+    Path file = opened.get(0).directory().resolve("region-" + late.number());
+    Path kept = directory.resolve("kept");
+    Files.move(file, kept);
+    late.close();
+    lend(0, 8);
+    borrow(); // What was said before has been heard.
+    Files.createDirectories(file.getParent());
+    Files.move(kept, file);
+    assertThrows(IOException.class, () -> other.map(0, late.number()));
+    other.close();
+    Files.delete(file);
+    Files.delete(file.getParent());
+  }
+
+  @Test
+  void whereThereIsNoPlaceForARegionThereIsAnErrorAndNothingIsLeft() throws Exception {
+    open(false);
+    Path inTheWay = Files.createFile(opened.get(0).directory());
+    assertThrows(IOException.class, () -> opened.get(0).createRegion(LENGTH, new int[] {0, 1}));
+    Files.delete(inTheWay);
+    opened.get(0).createRegion(LENGTH, new int[] {0, 1}).close();
+    assertTrue(Files.notExists(opened.get(0).directory()));
+  }
+
+  /** What a record says of a piece, wrongly. */
+  enum Nonsense {
+    REGION,
+    NEGATIVE_REGION,
+    OFFSET,
+    NEGATIVE_OFFSET,
+    OVERFLOWING_OFFSET,
+    LENGTH,
+    NEGATIVE_LENGTH,
+    SUM,
+    TARGET_REGION,
+    TARGET_OFFSET,
+    NEGATIVE_TARGET_OFFSET,
+    STATE,
+    NEGATIVE_STATE,
+    PLACED_WITH_PIECES,
+    PIECES,
+    NEGATIVE_PIECES,
+    NO_PIECES,
+    NO_BODY
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void nonsenseCostsTheLinkAndNothingElse(Nonsense what) throws Exception {
+    open(false);
+    int region = regions.get(0).number();
+    Ring.Writer writer = memory(0).out;
+    int at = writer.claim((int) Ring.lentLength(1));
+    ByteBuffer words = writer.bytes().bytes();
+    int state =
+        switch (what) {
+          case STATE -> Ring.Loans.COUNT;
+          case NEGATIVE_STATE -> -2;
+          case PLACED_WITH_PIECES -> -1;
+          default -> 0;
+        };
+    int headerAt = writer.lend(at, 1, state);
+    int length = what == Nonsense.NEGATIVE_LENGTH ? -8 : what == Nonsense.LENGTH ? LENGTH : 8;
+    int offset =
+        switch (what) {
+          case OFFSET -> LENGTH - 7;
+          case LENGTH -> 1;
+          case NEGATIVE_OFFSET -> -8;
+          case OVERFLOWING_OFFSET -> Integer.MAX_VALUE - 3;
+          default -> 0;
+        };
+    writer.piece(
+        at,
+        0,
+        what == Nonsense.REGION ? region + 1 : what == Nonsense.NEGATIVE_REGION ? -1 : region,
+        offset,
+        length,
+        what == Nonsense.TARGET_REGION ? region + 1 : region,
+        what == Nonsense.TARGET_OFFSET
+            ? LENGTH
+            : what == Nonsense.NEGATIVE_TARGET_OFFSET ? Integer.MIN_VALUE : 0);
+    if (what == Nonsense.PIECES) {
+      words.putInt(at + 4, 1 << 28);
+    } else if (what == Nonsense.NEGATIVE_PIECES) {
+      words.putInt(at + 4, -1);
+    } else if (what == Nonsense.NO_PIECES) {
+      words.putInt(at + 4, 0);
+      headerAt = at + 64;
+    }
+    FrameHeader header = new FrameHeader();
+    header.length =
+        what == Nonsense.SUM
+            ? 16
+            : what == Nonsense.NO_BODY ? 0 : what == Nonsense.LENGTH ? LENGTH : 8;
+    new FrameCodec(opened.get(0).epoch(), 0, 1).encode(header, writer.bytes(), headerAt);
+    writer.publish();
+    pumpUntil(() -> heard.get(1).lost != null && heard.get(0).lost != null);
+    assertInstanceOf(ProtocolException.class, heard.get(1).lost);
+    assertInstanceOf(BrokenLinkException.class, heard.get(0).lost);
+    assertEquals(0, heard.get(1).headers, "nothing of it is given to the sink");
+  }
+
+  @Test
+  void aNonsenseStateCostsTheLink() throws Exception {
+    open(false);
+    Offer offer = lend(0, 8);
+    borrow();
+    memory(1).borrowed.set(0, 17);
+    assertFalse(offer.isOver());
+    pumpUntil(() -> heard.get(0).lost != null);
+    assertInstanceOf(ProtocolException.class, heard.get(0).lost);
+    assertTrue(offer.isOver(), "what is sent on a lost link is dropped");
+  }
+
+  /** A piece of a region, to be replaced where it is. */
+  private static final class Offer implements LendableBody {
+    private final Region region;
+    private final int offset;
+    private final int length;
+    private boolean released;
+    private @Nullable Loan loan;
+
+    Offer(Region region, int offset, int length) {
+      this.region = region;
+      this.offset = offset;
+      this.length = length;
+    }
+
+    boolean isOver() {
+      assertNotNull(loan);
+      return loan.isOver();
+    }
+
+    @Override
+    public int length() {
+      return length;
+    }
+
+    @Override
+    public void store(FrameBytes target, int at) {
+      target.bytes().put(at, region.bytes(), offset, length);
+    }
+
+    @Override
+    public void release() {
+      released = true;
+    }
+
+    @Override
+    public int pieces() {
+      return 1;
+    }
+
+    @Override
+    public Region region(int piece) {
+      return region;
+    }
+
+    @Override
+    public int offset(int piece) {
+      return offset;
+    }
+
+    @Override
+    public int length(int piece) {
+      return length;
+    }
+
+    @Override
+    public Region targetRegion(int piece) {
+      return region;
+    }
+
+    @Override
+    public int targetOffset(int piece) {
+      return offset;
+    }
+
+    @Override
+    public boolean isPlaced() {
+      return false;
+    }
+
+    @Override
+    public void lent(Loan begun) {
+      loan = begun;
+    }
+  }
+
+  /** Keeps what comes. */
+  private static final class Heard implements FrameSink {
+    private final List<LentBody> views = new ArrayList<>();
+    private int headers;
+    private int copies;
+    private @Nullable Throwable lost;
+
+    @Override
+    public void header(Link link, FrameHeader header) {
+      headers++;
+    }
+
+    @Override
+    public void bytes(Link link, FrameBytes source, int at, int length) {
+      copies++;
+    }
+
+    @Override
+    public void view(Link link, FrameBody source) {
+      views.add((LentBody) source);
+    }
+
+    @Override
+    public void lost(Link link, @Nullable Throwable cause) {
+      lost = cause == null ? new IOException("it has left") : cause;
+    }
+
+    @Override
+    public String toString() {
+      return views.size() + " lent, " + copies + " copied, lost " + lost;
+    }
+  }
+}
