@@ -14,7 +14,7 @@ import java.time.Duration;
  * <p>A barrier precedes each iteration and is not timed. Each rank times its own call; afterwards
  * the times of an iteration are combined by their maximum.
  */
-public final class CaseRun {
+public final class CaseRun implements AutoCloseable {
   /** So that a large payload has a median. */
   private static final int LEAST_ITERATIONS = 9;
 
@@ -45,15 +45,15 @@ public final class CaseRun {
    * matters.
    */
   public static void warmUp(Communicator world, PerfCase work, long nanos) {
-    CaseRun run = new CaseRun(world, work);
-    run.operation.fill();
-    long start = System.nanoTime();
-    int batch = FIRST_ITERATIONS;
-    do {
-      run.timed(batch);
-      batch = Math.min(2 * batch, 1_000);
-    } while (run.rankZeroSays(System.nanoTime() - start < nanos ? 1 : 0) == 1);
-    run.operation.close();
+    try (CaseRun run = new CaseRun(world, work)) {
+      run.operation.fill();
+      long start = System.nanoTime();
+      int batch = FIRST_ITERATIONS;
+      do {
+        run.timed(batch);
+        batch = Math.min(2 * batch, 1_000);
+      } while (run.rankZeroSays(System.nanoTime() - start < nanos ? 1 : 0) == 1);
+    }
     if (isAuto(world, work)) {
       world.tune();
     }
@@ -73,25 +73,31 @@ public final class CaseRun {
 
   /** Measures a case. */
   public static CaseResult measure(Communicator world, PerfCase work) {
-    CaseRun run = new CaseRun(world, work);
-    long wrong = run.checked();
+    try (CaseRun run = new CaseRun(world, work)) {
+      return run.measured();
+    }
+  }
+
+  private CaseResult measured() {
+    long wrong = checked();
     long start = System.nanoTime();
-    int first = run.count() < 100_000 ? 10 * FIRST_ITERATIONS : FIRST_ITERATIONS;
-    run.timed(first);
+    int first = work.count() < 100_000 ? 10 * FIRST_ITERATIONS : FIRST_ITERATIONS;
+    timed(first);
     long each = Math.max(1, (System.nanoTime() - start) / first);
     long wanted =
         work.iterations() > 0
             ? work.iterations()
             : Math.max(LEAST_ITERATIONS, Math.min(MOST_ITERATIONS, work.minNanos() / each));
-    long[] nanos = run.timed((int) run.rankZeroSays(wanted));
-    run.world.allReduce(nanos, ReduceOp.MAX);
-    wrong += run.checked();
-    run.operation.close();
+    long[] nanos = timed((int) rankZeroSays(wanted));
+    world.allReduce(nanos, ReduceOp.MAX);
+    wrong += checked();
     return CaseResult.of(nanos, work.check() ? wrong : -1, chosen(world, work));
   }
 
-  private int count() {
-    return work.count();
+  /** Gives back the memory of the payloads. */
+  @Override
+  public void close() {
+    operation.close();
   }
 
   private long[] timed(int iterations) {

@@ -1,5 +1,6 @@
 package io.collectives.bench.perf;
 
+import io.collectives.CollectiveBuffer;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
@@ -9,6 +10,7 @@ import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A payload of any type in any memory, filled with small integers, so that every result is exact in
@@ -26,21 +28,35 @@ abstract class Elements {
 
   static Elements allocate(ElementType type, int count, Memory memory) {
     if (memory == Memory.DIRECT) {
-      ByteBuffer bytes =
+      return of(
+          type,
           ByteBuffer.allocateDirect(Math.multiplyExact(count, type.bytes()))
-              .order(ByteOrder.nativeOrder());
-      return switch (type) {
-        case FLOAT32 -> of(bytes.asFloatBuffer());
-        case FLOAT64 -> of(bytes.asDoubleBuffer());
-        case INT32 -> of(bytes.asIntBuffer());
-        case INT64 -> of(bytes.asLongBuffer());
-      };
+              .order(ByteOrder.nativeOrder()),
+          null);
     }
     return switch (type) {
-      case FLOAT32 -> of(FloatBuffer.allocate(count));
-      case FLOAT64 -> of(DoubleBuffer.allocate(count));
-      case INT32 -> of(IntBuffer.allocate(count));
-      case INT64 -> of(LongBuffer.allocate(count));
+      case FLOAT32 -> of(FloatBuffer.allocate(count), null);
+      case FLOAT64 -> of(DoubleBuffer.allocate(count), null);
+      case INT32 -> of(IntBuffer.allocate(count), null);
+      case INT64 -> of(LongBuffer.allocate(count), null);
+    };
+  }
+
+  /** The first elements of a buffer that a communicator has allocated. */
+  static Elements of(CollectiveBuffer buffer, int count) {
+    ElementType type = buffer.type();
+    return of(
+        type,
+        buffer.bytes().slice(0, count * type.bytes()).order(ByteOrder.LITTLE_ENDIAN),
+        buffer.payload(0, count));
+  }
+
+  private static Elements of(ElementType type, ByteBuffer bytes, @Nullable Payload payload) {
+    return switch (type) {
+      case FLOAT32 -> of(bytes.asFloatBuffer(), payload);
+      case FLOAT64 -> of(bytes.asDoubleBuffer(), payload);
+      case INT32 -> of(bytes.asIntBuffer(), payload);
+      case INT64 -> of(bytes.asLongBuffer(), payload);
     };
   }
 
@@ -113,8 +129,8 @@ abstract class Elements {
   /** Whether an element is {@code dividend / divisor}, rounded as its type does. */
   abstract boolean holds(int index, long dividend, int divisor);
 
-  private static Elements of(FloatBuffer buffer) {
-    return new Elements(buffer.remaining(), Payload.of(buffer)) {
+  private static Elements of(FloatBuffer buffer, @Nullable Payload payload) {
+    return new Elements(buffer.remaining(), payload == null ? Payload.of(buffer) : payload) {
       @Override
       void put(int index, long value) {
         buffer.put(index, value);
@@ -127,8 +143,8 @@ abstract class Elements {
     };
   }
 
-  private static Elements of(DoubleBuffer buffer) {
-    return new Elements(buffer.remaining(), Payload.of(buffer)) {
+  private static Elements of(DoubleBuffer buffer, @Nullable Payload payload) {
+    return new Elements(buffer.remaining(), payload == null ? Payload.of(buffer) : payload) {
       @Override
       void put(int index, long value) {
         buffer.put(index, value);
@@ -141,8 +157,8 @@ abstract class Elements {
     };
   }
 
-  private static Elements of(IntBuffer buffer) {
-    return new Elements(buffer.remaining(), Payload.of(buffer)) {
+  private static Elements of(IntBuffer buffer, @Nullable Payload payload) {
+    return new Elements(buffer.remaining(), payload == null ? Payload.of(buffer) : payload) {
       @Override
       void put(int index, long value) {
         buffer.put(index, (int) value);
@@ -155,8 +171,8 @@ abstract class Elements {
     };
   }
 
-  private static Elements of(LongBuffer buffer) {
-    return new Elements(buffer.remaining(), Payload.of(buffer)) {
+  private static Elements of(LongBuffer buffer, @Nullable Payload payload) {
+    return new Elements(buffer.remaining(), payload == null ? Payload.of(buffer) : payload) {
       @Override
       void put(int index, long value) {
         buffer.put(index, value);

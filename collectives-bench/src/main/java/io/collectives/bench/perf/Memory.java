@@ -7,7 +7,9 @@ public enum Memory {
   /** In Java arrays. */
   ARRAY,
   /** In direct buffers. */
-  DIRECT;
+  DIRECT,
+  /** In buffers that the communicator allocates. */
+  COMMUNICATOR;
 
   /** The name on the command line. */
   @Override

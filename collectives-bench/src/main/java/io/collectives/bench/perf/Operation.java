@@ -1,5 +1,6 @@
 package io.collectives.bench.perf;
 
+import io.collectives.CollectiveBuffer;
 import io.collectives.Communicator;
 import io.collectives.FusionSettings;
 import io.collectives.GradientReducer;
@@ -16,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * A collective on payloads of its own, which can be made again and again and whose result is known.
  * The root is rank 0. Parts are those of an even deal.
  */
-abstract class Operation {
+abstract class Operation implements AutoCloseable {
+  private final List<CollectiveBuffer> buffers = new ArrayList<>();
   final Communicator group;
   final PerfCase work;
 
@@ -51,19 +53,36 @@ abstract class Operation {
   /** The number of wrong elements at this rank. */
   abstract long wrong();
 
-  /** Frees what the operation holds beside its memory. */
-  void close() {}
+  /** Gives back what the group has made for this operation. */
+  @Override
+  public void close() {
+    buffers.forEach(CollectiveBuffer::close);
+  }
 
-  final Elements elements(long count) {
+  /**
+   * Payloads of some elements.
+   *
+   * @param most how many there are at any rank
+   */
+  final Elements elements(long count, long most) {
+    if (work.memory() == Memory.COMMUNICATOR) {
+      CollectiveBuffer buffer = group.allocate(work.type(), most);
+      buffers.add(buffer);
+      return Elements.of(buffer, Math.toIntExact(count));
+    }
     return Elements.allocate(work.type(), Math.toIntExact(count), work.memory());
   }
 
   final Elements whole() {
-    return elements(work.count());
+    return elements(work.count(), work.count());
+  }
+
+  final Elements wholeAtRoot() {
+    return elements(group.rank() == 0 ? work.count() : 0, work.count());
   }
 
   final Elements part() {
-    return elements(partCount(group.rank()));
+    return elements(partCount(group.rank()), partCount(0));
   }
 
   final long partStart(int rank) {
@@ -138,7 +157,7 @@ abstract class Operation {
       FusionSettings settings = FusionSettings.defaults().withOp(work.op());
       reducer = way == Way.FUSED ? GradientReducer.of(group, settings) : null;
       for (Tensor tensor : tensors.model().tensors()) {
-        Elements made = elements(tensor.count());
+        Elements made = elements(tensor.count(), tensor.count());
         elements.add(made);
         payloads.add(made.payload());
         if (reducer != null) {
@@ -205,10 +224,11 @@ abstract class Operation {
     }
 
     @Override
-    void close() {
+    public void close() {
       if (reducer != null) {
         reducer.close();
       }
+      super.close();
     }
   }
 
@@ -285,7 +305,7 @@ abstract class Operation {
 
   private static final class Reduce extends Operation {
     private final Elements input = whole();
-    private final Elements output = elements(group.rank() == 0 ? work.count() : 0);
+    private final Elements output = wholeAtRoot();
 
     Reduce(Communicator group, PerfCase work) {
       super(group, work);
@@ -310,7 +330,7 @@ abstract class Operation {
 
   private static final class Gather extends Operation {
     private final Elements input = part();
-    private final Elements output = elements(group.rank() == 0 ? work.count() : 0);
+    private final Elements output = wholeAtRoot();
     private final long[] counts = counts();
 
     Gather(Communicator group, PerfCase work) {
@@ -335,7 +355,7 @@ abstract class Operation {
   }
 
   private static final class Scatter extends Operation {
-    private final Elements input = elements(group.rank() == 0 ? work.count() : 0);
+    private final Elements input = wholeAtRoot();
     private final Elements output = part();
     private final long[] counts = counts();
 
@@ -363,7 +383,8 @@ abstract class Operation {
 
   private static final class AllToAll extends Operation {
     private final Elements input = whole();
-    private final Elements output = elements((long) group.size() * partCount(group.rank()));
+    private final Elements output =
+        elements((long) group.size() * partCount(group.rank()), (long) group.size() * partCount(0));
 
     AllToAll(Communicator group, PerfCase work) {
       super(group, work);
