@@ -1,0 +1,274 @@
+package io.collectives.engine.run;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Algorithm;
+import io.collectives.ProtocolException;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.FrameSink;
+import io.collectives.spi.LentBody;
+import io.collectives.spi.Link;
+import io.collectives.spi.Transport;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the engine makes of frames that are lent to it, alone and among others. */
+class LentFrameTest {
+  private static final int COUNT = 300;
+
+  private int lent;
+  private int notReleased;
+
+  /** What of a body is made wrong. */
+  enum Wrong {
+    NOTHING,
+    PIECES,
+    LENGTH,
+    OFFSET,
+    TARGET_OFFSET
+  }
+
+  /** From none to all of the frames are lent, whichever they are. */
+  @ParameterizedTest
+  @CsvSource({"2, 0", "2, 50", "2, 100", "4, 20", "4, 80", "4, 100"})
+  void lentFramesAndOthersMeetInAnyMixture(int ranks, int percent) {
+    for (long seed = 0; seed < 40; seed++) {
+      Random random = new Random(seed);
+      Algorithm algorithm = seed % 4 == 0 ? Algorithm.ring() : Algorithm.direct();
+      Bench bench =
+          new Bench(
+              ranks,
+              algorithm,
+              (rank, transport) ->
+                  new LendingTransport(transport, random, percent, Wrong.NOTHING));
+      int[][] values = new int[ranks][COUNT];
+      Call[] calls = new Call[ranks];
+      for (int rank = 0; rank < ranks; rank++) {
+        Arrays.fill(values[rank], 1 << rank);
+        calls[rank] = bench.sum(rank, values[rank]);
+        if (random.nextBoolean()) {
+          bench.settle(); // The others' frames come before this rank calls.
+        }
+      }
+      bench.settle();
+      int[] expected = new int[COUNT];
+      Arrays.fill(expected, (1 << ranks) - 1);
+      for (int rank = 0; rank < ranks; rank++) {
+        assertTrue(calls[rank].isDone(), "rank " + rank + ", seed " + seed);
+        assertArrayEquals(expected, values[rank], "rank " + rank + ", seed " + seed);
+      }
+      assertEquals(0, notReleased, "seed " + seed);
+    }
+    assertEquals(percent == 0, lent == 0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"PIECES", "LENGTH", "OFFSET", "TARGET_OFFSET"})
+  void memoryThatIsNotThatOfTheTransferFailsTheCallOnAllRanks(Wrong wrong) {
+    for (boolean early : new boolean[] {false, true}) {
+      for (Algorithm algorithm : new Algorithm[] {Algorithm.direct(), Algorithm.ring()}) {
+        Bench bench =
+            new Bench(
+                2,
+                algorithm,
+                (rank, transport) ->
+                    rank == 1
+                        ? new LendingTransport(transport, new Random(1), 100, wrong)
+                        : transport);
+        Call first = bench.sum(0, new int[COUNT]);
+        if (early) {
+          bench.settle();
+        }
+        Call second = bench.sum(1, new int[COUNT]);
+        bench.settle();
+        for (Call call : new Call[] {first, second}) {
+          assertTrue(call.isDone());
+          ProtocolException error = assertInstanceOf(ProtocolException.class, call.error());
+          assertTrue(error.getMessage().contains("rank 0 lends to rank 1"), error.getMessage());
+        }
+        assertEquals(0, notReleased);
+      }
+    }
+  }
+
+  /** Turns views that arrive into lent bodies, in a region among other bytes, or into bytes. */
+  private final class LendingTransport implements Transport {
+    private final Transport inner;
+    private final Random random;
+    private final int percent;
+    private final Wrong wrong;
+
+    LendingTransport(Transport inner, Random random, int percent, Wrong wrong) {
+      this.inner = inner;
+      this.random = random;
+      this.percent = percent;
+      this.wrong = wrong;
+    }
+
+    @Override
+    public int rank() {
+      return inner.rank();
+    }
+
+    @Override
+    public int size() {
+      return inner.size();
+    }
+
+    @Override
+    public Link link(int peer) {
+      return inner.link(peer);
+    }
+
+    @Override
+    public int poll(FrameSink sink) {
+      return inner.poll(new LendingSink(sink));
+    }
+
+    @Override
+    public void await(long nanos) {
+      inner.await(nanos);
+    }
+
+    @Override
+    public void wakeup() {
+      inner.wakeup();
+    }
+
+    @Override
+    public void close() {
+      inner.close();
+    }
+
+    private final class LendingSink implements FrameSink {
+      private final FrameSink sink;
+      private @Nullable Lent body;
+
+      LendingSink(FrameSink sink) {
+        this.sink = sink;
+      }
+
+      @Override
+      public void header(Link link, FrameHeader header) {
+        body = null;
+        if (header.kind == FrameHeader.Kind.DATA
+            && header.length > 0
+            && random.nextInt(100) < percent) {
+          header.lent = true;
+          body = new Lent(header.length, wrong);
+          lent++;
+          notReleased++;
+        }
+        sink.header(link, header);
+      }
+
+      @Override
+      public void bytes(Link link, FrameBytes source, int at, int length) {
+        throw new AssertionError("threads of one process hand over views");
+      }
+
+      @Override
+      public void view(Link link, FrameBody source) {
+        Lent to = body;
+        if (to != null) {
+          source.store(to.region, Lent.OFFSET);
+          sink.view(link, to);
+        } else {
+          FrameBytes copy = new FrameBytes(ByteBuffer.allocateDirect(source.length() + 7 & ~7));
+          source.store(copy, 0);
+          sink.bytes(link, copy, 0, source.length());
+        }
+        source.release();
+      }
+
+      @Override
+      public void lost(Link link, @Nullable Throwable cause) {
+        sink.lost(link, cause);
+      }
+    }
+  }
+
+  private final class Lent implements LentBody {
+    private static final int OFFSET = 64;
+
+    private final FrameBytes region;
+    private final int length;
+    private final Wrong wrong;
+
+    Lent(int length, Wrong wrong) {
+      this.length = length;
+      this.wrong = wrong;
+      region = new FrameBytes(ByteBuffer.allocateDirect(length + 2 * OFFSET));
+    }
+
+    @Override
+    public int length() {
+      return length;
+    }
+
+    @Override
+    public void store(FrameBytes target, int at) {
+      target.bytes().put(at, region.bytes(), OFFSET, length);
+    }
+
+    @Override
+    public void release() {
+      notReleased--;
+    }
+
+    @Override
+    public int pieces() {
+      return wrong == Wrong.PIECES ? 2 : 1;
+    }
+
+    @Override
+    public FrameBytes region(int piece) {
+      return region;
+    }
+
+    @Override
+    public int offset(int piece) {
+      return wrong == Wrong.OFFSET ? OFFSET + 2 : OFFSET;
+    }
+
+    @Override
+    public int length(int piece) {
+      return wrong == Wrong.LENGTH ? length - 4 : length;
+    }
+
+    @Override
+    public @Nullable FrameBytes targetRegion(int piece) {
+      return null;
+    }
+
+    @Override
+    public int targetOffset(int piece) {
+      return wrong == Wrong.TARGET_OFFSET ? 1 : 0;
+    }
+
+    @Override
+    public boolean isPlaced() {
+      return false;
+    }
+
+    @Override
+    public boolean holdOpen() {
+      return true;
+    }
+
+    @Override
+    public boolean isRevoked() {
+      return false;
+    }
+  }
+}
