@@ -51,10 +51,10 @@ final class RendezvousWire {
   static final int HMAC_LENGTH = 32;
   static final int NONCE_LENGTH = 16;
 
-  /** With the HMAC that may follow, 1024 bytes. */
-  static final int ANNOUNCEMENT_LIMIT = 1024 - HMAC_LENGTH;
+  /** With the HMAC that may follow, 512 bytes. */
+  static final int ANNOUNCEMENT_LIMIT = 512 - HMAC_LENGTH;
 
-  static final int ADDRESS_LIMIT = 640;
+  static final int ADDRESS_LIMIT = 384;
 
   private static final int PREFIX_LENGTH = 6;
   private static final int MAGIC = 'J' << 24 | 'C' << 16 | 'R' << 8 | 'V';

@@ -479,7 +479,7 @@ class TcpRendezvousTest {
     Announcement long1 = new Announcement("job", 1, 2, 1, "tcp", "x".repeat(700), "h");
     assertThrows(JoinException.class, () -> rendezvous("127.0.0.1").meet(long1, SHORT));
     Announcement longest =
-        new Announcement("j".repeat(128), 1, 2, 1, "tcp", "x".repeat(640), "h".repeat(5000));
+        new Announcement("j".repeat(128), 1, 2, 1, "tcp", "x".repeat(256), "h".repeat(5000));
     assertTrue(
         RendezvousWire.announcement(longest, 0, new byte[RendezvousWire.NONCE_LENGTH]).length
             <= RendezvousWire.ANNOUNCEMENT_LIMIT);

@@ -110,6 +110,20 @@ class AutoEndpointTest {
     assertEquals(List.of("unix"), transports.get(0).names(), "TLS rules shared memory out");
   }
 
+  /** What may be announced is bounded, as strangers may say no more. */
+  @Test
+  void leavesOutWhatIsTooLongToAnnounce() throws IOException {
+    String job = "j".repeat(128);
+    for (int rank = 0; rank < 2; rank++) {
+      endpoints.add(new AutoTransportProvider().listen(settings(rank, 2, "a").withJob(job)));
+      String address = endpoints.get(rank).address();
+      assertTrue(job.length() + address.length() <= 384, address);
+      assertEquals(Set.of("shm", "tcp"), AutoAddress.parse(address).addresses().keySet());
+    }
+    open();
+    assertEquals(List.of("shm"), transports.get(0).names());
+  }
+
   @Test
   void leavesOutWhatDoesNotWork() {
     for (int rank = 0; rank < 2; rank++) {

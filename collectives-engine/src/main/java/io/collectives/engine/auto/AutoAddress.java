@@ -1,6 +1,7 @@
 package io.collectives.engine.auto;
 
 import io.collectives.engine.sharedmemory.Neighbourhood;
+import io.collectives.spi.TransportProvider.Endpoint;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -8,8 +9,9 @@ import java.util.regex.Pattern;
 
 /**
  * Where a rank is reached, by each transport that it listens with: {@code host/boot:place/room
- * shm=address unix=address tcp=address}. In the addresses, colons, spaces and percent signs are
- * written as in a URI, so that all ranks of a host have the same text up to the only colon.
+ * shm=~address unix=~address tcp=address}. In the addresses, colons, spaces and percent signs are
+ * written as in a URI, so that all ranks of a host have the same text up to the only colon; one
+ * that begins with that text, too, has a tilde in its place.
  *
  * @param where the rank is
  * @param addresses by the name of the transport
@@ -18,11 +20,26 @@ record AutoAddress(Neighbourhood where, Map<String, String> addresses) {
   private static final Pattern FORM =
       Pattern.compile(
           "([!-~&&[^:/]]+)/([!-~&&[^:/]]+):([!-~&&[^:/]]+)/([0-9]{1,10})((?: [!-~]+)*)");
-  private static final Pattern ESCAPED = Pattern.compile("%(20|25|3A)");
+
+  /** What an endpoint may announce, together with the name of the job. */
+  private static final int LONGEST = 384;
+
+  private static final Pattern ESCAPED = Pattern.compile("%(20|25|3A|7E)");
 
   /** Keeps a copy of the map, in its order. */
   AutoAddress {
     addresses = new LinkedHashMap<>(addresses);
+  }
+
+  /** The address of endpoints, by the name of the transport. */
+  static AutoAddress of(Neighbourhood where, Map<String, Endpoint> endpoints) {
+    Map<String, String> addresses = new LinkedHashMap<>();
+    endpoints.forEach((name, endpoint) -> addresses.put(name, endpoint.address()));
+    return new AutoAddress(where, addresses);
+  }
+
+  boolean canBeAnnounced(String job) {
+    return toString().length() + job.length() <= LONGEST;
   }
 
   /**
@@ -41,7 +58,11 @@ record AutoAddress(Neighbourhood where, Map<String, String> addresses) {
       if (equals < 1 || equals == entry.length() - 1) {
         throw wrong(text);
       }
-      addresses.put(entry.substring(0, equals), unescaped(entry.substring(equals + 1)));
+      String at = entry.substring(equals + 1);
+      String host = parts.group(1) + "/" + parts.group(2) + ":";
+      addresses.put(
+          entry.substring(0, equals),
+          at.startsWith("~") ? host + unescaped(at.substring(1)) : unescaped(at));
     }
     long room = Math.min(Long.parseLong(parts.group(4)), Integer.MAX_VALUE);
     return new AutoAddress(
@@ -65,10 +86,18 @@ record AutoAddress(Neighbourhood where, Map<String, String> addresses) {
 
   @Override
   public String toString() {
-    StringBuilder text = new StringBuilder();
-    text.append(where.host()).append('/').append(where.boot()).append(':');
+    String host = where.host() + "/" + where.boot() + ":";
+    StringBuilder text = new StringBuilder(host);
     text.append(where.place()).append('/').append(where.room());
-    addresses.forEach((name, at) -> text.append(' ').append(name).append('=').append(escaped(at)));
+    addresses.forEach(
+        (name, at) -> {
+          text.append(' ').append(name).append('=');
+          if (at.startsWith(host)) {
+            text.append('~').append(escaped(at.substring(host.length())));
+          } else {
+            text.append(escaped(at).replaceFirst("^~", "%7E"));
+          }
+        });
     return text.toString();
   }
 }

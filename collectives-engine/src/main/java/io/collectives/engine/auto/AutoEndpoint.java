@@ -2,7 +2,6 @@ package io.collectives.engine.auto;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
-import io.collectives.engine.sharedmemory.Neighbourhood;
 import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider.Endpoint;
@@ -29,14 +28,13 @@ final class AutoEndpoint implements Endpoint {
   /**
    * Takes over endpoints.
    *
+   * @param address that of the endpoints
    * @param endpoints by the name of the transport, the fastest first, at least one
    */
-  AutoEndpoint(JobSettings settings, Neighbourhood where, Map<String, Endpoint> endpoints) {
+  AutoEndpoint(JobSettings settings, AutoAddress address, Map<String, Endpoint> endpoints) {
     this.settings = settings;
+    this.address = address;
     this.endpoints = new LinkedHashMap<>(endpoints);
-    Map<String, String> addresses = new LinkedHashMap<>();
-    endpoints.forEach((name, endpoint) -> addresses.put(name, endpoint.address()));
-    this.address = new AutoAddress(where, addresses);
   }
 
   @Override

@@ -71,6 +71,7 @@ public final class AutoTransportProvider implements TransportProvider {
       endpoints.values().forEach(Endpoint::close);
       throw e;
     }
+    AutoAddress address = address(settings, endpoints, reasons);
     for (String reason : reasons) {
       LOG.debug("rank {} does without {}", settings.rank(), reason);
     }
@@ -82,7 +83,24 @@ public final class AutoTransportProvider implements TransportProvider {
               + String.join("; ", reasons)
               + "; \"tcp\" comes with the dependency io.collectives:collectives-netty");
     }
-    return new AutoEndpoint(settings, Neighbourhood.of(settings), endpoints);
+    return new AutoEndpoint(settings, address, endpoints);
+  }
+
+  /** Leaves out endpoints, the least useful first, until the address can be announced. */
+  private static AutoAddress address(
+      JobSettings settings, Map<String, Endpoint> endpoints, List<String> reasons) {
+    Neighbourhood where = Neighbourhood.of(settings);
+    AutoAddress address = AutoAddress.of(where, endpoints);
+    for (String name : List.of("unix", SharedMemoryTransportProvider.NAME)) {
+      Endpoint least = endpoints.get(name);
+      if (!address.canBeAnnounced(settings.job()) && least != null && endpoints.size() > 1) {
+        least.close();
+        endpoints.remove(name);
+        reasons.add(name + ": the names of the directories are too long to be announced");
+        address = AutoAddress.of(where, endpoints);
+      }
+    }
+    return address;
   }
 
   private static Map<String, TransportProvider> providers() {

@@ -69,13 +69,12 @@ class PairingTest {
     if (addresses.isEmpty()) {
       addresses.put("tcp", "127.0.0.1:1");
     }
+    String host = "h" + random.nextInt(3);
+    String boot = "b" + random.nextInt(2);
+    addresses.computeIfPresent(
+        "shm", (name, at) -> random.nextBoolean() ? host + "/" + boot + ":" + at : "~" + at);
     return new AutoAddress(
-        new Neighbourhood(
-            "h" + random.nextInt(3),
-            "b" + random.nextInt(2),
-            "p" + random.nextInt(2),
-            random.nextInt(12)),
-        addresses);
+        new Neighbourhood(host, boot, "p" + random.nextInt(2), random.nextInt(12)), addresses);
   }
 
   private static String text(Random random) {

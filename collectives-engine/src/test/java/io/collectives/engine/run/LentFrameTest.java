@@ -49,8 +49,7 @@ class LentFrameTest {
           new Bench(
               ranks,
               algorithm,
-              (rank, transport) ->
-                  new LendingTransport(transport, random, percent, Wrong.NOTHING));
+              (rank, transport) -> new LendingTransport(transport, random, percent, Wrong.NOTHING));
       int[][] values = new int[ranks][COUNT];
       Call[] calls = new Call[ranks];
       for (int rank = 0; rank < ranks; rank++) {
