@@ -1,7 +1,6 @@
 package io.collectives;
 
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 
 /** A group of the same ranks for each lane. */
 final class AllReduceLanes implements BufferReduction {
@@ -11,27 +10,18 @@ final class AllReduceLanes implements BufferReduction {
 
   private final Communicator[] lanes;
 
-  /** For each lane the call by which its ranks meet, until that has ended. */
-  private final @Nullable CollectiveHandle[] meetings;
-
   AllReduceLanes(Communicator group, int lanes) {
     if (lanes < 1 || lanes > MOST_LANES) {
       throw new IllegalArgumentException(
           "reduction in " + lanes + " lanes: must be from 1 to " + MOST_LANES);
     }
     this.lanes = new Communicator[lanes];
-    this.meetings = new CollectiveHandle[lanes];
     for (int lane = 0; lane < lanes; lane++) {
       this.lanes[lane] = sameRanks(group);
-      meetings[lane] = this.lanes[lane].barrierAsync();
     }
   }
 
-  /**
-   * A group of the ranks of another one, whose calls have an order of their own. Its first call is
-   * to be a barrier, that nobody need wait for: who has nothing to do with anybody in a group could
-   * not tell them why it leaves.
-   */
+  /** A group of the ranks of another one, whose calls have an order of their own. */
   static Communicator sameRanks(Communicator group) {
     return group.group(IntStream.range(0, group.size()).toArray());
   }
@@ -43,11 +33,6 @@ final class AllReduceLanes implements BufferReduction {
 
   @Override
   public CollectiveHandle reduce(int lane, Payload buffer, ReduceOp op) {
-    CollectiveHandle meeting = meetings[lane];
-    if (meeting != null) {
-      meeting.await(); // Whoever has a result may leave at once.
-      meetings[lane] = null;
-    }
     return lanes[lane].allReduceAsync(buffer, op);
   }
 

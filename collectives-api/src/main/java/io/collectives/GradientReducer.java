@@ -86,7 +86,10 @@ public final class GradientReducer implements AutoCloseable {
   /** What there is to say beside the buffers goes here, in the same order on all ranks. */
   private final Communicator control;
 
-  /** Its first call. */
+  /**
+   * Its first call, made by all ranks at once: who has had nothing to do with anybody in a group
+   * could not tell them why it leaves.
+   */
   private final CollectiveHandle meeting;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -680,6 +683,8 @@ public final class GradientReducer implements AutoCloseable {
     if (!text.contentEquals(theirs)) {
       throw new MismatchException(difference(text, theirs.toString()));
     }
+    // From here on errors come by the lanes, too, in which nobody has met yet.
+    control.barrier();
     lock();
     try {
       layOut(Arrays.copyOf(message, count));

@@ -11,6 +11,7 @@ import io.collectives.AbortedException;
 import io.collectives.BufferReduction;
 import io.collectives.CallSettings;
 import io.collectives.CollectiveException;
+import io.collectives.CollectiveHandle;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.FusionSettings;
@@ -30,6 +31,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntPredicate;
@@ -374,8 +376,12 @@ public abstract class GradientReducerContractTest {
     final GradientReducer reducer;
 
     Job(Communicator world, FusionSettings settings, int lanes) {
+      this(world, settings, BufferReduction.allReduce(world, lanes));
+    }
+
+    Job(Communicator world, FusionSettings settings, BufferReduction reduction) {
       rank = world.rank();
-      reducer = GradientReducer.of(world, settings, BufferReduction.allReduce(world, lanes));
+      reducer = GradientReducer.of(world, settings, reduction);
       for (int i = 0; i < TENSORS; i++) {
         tensors.add(reducer.register("layer" + i, Payload.of(gradients[i])));
       }
@@ -481,6 +487,64 @@ public abstract class GradientReducerContractTest {
             job.checkAllSums(3);
           }
           job.reducer.close();
+        });
+  }
+
+  /** All-reduces in eight lanes that say otherwise, or do not begin at once. */
+  private record Lanes(BufferReduction all, int lanes, CountDownLatch mayBegin)
+      implements BufferReduction {
+    Lanes(Communicator group, int lanes, CountDownLatch mayBegin) {
+      this(BufferReduction.allReduce(group, TENSORS), lanes, mayBegin);
+    }
+
+    @Override
+    public CollectiveHandle reduce(int lane, Payload buffer, ReduceOp op) {
+      try {
+        assertTrue(mayBegin.await(PATIENCE.toSeconds(), TimeUnit.SECONDS));
+      } catch (InterruptedException e) {
+        throw new AssertionError(e);
+      }
+      return all.reduce(lane, buffer, op);
+    }
+
+    @Override
+    public void abort(String reason) {
+      all.abort(reason);
+    }
+
+    @Override
+    public BufferReduction on(Communicator group) {
+      return new Lanes(group, lanes, mayBegin);
+    }
+
+    @Override
+    public void close() {
+      all.close();
+    }
+  }
+
+  /** A reduction that takes buffers in any order gets them in any order. */
+  @Test
+  void withoutLanesNoBufferWaits() throws Exception {
+    RankThreads.run(
+        ranks(2),
+        world -> {
+          BufferReduction any = new Lanes(world, Integer.MAX_VALUE, new CountDownLatch(0));
+          Job job = new Job(world, A_BUFFER_EACH, any);
+          job.step();
+          for (int i = TENSORS - 1; i > 0; i--) {
+            job.ready(i);
+            job.awaitReduced(i);
+            job.checkSum(i, 2);
+          }
+          job.ready(0);
+          job.reducer.await();
+          job.checkAllSums(2);
+          GradientReducer next = job.reducer.on(world);
+          assertEquals(2, next.completedSteps());
+          job.tensors.forEach(next::ready);
+          next.await();
+          next.close();
         });
   }
 
@@ -706,13 +770,17 @@ public abstract class GradientReducerContractTest {
   void differencesAreKnownToAll(String what, String here, String there) throws Exception {
     int ranks = 3;
     String[] messages = new String[ranks];
+    CountDownLatch left = new CountDownLatch(1);
     RankThreads.run(
         ranks(ranks),
         world -> {
           boolean other = world.rank() == 1;
           GradientReducer reducer =
               GradientReducer.of(
-                  world, other && what.equals("settings") ? SMALL.withBufferLength(1) : SMALL);
+                  world,
+                  other && what.equals("settings") ? SMALL.withBufferLength(1) : SMALL,
+                  // Whoever gets as far as this finds the other one gone.
+                  new Lanes(world, 2, left));
           List<Tensor> tensors = new ArrayList<>();
           tensors.add(reducer.register("a", Payload.of(new double[3])));
           if (!other || !what.equals("missing")) {
@@ -727,6 +795,9 @@ public abstract class GradientReducerContractTest {
           assertInstanceOf(MismatchException.class, error);
           messages[world.rank()] = error.getMessage();
           reducer.close();
+          if (other) {
+            left.countDown();
+          }
         });
     for (String message : messages) {
       assertEquals(messages[1], message);
