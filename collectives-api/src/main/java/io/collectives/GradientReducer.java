@@ -445,6 +445,7 @@ public final class GradientReducer implements AutoCloseable {
         CollectiveHandle handle = control.allReduceAsync(countedPayload, ReduceOp.SUM);
         count = handle;
         watch(handle, -1);
+        count();
       } catch (CollectiveException e) {
         fail(e);
       }
