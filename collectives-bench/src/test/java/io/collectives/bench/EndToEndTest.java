@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whole runs of small jobs, in threads and in processes of their own. */
@@ -34,6 +35,7 @@ class EndToEndTest {
         "--placement processes --transport shm --ranks 2",
         "--placement processes --transport unix --ranks 2",
         "--placement threads --transport shm --ranks 2",
+        "--placement processes --transport shm --ranks 2 --memory communicator --out-of-place",
         "--placement threads --transport tcp --ranks 2",
         "--transport inprocess --ranks 3 --memory direct --out-of-place"
       })
@@ -65,12 +67,22 @@ class EndToEndTest {
 
   /** Of a length that no number of ranks divides, so that parts differ. */
   @ParameterizedTest
-  @ValueSource(strings = {"auto", "ring", "torus", "double-binary-tree"})
-  void everyCollectiveIsMeasuredAndChecked(String algorithm) {
+  @CsvSource({
+    "auto, inprocess, array",
+    "ring, inprocess, array",
+    "torus, tcp, communicator",
+    "double-binary-tree, inprocess, communicator",
+    "direct, shm, communicator"
+  })
+  void everyCollectiveIsMeasuredAndChecked(String algorithm, String transport, String memory) {
     String all = Arrays.stream(Collective.values()).map(Collective::toString).collect(joining(","));
     Invocation perf =
         perf(
-            "--placement threads --transport inprocess --ranks 3 --bytes 4012 --iterations 3 --format tsv --collective "
+            "--placement threads --ranks 3 --bytes 4012 --iterations 3 --format tsv --transport "
+                + transport
+                + " --memory "
+                + memory
+                + " --collective "
                 + all
                 + " --algorithm "
                 + algorithm);

@@ -26,6 +26,7 @@ abstract class Elements {
     this.payload = payload;
   }
 
+  /** Of memory that needs no communicator. */
   static Elements allocate(ElementType type, int count, Memory memory) {
     if (memory == Memory.DIRECT) {
       return of(

@@ -82,11 +82,15 @@ abstract class Operation implements AutoCloseable {
   }
 
   final Elements part() {
-    return elements(partCount(group.rank()), partCount(0));
+    return elements(partCount(group.rank()), longestPart());
   }
 
   final long partStart(int rank) {
     return Chunks.start(work.count(), rank, group.size());
+  }
+
+  final long longestPart() {
+    return Chunks.longest(work.count(), group.size());
   }
 
   final int partCount(int rank) {
@@ -384,7 +388,8 @@ abstract class Operation implements AutoCloseable {
   private static final class AllToAll extends Operation {
     private final Elements input = whole();
     private final Elements output =
-        elements((long) group.size() * partCount(group.rank()), (long) group.size() * partCount(0));
+        elements(
+            (long) group.size() * partCount(group.rank()), (long) group.size() * longestPart());
 
     AllToAll(Communicator group, PerfCase work) {
       super(group, work);

@@ -10,6 +10,7 @@ import io.collectives.ElementType;
 import io.collectives.Mesh;
 import io.collectives.ReduceOp;
 import io.collectives.bench.model.Model;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
@@ -131,7 +132,7 @@ class PerfPartsTest {
   @ParameterizedTest
   @EnumSource(ElementType.class)
   void exactResultsHoldAndOthersDoNot(ElementType type) {
-    for (Memory memory : Memory.values()) {
+    for (Memory memory : List.of(Memory.ARRAY, Memory.DIRECT)) {
       for (ReduceOp op : ReduceOp.values()) {
         // A single rank's reduction is its own input.
         Elements elements = Elements.allocate(type, 1_000, memory);
