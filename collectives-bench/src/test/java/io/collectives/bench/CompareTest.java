@@ -65,7 +65,7 @@ class CompareTest {
 
   @Test
   void withoutAnyPeerEachIsNamedAndTheStatusIs1() throws Exception {
-    Outcome outcome = compare("--ranks 2 --bytes 8");
+    Outcome outcome = compare("--ranks 2 --bytes 8 --transport tcp");
     assertEquals(1, outcome.status(), outcome.err());
     assertEquals(List.of(), outcome.out());
     assertSays("collectives compare: without openmpi: no mpicc on the PATH; as root, apt", outcome);
