@@ -66,6 +66,8 @@ public abstract class AllReduceContractTest {
   private static final long SEED = Long.getLong("collectives.seed", 20_261_120L);
   private static final int[] FRAME_LENGTHS = {64, 256};
   private static final int[] SLABS_IN_FLIGHT = {1, 3};
+  private static final List<ElementType> FLOATING =
+      List.of(ElementType.FLOAT32, ElementType.FLOAT64, ElementType.BFLOAT16, ElementType.FLOAT16);
   private static final int PRIME = 1009;
   private static final int OTHER_PRIME = 1013;
   private static final Duration PATIENCE = Duration.ofSeconds(20);
@@ -241,7 +243,7 @@ public abstract class AllReduceContractTest {
   @ValueSource(ints = {2, 3, 5, 8})
   void bitsDependOnInputsAlgorithmAndRanksOnly(int ranks) throws Exception {
     int count = 3 * PRIME;
-    for (ElementType type : List.of(ElementType.FLOAT32, ElementType.FLOAT64)) {
+    for (ElementType type : ranks == 3 ? FLOATING : FLOATING.subList(0, 2)) {
       long[][] inputs = inputs(type, ReduceOp.SUM, SEED, ranks, count);
       long @Nullable [] expected = null;
       for (int frameLength : new int[] {64, 200, 256, 128 * 1024}) {
@@ -311,7 +313,7 @@ public abstract class AllReduceContractTest {
   @ParameterizedTest
   @EnumSource(
       value = ElementType.class,
-      names = {"FLOAT32", "FLOAT64"})
+      names = {"FLOAT32", "FLOAT64", "BFLOAT16", "FLOAT16"})
   void nanInfinitiesAndZerosFollowTheirRules(ElementType type) throws Exception {
     double[] specials = {
       Double.NaN,
@@ -321,7 +323,12 @@ public abstract class AllReduceContractTest {
       -0.0,
       1.0,
       -2.5,
-      type == ElementType.FLOAT32 ? 0x1p-140 : 0x1p-1060
+      switch (type) {
+        case FLOAT32 -> 0x1p-140;
+        case BFLOAT16 -> 0x1p-130;
+        case FLOAT16 -> 0x1p-20;
+        default -> 0x1p-1060;
+      }
     };
     int ranks = 4;
     int count = specials.length * specials.length;
@@ -345,15 +352,12 @@ public abstract class AllReduceContractTest {
             switch (op) {
               case SUM -> a + b;
               case AVERAGE -> (a + b) / ranks;
-              case PRODUCT -> type == ElementType.FLOAT32 ? (float) (a * b) : a * b;
+              case PRODUCT -> a * b;
               case MIN -> Math.min(a, b);
               case MAX -> Math.max(a, b);
             };
         for (int rank = 0; rank < ranks; rank++) {
-          inputs[rank][i] =
-              type == ElementType.FLOAT32
-                  ? Float.floatToRawIntBits((float) values[rank])
-                  : Double.doubleToRawLongBits(values[rank]);
+          inputs[rank][i] = Numbers.bits(type, values[rank]);
         }
       }
       long[][] results = new long[ranks][];
@@ -367,11 +371,8 @@ public abstract class AllReduceContractTest {
           });
       assertSameOnAllRanks(results);
       for (int i = 0; i < count; i++) {
-        double result =
-            type == ElementType.FLOAT32
-                ? Float.intBitsToFloat((int) results[0][i])
-                : Double.longBitsToDouble(results[0][i]);
-        double wanted = type == ElementType.FLOAT32 ? (float) expected[i] : expected[i];
+        double result = Numbers.value(type, results[0][i]);
+        double wanted = Numbers.value(type, Numbers.bits(type, expected[i]));
         assertEquals(
             Double.doubleToLongBits(wanted),
             Double.doubleToLongBits(result),

@@ -176,6 +176,7 @@ public class KernelBenchmark {
           case FLOAT64 -> Payload.of(new double[length], offset, elements);
           case INT32 -> Payload.of(new int[length], offset, elements);
           case INT64 -> Payload.of(new long[length], offset, elements);
+          case BFLOAT16, FLOAT16 -> Payload.of(new short[length], offset, elements, type);
         });
   }
 

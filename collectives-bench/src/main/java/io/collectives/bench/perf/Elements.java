@@ -1,6 +1,8 @@
 package io.collectives.bench.perf;
 
+import io.collectives.Bfloat16;
 import io.collectives.ElementType;
+import io.collectives.Float16;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import java.nio.ByteBuffer;
@@ -9,6 +11,7 @@ import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
+import java.nio.ShortBuffer;
 
 /**
  * A payload of any type in any memory, filled with small integers, so that every result is exact in
@@ -34,6 +37,7 @@ abstract class Elements {
         case FLOAT64 -> of(bytes.asDoubleBuffer());
         case INT32 -> of(bytes.asIntBuffer());
         case INT64 -> of(bytes.asLongBuffer());
+        case BFLOAT16, FLOAT16 -> of(bytes.asShortBuffer(), type);
       };
     }
     return switch (type) {
@@ -41,6 +45,7 @@ abstract class Elements {
       case FLOAT64 -> of(DoubleBuffer.allocate(count));
       case INT32 -> of(IntBuffer.allocate(count));
       case INT64 -> of(LongBuffer.allocate(count));
+      case BFLOAT16, FLOAT16 -> of(ShortBuffer.allocate(count), type);
     };
   }
 
@@ -97,7 +102,7 @@ abstract class Elements {
     return wrong;
   }
 
-  /** From -8 to 7; for products 1, -1 and, on the first 16 ranks, 2. */
+  /** From -8 to 7; for products 1, -1 and, on the first 15 ranks, 2. */
   private static long value(long seed, int rank, long index, ReduceOp op) {
     long z = (seed * 31 + rank) * 0x9E3779B97F4A7C15L + index * 0xD1B54A32D192ED03L;
     z = (z ^ z >>> 32) * 0xD6E8FEB86659FD93L;
@@ -105,7 +110,7 @@ abstract class Elements {
     if (op != ReduceOp.PRODUCT) {
       return small - 8;
     }
-    return small == 0 && rank < 16 ? 2 : small % 2 == 0 ? 1 : -1;
+    return small == 0 && rank < 15 ? 2 : small % 2 == 0 ? 1 : -1;
   }
 
   abstract void put(int index, long value);
@@ -165,6 +170,25 @@ abstract class Elements {
       @Override
       boolean holds(int index, long dividend, int divisor) {
         return buffer.get(index) == dividend / divisor;
+      }
+    };
+  }
+
+  /** Sums of 16 ranks are exact even in bfloat16. */
+  private static Elements of(ShortBuffer buffer, ElementType type) {
+    return new Elements(buffer.remaining(), Payload.of(buffer, type)) {
+      @Override
+      void put(int index, long value) {
+        buffer.put(index, bits(value));
+      }
+
+      @Override
+      boolean holds(int index, long dividend, int divisor) {
+        return buffer.get(index) == bits((float) ((double) dividend / divisor));
+      }
+
+      private short bits(float value) {
+        return type == ElementType.BFLOAT16 ? Bfloat16.of(value) : Float16.of(value);
       }
     };
   }

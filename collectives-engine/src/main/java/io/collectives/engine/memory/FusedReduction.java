@@ -84,7 +84,8 @@ public final class FusedReduction {
         int block = Math.min(BLOCK, count - done);
         if (aligned) {
           int from = first + done;
-          elements.combine(op, array(result), array(own), sourceArrays, size, from, from + block);
+          elements.combine(
+              op, array(result), array(own), sourceArrays, size, from, from + block, scratch);
         } else {
           reduceEach(op, result, to + done, own, ownFrom + done, done, block, scratch);
         }

@@ -74,10 +74,10 @@ public final class OrderedReduction {
     load(0, elements, done, sum, count);
     for (int i = 1; i < size; i++) {
       load(i, elements, done, next, count);
-      elements.combine(op, sum, sum, next, 0, count);
+      elements.combine(op, sum, sum, next, 0, count, scratch);
     }
     if (divisor != 1) {
-      elements.divide(sum, 0, count, divisor);
+      elements.divide(sum, 0, count, divisor, scratch);
     }
     result.save(to + done, count, sum);
   }

@@ -4,14 +4,17 @@ import io.collectives.ElementType;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Two blocks for each element type, small enough to stay in the L1 cache; made when first used.
- * Belongs to one thread at a time; one for each rank is enough.
+ * Two blocks for each element type and what narrow numbers are converted by, small enough to stay
+ * in the L1 cache; made when first used. Belongs to one thread at a time; one for each rank is
+ * enough.
  */
 public final class Scratch {
   private static final int TYPES = ElementType.values().length;
 
   private final @Nullable Object[] first = new Object[TYPES];
   private final @Nullable Object[] second = new Object[TYPES];
+
+  private @Nullable Converter16 converter16;
 
   /** Scratch without blocks. */
   public Scratch() {}
@@ -22,6 +25,14 @@ public final class Scratch {
 
   Object second(Elements elements) {
     return block(second, elements);
+  }
+
+  Converter16 converter16() {
+    Converter16 made = converter16;
+    if (made == null) {
+      converter16 = made = new Converter16();
+    }
+    return made;
   }
 
   private static Object block(@Nullable Object[] blocks, Elements elements) {
