@@ -395,6 +395,12 @@ public interface Communicator extends AutoCloseable {
   Communicator using(Algorithm algorithm);
 
   /**
+   * This group, with another wire type for the calls that are made through the returned view; all
+   * ranks must use the same.
+   */
+  Communicator using(WireType wireType);
+
+  /**
    * This group, with another time limit for the calls that are made through the returned view.
    *
    * @param timeout more than zero

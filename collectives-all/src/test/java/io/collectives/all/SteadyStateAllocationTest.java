@@ -7,9 +7,11 @@ import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
+import io.collectives.ElementType;
 import io.collectives.JobSettings;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import java.lang.management.ManagementFactory;
 import java.net.URI;
 import java.nio.file.Path;
@@ -103,6 +105,8 @@ class SteadyStateAllocationTest {
     try (world) {
       ThreadMXBean memory = (ThreadMXBean) ManagementFactory.getThreadMXBean();
       float[] array = new float[3000];
+      Communicator narrow = world.using(WireType.FLOAT16);
+      Payload halves = Payload.of(new short[700], ElementType.BFLOAT16);
       double[] part = new double[100];
       Payload kept = Payload.of(new long[500]);
       float[] shard = new float[(int) world.partCount(array.length, world.rank())];
@@ -118,6 +122,8 @@ class SteadyStateAllocationTest {
           before = memory.getCurrentThreadAllocatedBytes();
         }
         world.allReduce(array, ReduceOp.AVERAGE);
+        narrow.allReduce(array, ReduceOp.AVERAGE);
+        world.allReduce(halves, ReduceOp.SUM);
         world.allReduce(part, 3, 90, ReduceOp.MAX);
         world.allReduce(kept, ReduceOp.SUM);
         world.barrier();

@@ -11,6 +11,7 @@ import io.collectives.Explanation;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.Survivors;
+import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.run.Agreement;
@@ -468,7 +469,10 @@ final class EngineCommunicator implements Communicator {
   }
 
   private Program allReduce(Memory memory) {
-    return program(Collective.ALL_REDUCE, 0, memory.count() * memory.type().bytes());
+    boolean narrow =
+        memory.type() == ElementType.FLOAT32 && settings.wireType() != WireType.AS_IN_MEMORY;
+    int elementBytes = narrow ? Short.BYTES : memory.type().bytes();
+    return program(Collective.ALL_REDUCE, 0, memory.count() * elementBytes);
   }
 
   private static long bytes(Payload payload) {
@@ -580,6 +584,7 @@ final class EngineCommunicator implements Communicator {
                   counts,
                   receiveCounts,
                   op,
+                  settings.wireType(),
                   frameLength(program),
                   settings.slabsInFlight(),
                   timeoutNanos,
@@ -596,6 +601,11 @@ final class EngineCommunicator implements Communicator {
   @Override
   public Communicator using(Algorithm algorithm) {
     return new EngineCommunicator(seat, settings.withAlgorithm(algorithm), world, isWorld);
+  }
+
+  @Override
+  public Communicator using(WireType wireType) {
+    return new EngineCommunicator(seat, settings.withWireType(wireType), world, isWorld);
   }
 
   @Override

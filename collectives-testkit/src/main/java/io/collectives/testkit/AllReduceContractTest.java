@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Algorithm;
+import io.collectives.Bfloat16;
 import io.collectives.CallSettings;
 import io.collectives.CallTimeoutException;
 import io.collectives.CollectiveException;
@@ -21,6 +22,7 @@ import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.testkit.Cells.Memory;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -387,6 +389,129 @@ public abstract class AllReduceContractTest {
     }
   }
 
+  // ---------------------------------------------------------------- wire types
+
+  /** How far a rounded number is from its value at most, as a part of it. */
+  private static double roundoff(WireType wire) {
+    return switch (wire) {
+      case AS_IN_MEMORY -> 0;
+      case BFLOAT16 -> 0x1p-8;
+      case FLOAT16 -> 0x1p-11;
+    };
+  }
+
+  /** Same bits on all ranks, in every run and with any settings, and as near as rounding allows. */
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
+  void narrowWiresAgreeAndAreNear(WireType wire) throws Exception {
+    for (int ranks : new int[] {1, 2, 5}) {
+      for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE, ReduceOp.MAX)) {
+        long[][] inputs = inputs(ElementType.FLOAT32, op, SEED, ranks, 2 * PRIME);
+        long @Nullable [] expected = null;
+        for (int frameLength : new int[] {64, 128 * 1024}) {
+          int slabsInFlight = frameLength == 64 ? 3 : 1;
+          List<Communicator> worlds = open(ranks, frameLength, slabsInFlight);
+          for (Style style : Style.values()) {
+            Case c =
+                new Case(
+                    ranks,
+                    frameLength,
+                    slabsInFlight,
+                    Size.PRIME,
+                    ElementType.FLOAT32,
+                    op,
+                    style,
+                    Memory.PARTS,
+                    true,
+                    SEED);
+            long[][] results = new long[ranks][];
+            RankThreads.run(
+                worlds,
+                world ->
+                    results[world.rank()] = reduce(world.using(wire), c, inputs[world.rank()]));
+            assertSameOnAllRanks(results);
+            expected = expected == null ? results[0] : expected;
+            assertSameBits(
+                ElementType.FLOAT32, expected, results[0], wire + " gives other bits in " + c);
+            assertNear(wire, op, inputs, results[0]);
+          }
+          worlds.forEach(Communicator::close);
+        }
+      }
+    }
+  }
+
+  private static void assertNear(WireType wire, ReduceOp op, long[][] inputs, long[] results) {
+    int ranks = inputs.length;
+    int exactOnes = 0;
+    for (int i = 0; i < results.length; i++) {
+      double exact = op == ReduceOp.MAX ? Double.NEGATIVE_INFINITY : 0;
+      double magnitude = 0;
+      for (long[] input : inputs) {
+        double value = Numbers.value(ElementType.FLOAT32, input[i]);
+        exact = op == ReduceOp.MAX ? Math.max(exact, value) : exact + value;
+        magnitude += Math.abs(value);
+      }
+      double divisor = op == ReduceOp.AVERAGE ? ranks : 1;
+      double result = Numbers.value(ElementType.FLOAT32, results[i]);
+      // What is subnormal in float16 is off by 2^-25 at most; float32 rounds, too.
+      double most =
+          ranks == 1 ? 0 : (ranks + 1) * (1.01 * roundoff(wire) * magnitude / divisor + 0x1p-25);
+      assertTrue(
+          Math.abs(result - exact / divisor) <= most,
+          op + " over " + wire + ": element " + i + " is " + result + ", not " + exact / divisor);
+      exactOnes += (float) (exact / divisor) == (float) result ? 1 : 0;
+    }
+    assertEquals(
+        ranks == 1, exactOnes == results.length, "nothing is rounded on the way, or one rank's is");
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
+  void narrowWiresKeepNanAndInfinities(WireType wire) throws Exception {
+    int ranks = 3;
+    float infinity = Float.POSITIVE_INFINITY;
+    float[] specials = {Float.NaN, infinity, -infinity, 100_000f, 1e-30f, -0f, 3f};
+    float[] expected = {
+      Float.NaN,
+      infinity,
+      -infinity,
+      wire == WireType.FLOAT16 ? infinity : 99_840f,
+      wire == WireType.FLOAT16 ? 0f : Bfloat16.toFloat(Bfloat16.of(1e-30f)),
+      0f,
+      3f
+    };
+    List<Communicator> worlds = open(ranks, 64, 1);
+    for (int special = 0; special < ranks; special++) {
+      int one = special;
+      RankThreads.run(
+          worlds,
+          world -> {
+            float[] buffer = world.rank() == one ? specials.clone() : new float[specials.length];
+            world.using(wire).allReduce(buffer, ReduceOp.SUM);
+            assertArrayEquals(expected, buffer, "from rank " + one);
+          });
+    }
+  }
+
+  /** Of other types, and without a reduction, everything crosses as it is. */
+  @Test
+  void narrowWiresLeaveOtherCallsAlone() throws Exception {
+    int ranks = 3;
+    List<Communicator> worlds = open(ranks, 256, 2);
+    RankThreads.run(
+        worlds,
+        world -> {
+          Communicator narrow = world.using(WireType.BFLOAT16);
+          double[] doubles = {1 + 0x1p-40, 2};
+          narrow.allReduce(doubles, ReduceOp.MAX);
+          assertArrayEquals(new double[] {1 + 0x1p-40, 2}, doubles);
+          float[] floats = {1 + 0x1p-20f, 2};
+          narrow.broadcast(floats, 1);
+          assertArrayEquals(new float[] {1 + 0x1p-20f, 2}, floats);
+        });
+  }
+
   @Test
   void aLongPayloadWithTheUsualSettings() throws Exception {
     int count = 300_007;
@@ -679,7 +804,8 @@ public abstract class AllReduceContractTest {
     TYPE,
     OP,
     COLLECTIVE,
-    ALGORITHM
+    ALGORITHM,
+    WIRE_TYPE
   }
 
   static Stream<Object[]> mismatches() {
@@ -704,6 +830,7 @@ public abstract class AllReduceContractTest {
           case OP -> List.of("sum", "max");
           case COLLECTIVE -> List.of("all-reduce", "barrier");
           case ALGORITHM -> List.of(usual.name(), unusual.name());
+          case WIRE_TYPE -> List.of("wire type", "as-in-memory", "bfloat16");
         };
     List<Communicator> worlds = open(ranks, 64, 3);
     Cells[] sources = new Cells[ranks];
@@ -719,7 +846,11 @@ public abstract class AllReduceContractTest {
           int count = what == Mismatch.COUNT && differs ? OTHER_PRIME : PRIME;
           ReduceOp op = what == Mismatch.OP && differs ? ReduceOp.MAX : ReduceOp.SUM;
           Communicator caller =
-              what == Mismatch.ALGORITHM && differs ? world.using(unusual) : world;
+              switch (differs ? what : Mismatch.COUNT) {
+                case ALGORITHM -> world.using(unusual);
+                case WIRE_TYPE -> world.using(WireType.BFLOAT16);
+                default -> world;
+              };
           Cells source = new Cells(type, Memory.ARRAY, count);
           Cells target = new Cells(type, Memory.ARRAY, count);
           target.fill(Arrays.copyOf(untouched, count));
@@ -1035,7 +1166,7 @@ public abstract class AllReduceContractTest {
             "a short asynchronous output",
             argument,
             w -> w.allReduceAsync(Payload.of(new int[4]), Payload.of(new int[3]), ReduceOp.SUM)),
-        new Wrong("no algorithm", nothing, w -> w.using(null)),
+        new Wrong("no algorithm", nothing, w -> w.using((Algorithm) null)),
         new Wrong(
             "a mesh of another size", argument, w -> w.using(Algorithm.torus(Mesh.torus(2, 2)))),
         new Wrong("no time", argument, w -> w.within(Duration.ZERO)),

@@ -15,6 +15,7 @@ public final class Scratch {
   private final @Nullable Object[] second = new Object[TYPES];
 
   private @Nullable Converter16 converter16;
+  private @Nullable ArrayMemory widened;
 
   /** Scratch without blocks. */
   public Scratch() {}
@@ -31,6 +32,15 @@ public final class Scratch {
     Converter16 made = converter16;
     if (made == null) {
       converter16 = made = new Converter16();
+    }
+    return made;
+  }
+
+  /** Room for a block that came as narrow numbers, all of it: an array from index 0. */
+  ArrayMemory widened() {
+    ArrayMemory made = widened;
+    if (made == null) {
+      widened = made = ArrayMemory.ofZeros(ElementType.FLOAT32, NarrowWire.BLOCK);
     }
     return made;
   }

@@ -56,7 +56,7 @@ final class Arrivals implements FrameSink {
         early.remove(i);
         if (accept(call, held.peer, held.header, held)) {
           call.held.add(held);
-          if (meets(held, held.header)) {
+          if (meets(call, held, held.header)) {
             held.run.gathered[held.step.meeting.index]++;
           }
         } else {
@@ -118,7 +118,7 @@ final class Arrivals implements FrameSink {
     if (!accept(call, link.peer(), head, in)) {
       return;
     }
-    if (meets(in, head)) {
+    if (meets(call, in, head)) {
       if (holdForCall(in, link.peer(), head, call)) {
         in.run.gathered[in.step.meeting.index]++;
       }
@@ -133,9 +133,11 @@ final class Arrivals implements FrameSink {
   }
 
   /** Whether a frame waits for the others of a meeting, to be applied together with them. */
-  boolean meets(Target target, FrameHeader head) {
+  boolean meets(Call call, Target target, FrameHeader head) {
     Program.Meeting meeting = target.step.meeting;
-    return meeting != null && head.length > 0 && (sharesMemory || meeting.inRankOrder);
+    return meeting != null
+        && head.length > 0
+        && (meeting.inRankOrder || sharesMemory && call.narrow == null);
   }
 
   private boolean holdForCall(Inbound in, int peer, FrameHeader head, Call call) {
@@ -285,7 +287,14 @@ final class Arrivals implements FrameSink {
     Call call = in.call;
     if (call != null && !call.isDone()) {
       try {
-        applier.bytes(call, in.run, in.step, in.received, source, at, length);
+        if (call.narrow == null || length == in.length) {
+          applier.bytes(call, in.run, in.step, in.received, source, at, length);
+        } else {
+          FrameBytes whole = in.gather(source, at, length);
+          if (whole != null) {
+            applier.bytes(call, in.run, in.step, 0, whole, 0, in.length);
+          }
+        }
       } catch (Throwable t) {
         failures.abort(call.group, t.toString(), t);
       }

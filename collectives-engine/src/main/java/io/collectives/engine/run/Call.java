@@ -4,8 +4,10 @@ import io.collectives.CollectiveException;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
+import io.collectives.engine.memory.NarrowWire;
 import io.collectives.plan.Chunks;
 import io.collectives.spi.CallFingerprint;
 import java.util.ArrayList;
@@ -51,6 +53,9 @@ public final class Call {
   int slabs;
   int slabsInFlight;
   private int elementBytes;
+
+  /** How elements lie in frames; nothing if as they are in memory. */
+  @Nullable NarrowWire narrow;
 
   /** Whether payload, input and output have the same positions and there is no work memory. */
   private boolean plain;
@@ -136,6 +141,7 @@ public final class Call {
       long @Nullable [] counts,
       long @Nullable [] receiveCounts,
       ReduceOp reduceOp,
+      WireType wireType,
       int frameLength,
       long now,
       long timeoutNanos,
@@ -145,7 +151,11 @@ public final class Call {
     op = reduceOp;
     ElementType type = in.type();
     elementBytes = type.bytes();
-    perFrame = Math.max(1, frameLength / ((long) program.widestTransfer * elementBytes));
+    WireType wire = wireType(wireType, type);
+    narrow = NarrowWire.of(wire);
+    int pieceLength = frameLength / program.widestTransfer;
+    perFrame =
+        Math.max(1, narrow == null ? pieceLength / elementBytes : narrow.fitting(pieceLength));
     int dealt = 0;
     if (counts == null) {
       layout.even(
@@ -181,7 +191,7 @@ public final class Call {
         program.collective,
         reduceOp,
         type,
-        type,
+        wire,
         program.pairwise ? (int) perFrame : slabs,
         count,
         program.algorithm,
@@ -190,6 +200,16 @@ public final class Call {
     for (int i = 0; i < window.length; i++) {
       begin(window[i], i < slabs ? i : -1);
     }
+  }
+
+  /** What a wire type comes to in this call. */
+  private WireType wireType(WireType wanted, ElementType type) {
+    return type == ElementType.FLOAT32
+        ? switch (program.collective) {
+          case ALL_REDUCE, REDUCE, REDUCE_SCATTER -> wanted;
+          default -> WireType.AS_IN_MEMORY;
+        }
+        : WireType.AS_IN_MEMORY;
   }
 
   private void prepareWork(ElementType type, long longest) {
@@ -377,11 +397,16 @@ public final class Call {
 
   /** The number of bytes of a transfer's part in a slab. */
   int frameLength(Program.Step step, int slab) {
-    int elements = 0;
+    int length = 0;
     for (int i = 0; i < step.chunkCount; i++) {
-      elements += pieceCount(step.firstChunk + i, slab);
+      length += pieceLength(pieceCount(step.firstChunk + i, slab));
     }
-    return elements * elementBytes;
+    return length;
+  }
+
+  /** The number of bytes that so many elements of a chunk take in a frame. */
+  int pieceLength(int elements) {
+    return narrow == null ? elements * elementBytes : narrow.length(elements);
   }
 
   int elementBytes() {

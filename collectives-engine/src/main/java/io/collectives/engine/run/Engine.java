@@ -2,6 +2,7 @@ package io.collectives.engine.run;
 
 import io.collectives.CollectiveException;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
 import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.FrameBody;
@@ -124,7 +125,8 @@ public final class Engine {
 
   /**
    * The most bytes of frames that this engine holds: those whose turn has not come, and, a quarter
-   * of that at most, copies of what is sent from memory that is written to meanwhile.
+   * of that at most, copies of what is sent from memory that is written to meanwhile or as narrow
+   * numbers, and what has arrived of frames that are applied as a whole.
    */
   public long memoryLimit() {
     return heldFrames.limit() + heldFrames.limit() / 4;
@@ -222,6 +224,7 @@ public final class Engine {
         null,
         null,
         op,
+        WireType.AS_IN_MEMORY,
         frameLength,
         slabsInFlight,
         timeoutNanos,
@@ -237,6 +240,7 @@ public final class Engine {
    *     all-to-all; nothing if the payload is dealt evenly
    * @param receiveCounts how many elements come from each rank in a pairwise all-to-all, else
    *     nothing
+   * @param wireType as what float32 elements of a reduction cross the links
    */
   public Call submit(
       Group group,
@@ -246,6 +250,7 @@ public final class Engine {
       long @Nullable [] counts,
       long @Nullable [] receiveCounts,
       ReduceOp op,
+      WireType wireType,
       int frameLength,
       int slabsInFlight,
       long timeoutNanos,
@@ -260,6 +265,7 @@ public final class Engine {
         counts,
         receiveCounts,
         op,
+        wireType,
         frameLength,
         clock.getAsLong(),
         timeoutNanos,
@@ -500,10 +506,12 @@ public final class Engine {
     }
     OutFrame out = freeOut.poll();
     if (out == null) {
-      out = new OutFrame();
+      out = new OutFrame(applier.scratch());
     }
     out.fill(call, run, step, length);
-    if (step.snapshot) {
+    // Narrow numbers are not in memory: they are made here, by the rank whose scratch it takes.
+    boolean snapshot = step.snapshot || call.narrow != null && transport.sharesMemory();
+    if (snapshot) {
       out.snapshot();
     } else if (step.meeting != null && transport.sharesMemory()) {
       out.place();
@@ -516,7 +524,7 @@ public final class Engine {
     if (out.isReleased()) {
       run.sendOver(step);
       freeOut.push(out);
-    } else if (step.snapshot) {
+    } else if (snapshot) {
       run.sendOver(step);
       lingering.add(out);
     } else {
@@ -530,7 +538,7 @@ public final class Engine {
     List<HeldFrame> held = call.held;
     for (int i = 0; i < held.size(); ) {
       HeldFrame frame = held.get(i);
-      if (arrivals.meets(frame, frame.header)) {
+      if (arrivals.meets(call, frame, frame.header)) {
         if (meet(call, frame.run, frame.step.meeting)) {
           any = true;
           i = 0;

@@ -1,5 +1,8 @@
 package io.collectives.engine.run;
 
+import io.collectives.engine.memory.Memory;
+import io.collectives.engine.memory.NarrowWire;
+import io.collectives.engine.memory.Scratch;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import java.lang.invoke.MethodHandles;
@@ -36,6 +39,7 @@ final class OutFrame implements FrameBody {
   Call.SlabRun run;
   Program.Step step;
   int slab;
+  private final Scratch scratch;
   private int length;
   private FrameBytes copy;
   private boolean copied;
@@ -46,6 +50,11 @@ final class OutFrame implements FrameBody {
   private boolean placed;
 
   private volatile int state;
+
+  /** A frame of the rank whose scratch this is. */
+  OutFrame(Scratch scratch) {
+    this.scratch = scratch;
+  }
 
   void fill(Call newCall, Call.SlabRun newRun, Program.Step newStep, int newLength) {
     call = newCall;
@@ -136,9 +145,15 @@ final class OutFrame implements FrameBody {
       int chunk = step.firstChunk + i;
       int count = call.pieceCount(chunk, slab);
       boolean untouched = step.untouched[i];
-      call.memory(chunk, slab, untouched)
-          .store(call.position(chunk, slab, untouched), count, target, position);
-      position += count * call.elementBytes();
+      Memory memory = call.memory(chunk, slab, untouched);
+      long from = call.position(chunk, slab, untouched);
+      NarrowWire narrow = call.narrow;
+      if (narrow == null) {
+        memory.store(from, count, target, position);
+      } else {
+        narrow.store(memory, from, count, target, position, scratch);
+      }
+      position += call.pieceLength(count);
     }
   }
 

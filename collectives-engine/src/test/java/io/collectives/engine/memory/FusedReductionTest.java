@@ -87,7 +87,7 @@ class FusedReductionTest {
           ordered.add(frame, 8);
         }
       }
-      ordered.run(op, inputs[own].memory, inputs[own].from, count, divisor, scratch);
+      ordered.run(op, inputs[own].memory, inputs[own].from, count, divisor, null, scratch);
       assertBits(expected, inputs[own], "seed " + seed);
     }
   }
