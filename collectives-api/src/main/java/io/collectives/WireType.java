@@ -24,7 +24,20 @@ public enum WireType {
   /** Half the bytes: the range of {@code float32} with 8 significant bits; see {@link Bfloat16}. */
   BFLOAT16("bfloat16"),
   /** Half the bytes: 11 significant bits, up to 65,504; see {@link Float16}. */
-  FLOAT16("float16");
+  FLOAT16("float16"),
+  /**
+   * A quarter of the bytes, for {@link ReduceOp#SUM} and {@link ReduceOp#AVERAGE}; other operations
+   * cross as they are. Of each 256 elements or fewer, all are multiples of one power of two from
+   * -127 to 127, which is the least that fits the greatest of them: so what is 100 times smaller
+   * than that has one digit left, and what is 300 times smaller none. To be used with a residual
+   * ({@link Communicator#allReduce(Payload, Payload, ReduceOp, Payload)}) and, because a ring would
+   * round a sum again and again, with {@link Algorithm#direct}.
+   *
+   * <p>A group of elements with NaN or an infinity among them arrives as NaN, all of it, and so do
+   * magnitudes above 127 times 2<sup>121</sup>. Which elements share a power of two depends on the
+   * frame length, so bits do, too.
+   */
+  INT8("int8");
 
   private final String label;
 

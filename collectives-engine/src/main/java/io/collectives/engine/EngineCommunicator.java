@@ -105,6 +105,37 @@ final class EngineCommunicator implements Communicator {
     allReduceArray(ElementType.INT64, buffer, offset, count, op);
   }
 
+  @Override
+  public void allReduce(Payload input, Payload output, ReduceOp op, Payload residual) {
+    finish(allReduce(input, output, op, residual, null));
+  }
+
+  @Override
+  public CollectiveHandle allReduceAsync(
+      Payload input, Payload output, ReduceOp op, Payload residual) {
+    return start(seat, handle -> allReduce(input, output, op, residual, handle));
+  }
+
+  private Call allReduce(
+      Payload input, Payload output, ReduceOp op, Payload residual, @Nullable Handle handle) {
+    Memory in = seat.memory(input);
+    Memory out = result(input, in, output);
+    Shapes.residual(input, residual, op);
+    Memory kept = writable(residual);
+    Program program = allReduce(in);
+    if (program.algorithm() instanceof Algorithm.Exchange) {
+      if (algorithms.size() == 1) {
+        throw new IllegalArgumentException(
+            "a residual with the algorithm \""
+                + program.algorithm().name()
+                + "\", which sends a contribution to all ranks at once: use Algorithm.direct() or"
+                + " another that sends it once");
+      }
+      program = program(Chooser.DIRECT, Collective.ALL_REDUCE, 0);
+    }
+    return submit(seat, program, in, out, null, null, op, kept, handle);
+  }
+
   private void allReduceArray(ElementType type, Object array, int offset, int count, ReduceOp op) {
     Objects.requireNonNull(op, "op");
     ArrayMemory memory = seat.borrow(type);
@@ -235,6 +266,7 @@ final class EngineCommunicator implements Communicator {
         counts,
         null,
         op,
+        null,
         handle);
   }
 
@@ -282,6 +314,7 @@ final class EngineCommunicator implements Communicator {
         counts,
         null,
         ReduceOp.SUM,
+        null,
         handle);
   }
 
@@ -322,7 +355,7 @@ final class EngineCommunicator implements Communicator {
       Shapes.sum(counts, size(), "counts");
       Shapes.part(part.count(), counts[rank()], rank(), "part");
     }
-    return submit(seat, program, seat.memory(part), out, counts, null, ReduceOp.SUM, handle);
+    return submit(seat, program, seat.memory(part), out, counts, null, ReduceOp.SUM, null, handle);
   }
 
   @Override
@@ -363,7 +396,7 @@ final class EngineCommunicator implements Communicator {
       Shapes.sum(counts, size(), "counts");
       Shapes.part(part.count(), counts[rank()], rank(), "part");
     }
-    return submit(seat, program, in, out, counts, null, ReduceOp.SUM, handle);
+    return submit(seat, program, in, out, counts, null, ReduceOp.SUM, null, handle);
   }
 
   @Override
@@ -416,6 +449,7 @@ final class EngineCommunicator implements Communicator {
         sendCounts,
         receiveCounts,
         ReduceOp.SUM,
+        null,
         handle);
   }
 
@@ -447,7 +481,7 @@ final class EngineCommunicator implements Communicator {
   /** A broadcast in the group of a sender and a receiver. */
   private Call pass(Payload payload, Seat pair, @Nullable Handle handle) {
     Memory memory = seat.memory(payload);
-    return submit(pair, pair.message(), memory, memory, null, null, ReduceOp.SUM, handle);
+    return submit(pair, pair.message(), memory, memory, null, null, ReduceOp.SUM, null, handle);
   }
 
   private Memory result(Payload input, Memory in, Payload output) {
@@ -469,10 +503,16 @@ final class EngineCommunicator implements Communicator {
   }
 
   private Program allReduce(Memory memory) {
-    boolean narrow =
-        memory.type() == ElementType.FLOAT32 && settings.wireType() != WireType.AS_IN_MEMORY;
-    int elementBytes = narrow ? Short.BYTES : memory.type().bytes();
-    return program(Collective.ALL_REDUCE, 0, memory.count() * elementBytes);
+    long bytes = memory.count() * memory.type().bytes();
+    if (memory.type() == ElementType.FLOAT32) {
+      bytes =
+          switch (settings.wireType()) {
+            case AS_IN_MEMORY -> bytes;
+            case BFLOAT16, FLOAT16 -> bytes / 2;
+            case INT8 -> bytes / 4;
+          };
+    }
+    return program(Collective.ALL_REDUCE, 0, bytes);
   }
 
   private static long bytes(Payload payload) {
@@ -557,7 +597,7 @@ final class EngineCommunicator implements Communicator {
 
   private Call submit(
       Program program, Memory input, Memory output, ReduceOp op, @Nullable Handle handle) {
-    return submit(seat, program, input, output, null, null, op, handle);
+    return submit(seat, program, input, output, null, null, op, null, handle);
   }
 
   private Call submit(
@@ -568,6 +608,7 @@ final class EngineCommunicator implements Communicator {
       long @Nullable [] counts,
       long @Nullable [] receiveCounts,
       ReduceOp op,
+      @Nullable Memory residual,
       @Nullable Handle handle) {
     Objects.requireNonNull(op, "op");
     Driver driver = seat.driver;
@@ -585,6 +626,7 @@ final class EngineCommunicator implements Communicator {
                   receiveCounts,
                   op,
                   settings.wireType(),
+                  residual,
                   frameLength(program),
                   settings.slabsInFlight(),
                   timeoutNanos,

@@ -147,7 +147,7 @@ public class KernelBenchmark {
   /** A float32 memory and a frame of narrow numbers. */
   @State(Scope.Thread)
   public static class Narrow {
-    @Param({"BFLOAT16", "FLOAT16"})
+    @Param({"BFLOAT16", "FLOAT16", "INT8"})
     WireType wire = WireType.BFLOAT16;
 
     @Param({"ARRAY", "DIRECT"})
@@ -183,7 +183,7 @@ public class KernelBenchmark {
   @Benchmark
   public void encode(Narrow state) {
     NarrowWire narrow = Objects.requireNonNull(state.narrow);
-    narrow.store(state.memory, 0, state.elements, state.frame, 0, state.scratch);
+    narrow.store(state.memory, 0, state.elements, state.frame, 0, null, 0, state.scratch);
   }
 
   /** Frame to memory. */

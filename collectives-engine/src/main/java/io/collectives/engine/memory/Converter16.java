@@ -22,7 +22,7 @@ import java.nio.ShortBuffer;
  */
 final class Converter16 {
   /** The most floats of a block: all that takes part then stays near the L1 cache. */
-  static final int BLOCK = 1024;
+  static final int BLOCK = NarrowWire.BLOCK;
 
   /** What is converted from and to. */
   final int[] packed = new int[BLOCK / 2];

@@ -4,28 +4,32 @@ import io.collectives.ReduceOp;
 import io.collectives.WireType;
 import io.collectives.spi.FrameBytes;
 import java.nio.IntBuffer;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a piece of float32 memory lies in a frame as numbers of 16 bits, and what has become of it
- * when it comes out again.
+ * How a piece of float32 memory lies in a frame as narrower numbers, and what has become of it when
+ * it comes out again.
  *
- * <p>A piece is cut into blocks of {@value Converter16#BLOCK} elements, the last one shorter. A
- * block is packed in planes ({@link Converter16}), not in the order of its elements: only so both
- * ends convert at the speed of a copy. The last of an odd number of elements takes four bytes.
+ * <p>A piece is cut into blocks of {@value #BLOCK} elements, the last one shorter. A block is
+ * packed in planes ({@link Converter16}, {@link Converter8}), not in the order of its elements:
+ * only so both ends convert at about the speed of a copy. A number that has been rounded stays what
+ * it is if its piece is packed again, so it does not matter how often a sum is passed on.
+ *
+ * <p><b>Residual.</b> Where there is one, what it holds is added to the elements before they are
+ * rounded, and afterwards it holds what rounding has taken from them: the sum of what is sent in
+ * many calls is that of the elements, but for one rounding. Where that is not a finite number, it
+ * holds 0, so that one NaN does not stay for ever.
  */
-public final class NarrowWire {
-  private static final NarrowWire BFLOAT16 = new NarrowWire(Format16.BFLOAT16);
-  private static final NarrowWire FLOAT16 = new NarrowWire(Format16.FLOAT16);
+public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wire8 {
+  private static final NarrowWire BFLOAT16 = new Wire16(Format16.BFLOAT16);
+  private static final NarrowWire FLOAT16 = new Wire16(Format16.FLOAT16);
+  private static final NarrowWire INT8 = new Wire8();
 
   /** The elements of a block, the unit in which an {@link OrderedReduction} goes, too. */
-  static final int BLOCK = Converter16.BLOCK;
+  static final int BLOCK = 1024;
 
-  private final Format16 format;
-
-  private NarrowWire(Format16 format) {
-    this.format = format;
-  }
+  private NarrowWire() {}
 
   /** What stands for a wire type; nothing if elements cross as they are. */
   public static @Nullable NarrowWire of(WireType type) {
@@ -33,49 +37,79 @@ public final class NarrowWire {
       case AS_IN_MEMORY -> null;
       case BFLOAT16 -> BFLOAT16;
       case FLOAT16 -> FLOAT16;
+      case INT8 -> INT8;
     };
   }
 
   /** The bytes of a piece, a multiple of 4. */
-  public int length(int count) {
-    return (count + 1) / 2 * Integer.BYTES;
-  }
+  public abstract int length(int count);
 
-  /** The most elements of a piece of so many bytes, at least 4. */
-  public int fitting(int length) {
-    return length / Integer.BYTES * 2;
-  }
+  /** The most elements of a piece of so many bytes, at least 4 in 8 bytes. */
+  public abstract int fitting(int length);
+
+  /**
+   * Packs a block.
+   *
+   * @param values those after the first {@code count} may be written
+   * @param at an index in {@code target}
+   */
+  abstract void pack(float[] values, int count, IntBuffer target, int at, Scratch scratch);
+
+  /**
+   * The inverse of {@link #pack}.
+   *
+   * @param values those after the first {@code count} may be written
+   */
+  abstract void unpack(IntBuffer source, int at, int count, float[] values, Scratch scratch);
 
   /**
    * Stores elements {@code [from, from+count)}, rounded.
    *
    * @param at where in the frame, a multiple of 4
+   * @param residual another memory, from {@code residualFrom} on; nothing if what is lost is lost
    */
-  public void store(
-      Memory source, long from, int count, FrameBytes target, int at, Scratch scratch) {
-    Converter16 converter = scratch.converter16();
-    IntBuffer ints = target.ints();
+  public final void store(
+      Memory source,
+      long from,
+      int count,
+      FrameBytes target,
+      int at,
+      @Nullable Memory residual,
+      long residualFrom,
+      Scratch scratch) {
+    float[] values = scratch.wide();
     for (int done = 0; done < count; done += BLOCK) {
       int block = Math.min(BLOCK, count - done);
-      source.load(from + done, block, converter.first);
-      int pairs = narrow(converter, block);
-      ints.put((at + length(done)) / Integer.BYTES, converter.packed, 0, pairs);
+      int index = (at + length(done)) / Integer.BYTES;
+      source.load(from + done, block, values);
+      if (residual == null) {
+        pack(values, block, target.ints(), index, scratch);
+      } else {
+        float[] lost = scratch.lost();
+        residual.load(residualFrom + done, block, lost);
+        add(values, lost, block);
+        pack(values, block, target.ints(), index, scratch);
+        float[] arrived = scratch.widened();
+        unpack(target.ints(), index, block, arrived, scratch);
+        lose(lost, values, arrived, block);
+        residual.save(residualFrom + done, block, lost);
+      }
     }
   }
 
   /** Elements {@code [to, to+count)} become those of a piece. */
-  public void replace(
+  public final void replace(
       Memory target, long to, int count, FrameBytes source, int at, Scratch scratch) {
-    Converter16 converter = scratch.converter16();
+    float[] values = scratch.widened();
     for (int done = 0; done < count; done += BLOCK) {
       int block = Math.min(BLOCK, count - done);
-      load(source, at + length(done), block, converter.first, scratch);
-      target.save(to + done, block, converter.first);
+      load(source, at + length(done), block, values, scratch);
+      target.save(to + done, block, values);
     }
   }
 
   /** As {@link Memory#reduce(ReduceOp, long, int, Memory, long, FrameBytes, int, Scratch)}. */
-  public void reduce(
+  public final void reduce(
       ReduceOp op,
       Memory result,
       long to,
@@ -85,68 +119,152 @@ public final class NarrowWire {
       FrameBytes source,
       int at,
       Scratch scratch) {
-    ArrayMemory widened = scratch.widened();
     for (int done = 0; done < count; done += BLOCK) {
       int block = Math.min(BLOCK, count - done);
-      load(source, at + length(done), block, (float[]) widened.array(), scratch);
+      load(source, at + length(done), block, scratch.widened(), scratch);
+      Memory widened = scratch.widenedMemory();
       result.reduce(op, to + done, block, own, ownFrom + done, widened, 0, scratch);
     }
   }
 
-  /** Elements {@code [at, at+count)} become what they would be at another rank. */
-  public void round(Memory memory, long at, int count, Scratch scratch) {
-    Converter16 converter = scratch.converter16();
+  /**
+   * Elements {@code [at, at+count)} become what they would be at another rank.
+   *
+   * @param residual as in {@link #store}
+   */
+  public final void round(
+      Memory memory,
+      long at,
+      int count,
+      @Nullable Memory residual,
+      long residualFrom,
+      Scratch scratch) {
+    FrameBytes frame = scratch.frame();
     for (int done = 0; done < count; done += BLOCK) {
       int block = Math.min(BLOCK, count - done);
-      memory.load(at + done, block, converter.first);
-      round(converter.first, block, scratch);
-      memory.save(at + done, block, converter.first);
+      store(memory, at + done, block, frame, 0, residual, residualFrom + done, scratch);
+      replace(memory, at + done, block, frame, 0, scratch);
     }
   }
 
-  /** The same of the beginning of an array of at most a block. */
-  void round(float[] values, int count, Scratch scratch) {
-    Converter16 converter = scratch.converter16();
-    if (values != converter.first) {
-      System.arraycopy(values, 0, converter.first, 0, count);
-    }
-    widen(converter, narrow(converter, count), values, count);
+  /** The same of the beginning of an array of at least a block, without a residual. */
+  final void round(float[] values, int count, Scratch scratch) {
+    IntBuffer ints = scratch.frame().ints();
+    pack(values, count, ints, 0, scratch);
+    unpack(ints, 0, count, values, scratch);
   }
 
   /** The elements of a block, which begins at a byte of a frame. */
-  void load(FrameBytes source, int at, int count, float[] values, Scratch scratch) {
-    Converter16 converter = scratch.converter16();
-    int pairs = (count + 1) / 2;
-    source.ints().get(at / Integer.BYTES, converter.packed, 0, pairs);
-    widen(converter, pairs, values, count);
+  final void load(FrameBytes source, int at, int count, float[] values, Scratch scratch) {
+    unpack(source.ints(), at / Integer.BYTES, count, values, scratch);
   }
 
-  private int narrow(Converter16 converter, int count) {
-    int pairs = (count + 1) / 2;
-    float[] values = converter.first;
-    if (2 * pairs > count) {
-      values[count] = 0;
+  private static void add(float[] values, float[] lost, int count) {
+    for (int i = 0; i < count; i++) {
+      values[i] = values[i] + lost[i];
     }
-    if (count >= Elements.SHORT) {
-      converter.narrow(format, pairs, values);
-    } else {
-      for (int i = 0; i < pairs; i++) {
-        converter.packed[i] =
-            format.narrow(values[i]) & 0xffff | format.narrow(values[i + pairs]) << 16;
+  }
+
+  private static void lose(float[] lost, float[] values, float[] arrived, int count) {
+    for (int i = 0; i < count; i++) {
+      float difference = values[i] - arrived[i];
+      lost[i] = Float.isFinite(difference) ? difference : 0;
+    }
+  }
+
+  /** Two numbers to four bytes; the last of an odd number of elements takes four. */
+  static final class Wire16 extends NarrowWire {
+    private final Format16 format;
+
+    Wire16(Format16 format) {
+      this.format = format;
+    }
+
+    @Override
+    public int length(int count) {
+      return (count + 1) / 2 * Integer.BYTES;
+    }
+
+    @Override
+    public int fitting(int length) {
+      return length / Integer.BYTES * 2;
+    }
+
+    @Override
+    void pack(float[] values, int count, IntBuffer target, int at, Scratch scratch) {
+      Converter16 converter = scratch.converter16();
+      int[] packed = converter.packed;
+      int pairs = (count + 1) / 2;
+      if (2 * pairs > count) {
+        values[count] = 0;
+      }
+      if (count >= Elements.SHORT) {
+        converter.narrow(format, pairs, values);
+      } else {
+        for (int i = 0; i < pairs; i++) {
+          packed[i] = format.narrow(values[i]) & 0xffff | format.narrow(values[i + pairs]) << 16;
+        }
+      }
+      target.put(at, packed, 0, pairs);
+    }
+
+    @Override
+    void unpack(IntBuffer source, int at, int count, float[] values, Scratch scratch) {
+      Converter16 converter = scratch.converter16();
+      int[] packed = converter.packed;
+      int pairs = (count + 1) / 2;
+      source.get(at, packed, 0, pairs);
+      if (count >= Elements.SHORT) {
+        converter.widen(format, pairs, values);
+      } else {
+        for (int i = 0; i < pairs; i++) {
+          values[i] = format.widen((short) packed[i]);
+          values[i + pairs] = format.widen((short) (packed[i] >>> 16));
+        }
       }
     }
-    return pairs;
   }
 
-  private void widen(Converter16 converter, int pairs, float[] values, int count) {
-    if (count >= Elements.SHORT) {
-      converter.widen(format, pairs, values);
-      return;
+  /** Four numbers to four bytes, and four bytes of exponents for a block. */
+  static final class Wire8 extends NarrowWire {
+    private static final int HEAD = Integer.BYTES;
+
+    @Override
+    public int length(int count) {
+      int rest = count % BLOCK;
+      int full = count / BLOCK * (HEAD + BLOCK);
+      return rest == 0 ? full : full + HEAD + (rest + 3) / 4 * Integer.BYTES;
     }
-    for (int i = 0; i < pairs; i++) {
-      values[i] = format.widen((short) converter.packed[i]);
-      if (i + pairs < count) {
-        values[i + pairs] = format.widen((short) (converter.packed[i] >>> 16));
+
+    @Override
+    public int fitting(int length) {
+      int rest = length % (HEAD + BLOCK);
+      int full = length / (HEAD + BLOCK) * BLOCK;
+      return rest < HEAD ? full : full + (rest - HEAD) / Integer.BYTES * 4;
+    }
+
+    @Override
+    void pack(float[] values, int count, IntBuffer target, int at, Scratch scratch) {
+      int words = (count + 3) / 4;
+      Arrays.fill(values, count, 4 * words, 0);
+      Converter8 converter = scratch.converter8();
+      target.put(
+          at,
+          count >= Elements.SHORT
+              ? converter.narrow(values, words)
+              : converter.narrowFew(values, words));
+      target.put(at + 1, converter.packed, 0, words);
+    }
+
+    @Override
+    void unpack(IntBuffer source, int at, int count, float[] values, Scratch scratch) {
+      int words = (count + 3) / 4;
+      Converter8 converter = scratch.converter8();
+      source.get(at + 1, converter.packed, 0, words);
+      if (count >= Elements.SHORT) {
+        converter.widen(source.get(at), values, words);
+      } else {
+        converter.widenFew(source.get(at), values, words);
       }
     }
   }

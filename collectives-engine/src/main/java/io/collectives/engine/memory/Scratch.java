@@ -1,6 +1,9 @@
 package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.spi.FrameBytes;
+import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,7 +18,8 @@ public final class Scratch {
   private final @Nullable Object[] second = new Object[TYPES];
 
   private @Nullable Converter16 converter16;
-  private @Nullable ArrayMemory widened;
+  private @Nullable Converter8 converter8;
+  private @Nullable Narrowing narrowing;
 
   /** Scratch without blocks. */
   public Scratch() {}
@@ -36,13 +40,54 @@ public final class Scratch {
     return made;
   }
 
-  /** Room for a block that came as narrow numbers, all of it: an array from index 0. */
-  ArrayMemory widened() {
-    ArrayMemory made = widened;
+  Converter8 converter8() {
+    Converter8 made = converter8;
     if (made == null) {
-      widened = made = ArrayMemory.ofZeros(ElementType.FLOAT32, NarrowWire.BLOCK);
+      converter8 = made = new Converter8();
     }
     return made;
+  }
+
+  /** Room for a block that is to become narrow. */
+  float[] wide() {
+    return narrowing().wide;
+  }
+
+  /** Room for a block that came as narrow numbers. */
+  float[] widened() {
+    return narrowing().widened;
+  }
+
+  /** The same room. */
+  Memory widenedMemory() {
+    return narrowing().widenedMemory;
+  }
+
+  /** Room for what a block has lost. */
+  float[] lost() {
+    return narrowing().lost;
+  }
+
+  /** Room for a packed block. */
+  FrameBytes frame() {
+    return narrowing().frame;
+  }
+
+  private Narrowing narrowing() {
+    Narrowing made = narrowing;
+    if (made == null) {
+      narrowing = made = new Narrowing();
+    }
+    return made;
+  }
+
+  private static final class Narrowing {
+    final float[] wide = new float[NarrowWire.BLOCK];
+    final float[] widened = new float[NarrowWire.BLOCK];
+    final Memory widenedMemory = Memory.of(Payload.of(widened));
+    final float[] lost = new float[NarrowWire.BLOCK];
+    final FrameBytes frame =
+        new FrameBytes(ByteBuffer.allocateDirect(NarrowWire.BLOCK * Float.BYTES));
   }
 
   private static Object block(@Nullable Object[] blocks, Elements elements) {

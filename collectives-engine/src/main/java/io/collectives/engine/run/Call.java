@@ -57,6 +57,9 @@ public final class Call {
   /** How elements lie in frames; nothing if as they are in memory. */
   @Nullable NarrowWire narrow;
 
+  /** What narrow numbers have taken from this rank's before; nothing if nobody keeps it. */
+  @Nullable Memory residual;
+
   /** Whether payload, input and output have the same positions and there is no work memory. */
   private boolean plain;
 
@@ -142,6 +145,7 @@ public final class Call {
       long @Nullable [] receiveCounts,
       ReduceOp reduceOp,
       WireType wireType,
+      @Nullable Memory keptResidual,
       int frameLength,
       long now,
       long timeoutNanos,
@@ -153,6 +157,7 @@ public final class Call {
     elementBytes = type.bytes();
     WireType wire = wireType(wireType, type);
     narrow = NarrowWire.of(wire);
+    residual = narrow == null ? null : keptResidual;
     int pieceLength = frameLength / program.widestTransfer;
     perFrame =
         Math.max(1, narrow == null ? pieceLength / elementBytes : narrow.fitting(pieceLength));
@@ -204,12 +209,14 @@ public final class Call {
 
   /** What a wire type comes to in this call. */
   private WireType wireType(WireType wanted, ElementType type) {
-    return type == ElementType.FLOAT32
-        ? switch (program.collective) {
-          case ALL_REDUCE, REDUCE, REDUCE_SCATTER -> wanted;
-          default -> WireType.AS_IN_MEMORY;
-        }
-        : WireType.AS_IN_MEMORY;
+    boolean adds = op == ReduceOp.SUM || op == ReduceOp.AVERAGE;
+    if (type != ElementType.FLOAT32 || wanted == WireType.INT8 && !adds) {
+      return WireType.AS_IN_MEMORY;
+    }
+    return switch (program.collective) {
+      case ALL_REDUCE, REDUCE, REDUCE_SCATTER -> wanted;
+      default -> WireType.AS_IN_MEMORY;
+    };
   }
 
   private void prepareWork(ElementType type, long longest) {
@@ -417,6 +424,7 @@ public final class Call {
   void forget() {
     input = NOTHING;
     output = NOTHING;
+    residual = null;
     completion = null;
   }
 
@@ -583,6 +591,9 @@ public final class Call {
     /** The next send to go out. */
     int nextSend;
 
+    /** Its frame, if the link has refused it and it is a copy that cannot be made again. */
+    @Nullable OutFrame refused;
+
     /** By index of the peer: the next receive whose frame has not begun to arrive. */
     final int[] nextReceive;
 
@@ -593,6 +604,7 @@ public final class Call {
 
     void begin() {
       nextSend = 0;
+      refused = null;
       Arrays.fill(nextReceive, 0);
     }
   }

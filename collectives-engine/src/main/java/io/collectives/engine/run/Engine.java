@@ -225,6 +225,7 @@ public final class Engine {
         null,
         op,
         WireType.AS_IN_MEMORY,
+        null,
         frameLength,
         slabsInFlight,
         timeoutNanos,
@@ -241,6 +242,8 @@ public final class Engine {
    * @param receiveCounts how many elements come from each rank in a pairwise all-to-all, else
    *     nothing
    * @param wireType as what float32 elements of a reduction cross the links
+   * @param residual of an all-reduce: what that took from this rank's numbers before, and takes
+   *     now; nothing if nobody keeps it
    */
   public Call submit(
       Group group,
@@ -251,6 +254,7 @@ public final class Engine {
       long @Nullable [] receiveCounts,
       ReduceOp op,
       WireType wireType,
+      @Nullable Memory residual,
       int frameLength,
       int slabsInFlight,
       long timeoutNanos,
@@ -266,6 +270,7 @@ public final class Engine {
         receiveCounts,
         op,
         wireType,
+        residual,
         frameLength,
         clock.getAsLong(),
         timeoutNanos,
@@ -504,20 +509,26 @@ public final class Engine {
       run.sendOver(step);
       return true;
     }
-    OutFrame out = freeOut.poll();
-    if (out == null) {
-      out = new OutFrame(applier.scratch());
-    }
-    out.fill(call, run, step, length);
     // Narrow numbers are not in memory: they are made here, by the rank whose scratch it takes.
     boolean snapshot = step.snapshot || call.narrow != null && transport.sharesMemory();
-    if (snapshot) {
-      out.snapshot();
-    } else if (step.meeting != null && transport.sharesMemory()) {
-      out.place();
+    Call.LaneRun sender = run.lanes[lane];
+    OutFrame out = sender.refused;
+    if (out == null) {
+      out = freeOut.isEmpty() ? new OutFrame(applier.scratch()) : freeOut.pop();
+      out.fill(call, run, step, length);
+      if (snapshot) {
+        out.snapshot();
+      } else if (step.meeting != null && transport.sharesMemory()) {
+        out.place();
+      }
     }
+    sender.refused = null;
     if (!link.trySend(header, out)) {
-      freeOut.push(out);
+      if (snapshot) {
+        sender.refused = out;
+      } else {
+        freeOut.push(out);
+      }
       return false;
     }
     liveness.said(link.peer());

@@ -99,7 +99,8 @@ final class FrameApplier {
         divide(call, step, i, result, to, count);
         if (step.completes[i] && call.program.collective == Collective.ALL_REDUCE) {
           // All others get it rounded, and all are to have the same bits.
-          narrow.round(result, to, count, scratch);
+          long residualFrom = call.position(chunk, run.slab, true);
+          narrow.round(result, to, count, call.residual, residualFrom, scratch);
         }
       }
       position += narrow.length(count);

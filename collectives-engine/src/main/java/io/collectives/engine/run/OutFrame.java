@@ -3,6 +3,7 @@ package io.collectives.engine.run;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.memory.Scratch;
+import io.collectives.plan.Effect;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import java.lang.invoke.MethodHandles;
@@ -151,7 +152,10 @@ final class OutFrame implements FrameBody {
       if (narrow == null) {
         memory.store(from, count, target, position);
       } else {
-        narrow.store(memory, from, count, target, position, scratch);
+        // Sums are on their way to all, who are to get them as they are here.
+        Memory residual = step.effect == Effect.REDUCE ? call.residual : null;
+        long residualFrom = call.position(chunk, slab, true);
+        narrow.store(memory, from, count, target, position, residual, residualFrom, scratch);
       }
       position += call.pieceLength(count);
     }

@@ -77,6 +77,7 @@ class OtherCollectivesTest {
             null,
             ReduceOp.SUM,
             WireType.AS_IN_MEMORY,
+            null,
             bench.frameLength,
             bench.slabsInFlight,
             bench.timeoutNanos,
