@@ -38,12 +38,15 @@ final class Converter16 {
   private final int[] lowAid = new int[BLOCK / 2];
   private final int[] highAid = new int[BLOCK / 2];
   private final float[] aid = new float[BLOCK];
+
+  /** Floats on their way from or to memory, of formats that need no more than the bits. */
+  final FrameBytes bytes = new FrameBytes(ByteBuffer.allocateDirect(BLOCK * Float.BYTES));
+
   private final ShortBuffer shorts;
   private final IntBuffer ints;
   private final FloatBuffer floats;
 
   Converter16() {
-    FrameBytes bytes = new FrameBytes(ByteBuffer.allocateDirect(BLOCK * Float.BYTES));
     shorts = bytes.shorts();
     ints = bytes.ints();
     floats = bytes.floats();
@@ -51,29 +54,35 @@ final class Converter16 {
 
   /** {@code 2 * pairs} floats of what is packed. */
   void widen(Format16 format, int pairs, float[] values) {
-    format.widen(packed, low, high, pairs);
-    ints.put(0, low, 0, pairs);
-    ints.put(pairs, high, 0, pairs);
+    widen(format, pairs);
     floats.get(0, values, 0, 2 * pairs);
     format.widened(values, 2 * pairs);
   }
 
-  /** Packs {@code 2 * pairs} floats. */
-  void narrow(Format16 format, int pairs, float[] values) {
-    if (format.isAided()) {
-      Format16.aid(values, aid, 2 * pairs);
-      bits(aid, lowAid, highAid, pairs);
-    }
-    bits(values, low, high, pairs);
-    format.narrow(low, lowAid, pairs);
-    format.narrow(high, highAid, pairs);
-    Format16.pack(packed, low, high, pairs);
+  /** The same, to {@link #bytes}. */
+  void widen(Format16 format, int pairs) {
+    format.widen(packed, low, high, pairs);
+    ints.put(0, low, 0, pairs);
+    ints.put(pairs, high, 0, pairs);
   }
 
-  private void bits(float[] values, int[] lower, int[] upper, int pairs) {
+  /** Packs {@code 2 * pairs} floats. */
+  void narrow(Format16 format, int pairs, float[] values) {
+    if (format.needsFloats()) {
+      Format16.aid(values, aid, 2 * pairs);
+      floats.put(0, aid, 0, 2 * pairs);
+      ints.get(0, lowAid, 0, pairs);
+      ints.get(pairs, highAid, 0, pairs);
+    }
     floats.put(0, values, 0, 2 * pairs);
-    ints.get(0, lower, 0, pairs);
-    ints.get(pairs, upper, 0, pairs);
+    narrow(format, pairs);
+  }
+
+  /** The same, of {@link #bytes}. */
+  void narrow(Format16 format, int pairs) {
+    ints.get(0, low, 0, pairs);
+    ints.get(pairs, high, 0, pairs);
+    format.narrow(packed, low, high, lowAid, highAid, pairs);
   }
 
   /**

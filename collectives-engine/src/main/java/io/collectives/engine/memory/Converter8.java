@@ -12,7 +12,7 @@ import java.util.Arrays;
  *
  * <p>Four numbers share an int, packed in <em>planes</em>: with {@code words} ints, int i holds
  * floats {@code i}, {@code i + words}, {@code i + 2 words} and {@code i + 3 words}, from its lowest
- * byte on. Ints come in up to four <em>groups</em> of {@value #GROUP}; all numbers of a group, 256
+ * byte on. Ints come in up to eight <em>groups</em> of {@value #GROUP}; all numbers of a group, 256
  * of them, are multiples of one power of two, the least of which 127 reach the greatest.
  *
  * <pre>
@@ -76,14 +76,14 @@ final class Converter8 {
    *
    * @return the exponents of the groups, the first in the lowest byte
    */
-  int narrow(float[] values, int words) {
+  long narrow(float[] values, int words) {
     toPlanes(values, words);
     greatest(packed, a, b, c, d, words);
-    int exponents = 0;
+    long exponents = 0;
     for (int from = 0; from < words; from += GROUP) {
       int to = Math.min(words, from + GROUP);
       int exponent = exponent(greatest(packed, from, to));
-      exponents |= exponent << from / GROUP * 8;
+      exponents |= (long) exponent << from / GROUP * 8;
       Arrays.fill(
           scales, from, to, exponent == NAN ? Float.NaN : power(-exponent - LEAST_EXPONENT));
     }
@@ -95,10 +95,10 @@ final class Converter8 {
   }
 
   /** The inverse of {@link #narrow}. */
-  void widen(int exponents, float[] values, int words) {
+  void widen(long exponents, float[] values, int words) {
     for (int from = 0; from < words; from += GROUP) {
       int to = Math.min(words, from + GROUP);
-      int exponent = exponents >>> from / GROUP * 8 & 0xff;
+      int exponent = (int) (exponents >>> from / GROUP * 8) & 0xff;
       Arrays.fill(scales, from, to, exponent == NAN ? Float.NaN : power(exponent + LEAST_EXPONENT));
     }
     spread(words);
@@ -130,7 +130,7 @@ final class Converter8 {
   }
 
   /** As {@link #narrow}, of a single group that is too short for a vector loop. */
-  int narrowFew(float[] values, int words) {
+  long narrowFew(float[] values, int words) {
     int greatest = 0;
     for (int i = 0; i < 4 * words; i++) {
       greatest = Math.max(greatest, Float.floatToRawIntBits(values[i]) & MAGNITUDE);
@@ -146,8 +146,8 @@ final class Converter8 {
   }
 
   /** The inverse of {@link #narrowFew}. */
-  void widenFew(int exponents, float[] values, int words) {
-    int exponent = exponents & 0xff;
+  void widenFew(long exponents, float[] values, int words) {
+    int exponent = (int) exponents & 0xff;
     float scale = exponent == NAN ? Float.NaN : power(exponent + LEAST_EXPONENT);
     for (int i = 0; i < 4 * words; i++) {
       values[i] = (byte) (packed[i % words] >> i / words * 8) * scale;

@@ -39,16 +39,21 @@ enum Format16 {
     void widened(float[] values, int count) {}
 
     @Override
-    boolean isAided() {
+    boolean needsFloats() {
       return false;
     }
 
     @Override
-    void narrow(int[] bits, int[] aid, int count) {
+    void narrow(int[] packed, int[] low, int[] high, int[] lowAid, int[] highAid, int count) {
       for (int i = 0; i < count; i++) {
-        int b = bits[i];
+        int b = low[i];
         int nan = INFINITE - (b & MAGNITUDE) >> 31;
-        bits[i] = (b + 0x7fff + (b >>> 16 & 1) & ~nan | (b | 0x40_0000) & nan) >>> 16;
+        low[i] = (b + (0x7fff + (b >>> 16 & 1) & ~nan) | 0x40_0000 & nan) >>> 16;
+      }
+      for (int i = 0; i < count; i++) {
+        int b = high[i];
+        int nan = INFINITE - (b & MAGNITUDE) >> 31;
+        packed[i] = (b + (0x7fff + (b >>> 16 & 1) & ~nan) | 0x40_0000 & nan) & UPPER | low[i];
       }
     }
   },
@@ -85,25 +90,40 @@ enum Format16 {
     }
 
     @Override
-    boolean isAided() {
+    boolean needsFloats() {
       return true;
     }
 
     @Override
-    void narrow(int[] bits, int[] aid, int count) {
+    void narrow(int[] packed, int[] low, int[] high, int[] lowAid, int[] highAid, int count) {
+      round(low, lowAid, count);
+      limit(low, lowAid, count);
+      round(high, highAid, count);
+      limit(high, highAid, count);
+      for (int i = 0; i < count; i++) {
+        packed[i] = lowAid[i] | highAid[i] << 16;
+      }
+    }
+
+    /** What is finite; to {@code aid}. */
+    private static void round(int[] bits, int[] aid, int count) {
+      for (int i = 0; i < count; i++) {
+        int magnitude = bits[i] & MAGNITUDE;
+        int least = magnitude - 0x3880_0000 >> 31;
+        int normal = magnitude + (magnitude >>> 13 & 1) - ((112 << 23) - 0xfff) >>> 13;
+        aid[i] = normal & ~least | aid[i] - (126 << 23) & least;
+      }
+    }
+
+    /** What is not, and the sign. */
+    private static void limit(int[] bits, int[] aid, int count) {
       for (int i = 0; i < count; i++) {
         int b = bits[i];
         int magnitude = b & MAGNITUDE;
-        int least = magnitude - 0x3880_0000 >> 31;
         int beyond = 0x477f_ffff - magnitude >> 31;
         int nan = INFINITE - magnitude >> 31;
-        int normal = magnitude - (112 << 23) + 0xfff + (magnitude >>> 13 & 1) >>> 13;
-        int finite = normal & ~least | aid[i] - (126 << 23) & least;
-        bits[i] =
-            b >>> 16 & 0x8000
-                | finite & ~beyond
-                | 0x7c00 & beyond
-                | (magnitude >>> 13 & 0x3ff | 0x200) & nan;
+        int special = 0x7c00 | (magnitude >>> 13 & 0x3ff | 0x200) & nan;
+        aid[i] = b >>> 16 & 0x8000 | aid[i] & ~beyond | special & beyond;
       }
     }
   };
@@ -128,16 +148,18 @@ enum Format16 {
   /** Ends what {@link #widen} has begun, when its bits have become floats. */
   abstract void widened(float[] values, int count);
 
-  /** Whether {@link #narrow(int[], int[], int)} needs an aid. */
-  abstract boolean isAided();
+  /** Whether conversions take more than the bits: {@link #widened} and {@link #aid}. */
+  abstract boolean needsFloats();
 
   /**
-   * The bits of floats become those of the nearest numbers, in the lower half of each int, the
-   * upper one 0.
+   * The bits of floats become the packed bits of the nearest numbers; all arrays may be written.
    *
-   * @param aid the bits of {@link #aid}, if needed
+   * @param low the bits of what comes into the lower halves
+   * @param high the bits of what comes into the upper halves
+   * @param lowAid the bits of {@link #aid} of the former, if needed
+   * @param highAid the bits of that of the latter, if needed
    */
-  abstract void narrow(int[] bits, int[] aid, int count);
+  abstract void narrow(int[] packed, int[] low, int[] high, int[] lowAid, int[] highAid, int count);
 
   /**
    * A half more than the magnitudes: the last bit of such a float is worth as much as that of a
@@ -146,13 +168,6 @@ enum Format16 {
   static void aid(float[] values, float[] aid, int count) {
     for (int i = 0; i < count; i++) {
       aid[i] = Math.abs(values[i]) + 0.5f;
-    }
-  }
-
-  /** Puts the lower halves of two ints into one. */
-  static void pack(int[] packed, int[] low, int[] high, int count) {
-    for (int i = 0; i < count; i++) {
-      packed[i] = low[i] | high[i] << 16;
     }
   }
 }

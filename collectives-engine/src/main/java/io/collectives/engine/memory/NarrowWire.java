@@ -27,7 +27,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
   private static final NarrowWire INT8 = new Wire8();
 
   /** The elements of a block, the unit in which an {@link OrderedReduction} goes, too. */
-  static final int BLOCK = 1024;
+  static final int BLOCK = 2048;
 
   private NarrowWire() {}
 
@@ -81,10 +81,10 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     for (int done = 0; done < count; done += BLOCK) {
       int block = Math.min(BLOCK, count - done);
       int index = (at + length(done)) / Integer.BYTES;
-      source.load(from + done, block, values);
       if (residual == null) {
-        pack(values, block, target.ints(), index, scratch);
+        pack(source, from + done, block, target.ints(), index, scratch);
       } else {
+        source.load(from + done, block, values);
         float[] lost = scratch.lost();
         residual.load(residualFrom + done, block, lost);
         add(values, lost, block);
@@ -100,11 +100,10 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
   /** Elements {@code [to, to+count)} become those of a piece. */
   public final void replace(
       Memory target, long to, int count, FrameBytes source, int at, Scratch scratch) {
-    float[] values = scratch.widened();
     for (int done = 0; done < count; done += BLOCK) {
       int block = Math.min(BLOCK, count - done);
-      load(source, at + length(done), block, values, scratch);
-      target.save(to + done, block, values);
+      int index = (at + length(done)) / Integer.BYTES;
+      unpack(source.ints(), index, block, target, to + done, scratch);
     }
   }
 
@@ -121,9 +120,8 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
       Scratch scratch) {
     for (int done = 0; done < count; done += BLOCK) {
       int block = Math.min(BLOCK, count - done);
-      load(source, at + length(done), block, scratch.widened(), scratch);
-      Memory widened = scratch.widenedMemory();
-      result.reduce(op, to + done, block, own, ownFrom + done, widened, 0, scratch);
+      int index = (at + length(done)) / Integer.BYTES;
+      unpack(source.ints(), index, block, op, result, to + done, own, ownFrom + done, scratch);
     }
   }
 
@@ -157,6 +155,35 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
   /** The elements of a block, which begins at a byte of a frame. */
   final void load(FrameBytes source, int at, int count, float[] values, Scratch scratch) {
     unpack(source.ints(), at / Integer.BYTES, count, values, scratch);
+  }
+
+  /** Packs a block of a memory. */
+  void pack(Memory source, long from, int count, IntBuffer target, int at, Scratch scratch) {
+    float[] values = scratch.wide();
+    source.load(from, count, values);
+    pack(values, count, target, at, scratch);
+  }
+
+  /** Unpacks a block to a memory. */
+  void unpack(IntBuffer source, int at, int count, Memory target, long to, Scratch scratch) {
+    float[] values = scratch.widened();
+    unpack(source, at, count, values, scratch);
+    target.save(to, count, values);
+  }
+
+  /** Unpacks a block and reduces it with another memory. */
+  void unpack(
+      IntBuffer source,
+      int at,
+      int count,
+      ReduceOp op,
+      Memory result,
+      long to,
+      Memory own,
+      long ownFrom,
+      Scratch scratch) {
+    unpack(source, at, count, scratch.widened(), scratch);
+    result.reduce(op, to, count, own, ownFrom, scratch.widenedMemory(), 0, scratch);
   }
 
   private static void add(float[] values, float[] lost, int count) {
@@ -208,6 +235,63 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
       target.put(at, packed, 0, pairs);
     }
 
+    /** Bits need not become an array of floats on their way. */
+    private boolean isDirect(int count) {
+      return !format.needsFloats() && count >= Elements.SHORT;
+    }
+
+    @Override
+    void pack(Memory source, long from, int count, IntBuffer target, int at, Scratch scratch) {
+      if (!isDirect(count)) {
+        super.pack(source, from, count, target, at, scratch);
+        return;
+      }
+      Converter16 converter = scratch.converter16();
+      int pairs = (count + 1) / 2;
+      source.store(from, count, converter.bytes, 0);
+      if (2 * pairs > count) {
+        converter.bytes.floats().put(count, 0);
+      }
+      converter.narrow(format, pairs);
+      target.put(at, converter.packed, 0, pairs);
+    }
+
+    @Override
+    void unpack(IntBuffer source, int at, int count, Memory target, long to, Scratch scratch) {
+      if (!isDirect(count)) {
+        super.unpack(source, at, count, target, to, scratch);
+        return;
+      }
+      target.replace(to, count, widened(source, at, count, scratch), 0);
+    }
+
+    @Override
+    void unpack(
+        IntBuffer source,
+        int at,
+        int count,
+        ReduceOp op,
+        Memory result,
+        long to,
+        Memory own,
+        long ownFrom,
+        Scratch scratch) {
+      if (!isDirect(count)) {
+        super.unpack(source, at, count, op, result, to, own, ownFrom, scratch);
+        return;
+      }
+      FrameBytes widened = widened(source, at, count, scratch);
+      result.reduce(op, to, count, own, ownFrom, widened, 0, scratch);
+    }
+
+    private FrameBytes widened(IntBuffer source, int at, int count, Scratch scratch) {
+      Converter16 converter = scratch.converter16();
+      int pairs = (count + 1) / 2;
+      source.get(at, converter.packed, 0, pairs);
+      converter.widen(format, pairs);
+      return converter.bytes;
+    }
+
     @Override
     void unpack(IntBuffer source, int at, int count, float[] values, Scratch scratch) {
       Converter16 converter = scratch.converter16();
@@ -225,22 +309,29 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     }
   }
 
-  /** Four numbers to four bytes, and four bytes of exponents for a block. */
+  /** Four numbers to four bytes, and four bytes of exponents for every half of a block. */
   static final class Wire8 extends NarrowWire {
-    private static final int HEAD = Integer.BYTES;
+    private static final int HALF = BLOCK / 2;
+    private static final int FULL = BLOCK + 2 * Integer.BYTES;
+
+    /** The ints of exponents of a block. */
+    private static int heads(int count) {
+      return count > HALF ? 2 : 1;
+    }
 
     @Override
     public int length(int count) {
       int rest = count % BLOCK;
-      int full = count / BLOCK * (HEAD + BLOCK);
-      return rest == 0 ? full : full + HEAD + (rest + 3) / 4 * Integer.BYTES;
+      int full = count / BLOCK * FULL;
+      return rest == 0 ? full : full + (heads(rest) + (rest + 3) / 4) * Integer.BYTES;
     }
 
     @Override
     public int fitting(int length) {
-      int rest = length % (HEAD + BLOCK);
-      int full = length / (HEAD + BLOCK) * BLOCK;
-      return rest < HEAD ? full : full + (rest - HEAD) / Integer.BYTES * 4;
+      int full = length / FULL * BLOCK;
+      int rest = length % FULL / Integer.BYTES;
+      int withOne = Math.min(HALF, 4 * (rest - 1));
+      return full + Math.max(0, Math.max(withOne, 4 * (rest - 2)));
     }
 
     @Override
@@ -248,23 +339,32 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
       int words = (count + 3) / 4;
       Arrays.fill(values, count, 4 * words, 0);
       Converter8 converter = scratch.converter8();
-      target.put(
-          at,
+      long exponents =
           count >= Elements.SHORT
               ? converter.narrow(values, words)
-              : converter.narrowFew(values, words));
-      target.put(at + 1, converter.packed, 0, words);
+              : converter.narrowFew(values, words);
+      int heads = heads(count);
+      target.put(at, (int) exponents);
+      if (heads == 2) {
+        target.put(at + 1, (int) (exponents >>> 32));
+      }
+      target.put(at + heads, converter.packed, 0, words);
     }
 
     @Override
     void unpack(IntBuffer source, int at, int count, float[] values, Scratch scratch) {
       int words = (count + 3) / 4;
       Converter8 converter = scratch.converter8();
-      source.get(at + 1, converter.packed, 0, words);
+      int heads = heads(count);
+      long exponents = source.get(at) & 0xffff_ffffL;
+      if (heads == 2) {
+        exponents |= (long) source.get(at + 1) << 32;
+      }
+      source.get(at + heads, converter.packed, 0, words);
       if (count >= Elements.SHORT) {
-        converter.widen(source.get(at), values, words);
+        converter.widen(exponents, values, words);
       } else {
-        converter.widenFew(source.get(at), values, words);
+        converter.widenFew(exponents, values, words);
       }
     }
   }

@@ -85,8 +85,9 @@ public final class OrderedReduction {
       @Nullable NarrowWire narrow,
       Scratch scratch) {
     Elements elements = result.elements;
-    Object sum = scratch.first(elements);
-    Object next = scratch.second(elements);
+    // Narrow numbers come in longer blocks.
+    Object sum = narrow == null ? scratch.first(elements) : scratch.wide();
+    Object next = narrow == null ? scratch.second(elements) : scratch.widened();
     load(0, elements, done, sum, count, narrow, scratch);
     for (int i = 1; i < size; i++) {
       load(i, elements, done, next, count, narrow, scratch);

@@ -30,6 +30,8 @@ class NarrowWireTest {
     Elements.SHORT - 1,
     Elements.SHORT,
     Elements.SHORT + 1,
+    NarrowWire.BLOCK / 2,
+    NarrowWire.BLOCK / 2 + 1,
     NarrowWire.BLOCK - 1,
     NarrowWire.BLOCK,
     NarrowWire.BLOCK + 1,
@@ -134,7 +136,7 @@ class NarrowWireTest {
 
   private static void roundGroups(float[] sent, float[] expected, int block, int count) {
     int words = (count + 3) / 4;
-    double[] greatest = new double[4];
+    double[] greatest = new double[8];
     for (int i = 0; i < count; i++) {
       int group = i % words / 64;
       greatest[group] = Math.max(greatest[group], Math.abs(sent[block + i]));
