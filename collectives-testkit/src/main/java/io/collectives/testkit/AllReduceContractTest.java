@@ -569,6 +569,46 @@ public abstract class AllReduceContractTest {
     }
   }
 
+  /** A frame that a link refuses must not take from the residual twice. */
+  @Test
+  void residualsAreTheSameWhereLinksAreFull() throws Exception {
+    int calls = 3;
+    int count = 5 * PRIME;
+    long[][] inputs = inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, 2, count);
+    float[][][] residuals = new float[2][2 * calls][count];
+    if (algorithm(2) instanceof Algorithm.Exchange) {
+      return;
+    }
+    for (int run = 0; run < 2; run++) {
+      float[][] kept = residuals[run];
+      boolean full = run == 1;
+      CountDownLatch ahead = new CountDownLatch(1);
+      RankThreads.run(
+          open(2, 64, full ? 64 : 1),
+          world -> {
+            int rank = world.rank();
+            if (full && rank == 1) {
+              assertTrue(ahead.await(PATIENCE.toSeconds(), TimeUnit.SECONDS));
+            }
+            List<CollectiveHandle> handles = new ArrayList<>();
+            for (int call = 0; call < calls; call++) {
+              Cells cells = new Cells(ElementType.FLOAT32, Memory.ARRAY, count);
+              cells.fill(inputs[rank]);
+              Payload residual = Payload.of(kept[2 * call + rank]);
+              handles.add(
+                  world
+                      .using(WireType.BFLOAT16)
+                      .allReduceAsync(cells.payload(), cells.payload(), ReduceOp.SUM, residual));
+            }
+            ahead.countDown();
+            handles.forEach(CollectiveHandle::await);
+          });
+    }
+    for (int i = 0; i < 2 * calls; i++) {
+      assertArrayEquals(residuals[0][i], residuals[1][i], "of call and rank " + i);
+    }
+  }
+
   @Test
   void residualsThatDoNotFitAreRefused() throws Exception {
     Communicator world = open(2, 64, 1).get(0).using(Algorithm.direct());
