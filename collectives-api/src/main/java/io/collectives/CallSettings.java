@@ -7,10 +7,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a communicator does unless a call says otherwise. All ranks must use the same algorithm,
- * frame length and number of slabs in flight.
+ * wire type, frame length and number of slabs in flight.
  *
  * @param algorithm the route of the payload
  * @param timeout the longest time from the start of a call to its end, more than zero
+ * @param wireType as what the elements of a float32 reduction cross the links
  * @param frameLength the most bytes of payload that one frame carries, at least 64; long payloads
  *     are cut into slabs so that frames keep within it
  * @param slabsInFlight how many slabs of one call may be under way at once, from 1 to 64; with the
@@ -25,13 +26,20 @@ import org.jspecify.annotations.Nullable;
 public record CallSettings(
     Algorithm algorithm,
     Duration timeout,
+    WireType wireType,
     int frameLength,
     int slabsInFlight,
     Duration silenceLimit,
     @Nullable Path flightDirectory) {
   private static final CallSettings DEFAULTS =
       new CallSettings(
-          Algorithm.auto(), Duration.ofSeconds(30), 128 * 1024, 2, Duration.ofSeconds(5), null);
+          Algorithm.auto(),
+          Duration.ofSeconds(30),
+          WireType.AS_IN_MEMORY,
+          128 * 1024,
+          2,
+          Duration.ofSeconds(5),
+          null);
 
   /** Checks the values. */
   public CallSettings {
@@ -40,6 +48,7 @@ public record CallSettings(
       throw new IllegalArgumentException(
           "call timeout " + timeout + ": must be more than zero and at most 365 days");
     }
+    Objects.requireNonNull(wireType, "wireType");
     if (frameLength < 64 || frameLength > 64 * 1024 * 1024) {
       throw new IllegalArgumentException(
           "frame length " + frameLength + ": must be from 64 bytes to 64 MiB");
@@ -56,7 +65,8 @@ public record CallSettings(
   }
 
   /**
-   * {@link Algorithm#auto}, 30 seconds, frames of 128 KiB, 2 slabs in flight, 5 seconds of silence.
+   * {@link Algorithm#auto}, 30 seconds, elements as in memory, frames of 128 KiB, 2 slabs in
+   * flight, 5 seconds of silence.
    */
   public static CallSettings defaults() {
     return DEFAULTS;
@@ -65,24 +75,31 @@ public record CallSettings(
   /** The same with another algorithm. */
   public CallSettings withAlgorithm(Algorithm other) {
     return new CallSettings(
-        other, timeout, frameLength, slabsInFlight, silenceLimit, flightDirectory);
+        other, timeout, wireType, frameLength, slabsInFlight, silenceLimit, flightDirectory);
   }
 
   /** The same with another time limit. */
   public CallSettings withTimeout(Duration other) {
     return new CallSettings(
-        algorithm, other, frameLength, slabsInFlight, silenceLimit, flightDirectory);
+        algorithm, other, wireType, frameLength, slabsInFlight, silenceLimit, flightDirectory);
+  }
+
+  /** The same with another wire type. */
+  public CallSettings withWireType(WireType other) {
+    return new CallSettings(
+        algorithm, timeout, other, frameLength, slabsInFlight, silenceLimit, flightDirectory);
   }
 
   /** The same with another frame length, in bytes. */
   public CallSettings withFrameLength(int other) {
     return new CallSettings(
-        algorithm, timeout, other, slabsInFlight, silenceLimit, flightDirectory);
+        algorithm, timeout, wireType, other, slabsInFlight, silenceLimit, flightDirectory);
   }
 
   /** The same with another number of slabs in flight. */
   public CallSettings withSlabsInFlight(int other) {
-    return new CallSettings(algorithm, timeout, frameLength, other, silenceLimit, flightDirectory);
+    return new CallSettings(
+        algorithm, timeout, wireType, frameLength, other, silenceLimit, flightDirectory);
   }
 
   /** The same with a directory for flight records. */
@@ -90,6 +107,7 @@ public record CallSettings(
     return new CallSettings(
         algorithm,
         timeout,
+        wireType,
         frameLength,
         slabsInFlight,
         silenceLimit,
@@ -98,6 +116,7 @@ public record CallSettings(
 
   /** The same with another limit of silence. */
   public CallSettings withSilenceLimit(Duration other) {
-    return new CallSettings(algorithm, timeout, frameLength, slabsInFlight, other, flightDirectory);
+    return new CallSettings(
+        algorithm, timeout, wireType, frameLength, slabsInFlight, other, flightDirectory);
   }
 }

@@ -120,6 +120,28 @@ public interface Communicator extends AutoCloseable {
    */
   void allReduce(Payload input, Payload output, ReduceOp op);
 
+  /**
+   * As {@link #allReduce(Payload, Payload, ReduceOp)}, with error feedback: what rounding to a
+   * narrow {@link WireType} takes from a buffer in one call is added in the next one, so that sums
+   * of many calls are off by one rounding instead of many.
+   *
+   * <p>The residual is memory of the caller, one for each buffer at each rank: all zeros before the
+   * first call, and again whenever what it holds no longer fits, that is after a call that failed
+   * and when the group, the algorithm or the op changes. During the call it belongs to the library.
+   * It is worth saving with a checkpoint. If elements cross as they are, it is left alone.
+   *
+   * <p>Each rank adds its residual to what it sends towards a sum; the rank that completes a part
+   * of a sum adds that of this part to the sum, before it is rounded for all. What is not finite is
+   * not kept.
+   *
+   * @param op SUM or AVERAGE
+   * @param residual of float32 elements, as {@code input} and {@code output} then are, as many as
+   *     these; memory that overlaps neither
+   * @throws IllegalArgumentException also if the algorithm is {@link Algorithm#exchange}, which
+   *     sends one contribution to many; {@link Algorithm#auto} chooses another
+   */
+  void allReduce(Payload input, Payload output, ReduceOp op, Payload residual);
+
   /** Starts an all-reduce in place and returns at once. */
   default CollectiveHandle allReduceAsync(float[] buffer, ReduceOp op) {
     return allReduceAsync(Payload.of(buffer), op);
@@ -138,6 +160,9 @@ public interface Communicator extends AutoCloseable {
    *     arrives by the handle
    */
   CollectiveHandle allReduceAsync(Payload input, Payload output, ReduceOp op);
+
+  /** Starts {@link #allReduce(Payload, Payload, ReduceOp, Payload)} and returns at once. */
+  CollectiveHandle allReduceAsync(Payload input, Payload output, ReduceOp op, Payload residual);
 
   /**
    * The first element of a rank's part of a payload that is dealt evenly.
@@ -393,6 +418,12 @@ public interface Communicator extends AutoCloseable {
    * @throws IllegalArgumentException if it does not fit the number of ranks
    */
   Communicator using(Algorithm algorithm);
+
+  /**
+   * This group, with another wire type for the calls that are made through the returned view; all
+   * ranks must use the same.
+   */
+  Communicator using(WireType wireType);
 
   /**
    * This group, with another time limit for the calls that are made through the returned view.

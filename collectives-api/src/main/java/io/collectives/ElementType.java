@@ -9,7 +9,17 @@ public enum ElementType {
   /** Two's complement, a Java {@code int}; sums and products wrap around. */
   INT32("int32", 4),
   /** Two's complement, a Java {@code long}; sums and products wrap around. */
-  INT64("int64", 8);
+  INT64("int64", 8),
+  /**
+   * The upper half of a {@code float}, held in a Java {@code short}; see {@link Bfloat16}. Each
+   * operation is done in float32 and rounded to the nearest, of two equally near ones to the even.
+   */
+  BFLOAT16("bfloat16", 2),
+  /**
+   * IEEE 754 binary16, held in a Java {@code short}; see {@link Float16}. Each operation is done in
+   * float32 and rounded to the nearest, of two equally near ones to the even.
+   */
+  FLOAT16("float16", 2);
 
   private final String label;
   private final int bytes;

@@ -6,6 +6,7 @@ import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
+import java.nio.ShortBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -304,6 +305,8 @@ public final class HaloExchange {
       return doubles.slice(offset, count);
     } else if (buffer instanceof IntBuffer ints) {
       return ints.slice(offset, count);
+    } else if (buffer instanceof ShortBuffer shorts) {
+      return shorts.slice(offset, count);
     }
     return ((LongBuffer) buffer).slice(offset, count);
   }

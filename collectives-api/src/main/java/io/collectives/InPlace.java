@@ -2,11 +2,12 @@ package io.collectives;
 
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
-import java.util.Arrays;
+import java.nio.ShortBuffer;
 
 /** What is done to a payload without other ranks. */
 final class InPlace {
@@ -16,27 +17,9 @@ final class InPlace {
   static void zero(Payload payload) {
     if (payload instanceof Payload.OfParts several) {
       several.parts().forEach(InPlace::zero);
-    } else if (payload instanceof Payload.OfBuffer direct) {
-      zero(view(direct));
-    } else {
-      Payload.OfArray range = (Payload.OfArray) payload;
-      int first = range.offset();
-      int end = first + (int) range.count();
-      if (range.array() instanceof float[] floats) {
-        Arrays.fill(floats, first, end, 0);
-      } else if (range.array() instanceof double[] doubles) {
-        Arrays.fill(doubles, first, end, 0);
-      } else if (range.array() instanceof int[] ints) {
-        Arrays.fill(ints, first, end, 0);
-      } else if (range.array() instanceof long[] longs) {
-        Arrays.fill(longs, first, end, 0);
-      } else {
-        throw strange(payload);
-      }
+      return;
     }
-  }
-
-  private static void zero(Buffer buffer) {
+    Buffer buffer = elements(payload);
     for (int i = 0; i < buffer.capacity(); i++) {
       if (buffer instanceof FloatBuffer floats) {
         floats.put(i, 0);
@@ -44,8 +27,10 @@ final class InPlace {
         doubles.put(i, 0);
       } else if (buffer instanceof IntBuffer ints) {
         ints.put(i, 0);
+      } else if (buffer instanceof LongBuffer longs) {
+        longs.put(i, 0);
       } else {
-        ((LongBuffer) buffer).put(i, 0);
+        ((ShortBuffer) buffer).put(i, (short) 0);
       }
     }
   }
@@ -54,35 +39,9 @@ final class InPlace {
   static void divide(Payload payload, int divisor) {
     if (payload instanceof Payload.OfParts several) {
       several.parts().forEach(part -> divide(part, divisor));
-    } else if (payload instanceof Payload.OfBuffer direct) {
-      divide(view(direct), divisor);
-    } else {
-      Payload.OfArray range = (Payload.OfArray) payload;
-      int first = range.offset();
-      int end = first + (int) range.count();
-      if (range.array() instanceof float[] floats) {
-        for (int i = first; i < end; i++) {
-          floats[i] /= divisor;
-        }
-      } else if (range.array() instanceof double[] doubles) {
-        for (int i = first; i < end; i++) {
-          doubles[i] /= divisor;
-        }
-      } else if (range.array() instanceof int[] ints) {
-        for (int i = first; i < end; i++) {
-          ints[i] /= divisor;
-        }
-      } else if (range.array() instanceof long[] longs) {
-        for (int i = first; i < end; i++) {
-          longs[i] /= divisor;
-        }
-      } else {
-        throw strange(payload);
-      }
+      return;
     }
-  }
-
-  private static void divide(Buffer buffer, int divisor) {
+    Buffer buffer = elements(payload);
     for (int i = 0; i < buffer.capacity(); i++) {
       if (buffer instanceof FloatBuffer floats) {
         floats.put(i, floats.get(i) / divisor);
@@ -90,26 +49,61 @@ final class InPlace {
         doubles.put(i, doubles.get(i) / divisor);
       } else if (buffer instanceof IntBuffer ints) {
         ints.put(i, ints.get(i) / divisor);
-      } else {
-        LongBuffer longs = (LongBuffer) buffer;
+      } else if (buffer instanceof LongBuffer longs) {
         longs.put(i, longs.get(i) / divisor);
+      } else {
+        ShortBuffer narrow = (ShortBuffer) buffer;
+        narrow.put(
+            i,
+            payload.type() == ElementType.BFLOAT16
+                ? Bfloat16.of(Bfloat16.toFloat(narrow.get(i)) / divisor)
+                : Float16.of(Float16.toFloat(narrow.get(i)) / divisor));
       }
     }
   }
 
-  private static Buffer view(Payload.OfBuffer direct) {
-    if (!(direct.buffer() instanceof ByteBuffer bytes)) {
-      return direct.buffer();
+  /** A buffer of the elements of one part, from 0 to its capacity. */
+  private static Buffer elements(Payload payload) {
+    if (payload instanceof Payload.OfBuffer direct) {
+      return direct.buffer() instanceof ByteBuffer bytes
+          ? view(bytes, direct.type())
+          : direct.buffer();
     }
-    return switch (direct.type()) {
+    if (payload instanceof Payload.OfCollectiveBuffer range) {
+      int bytes = range.type().bytes();
+      ByteBuffer part =
+          range
+              .buffer()
+              .bytes()
+              .slice((int) range.offset() * bytes, (int) range.count() * bytes)
+              .order(ByteOrder.LITTLE_ENDIAN);
+      return view(part, range.type());
+    }
+    Payload.OfArray range = (Payload.OfArray) payload;
+    int first = range.offset();
+    int count = (int) range.count();
+    Object array = range.array();
+    if (array instanceof float[] floats) {
+      return FloatBuffer.wrap(floats, first, count).slice();
+    } else if (array instanceof double[] doubles) {
+      return DoubleBuffer.wrap(doubles, first, count).slice();
+    } else if (array instanceof int[] ints) {
+      return IntBuffer.wrap(ints, first, count).slice();
+    } else if (array instanceof long[] longs) {
+      return LongBuffer.wrap(longs, first, count).slice();
+    } else if (array instanceof short[] shorts) {
+      return ShortBuffer.wrap(shorts, first, count).slice();
+    }
+    throw new IllegalArgumentException(payload + " is no array of its element type");
+  }
+
+  private static Buffer view(ByteBuffer bytes, ElementType type) {
+    return switch (type) {
       case FLOAT32 -> bytes.asFloatBuffer();
       case FLOAT64 -> bytes.asDoubleBuffer();
       case INT32 -> bytes.asIntBuffer();
       case INT64 -> bytes.asLongBuffer();
+      case BFLOAT16, FLOAT16 -> bytes.asShortBuffer();
     };
-  }
-
-  private static IllegalArgumentException strange(Payload payload) {
-    return new IllegalArgumentException(payload + " is no array of its element type");
   }
 }

@@ -7,6 +7,7 @@ import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
+import java.nio.ShortBuffer;
 import java.util.List;
 import java.util.Objects;
 
@@ -52,6 +53,15 @@ public sealed interface Payload {
     return of(array, 0, array.length);
   }
 
+  /**
+   * All elements of an array of numbers of 16 bits.
+   *
+   * @param type {@link ElementType#BFLOAT16} or {@link ElementType#FLOAT16}
+   */
+  static Payload of(short[] array, ElementType type) {
+    return of(array, 0, array.length, type);
+  }
+
   /** {@code count} elements of an array from {@code offset} on. */
   static Payload of(float[] array, int offset, int count) {
     return new OfArray(ElementType.FLOAT32, array, offset, checkRange(offset, count, array.length));
@@ -70,6 +80,15 @@ public sealed interface Payload {
   /** {@code count} elements of an array from {@code offset} on. */
   static Payload of(long[] array, int offset, int count) {
     return new OfArray(ElementType.INT64, array, offset, checkRange(offset, count, array.length));
+  }
+
+  /**
+   * {@code count} elements of an array of numbers of 16 bits from {@code offset} on.
+   *
+   * @param type {@link ElementType#BFLOAT16} or {@link ElementType#FLOAT16}
+   */
+  static Payload of(short[] array, int offset, int count, ElementType type) {
+    return new OfArray(checkShort(type), array, offset, checkRange(offset, count, array.length));
   }
 
   /**
@@ -143,12 +162,38 @@ public sealed interface Payload {
   }
 
   /**
+   * The numbers of 16 bits between position and limit of a view of a direct buffer in native order,
+   * or of an array.
+   *
+   * @param type {@link ElementType#BFLOAT16} or {@link ElementType#FLOAT16}
+   */
+  static Payload of(ShortBuffer buffer, ElementType type) {
+    checkShort(type);
+    checkOrder(buffer.order());
+    return buffer.hasArray()
+        ? of(buffer.array(), buffer.arrayOffset() + buffer.position(), buffer.remaining(), type)
+        : new OfBuffer(type, checkDirect(buffer).slice());
+  }
+
+  /**
    * Several payloads of one type, one after the other, as if they were one.
    *
    * @param parts at least one; they must not overlap where the payload is written
    */
   static Payload of(List<Payload> parts) {
     return new OfParts(List.copyOf(parts));
+  }
+
+  private static ElementType checkShort(ElementType type) {
+    if (type != ElementType.BFLOAT16 && type != ElementType.FLOAT16) {
+      throw new IllegalArgumentException(
+          type
+              + " elements in an array or buffer of short: it holds "
+              + ElementType.BFLOAT16
+              + " or "
+              + ElementType.FLOAT16);
+    }
+    return type;
   }
 
   private static int checkRange(int offset, int count, int length) {
@@ -188,7 +233,8 @@ public sealed interface Payload {
    * A range of a Java array; made by the {@code of} methods.
    *
    * @param type the element type that belongs to the array's
-   * @param array a {@code float[]}, {@code double[]}, {@code int[]} or {@code long[]}
+   * @param array a {@code float[]}, {@code double[]}, {@code int[]}, {@code long[]} or {@code
+   *     short[]}
    * @param offset the index of the first element
    * @param count the number of elements
    */

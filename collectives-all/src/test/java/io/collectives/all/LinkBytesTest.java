@@ -8,6 +8,7 @@ import io.collectives.Communicator;
 import io.collectives.Mesh;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
 import io.collectives.spi.PlanProvider;
@@ -79,6 +80,49 @@ class LinkBytesTest {
                 expected[from][to],
                 counted.bytesSent(from, to),
                 collective + " from " + from + " to " + to);
+          }
+        }
+      }
+    }
+  }
+
+  static Stream<Job> narrowJobs() {
+    return Stream.of(
+        new Job(Algorithm.ring(), 4),
+        new Job(Algorithm.direct(), 4),
+        new Job(Algorithm.direct(), 5),
+        new Job(Algorithm.exchange(), 4));
+  }
+
+  /**
+   * Narrow wire types take half the bytes of reductions, or a quarter and four bytes for each
+   * frame, and of nothing else as much as before.
+   */
+  @ParameterizedTest
+  @MethodSource("narrowJobs")
+  void narrowNumbersTakeFewerBytes(Job job) throws Exception {
+    for (WireType wire : List.of(WireType.BFLOAT16, WireType.FLOAT16, WireType.INT8)) {
+      for (Collective collective :
+          List.of(Collective.ALL_REDUCE, Collective.REDUCE_SCATTER, Collective.BROADCAST)) {
+        CountedTcp.Job counted =
+            CountedTcp.run(
+                directory,
+                "narrow-" + job.toString().replaceAll("[^a-z0-9]", "-") + collective + wire,
+                job.ranks(),
+                job.algorithm(),
+                world -> call(world.using(wire), collective));
+        long[][] expected = expected(job.algorithm(), collective, job.ranks());
+        for (int from = 0; from < job.ranks(); from++) {
+          for (int to = 0; to < job.ranks(); to++) {
+            if (from != to) {
+              long bytes = expected[from][to];
+              // Here 252 numbers of 8 bits fill a frame of 256 bytes.
+              long narrow = wire == WireType.INT8 ? bytes / 4 / 252 * 256 : bytes / 2;
+              assertEquals(
+                  collective == Collective.BROADCAST ? bytes : narrow,
+                  counted.bytesSent(from, to),
+                  wire + ", " + collective + " from " + from + " to " + to);
+            }
           }
         }
       }

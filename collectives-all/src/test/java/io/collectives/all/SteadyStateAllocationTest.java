@@ -12,6 +12,7 @@ import io.collectives.ElementType;
 import io.collectives.JobSettings;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import java.lang.management.ManagementFactory;
 import java.net.URI;
 import java.nio.file.Path;
@@ -106,6 +107,8 @@ class SteadyStateAllocationTest {
     try (world) {
       ThreadMXBean memory = (ThreadMXBean) ManagementFactory.getThreadMXBean();
       float[] array = new float[3000];
+      Communicator narrow = world.using(WireType.FLOAT16);
+      Payload halves = Payload.of(new short[700], ElementType.BFLOAT16);
       double[] part = new double[100];
       Payload kept = Payload.of(new long[500]);
       Payload keptFloats = Payload.of(new float[700]);
@@ -129,6 +132,8 @@ class SteadyStateAllocationTest {
           before = memory.getCurrentThreadAllocatedBytes();
         }
         world.allReduce(array, ReduceOp.AVERAGE);
+        narrow.allReduce(array, ReduceOp.AVERAGE);
+        world.allReduce(halves, ReduceOp.SUM);
         world.allReduce(part, 3, 90, ReduceOp.MAX);
         world.allReduce(kept, ReduceOp.SUM);
         world.allReduce(allocated, ReduceOp.SUM);

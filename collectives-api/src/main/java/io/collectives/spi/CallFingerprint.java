@@ -4,6 +4,7 @@ import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
@@ -48,7 +49,7 @@ public final class CallFingerprint {
       Collective collective,
       ReduceOp op,
       ElementType type,
-      ElementType wire,
+      WireType wire,
       int slabs,
       long count,
       Algorithm algorithm,
@@ -111,7 +112,7 @@ public final class CallFingerprint {
       return new Difference("collective", collective(mine), collective(theirs));
     }
     if ((mine[0] >>> 40 & 0xff) != (theirs[0] >>> 40 & 0xff)) {
-      return new Difference("element type", type(mine, 40), type(theirs, 40));
+      return new Difference("element type", type(mine), type(theirs));
     }
     if (mine[DEAL_WORD] >>> 32 != theirs[DEAL_WORD] >>> 32) {
       return new Difference("root", root(mine), root(theirs));
@@ -129,11 +130,11 @@ public final class CallFingerprint {
     if ((mine[0] >>> 48 & 0xff) != (theirs[0] >>> 48 & 0xff)) {
       return new Difference("op", op(mine), op(theirs));
     }
+    if ((mine[0] >>> 32 & 0xff) != (theirs[0] >>> 32 & 0xff)) {
+      return new Difference("wire type", wire(mine), wire(theirs));
+    }
     if (!algorithm(mine).equals(algorithm(theirs))) {
       return new Difference("algorithm", algorithm(mine), algorithm(theirs));
-    }
-    if ((mine[0] >>> 32 & 0xff) != (theirs[0] >>> 32 & 0xff)) {
-      return new Difference("wire type", type(mine, 32), type(theirs, 32));
     }
     return new Difference(
         "number of slabs", Integer.toString((int) mine[0]), Integer.toString((int) theirs[0]));
@@ -145,11 +146,12 @@ public final class CallFingerprint {
         + " of "
         + call[1]
         + " "
-        + type(call, 40)
+        + type(call)
         + ", "
         + op(call)
         + ", "
         + algorithm(call)
+        + ((call[0] >>> 32 & 0xff) == 0 ? "" : ", as " + wire(call))
         + (call[DEAL_WORD] >>> 32 == 0 ? "" : ", root " + root(call))
         + ((int) call[DEAL_WORD] == 0 ? "" : ", counts per rank " + dealt(call));
   }
@@ -179,8 +181,12 @@ public final class CallFingerprint {
     return name(ReduceOp.values(), (int) (call[0] >>> 48 & 0xff));
   }
 
-  private static String type(long[] call, int shift) {
-    return name(ElementType.values(), (int) (call[0] >>> shift & 0xff));
+  private static String type(long[] call) {
+    return name(ElementType.values(), (int) (call[0] >>> 40 & 0xff));
+  }
+
+  private static String wire(long[] call) {
+    return name(WireType.values(), (int) (call[0] >>> 32 & 0xff));
   }
 
   private static String algorithm(long[] call) {

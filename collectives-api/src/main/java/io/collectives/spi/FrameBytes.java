@@ -6,6 +6,7 @@ import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
+import java.nio.ShortBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +19,7 @@ public final class FrameBytes {
   private @Nullable DoubleBuffer doubles;
   private @Nullable IntBuffer ints;
   private @Nullable LongBuffer longs;
+  private @Nullable ShortBuffer shorts;
 
   /**
    * Wraps all bytes from 0 to the capacity of {@code buffer}, whose position, limit and order are
@@ -66,6 +68,15 @@ public final class FrameBytes {
     LongBuffer view = longs;
     if (view == null) {
       longs = view = bytes.asLongBuffer();
+    }
+    return view;
+  }
+
+  /** The bytes as {@code short}s; index i is byte 2i. */
+  public ShortBuffer shorts() {
+    ShortBuffer view = shorts;
+    if (view == null) {
+      shorts = view = bytes.asShortBuffer();
     }
     return view;
   }

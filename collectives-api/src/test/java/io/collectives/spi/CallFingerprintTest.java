@@ -11,6 +11,7 @@ import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.Mesh;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -22,7 +23,7 @@ class CallFingerprintTest {
       Collective collective,
       ReduceOp op,
       ElementType type,
-      ElementType wire,
+      WireType wire,
       int slabs,
       long count,
       Algorithm algorithm,
@@ -38,7 +39,7 @@ class CallFingerprintTest {
         Collective.GATHER,
         ReduceOp.SUM,
         ElementType.FLOAT32,
-        ElementType.FLOAT32,
+        WireType.AS_IN_MEMORY,
         3,
         100,
         Algorithm.ring(),
@@ -51,19 +52,25 @@ class CallFingerprintTest {
   void everyDifferenceIsNamed() {
     ElementType f = ElementType.FLOAT32;
     ElementType d = ElementType.FLOAT64;
+    WireType w = WireType.AS_IN_MEMORY;
     Algorithm ring = Algorithm.ring();
     ReduceOp sum = ReduceOp.SUM;
     Collective gather = Collective.GATHER;
     Object[][] cases = {
-      {of(Collective.SCATTER, sum, f, f, 3, 100, ring, 2, 0), "collective", "gather", "scatter"},
-      {of(gather, sum, d, f, 3, 100, ring, 2, 0), "element type", "float32", "float64"},
-      {of(gather, sum, f, f, 3, 100, ring, 1, 0), "root", "2", "1"},
-      {of(gather, sum, f, f, 3, 101, ring, 2, 0), "count", "100", "101"},
-      {of(gather, sum, f, f, 3, 100, ring, 2, 0xab), "counts per rank", "even", "given (hash ab)"},
-      {of(gather, ReduceOp.MAX, f, f, 3, 100, ring, 2, 0), "op", "sum", "max"},
-      {of(gather, sum, f, f, 3, 100, Algorithm.direct(), 2, 0), "algorithm", "ring", "direct"},
-      {of(gather, sum, f, d, 3, 100, ring, 2, 0), "wire type", "float32", "float64"},
-      {of(gather, sum, f, f, 4, 100, ring, 2, 0), "number of slabs", "3", "4"},
+      {of(Collective.SCATTER, sum, f, w, 3, 100, ring, 2, 0), "collective", "gather", "scatter"},
+      {of(gather, sum, d, w, 3, 100, ring, 2, 0), "element type", "float32", "float64"},
+      {of(gather, sum, f, w, 3, 100, ring, 1, 0), "root", "2", "1"},
+      {of(gather, sum, f, w, 3, 101, ring, 2, 0), "count", "100", "101"},
+      {of(gather, sum, f, w, 3, 100, ring, 2, 0xab), "counts per rank", "even", "given (hash ab)"},
+      {of(gather, ReduceOp.MAX, f, w, 3, 100, ring, 2, 0), "op", "sum", "max"},
+      {of(gather, sum, f, w, 3, 100, Algorithm.direct(), 2, 0), "algorithm", "ring", "direct"},
+      {
+        of(gather, sum, f, WireType.BFLOAT16, 3, 100, ring, 2, 0),
+        "wire type",
+        "as-in-memory",
+        "bfloat16"
+      },
+      {of(gather, sum, f, w, 4, 100, ring, 2, 0), "number of slabs", "3", "4"},
     };
     for (Object[] each : cases) {
       long[] other = (long[]) each[0];
@@ -75,6 +82,9 @@ class CallFingerprintTest {
     }
     assertTrue(CallFingerprint.same(usual(), usual()));
     assertEquals("gather of 100 float32, sum, ring, root 2", CallFingerprint.describe(usual()));
+    long[] narrow = of(gather, sum, f, WireType.FLOAT16, 3, 100, ring, 2, 0);
+    assertEquals(
+        "gather of 100 float32, sum, ring, as float16, root 2", CallFingerprint.describe(narrow));
   }
 
   @Test
@@ -132,7 +142,7 @@ class CallFingerprintTest {
               Collective.ALL_REDUCE,
               ReduceOp.SUM,
               ElementType.FLOAT32,
-              ElementType.FLOAT32,
+              WireType.AS_IN_MEMORY,
               1,
               1,
               algorithm,

@@ -4,6 +4,7 @@ import io.collectives.CallSettings;
 import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.bench.model.Model;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.perf.CaseResult;
@@ -409,6 +410,7 @@ final class Perf implements Callable<Integer> {
         + ", "
         + settings.slabsInFlight()
         + " slabs in flight, "
+        + (settings.wireType() == WireType.AS_IN_MEMORY ? "" : settings.wireType() + " wire, ")
         + memory
         + " memory, "
         + (outOfPlace ? "out of place" : "in place")
@@ -664,9 +666,17 @@ final class Perf implements Callable<Integer> {
         description = "How many slabs of a call may be under way at once. Default: 2.")
     private Optional<Integer> slabsInFlight = Optional.empty();
 
+    @Option(
+        names = "--wire-type",
+        defaultValue = "as-in-memory",
+        paramLabel = "TYPE",
+        description =
+            "As what float32 elements of reductions cross the links: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
+    private WireType wireType = WireType.AS_IN_MEMORY;
+
     CallSettings checked(CommandSpec spec) {
       try {
-        CallSettings settings = CallSettings.defaults();
+        CallSettings settings = CallSettings.defaults().withWireType(wireType);
         if (frameLength.isPresent()) {
           settings = settings.withFrameLength(Math.toIntExact(frameLength.get().bytes()));
         }
@@ -684,6 +694,7 @@ final class Perf implements Callable<Integer> {
       List<String> arguments = new ArrayList<>();
       arguments.add("perf-rank");
       frameLength.ifPresent(length -> arguments.add("--frame-length=" + length.bytes()));
+      arguments.add("--wire-type=" + wireType);
       slabsInFlight.ifPresent(slabs -> arguments.add("--slabs-in-flight=" + slabs));
       return arguments;
     }

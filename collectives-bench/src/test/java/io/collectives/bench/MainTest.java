@@ -81,7 +81,7 @@ class MainTest {
         "perf --bytes 0 | collectives perf: --bytes 0: must be",
         "perf --bytes 2G | collectives perf: --bytes 2147483648: must be less than 2G",
         "perf --bytes 999999999999999G | collectives perf: --bytes: '999999999999999G' is more bytes than there are",
-        "perf --type float16 | collectives perf: --type: 'float16' is none of float32, float64, int32, int64",
+        "perf --type float8 | collectives perf: --type: 'float8' is none of float32, float64, int32, int64, bfloat16, float16",
         "perf --op xor | collectives perf: --op: 'xor' is none of sum, average, min, max, product",
         "perf --format xml | collectives perf: --format: 'xml' is none of table, tsv, json",
         "perf --collective sum | collectives perf: --collective: 'sum' is none of all-reduce, barrier,",

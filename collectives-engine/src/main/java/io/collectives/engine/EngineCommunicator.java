@@ -12,6 +12,7 @@ import io.collectives.Explanation;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.Survivors;
+import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.run.Agreement;
@@ -103,6 +104,37 @@ final class EngineCommunicator implements Communicator {
   public void allReduce(long[] buffer, int offset, int count, ReduceOp op) {
     Objects.checkFromIndexSize(offset, count, buffer.length);
     allReduceArray(ElementType.INT64, buffer, offset, count, op);
+  }
+
+  @Override
+  public void allReduce(Payload input, Payload output, ReduceOp op, Payload residual) {
+    finish(allReduce(input, output, op, residual, null));
+  }
+
+  @Override
+  public CollectiveHandle allReduceAsync(
+      Payload input, Payload output, ReduceOp op, Payload residual) {
+    return start(seat, handle -> allReduce(input, output, op, residual, handle));
+  }
+
+  private Call allReduce(
+      Payload input, Payload output, ReduceOp op, Payload residual, @Nullable Handle handle) {
+    Memory in = seat.memory(input);
+    Memory out = result(input, in, output);
+    Shapes.residual(input, residual, op);
+    Memory kept = writable(residual);
+    Program program = allReduce(in);
+    if (program.algorithm() instanceof Algorithm.Exchange) {
+      if (algorithms.size() == 1) {
+        throw new IllegalArgumentException(
+            "a residual with the algorithm \""
+                + program.algorithm().name()
+                + "\", which sends a contribution to all ranks at once: use Algorithm.direct() or"
+                + " another that sends it once");
+      }
+      program = program(Chooser.DIRECT, Collective.ALL_REDUCE, 0);
+    }
+    return submit(seat, program, in, out, null, null, op, kept, handle);
   }
 
   private void allReduceArray(ElementType type, Object array, int offset, int count, ReduceOp op) {
@@ -235,6 +267,7 @@ final class EngineCommunicator implements Communicator {
         counts,
         null,
         op,
+        null,
         handle);
   }
 
@@ -282,6 +315,7 @@ final class EngineCommunicator implements Communicator {
         counts,
         null,
         ReduceOp.SUM,
+        null,
         handle);
   }
 
@@ -322,7 +356,7 @@ final class EngineCommunicator implements Communicator {
       Shapes.sum(counts, size(), "counts");
       Shapes.part(part.count(), counts[rank()], rank(), "part");
     }
-    return submit(seat, program, seat.memory(part), out, counts, null, ReduceOp.SUM, handle);
+    return submit(seat, program, seat.memory(part), out, counts, null, ReduceOp.SUM, null, handle);
   }
 
   @Override
@@ -363,7 +397,7 @@ final class EngineCommunicator implements Communicator {
       Shapes.sum(counts, size(), "counts");
       Shapes.part(part.count(), counts[rank()], rank(), "part");
     }
-    return submit(seat, program, in, out, counts, null, ReduceOp.SUM, handle);
+    return submit(seat, program, in, out, counts, null, ReduceOp.SUM, null, handle);
   }
 
   @Override
@@ -416,6 +450,7 @@ final class EngineCommunicator implements Communicator {
         sendCounts,
         receiveCounts,
         ReduceOp.SUM,
+        null,
         handle);
   }
 
@@ -447,7 +482,7 @@ final class EngineCommunicator implements Communicator {
   /** A broadcast in the group of a sender and a receiver. */
   private Call pass(Payload payload, Seat pair, @Nullable Handle handle) {
     Memory memory = seat.memory(payload);
-    return submit(pair, pair.message(), memory, memory, null, null, ReduceOp.SUM, handle);
+    return submit(pair, pair.message(), memory, memory, null, null, ReduceOp.SUM, null, handle);
   }
 
   private Memory result(Payload input, Memory in, Payload output) {
@@ -471,7 +506,16 @@ final class EngineCommunicator implements Communicator {
   }
 
   private Program allReduce(Memory memory) {
-    return program(Collective.ALL_REDUCE, 0, memory.count() * memory.type().bytes());
+    long bytes = memory.count() * memory.type().bytes();
+    if (memory.type() == ElementType.FLOAT32) {
+      bytes =
+          switch (settings.wireType()) {
+            case AS_IN_MEMORY -> bytes;
+            case BFLOAT16, FLOAT16 -> bytes / 2;
+            case INT8 -> bytes / 4;
+          };
+    }
+    return program(Collective.ALL_REDUCE, 0, bytes);
   }
 
   private static long bytes(Payload payload) {
@@ -556,7 +600,7 @@ final class EngineCommunicator implements Communicator {
 
   private Call submit(
       Program program, Memory input, Memory output, ReduceOp op, @Nullable Handle handle) {
-    return submit(seat, program, input, output, null, null, op, handle);
+    return submit(seat, program, input, output, null, null, op, null, handle);
   }
 
   private Call submit(
@@ -567,6 +611,7 @@ final class EngineCommunicator implements Communicator {
       long @Nullable [] counts,
       long @Nullable [] receiveCounts,
       ReduceOp op,
+      @Nullable Memory residual,
       @Nullable Handle handle) {
     Objects.requireNonNull(op, "op");
     Driver driver = seat.driver;
@@ -583,6 +628,8 @@ final class EngineCommunicator implements Communicator {
                   counts,
                   receiveCounts,
                   op,
+                  settings.wireType(),
+                  residual,
                   frameLength(program, output.count() * output.type().bytes()),
                   settings.slabsInFlight(),
                   timeoutNanos,
@@ -604,6 +651,11 @@ final class EngineCommunicator implements Communicator {
   @Override
   public Communicator using(Algorithm algorithm) {
     return new EngineCommunicator(seat, settings.withAlgorithm(algorithm), world, isWorld);
+  }
+
+  @Override
+  public Communicator using(WireType wireType) {
+    return new EngineCommunicator(seat, settings.withWireType(wireType), world, isWorld);
   }
 
   @Override

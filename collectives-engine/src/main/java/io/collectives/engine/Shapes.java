@@ -1,6 +1,8 @@
 package io.collectives.engine;
 
+import io.collectives.ElementType;
 import io.collectives.Payload;
+import io.collectives.ReduceOp;
 import io.collectives.plan.Chunks;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +54,32 @@ final class Shapes {
               + " of "
               + output.type()
               + ": both must be the same");
+    }
+  }
+
+  /** Where what rounding takes from an input is kept. */
+  static void residual(Payload input, Payload residual, ReduceOp op) {
+    if (op != ReduceOp.SUM && op != ReduceOp.AVERAGE) {
+      throw new IllegalArgumentException(
+          "a residual with the op "
+              + op
+              + ": what is lost can only be made up for in a sum or an"
+              + " average");
+    }
+    if (residual.type() != ElementType.FLOAT32
+        || input.type() != ElementType.FLOAT32
+        || residual.count() != input.count()) {
+      throw new IllegalArgumentException(
+          "the input has "
+              + input.count()
+              + " elements of "
+              + input.type()
+              + " and the residual "
+              + residual.count()
+              + " of "
+              + residual.type()
+              + ": both must have the same number of "
+              + ElementType.FLOAT32);
     }
   }
 

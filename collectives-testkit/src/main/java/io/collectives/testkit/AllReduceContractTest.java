@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Algorithm;
+import io.collectives.Bfloat16;
 import io.collectives.CallSettings;
 import io.collectives.CallTimeoutException;
 import io.collectives.CollectiveException;
@@ -21,6 +22,7 @@ import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.testkit.Cells.Memory;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -68,6 +70,8 @@ public abstract class AllReduceContractTest {
   private static final long SEED = Long.getLong("collectives.seed", 20_261_120L);
   private static final int[] FRAME_LENGTHS = {64, 256};
   private static final int[] SLABS_IN_FLIGHT = {1, 3};
+  private static final List<ElementType> FLOATING =
+      List.of(ElementType.FLOAT32, ElementType.FLOAT64, ElementType.BFLOAT16, ElementType.FLOAT16);
   private static final int PRIME = 1009;
   private static final int OTHER_PRIME = 1013;
 
@@ -250,7 +254,7 @@ public abstract class AllReduceContractTest {
   @ValueSource(ints = {2, 3, 5, 8})
   void bitsDependOnInputsAlgorithmAndRanksOnly(int ranks) throws Exception {
     int count = 3 * PRIME;
-    for (ElementType type : List.of(ElementType.FLOAT32, ElementType.FLOAT64)) {
+    for (ElementType type : ranks == 3 ? FLOATING : FLOATING.subList(0, 2)) {
       long[][] inputs = inputs(type, ReduceOp.SUM, SEED, ranks, count);
       long @Nullable [] expected = null;
       for (int frameLength : new int[] {64, 200, 256, 128 * 1024}) {
@@ -320,7 +324,7 @@ public abstract class AllReduceContractTest {
   @ParameterizedTest
   @EnumSource(
       value = ElementType.class,
-      names = {"FLOAT32", "FLOAT64"})
+      names = {"FLOAT32", "FLOAT64", "BFLOAT16", "FLOAT16"})
   void nanInfinitiesAndZerosFollowTheirRules(ElementType type) throws Exception {
     double[] specials = {
       Double.NaN,
@@ -330,7 +334,12 @@ public abstract class AllReduceContractTest {
       -0.0,
       1.0,
       -2.5,
-      type == ElementType.FLOAT32 ? 0x1p-140 : 0x1p-1060
+      switch (type) {
+        case FLOAT32 -> 0x1p-140;
+        case BFLOAT16 -> 0x1p-130;
+        case FLOAT16 -> 0x1p-20;
+        default -> 0x1p-1060;
+      }
     };
     int ranks = 4;
     int count = specials.length * specials.length;
@@ -354,15 +363,12 @@ public abstract class AllReduceContractTest {
             switch (op) {
               case SUM -> a + b;
               case AVERAGE -> (a + b) / ranks;
-              case PRODUCT -> type == ElementType.FLOAT32 ? (float) (a * b) : a * b;
+              case PRODUCT -> a * b;
               case MIN -> Math.min(a, b);
               case MAX -> Math.max(a, b);
             };
         for (int rank = 0; rank < ranks; rank++) {
-          inputs[rank][i] =
-              type == ElementType.FLOAT32
-                  ? Float.floatToRawIntBits((float) values[rank])
-                  : Double.doubleToRawLongBits(values[rank]);
+          inputs[rank][i] = Numbers.bits(type, values[rank]);
         }
       }
       long[][] results = new long[ranks][];
@@ -376,11 +382,8 @@ public abstract class AllReduceContractTest {
           });
       assertSameOnAllRanks(results);
       for (int i = 0; i < count; i++) {
-        double result =
-            type == ElementType.FLOAT32
-                ? Float.intBitsToFloat((int) results[0][i])
-                : Double.longBitsToDouble(results[0][i]);
-        double wanted = type == ElementType.FLOAT32 ? (float) expected[i] : expected[i];
+        double result = Numbers.value(type, results[0][i]);
+        double wanted = Numbers.value(type, Numbers.bits(type, expected[i]));
         assertEquals(
             Double.doubleToLongBits(wanted),
             Double.doubleToLongBits(result),
@@ -393,6 +396,289 @@ public abstract class AllReduceContractTest {
                 + result);
       }
     }
+  }
+
+  // ---------------------------------------------------------------- wire types
+
+  /**
+   * How far a number is from what it is rounded to, at most.
+   *
+   * @param greatest of the magnitudes of all numbers
+   */
+  private static double roundoff(WireType wire, double magnitude, double greatest) {
+    return switch (wire) {
+      case AS_IN_MEMORY -> 0;
+      case BFLOAT16 -> 0x1p-8 * magnitude;
+      // What is subnormal is off by 2^-25 at most.
+      case FLOAT16 -> 0x1p-11 * magnitude + 0x1p-25;
+      case INT8 -> greatest / 127;
+    };
+  }
+
+  /** Same bits on all ranks, in every run and with any settings, and as near as rounding allows. */
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
+  void narrowWiresAgreeAndAreNear(WireType wire) throws Exception {
+    for (int ranks : new int[] {1, 2, 5}) {
+      for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE, ReduceOp.MAX)) {
+        long[][] inputs = inputs(ElementType.FLOAT32, op, SEED, ranks, 2 * PRIME);
+        long @Nullable [] expected = null;
+        for (int frameLength : new int[] {64, 128 * 1024}) {
+          int slabsInFlight = frameLength == 64 ? 3 : 1;
+          // Frames decide which elements are rounded together.
+          expected = wire == WireType.INT8 && op != ReduceOp.MAX ? null : expected;
+          List<Communicator> worlds = open(ranks, frameLength, slabsInFlight);
+          for (Style style : Style.values()) {
+            Case c =
+                new Case(
+                    ranks,
+                    frameLength,
+                    slabsInFlight,
+                    Size.PRIME,
+                    ElementType.FLOAT32,
+                    op,
+                    style,
+                    Memory.PARTS,
+                    true,
+                    SEED);
+            long[][] results = new long[ranks][];
+            RankThreads.run(
+                worlds,
+                world ->
+                    results[world.rank()] = reduce(world.using(wire), c, inputs[world.rank()]));
+            assertSameOnAllRanks(results);
+            expected = expected == null ? results[0] : expected;
+            assertSameBits(
+                ElementType.FLOAT32, expected, results[0], wire + " gives other bits in " + c);
+            assertNear(wire, op, inputs, results[0]);
+          }
+          worlds.forEach(Communicator::close);
+        }
+      }
+    }
+  }
+
+  private static void assertNear(WireType wire, ReduceOp op, long[][] inputs, long[] results) {
+    int ranks = inputs.length;
+    int exactOnes = 0;
+    double greatest = 0;
+    for (int i = 0; i < results.length; i++) {
+      double sum = 0;
+      for (long[] input : inputs) {
+        sum += Math.abs(Numbers.value(ElementType.FLOAT32, input[i]));
+      }
+      greatest = Math.max(greatest, sum);
+    }
+    boolean crosses = ranks > 1 && (wire != WireType.INT8 || op != ReduceOp.MAX);
+    for (int i = 0; i < results.length; i++) {
+      double exact = op == ReduceOp.MAX ? Double.NEGATIVE_INFINITY : 0;
+      double magnitude = 0;
+      for (long[] input : inputs) {
+        double value = Numbers.value(ElementType.FLOAT32, input[i]);
+        exact = op == ReduceOp.MAX ? Math.max(exact, value) : exact + value;
+        magnitude += Math.abs(value);
+      }
+      double divisor = op == ReduceOp.AVERAGE ? ranks : 1;
+      double result = Numbers.value(ElementType.FLOAT32, results[i]);
+      // Partial sums may be rounded again and again; float32 rounds, too, a little.
+      double most =
+          crosses ? (ranks + 1) * 1.01 * roundoff(wire, magnitude, greatest) / divisor : 0;
+      assertTrue(
+          Math.abs(result - exact / divisor) <= most,
+          op + " over " + wire + ": element " + i + " is " + result + ", not " + exact / divisor);
+      exactOnes += (float) (exact / divisor) == (float) result ? 1 : 0;
+    }
+    assertEquals(
+        crosses, exactOnes < results.length, "nothing is rounded on the way, or one rank's is");
+  }
+
+  /**
+   * What is lost in one call is made up for in the next ones: the sum of the results of many calls
+   * is off by what the residuals hold, and no more. Without them it is off by more and more.
+   */
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
+  void residualsMakeUpForWhatIsLost(WireType wire) throws Exception {
+    int calls = 40;
+    for (int ranks : new int[] {2, 5}) {
+      long[][] inputs = inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, ranks, PRIME);
+      List<Communicator> worlds = open(ranks, 256, 2);
+      for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
+        double[][] plain = new double[ranks][PRIME];
+        double[][] fed = new double[ranks][PRIME];
+        float[][] residuals = new float[ranks][PRIME];
+        long[][] last = new long[ranks][];
+        boolean isExchange = algorithm(ranks) instanceof Algorithm.Exchange;
+        RankThreads.run(
+            worlds,
+            world -> {
+              int rank = world.rank();
+              Communicator narrow = world.using(wire);
+              Cells source = new Cells(ElementType.FLOAT32, Memory.PARTS, PRIME);
+              Cells target = new Cells(ElementType.FLOAT32, Memory.DIRECT, PRIME);
+              source.fill(inputs[rank]);
+              Payload residual = Payload.of(residuals[rank]);
+              if (isExchange) {
+                String message =
+                    assertThrows(
+                            IllegalArgumentException.class,
+                            () ->
+                                narrow.allReduce(source.payload(), target.payload(), op, residual))
+                        .getMessage();
+                assertTrue(message.contains("exchange"), message);
+                return;
+              }
+              for (int call = 0; call < calls; call++) {
+                narrow.allReduce(source.payload(), target.payload(), op);
+                add(plain[rank], target.bits());
+                if (call % 2 == 0) {
+                  narrow.allReduce(source.payload(), target.payload(), op, residual);
+                } else {
+                  narrow.allReduceAsync(source.payload(), target.payload(), op, residual).await();
+                }
+                last[rank] = target.bits();
+                add(fed[rank], last[rank]);
+              }
+              assertArrayEquals(inputs[rank], source.bits(), "the input was written");
+            });
+        if (isExchange) {
+          continue;
+        }
+        assertSameOnAllRanks(last);
+        double worstPlain = 0;
+        double worstFed = 0;
+        for (int i = 0; i < PRIME; i++) {
+          double exact = 0;
+          double magnitude = 0;
+          double kept = 0;
+          for (int rank = 0; rank < ranks; rank++) {
+            double value = Numbers.value(ElementType.FLOAT32, inputs[rank][i]);
+            exact += value;
+            magnitude += Math.abs(value);
+            kept += Math.abs(residuals[rank][i]);
+          }
+          exact /= op == ReduceOp.AVERAGE ? ranks : 1;
+          worstPlain = Math.max(worstPlain, Math.abs(plain[0][i] - calls * exact));
+          double off = Math.abs(fed[0][i] - calls * exact);
+          worstFed = Math.max(worstFed, off);
+          double inFloat32 = calls * (ranks + 2) * 0x1p-23 * (magnitude + kept);
+          assertTrue(off <= kept + inFloat32, op + ", element " + i + " is off by " + off);
+        }
+        assertTrue(
+            4 * worstFed < worstPlain,
+            op + " is off by " + worstFed + ", and by " + worstPlain + " without residuals");
+      }
+      worlds.forEach(Communicator::close);
+    }
+  }
+
+  private static void add(double[] sums, long[] bits) {
+    for (int i = 0; i < sums.length; i++) {
+      sums[i] += Numbers.value(ElementType.FLOAT32, bits[i]);
+    }
+  }
+
+  /** A frame that a link refuses must not take from the residual twice. */
+  @Test
+  void residualsAreTheSameWhereLinksAreFull() throws Exception {
+    int calls = 3;
+    int count = 5 * PRIME;
+    long[][] inputs = inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, 2, count);
+    float[][][] residuals = new float[2][2 * calls][count];
+    if (algorithm(2) instanceof Algorithm.Exchange) {
+      return;
+    }
+    for (int run = 0; run < 2; run++) {
+      float[][] kept = residuals[run];
+      boolean full = run == 1;
+      CountDownLatch ahead = new CountDownLatch(1);
+      RankThreads.run(
+          open(2, 64, full ? 64 : 1),
+          world -> {
+            int rank = world.rank();
+            if (full && rank == 1) {
+              assertTrue(ahead.await(PATIENCE.toSeconds(), TimeUnit.SECONDS));
+            }
+            List<CollectiveHandle> handles = new ArrayList<>();
+            for (int call = 0; call < calls; call++) {
+              Cells cells = new Cells(ElementType.FLOAT32, Memory.ARRAY, count);
+              cells.fill(inputs[rank]);
+              Payload residual = Payload.of(kept[2 * call + rank]);
+              handles.add(
+                  world
+                      .using(WireType.BFLOAT16)
+                      .allReduceAsync(cells.payload(), cells.payload(), ReduceOp.SUM, residual));
+            }
+            ahead.countDown();
+            handles.forEach(CollectiveHandle::await);
+          });
+    }
+    for (int i = 0; i < 2 * calls; i++) {
+      assertArrayEquals(residuals[0][i], residuals[1][i], "of call and rank " + i);
+    }
+  }
+
+  @Test
+  void residualsThatDoNotFitAreRefused() throws Exception {
+    Communicator world = open(2, 64, 1).get(0).using(Algorithm.direct());
+    Payload floats = Payload.of(new float[4]);
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> world.allReduce(floats, floats, ReduceOp.MAX, Payload.of(new float[4])));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> world.allReduce(floats, floats, ReduceOp.SUM, Payload.of(new float[3])));
+    Payload ints = Payload.of(new int[4]);
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> world.allReduce(ints, ints, ReduceOp.SUM, Payload.of(new float[4])));
+    assertEquals(0, world.nextSequence());
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"BFLOAT16", "FLOAT16"})
+  void narrowWiresKeepNanAndInfinities(WireType wire) throws Exception {
+    int ranks = 3;
+    float infinity = Float.POSITIVE_INFINITY;
+    float[] specials = {Float.NaN, infinity, -infinity, 100_000f, 1e-30f, -0f, 3f};
+    float[] expected = {
+      Float.NaN,
+      infinity,
+      -infinity,
+      wire == WireType.FLOAT16 ? infinity : 99_840f,
+      wire == WireType.FLOAT16 ? 0f : Bfloat16.toFloat(Bfloat16.of(1e-30f)),
+      0f,
+      3f
+    };
+    List<Communicator> worlds = open(ranks, 64, 1);
+    for (int special = 0; special < ranks; special++) {
+      int one = special;
+      RankThreads.run(
+          worlds,
+          world -> {
+            float[] buffer = world.rank() == one ? specials.clone() : new float[specials.length];
+            world.using(wire).allReduce(buffer, ReduceOp.SUM);
+            assertArrayEquals(expected, buffer, "from rank " + one);
+          });
+    }
+  }
+
+  /** Of other types, and without a reduction, everything crosses as it is. */
+  @Test
+  void narrowWiresLeaveOtherCallsAlone() throws Exception {
+    int ranks = 3;
+    List<Communicator> worlds = open(ranks, 256, 2);
+    RankThreads.run(
+        worlds,
+        world -> {
+          Communicator narrow = world.using(WireType.BFLOAT16);
+          double[] doubles = {1 + 0x1p-40, 2};
+          narrow.allReduce(doubles, ReduceOp.MAX);
+          assertArrayEquals(new double[] {1 + 0x1p-40, 2}, doubles);
+          float[] floats = {1 + 0x1p-20f, 2};
+          narrow.broadcast(floats, 1);
+          assertArrayEquals(new float[] {1 + 0x1p-20f, 2}, floats);
+        });
   }
 
   @Test
@@ -687,7 +973,8 @@ public abstract class AllReduceContractTest {
     TYPE,
     OP,
     COLLECTIVE,
-    ALGORITHM
+    ALGORITHM,
+    WIRE_TYPE
   }
 
   static Stream<Object[]> mismatches() {
@@ -712,6 +999,7 @@ public abstract class AllReduceContractTest {
           case OP -> List.of("sum", "max");
           case COLLECTIVE -> List.of("all-reduce", "barrier");
           case ALGORITHM -> List.of(usual.name(), unusual.name());
+          case WIRE_TYPE -> List.of("wire type", "as-in-memory", "bfloat16");
         };
     List<Communicator> worlds = open(ranks, 64, 3);
     Cells[] sources = new Cells[ranks];
@@ -727,7 +1015,11 @@ public abstract class AllReduceContractTest {
           int count = what == Mismatch.COUNT && differs ? OTHER_PRIME : PRIME;
           ReduceOp op = what == Mismatch.OP && differs ? ReduceOp.MAX : ReduceOp.SUM;
           Communicator caller =
-              what == Mismatch.ALGORITHM && differs ? world.using(unusual) : world;
+              switch (differs ? what : Mismatch.COUNT) {
+                case ALGORITHM -> world.using(unusual);
+                case WIRE_TYPE -> world.using(WireType.BFLOAT16);
+                default -> world;
+              };
           Cells source = new Cells(type, Memory.ARRAY, count);
           Cells target = new Cells(type, Memory.ARRAY, count);
           target.fill(Arrays.copyOf(untouched, count));
@@ -1043,7 +1335,7 @@ public abstract class AllReduceContractTest {
             "a short asynchronous output",
             argument,
             w -> w.allReduceAsync(Payload.of(new int[4]), Payload.of(new int[3]), ReduceOp.SUM)),
-        new Wrong("no algorithm", nothing, w -> w.using(null)),
+        new Wrong("no algorithm", nothing, w -> w.using((Algorithm) null)),
         new Wrong(
             "a mesh of another size", argument, w -> w.using(Algorithm.torus(Mesh.torus(2, 2)))),
         new Wrong("no time", argument, w -> w.within(Duration.ZERO)),

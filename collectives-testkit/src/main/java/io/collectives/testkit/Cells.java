@@ -184,11 +184,16 @@ final class Cells {
       case FLOAT64 -> new double[length];
       case INT32 -> new int[length];
       case INT64 -> new long[length];
+      case BFLOAT16, FLOAT16 -> new short[length];
     };
   }
 
   private long guard() {
-    return type.bytes() == 4 ? (int) GUARD : GUARD;
+    return switch (type.bytes()) {
+      case 2 -> (short) GUARD;
+      case 4 -> (int) GUARD;
+      default -> GUARD;
+    };
   }
 
   /** A run of elements; {@code offset} counts elements of the array, or bytes of the buffer. */
@@ -207,6 +212,7 @@ final class Cells {
           case FLOAT64 -> Payload.of(range.asDoubleBuffer());
           case INT32 -> Payload.of(range.asIntBuffer());
           case INT64 -> Payload.of(range.asLongBuffer());
+          case BFLOAT16, FLOAT16 -> Payload.of(range.asShortBuffer(), type);
         };
       }
       if (array instanceof float[] floats) {
@@ -218,15 +224,18 @@ final class Cells {
       if (array instanceof int[] ints) {
         return Payload.of(ints, offset, count);
       }
+      if (array instanceof short[] shorts) {
+        return Payload.of(shorts, offset, count, type);
+      }
       return Payload.of((long[]) array, offset, count);
     }
 
     void put(ElementType type, int index, long bits) {
       if (buffer != null) {
-        if (type.bytes() == 4) {
-          buffer.putInt(offset + 4 * index, (int) bits);
-        } else {
-          buffer.putLong(offset + 8 * index, bits);
+        switch (type.bytes()) {
+          case 2 -> buffer.putShort(offset + 2 * index, (short) bits);
+          case 4 -> buffer.putInt(offset + 4 * index, (int) bits);
+          default -> buffer.putLong(offset + 8 * index, bits);
         }
       } else if (array instanceof float[] floats) {
         floats[offset + index] = Float.intBitsToFloat((int) bits);
@@ -234,6 +243,8 @@ final class Cells {
         doubles[offset + index] = Double.longBitsToDouble(bits);
       } else if (array instanceof int[] ints) {
         ints[offset + index] = (int) bits;
+      } else if (array instanceof short[] shorts) {
+        shorts[offset + index] = (short) bits;
       } else {
         ((long[]) array)[offset + index] = bits;
       }
@@ -241,15 +252,19 @@ final class Cells {
 
     long bits(ElementType type, int index) {
       if (buffer != null) {
-        return type.bytes() == 4
-            ? buffer.getInt(offset + 4 * index)
-            : buffer.getLong(offset + 8 * index);
+        return switch (type.bytes()) {
+          case 2 -> buffer.getShort(offset + 2 * index);
+          case 4 -> buffer.getInt(offset + 4 * index);
+          default -> buffer.getLong(offset + 8 * index);
+        };
       } else if (array instanceof float[] floats) {
         return Float.floatToRawIntBits(floats[offset + index]);
       } else if (array instanceof double[] doubles) {
         return Double.doubleToRawLongBits(doubles[offset + index]);
       } else if (array instanceof int[] ints) {
         return ints[offset + index];
+      } else if (array instanceof short[] shorts) {
+        return shorts[offset + index];
       }
       return ((long[]) array)[offset + index];
     }

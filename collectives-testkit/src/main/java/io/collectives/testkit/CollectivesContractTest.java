@@ -18,6 +18,7 @@ import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.testkit.Cells.Memory;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -823,6 +824,38 @@ public abstract class CollectivesContractTest {
         assertTrue(message.contains(word), "\"" + word + "\" is not in: " + message);
       }
     }
+  }
+
+  /** Reductions round what they send, keep their sums in float32, and nobody else rounds. */
+  @ParameterizedTest
+  @MethodSource("ranks")
+  void narrowWiresRoundWhatReductionsSend(int ranks) throws Exception {
+    float fine = 1 + 0x1p-7f + 0x1p-12f;
+    float coarse = 1 + 0x1p-7f;
+    int count = 3 * ranks;
+    RankThreads.run(
+        ranks(ranks, 64, 2),
+        world -> {
+          Communicator narrow = world.using(WireType.BFLOAT16);
+          float[] input = new float[count];
+          Arrays.fill(input, fine);
+          float[] part = new float[3];
+          narrow.reduceScatter(input, part, ReduceOp.MAX);
+          // Its own contribution has not crossed a link.
+          assertArrayEquals(new float[] {fine, fine, fine}, part);
+          Arrays.fill(input, world.rank() == world.size() - 1 ? fine : 0);
+          float[] result = new float[count];
+          narrow.reduce(Payload.of(input), Payload.of(result), ReduceOp.SUM, 0);
+          if (world.rank() == 0) {
+            float[] expected = new float[count];
+            Arrays.fill(expected, ranks == 1 ? fine : coarse);
+            assertArrayEquals(expected, result);
+          }
+          float[] all = new float[count];
+          narrow.allGather(new float[] {fine, fine, fine}, all);
+          Arrays.fill(input, fine);
+          assertArrayEquals(input, all);
+        });
   }
 
   /** A rank that dies is named by all others, whatever they call. */

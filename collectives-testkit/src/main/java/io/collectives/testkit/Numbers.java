@@ -1,6 +1,8 @@
 package io.collectives.testkit;
 
+import io.collectives.Bfloat16;
 import io.collectives.ElementType;
+import io.collectives.Float16;
 import io.collectives.ReduceOp;
 
 /**
@@ -22,11 +24,21 @@ final class Numbers {
           switch (type) {
             case INT32 -> (int) random;
             case INT64 -> random;
-            case FLOAT32 -> Float.floatToRawIntBits((float) number(op, random));
-            case FLOAT64 -> Double.doubleToRawLongBits(number(op, random));
+            default -> bits(type, number(op, random));
           };
     }
     return bits;
+  }
+
+  /** The bits of the number of a floating-point type that is nearest to a value. */
+  static long bits(ElementType type, double value) {
+    return switch (type) {
+      case FLOAT32 -> Float.floatToRawIntBits((float) value);
+      case FLOAT64 -> Double.doubleToRawLongBits(value);
+      case BFLOAT16 -> Bfloat16.of((float) value);
+      case FLOAT16 -> Float16.of((float) value);
+      case INT32, INT64 -> throw new IllegalArgumentException(type.toString());
+    };
   }
 
   /** Products of numbers near 1 neither vanish nor overflow. */
@@ -81,13 +93,31 @@ final class Numbers {
               + ")";
       case FLOAT64 ->
           Double.toString(Double.longBitsToDouble(bits)) + " (" + Long.toHexString(bits) + ")";
+      case BFLOAT16, FLOAT16 ->
+          value(type, bits) + " (" + Integer.toHexString((int) bits & 0xffff) + ")";
     };
   }
 
-  private static double value(ElementType type, long bits) {
-    return type == ElementType.FLOAT32
-        ? Float.intBitsToFloat((int) bits)
-        : Double.longBitsToDouble(bits);
+  /** The value of the bits of a floating-point type. */
+  static double value(ElementType type, long bits) {
+    return switch (type) {
+      case FLOAT32 -> Float.intBitsToFloat((int) bits);
+      case FLOAT64 -> Double.longBitsToDouble(bits);
+      case BFLOAT16 -> Bfloat16.toFloat((short) bits);
+      case FLOAT16 -> Float16.toFloat((short) bits);
+      case INT32, INT64 -> throw new IllegalArgumentException(type.toString());
+    };
+  }
+
+  /** The distance from 1 to the next number. */
+  private static double epsilon(ElementType type) {
+    return switch (type) {
+      case FLOAT32 -> 0x1p-23;
+      case FLOAT64 -> 0x1p-52;
+      case BFLOAT16 -> 0x1p-7;
+      case FLOAT16 -> 0x1p-10;
+      case INT32, INT64 -> throw new IllegalArgumentException(type.toString());
+    };
   }
 
   private static long integer(ElementType type, ReduceOp op, long[][] inputs, int i) {
@@ -108,7 +138,7 @@ final class Numbers {
 
   private static boolean isNear(
       ElementType type, ReduceOp op, long[][] inputs, int i, double result) {
-    double epsilon = type == ElementType.FLOAT32 ? 0x1p-23 : 0x1p-52;
+    double epsilon = epsilon(type);
     double exact = value(type, inputs[0][i]);
     double magnitude = Math.abs(exact);
     for (int rank = 1; rank < inputs.length; rank++) {
@@ -130,6 +160,9 @@ final class Numbers {
       return result == exact;
     }
     double divisor = op == ReduceOp.AVERAGE ? inputs.length : 1;
-    return Math.abs(result - exact / divisor) <= inputs.length * epsilon * magnitude / divisor;
+    // An average may be subnormal in float16, where the last bit is worth 2^-24.
+    double least = type == ElementType.FLOAT16 ? 0x1p-24 : 0;
+    return Math.abs(result - exact / divisor)
+        <= inputs.length * epsilon * magnitude / divisor + least;
   }
 }

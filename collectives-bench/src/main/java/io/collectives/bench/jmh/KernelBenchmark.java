@@ -3,12 +3,17 @@ package io.collectives.bench.jmh;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
+import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.memory.Scratch;
 import io.collectives.spi.FrameBytes;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Objects;
+import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
@@ -139,6 +144,78 @@ public class KernelBenchmark {
     }
   }
 
+  /** A float32 memory and a frame of narrow numbers. */
+  @State(Scope.Thread)
+  public static class Narrow {
+    @Param({"BFLOAT16", "FLOAT16", "INT8"})
+    WireType wire = WireType.BFLOAT16;
+
+    @Param({"ARRAY", "DIRECT"})
+    Place place = Place.ARRAY;
+
+    @Param({"2048", "32768"})
+    int elements;
+
+    private final Scratch scratch = new Scratch();
+    private Memory memory = Memory.of(Payload.of(new float[0]));
+    private FrameBytes frame = new FrameBytes(ByteBuffer.allocate(0));
+    private float[] from = new float[0];
+    private float[] to = from;
+    private @Nullable NarrowWire narrow;
+
+    /** Makes both, and two arrays to copy, which is what conversions are measured by. */
+    @Setup
+    public void prepare() {
+      memory = memory(place, ElementType.FLOAT32, elements);
+      frame = frame(ElementType.FLOAT32, elements);
+      narrow = NarrowWire.of(wire);
+      from = new float[elements];
+      to = new float[elements];
+      Random random = new Random(1);
+      for (int i = 0; i < elements; i++) {
+        from[i] = (float) random.nextGaussian();
+      }
+      memory.replace(0, elements, Memory.of(Payload.of(from)), 0);
+    }
+  }
+
+  /** Memory to frame, rounded. */
+  @Benchmark
+  public void encode(Narrow state) {
+    NarrowWire narrow = Objects.requireNonNull(state.narrow);
+    narrow.store(state.memory, 0, state.elements, state.frame, 0, null, 0, state.scratch);
+  }
+
+  /** Frame to memory. */
+  @Benchmark
+  public void decode(Narrow state) {
+    NarrowWire narrow = Objects.requireNonNull(state.narrow);
+    narrow.replace(state.memory, 0, state.elements, state.frame, 0, state.scratch);
+  }
+
+  /** Frame to memory, added. */
+  @Benchmark
+  public void decodeAndAdd(Narrow state) {
+    NarrowWire narrow = Objects.requireNonNull(state.narrow);
+    narrow.reduce(
+        ReduceOp.SUM,
+        state.memory,
+        0,
+        state.elements,
+        state.memory,
+        0,
+        state.frame,
+        0,
+        state.scratch);
+  }
+
+  /** Array to array: what {@link #encode} and {@link #decode} are compared with. */
+  @Benchmark
+  public float[] copy(Narrow state) {
+    System.arraycopy(state.from, 0, state.to, 0, state.elements);
+    return state.to;
+  }
+
   /** {@code result = own op source}. */
   @Benchmark
   public void reduce(Reduction reduction) {
@@ -176,6 +253,7 @@ public class KernelBenchmark {
           case FLOAT64 -> Payload.of(new double[length], offset, elements);
           case INT32 -> Payload.of(new int[length], offset, elements);
           case INT64 -> Payload.of(new long[length], offset, elements);
+          case BFLOAT16, FLOAT16 -> Payload.of(new short[length], offset, elements, type);
         });
   }
 

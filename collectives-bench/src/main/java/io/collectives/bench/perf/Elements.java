@@ -1,7 +1,9 @@
 package io.collectives.bench.perf;
 
+import io.collectives.Bfloat16;
 import io.collectives.CollectiveBuffer;
 import io.collectives.ElementType;
+import io.collectives.Float16;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import java.nio.ByteBuffer;
@@ -10,6 +12,7 @@ import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
+import java.nio.ShortBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +43,7 @@ abstract class Elements {
       case FLOAT64 -> of(DoubleBuffer.allocate(count), null);
       case INT32 -> of(IntBuffer.allocate(count), null);
       case INT64 -> of(LongBuffer.allocate(count), null);
+      case BFLOAT16, FLOAT16 -> of(ShortBuffer.allocate(count), type, null);
     };
   }
 
@@ -58,6 +62,7 @@ abstract class Elements {
       case FLOAT64 -> of(bytes.asDoubleBuffer(), payload);
       case INT32 -> of(bytes.asIntBuffer(), payload);
       case INT64 -> of(bytes.asLongBuffer(), payload);
+      case BFLOAT16, FLOAT16 -> of(bytes.asShortBuffer(), type, payload);
     };
   }
 
@@ -114,7 +119,7 @@ abstract class Elements {
     return wrong;
   }
 
-  /** From -8 to 7; for products 1, -1 and, on the first 16 ranks, 2. */
+  /** From -8 to 7; for products 1, -1 and, on the first 15 ranks, 2. */
   private static long value(long seed, int rank, long index, ReduceOp op) {
     long z = (seed * 31 + rank) * 0x9E3779B97F4A7C15L + index * 0xD1B54A32D192ED03L;
     z = (z ^ z >>> 32) * 0xD6E8FEB86659FD93L;
@@ -122,7 +127,7 @@ abstract class Elements {
     if (op != ReduceOp.PRODUCT) {
       return small - 8;
     }
-    return small == 0 && rank < 16 ? 2 : small % 2 == 0 ? 1 : -1;
+    return small == 0 && rank < 15 ? 2 : small % 2 == 0 ? 1 : -1;
   }
 
   abstract void put(int index, long value);
@@ -182,6 +187,25 @@ abstract class Elements {
       @Override
       boolean holds(int index, long dividend, int divisor) {
         return buffer.get(index) == dividend / divisor;
+      }
+    };
+  }
+
+  /** Sums of 16 ranks are exact even in bfloat16. */
+  private static Elements of(ShortBuffer buffer, ElementType type, @Nullable Payload payload) {
+    return new Elements(buffer.remaining(), payload == null ? Payload.of(buffer, type) : payload) {
+      @Override
+      void put(int index, long value) {
+        buffer.put(index, bits(value));
+      }
+
+      @Override
+      boolean holds(int index, long dividend, int divisor) {
+        return buffer.get(index) == bits((float) ((double) dividend / divisor));
+      }
+
+      private short bits(float value) {
+        return type == ElementType.BFLOAT16 ? Bfloat16.of(value) : Float16.of(value);
       }
     };
   }

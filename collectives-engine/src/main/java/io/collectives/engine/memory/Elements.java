@@ -45,7 +45,7 @@ import java.util.Objects;
  * #SHORT} elements go through a method of their own, and the vector loops see long ranges only.
  */
 abstract sealed class Elements
-    permits Float32Elements, Float64Elements, Int32Elements, Int64Elements {
+    permits Float32Elements, Float64Elements, Int32Elements, Int64Elements, Elements16 {
   static final int BLOCK_BYTES = 6144;
   static final int SHORT = 256;
 
@@ -65,6 +65,8 @@ abstract sealed class Elements
       case FLOAT64 -> Float64Elements.INSTANCE;
       case INT32 -> Int32Elements.INSTANCE;
       case INT64 -> Int64Elements.INSTANCE;
+      case BFLOAT16 -> Elements16.BFLOAT16;
+      case FLOAT16 -> Elements16.FLOAT16;
     };
   }
 
@@ -112,17 +114,29 @@ abstract sealed class Elements
   /**
    * {@code result[i] = own[i] op source[i]} for i from {@code from} to {@code to}; {@code result}
    * may be {@code own}. AVERAGE adds.
+   *
+   * @param scratch for types whose arithmetic is that of another; its blocks of this type are left
+   *     alone
    */
-  abstract void combine(ReduceOp op, Object result, Object own, Object source, int from, int to);
+  abstract void combine(
+      ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch);
 
   /**
    * {@code result[i] = own[i] op sources[0][i] op sources[1][i] ...} for the first {@code n}
    * sources, in this order; {@code result} may be {@code own}. AVERAGE adds.
    */
-  void combine(ReduceOp op, Object result, Object own, Object[] sources, int n, int from, int to) {
+  void combine(
+      ReduceOp op,
+      Object result,
+      Object own,
+      Object[] sources,
+      int n,
+      int from,
+      int to,
+      Scratch scratch) {
     Object left = own;
     for (int i = 0; i < n; i++) {
-      combine(op, result, left, sources[i], from, to);
+      combine(op, result, left, sources[i], from, to, scratch);
       left = result;
     }
   }
@@ -145,7 +159,7 @@ abstract sealed class Elements
   }
 
   /** Divides in place; integers round toward zero. */
-  abstract void divide(Object array, int from, int to, int divisor);
+  abstract void divide(Object array, int from, int to, int divisor, Scratch scratch);
 
   final IllegalArgumentException unfit(Object memory) {
     return new IllegalArgumentException(

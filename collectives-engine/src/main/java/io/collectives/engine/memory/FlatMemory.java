@@ -51,7 +51,8 @@ abstract sealed class FlatMemory extends Memory permits ArrayMemory, BufferMemor
         && result.index(to) == left.index(ownFrom)
         && result.index(to) == right.index(from)) {
       int first = result.index(to);
-      elements.combine(op, result.array(), left.array(), right.array(), first, first + count);
+      elements.combine(
+          op, result.array(), left.array(), right.array(), first, first + count, scratch);
       return;
     }
     Object block = scratch.second(elements);
@@ -86,21 +87,21 @@ abstract sealed class FlatMemory extends Memory permits ArrayMemory, BufferMemor
       ReduceOp op, int to, int count, FlatMemory own, int ownFrom, Scratch scratch) {
     Object block = scratch.first(elements);
     own.load(ownFrom, count, block, 0);
-    elements.combine(op, block, block, scratch.second(elements), 0, count);
+    elements.combine(op, block, block, scratch.second(elements), 0, count, scratch);
     save(to, count, block, 0);
   }
 
   final void divide(int at, int count, int divisor, Scratch scratch) {
     if (this instanceof ArrayMemory memory) {
       int first = memory.index(at);
-      elements.divide(memory.array(), first, first + count, divisor);
+      elements.divide(memory.array(), first, first + count, divisor, scratch);
       return;
     }
     Object block = scratch.first(elements);
     for (int done = 0; done < count; ) {
       int step = Math.min(count - done, elements.block);
       load(at + done, step, block, 0);
-      elements.divide(block, 0, step, divisor);
+      elements.divide(block, 0, step, divisor, scratch);
       save(at + done, step, block, 0);
       done += step;
     }

@@ -62,7 +62,8 @@ final class Float32Elements extends Elements {
   }
 
   @Override
-  void combine(ReduceOp op, Object result, Object own, Object source, int from, int to) {
+  void combine(
+      ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch) {
     float[] r = (float[]) result;
     float[] a = (float[]) own;
     float[] b = (float[]) source;
@@ -79,9 +80,17 @@ final class Float32Elements extends Elements {
   }
 
   @Override
-  void combine(ReduceOp op, Object result, Object own, Object[] sources, int n, int from, int to) {
+  void combine(
+      ReduceOp op,
+      Object result,
+      Object own,
+      Object[] sources,
+      int n,
+      int from,
+      int to,
+      Scratch scratch) {
     if (op != ReduceOp.SUM && op != ReduceOp.AVERAGE || to - from < SHORT) {
-      super.combine(op, result, own, sources, n, from, to);
+      super.combine(op, result, own, sources, n, from, to, scratch);
       return;
     }
     float[] r = (float[]) result;
@@ -140,7 +149,7 @@ final class Float32Elements extends Elements {
   }
 
   @Override
-  void divide(Object array, int from, int to, int divisor) {
+  void divide(Object array, int from, int to, int divisor, Scratch scratch) {
     float[] a = (float[]) array;
     if (to - from >= SHORT) {
       divideMany(a, from, to, divisor);

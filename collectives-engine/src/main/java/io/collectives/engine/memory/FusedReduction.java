@@ -92,7 +92,8 @@ public final class FusedReduction {
         int block = Math.min(step, count - done);
         if (aligned) {
           int from = first + done;
-          elements.combine(op, array(result), array(own), sourceArrays, size, from, from + block);
+          elements.combine(
+              op, array(result), array(own), sourceArrays, size, from, from + block, scratch);
           if (divisor != 1) {
             result.divide(to + done, block, divisor, scratch);
           }
@@ -135,10 +136,10 @@ public final class FusedReduction {
       for (int k = 0; k < together; k++) {
         sources[i + k].load(sourceAt[i + k] + done, count, blocks[k]);
       }
-      elements.combine(op, sum, sum, blocks, together, 0, count);
+      elements.combine(op, sum, sum, blocks, together, 0, count, scratch);
     }
     if (divisor != 1) {
-      elements.divide(sum, 0, count, divisor);
+      elements.divide(sum, 0, count, divisor, scratch);
     }
     result.save(to + done, count, sum);
     for (int i = 0; i < size; i++) {

@@ -62,7 +62,8 @@ final class Int32Elements extends Elements {
   }
 
   @Override
-  void combine(ReduceOp op, Object result, Object own, Object source, int from, int to) {
+  void combine(
+      ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch) {
     int[] r = (int[]) result;
     int[] a = (int[]) own;
     int[] b = (int[]) source;
@@ -79,7 +80,7 @@ final class Int32Elements extends Elements {
   }
 
   @Override
-  void divide(Object array, int from, int to, int divisor) {
+  void divide(Object array, int from, int to, int divisor, Scratch scratch) {
     int[] a = (int[]) array;
     for (int i = from; i < to; i++) {
       a[i] /= divisor;

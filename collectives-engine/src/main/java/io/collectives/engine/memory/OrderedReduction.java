@@ -51,12 +51,21 @@ public final class OrderedReduction {
    *
    * @param result may be the memory that was added, at the same position
    * @param divisor 1 unless the op is AVERAGE
+   * @param narrow how elements lie in frames, and what those of memories are rounded to, as others
+   *     get them; nothing if they are as they are
    */
-  public void run(ReduceOp op, Memory result, long to, int count, int divisor, Scratch scratch) {
+  public void run(
+      ReduceOp op,
+      Memory result,
+      long to,
+      int count,
+      int divisor,
+      @Nullable NarrowWire narrow,
+      Scratch scratch) {
     try {
-      int block = result.elements.block;
+      int block = narrow == null ? result.elements.block : NarrowWire.BLOCK;
       for (int done = 0; done < count; done += block) {
-        reduce(op, result, to, done, Math.min(block, count - done), divisor, scratch);
+        reduce(op, result, to, done, Math.min(block, count - done), divisor, narrow, scratch);
       }
     } finally {
       // Lets go of users' memory.
@@ -67,28 +76,49 @@ public final class OrderedReduction {
   }
 
   private void reduce(
-      ReduceOp op, Memory result, long to, int done, int count, int divisor, Scratch scratch) {
+      ReduceOp op,
+      Memory result,
+      long to,
+      int done,
+      int count,
+      int divisor,
+      @Nullable NarrowWire narrow,
+      Scratch scratch) {
     Elements elements = result.elements;
-    Object sum = scratch.first(elements);
-    Object next = scratch.second(elements);
-    load(0, elements, done, sum, count);
+    // Narrow numbers come in longer blocks.
+    Object sum = narrow == null ? scratch.first(elements) : scratch.wide();
+    Object next = narrow == null ? scratch.second(elements) : scratch.widened();
+    load(0, elements, done, sum, count, narrow, scratch);
     for (int i = 1; i < size; i++) {
-      load(i, elements, done, next, count);
-      elements.combine(op, sum, sum, next, 0, count);
+      load(i, elements, done, next, count, narrow, scratch);
+      elements.combine(op, sum, sum, next, 0, count, scratch);
     }
     if (divisor != 1) {
-      elements.divide(sum, 0, count, divisor);
+      elements.divide(sum, 0, count, divisor, scratch);
     }
     result.save(to + done, count, sum);
   }
 
-  private void load(int source, Elements elements, int done, Object block, int count) {
+  private void load(
+      int source,
+      Elements elements,
+      int done,
+      Object block,
+      int count,
+      @Nullable NarrowWire narrow,
+      Scratch scratch) {
     FrameBytes frame = frames[source];
-    if (frame != null) {
+    if (frame != null && narrow != null) {
+      int at = (int) from[source] + narrow.length(done);
+      narrow.load(frame, at, count, (float[]) block, scratch);
+    } else if (frame != null) {
       Buffer view = elements.view(frame);
       elements.get(view, elements.index((int) from[source]) + done, block, 0, count);
     } else {
       memories[source].load(from[source] + done, count, block);
+      if (narrow != null) {
+        narrow.round((float[]) block, count, scratch);
+      }
     }
   }
 }

@@ -1,11 +1,15 @@
 package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.spi.FrameBytes;
+import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A few blocks for each element type, small enough to stay in the L1 cache; made when first used.
- * Belongs to one thread at a time; one for each rank is enough.
+ * A few blocks for each element type and what narrow numbers are converted by, small enough to stay
+ * in the L1 cache; made when first used. Belongs to one thread at a time; one for each rank is
+ * enough.
  */
 public final class Scratch {
   private static final int TYPES = ElementType.values().length;
@@ -16,6 +20,10 @@ public final class Scratch {
   private final Object @Nullable [][] more = new Object[TYPES][];
   private final @Nullable Object[] first = new Object[TYPES];
   private final @Nullable Object[] second = new Object[TYPES];
+
+  private @Nullable Converter16 converter16;
+  private @Nullable Converter8 converter8;
+  private @Nullable Narrowing narrowing;
 
   /** Scratch without blocks. */
   public Scratch() {}
@@ -39,6 +47,64 @@ public final class Scratch {
       }
     }
     return blocks;
+  }
+
+  Converter16 converter16() {
+    Converter16 made = converter16;
+    if (made == null) {
+      converter16 = made = new Converter16();
+    }
+    return made;
+  }
+
+  Converter8 converter8() {
+    Converter8 made = converter8;
+    if (made == null) {
+      converter8 = made = new Converter8();
+    }
+    return made;
+  }
+
+  /** Room for a block that is to become narrow. */
+  float[] wide() {
+    return narrowing().wide;
+  }
+
+  /** Room for a block that came as narrow numbers. */
+  float[] widened() {
+    return narrowing().widened;
+  }
+
+  /** The same room. */
+  Memory widenedMemory() {
+    return narrowing().widenedMemory;
+  }
+
+  /** Room for what a block has lost. */
+  float[] lost() {
+    return narrowing().lost;
+  }
+
+  /** Room for a packed block. */
+  FrameBytes frame() {
+    return narrowing().frame;
+  }
+
+  private Narrowing narrowing() {
+    Narrowing made = narrowing;
+    if (made == null) {
+      narrowing = made = new Narrowing();
+    }
+    return made;
+  }
+
+  private static final class Narrowing {
+    final float[] wide = new float[NarrowWire.BLOCK];
+    final float[] widened = new float[NarrowWire.BLOCK];
+    final Memory widenedMemory = Memory.of(Payload.of(widened));
+    final float[] lost = new float[NarrowWire.BLOCK];
+    final FrameBytes frame =
+        new FrameBytes(ByteBuffer.allocateDirect(NarrowWire.BLOCK * Float.BYTES));
   }
 
   private static Object block(@Nullable Object[] blocks, Elements elements) {

@@ -60,7 +60,7 @@ final class Arrivals implements FrameSink {
         early.remove(i);
         if (accept(call, held.peer, held.header, held) && fits(call, held.peer, held, held.view)) {
           call.held.add(held);
-          gather(held, held.header);
+          gather(call, held, held.header);
         } else {
           heldFrames.discard(held);
         }
@@ -120,7 +120,7 @@ final class Arrivals implements FrameSink {
     if (!accept(call, link.peer(), head, in)) {
       return;
     }
-    if (gather(in, head)) {
+    if (gather(call, in, head)) {
       holdForCall(in, link.peer(), head, call);
     } else if (in.run.receiveReady(in.step)) {
       in.call = call;
@@ -137,12 +137,12 @@ final class Arrivals implements FrameSink {
    *
    * @return whether it waits for the others, to be applied together with them
    */
-  private boolean gather(Target target, FrameHeader head) {
+  private boolean gather(Call call, Target target, FrameHeader head) {
     Program.Meeting meeting = target.step.meeting;
     if (meeting == null || head.length == 0) {
       return false;
     }
-    if (!meeting.inRankOrder && !sharesMemory && !head.lent) {
+    if (!meeting.inRankOrder && (call.narrow != null || !sharesMemory && !head.lent)) {
       target.run.isApart[meeting.index] = true;
     }
     target.run.gathered[meeting.index]++;
@@ -319,7 +319,14 @@ final class Arrivals implements FrameSink {
     Call call = in.call;
     if (call != null && !call.isDone()) {
       try {
-        applier.bytes(call, in.run, in.step, in.received, source, at, length);
+        if (call.narrow == null || length == in.length) {
+          applier.bytes(call, in.run, in.step, in.received, source, at, length);
+        } else {
+          FrameBytes whole = in.gather(source, at, length);
+          if (whole != null) {
+            applier.bytes(call, in.run, in.step, 0, whole, 0, in.length);
+          }
+        }
       } catch (Throwable t) {
         failures.abort(call.group, t.toString(), t);
       }

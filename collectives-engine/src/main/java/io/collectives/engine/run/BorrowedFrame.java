@@ -37,8 +37,11 @@ final class BorrowedFrame implements View {
     return frame;
   }
 
-  /** Whether the pieces are those of a transfer, and whole elements. */
+  /** Whether the pieces are those of a transfer, and whole elements as they are in memory. */
   boolean fits(Call call, int slab, Program.Step step) {
+    if (call.narrow != null) {
+      return false;
+    }
     if (isPlaced()) {
       return true;
     }

@@ -4,8 +4,10 @@ import io.collectives.CollectiveException;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
+import io.collectives.engine.memory.NarrowWire;
 import io.collectives.plan.Chunks;
 import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.Region;
@@ -52,6 +54,12 @@ public final class Call {
   int slabs;
   int slabsInFlight;
   private int elementBytes;
+
+  /** How elements lie in frames; nothing if as they are in memory. */
+  @Nullable NarrowWire narrow;
+
+  /** What narrow numbers have taken from this rank's before; nothing if nobody keeps it. */
+  @Nullable Memory residual;
 
   /** Whether payload, input and output have the same positions and there is no work memory. */
   private boolean plain;
@@ -137,6 +145,8 @@ public final class Call {
       long @Nullable [] counts,
       long @Nullable [] receiveCounts,
       ReduceOp reduceOp,
+      WireType wireType,
+      @Nullable Memory keptResidual,
       int frameLength,
       long now,
       long timeoutNanos,
@@ -146,7 +156,12 @@ public final class Call {
     op = reduceOp;
     ElementType type = in.type();
     elementBytes = type.bytes();
-    perFrame = Math.max(1, frameLength / ((long) program.widestTransfer * elementBytes));
+    WireType wire = wireType(wireType, type);
+    narrow = NarrowWire.of(wire);
+    residual = narrow == null ? null : keptResidual;
+    int pieceLength = frameLength / program.widestTransfer;
+    perFrame =
+        Math.max(1, narrow == null ? pieceLength / elementBytes : narrow.fitting(pieceLength));
     int dealt = 0;
     if (counts == null) {
       layout.even(
@@ -182,7 +197,7 @@ public final class Call {
         program.collective,
         reduceOp,
         type,
-        type,
+        wire,
         program.pairwise ? (int) perFrame : slabs,
         count,
         program.algorithm,
@@ -191,6 +206,18 @@ public final class Call {
     for (int i = 0; i < window.length; i++) {
       begin(window[i], i < slabs ? i : -1);
     }
+  }
+
+  /** What a wire type comes to in this call. */
+  private WireType wireType(WireType wanted, ElementType type) {
+    boolean adds = op == ReduceOp.SUM || op == ReduceOp.AVERAGE;
+    if (type != ElementType.FLOAT32 || wanted == WireType.INT8 && !adds) {
+      return WireType.AS_IN_MEMORY;
+    }
+    return switch (program.collective) {
+      case ALL_REDUCE, REDUCE, REDUCE_SCATTER -> wanted;
+      default -> WireType.AS_IN_MEMORY;
+    };
   }
 
   private void prepareWork(ElementType type, long longest) {
@@ -383,11 +410,16 @@ public final class Call {
 
   /** The number of bytes of a transfer's part in a slab. */
   int frameLength(Program.Step step, int slab) {
-    int elements = 0;
+    int length = 0;
     for (int i = 0; i < step.chunkCount; i++) {
-      elements += pieceCount(step.firstChunk + i, slab);
+      length += pieceLength(pieceCount(step.firstChunk + i, slab));
     }
-    return elements * elementBytes;
+    return length;
+  }
+
+  /** The number of bytes that so many elements of a chunk take in a frame. */
+  int pieceLength(int elements) {
+    return narrow == null ? elements * elementBytes : narrow.length(elements);
   }
 
   int elementBytes() {
@@ -398,6 +430,7 @@ public final class Call {
   void forget() {
     input = NOTHING;
     output = NOTHING;
+    residual = null;
     completion = null;
   }
 
@@ -584,6 +617,9 @@ public final class Call {
     /** The next send to go out. */
     int nextSend;
 
+    /** Its frame, if the link has refused it and it is a copy that cannot be made again. */
+    @Nullable OutFrame refused;
+
     /** By index of the peer: the next receive whose frame has not begun to arrive. */
     final int[] nextReceive;
 
@@ -594,6 +630,7 @@ public final class Call {
 
     void begin() {
       nextSend = 0;
+      refused = null;
       Arrays.fill(nextReceive, 0);
     }
   }

@@ -2,6 +2,7 @@ package io.collectives.engine.run;
 
 import io.collectives.CollectiveException;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
 import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.FrameBody;
@@ -125,7 +126,8 @@ public final class Engine {
 
   /**
    * The most bytes of frames that this engine holds: those whose turn has not come, and, a quarter
-   * of that at most, copies of what is sent from memory that is written to meanwhile.
+   * of that at most, copies of what is sent from memory that is written to meanwhile or as narrow
+   * numbers, and what has arrived of frames that are applied as a whole.
    */
   public long memoryLimit() {
     return heldFrames.limit() + heldFrames.limit() / 4;
@@ -228,6 +230,8 @@ public final class Engine {
         null,
         null,
         op,
+        WireType.AS_IN_MEMORY,
+        null,
         frameLength,
         slabsInFlight,
         timeoutNanos,
@@ -243,6 +247,9 @@ public final class Engine {
    *     all-to-all; nothing if the payload is dealt evenly
    * @param receiveCounts how many elements come from each rank in a pairwise all-to-all, else
    *     nothing
+   * @param wireType as what float32 elements of a reduction cross the links
+   * @param residual of an all-reduce: what that took from this rank's numbers before, and takes
+   *     now; nothing if nobody keeps it
    */
   public Call submit(
       Group group,
@@ -252,6 +259,8 @@ public final class Engine {
       long @Nullable [] counts,
       long @Nullable [] receiveCounts,
       ReduceOp op,
+      WireType wireType,
+      @Nullable Memory residual,
       int frameLength,
       int slabsInFlight,
       long timeoutNanos,
@@ -266,6 +275,8 @@ public final class Engine {
         counts,
         receiveCounts,
         op,
+        wireType,
+        residual,
         frameLength,
         clock.getAsLong(),
         timeoutNanos,
@@ -504,25 +515,33 @@ public final class Engine {
       run.sendOver(step);
       return true;
     }
-    OutFrame out = freeOut.poll();
+    // Narrow numbers are not in memory: they are made here, by the rank whose scratch it takes.
+    boolean snapshot = step.snapshot || call.narrow != null && transport.sharesMemory();
+    Call.LaneRun sender = run.lanes[lane];
+    OutFrame out = sender.refused;
     if (out == null) {
-      out = new OutFrame();
+      out = freeOut.isEmpty() ? new OutFrame(applier.scratch()) : freeOut.pop();
+      out.fill(call, run, step, length);
+      if (snapshot) {
+        out.snapshot();
+      } else if (run.isPlaced(step)) {
+        out.place();
+      }
     }
-    out.fill(call, run, step, length);
-    if (step.snapshot) {
-      out.snapshot();
-    } else if (run.isPlaced(step)) {
-      out.place();
-    }
+    sender.refused = null;
     if (!link.trySend(header, out)) {
-      freeOut.push(out);
+      if (snapshot) {
+        sender.refused = out;
+      } else {
+        freeOut.push(out);
+      }
       return false;
     }
     liveness.said(link.peer());
     if (out.isReleased()) {
       run.sendOver(step);
       freeOut.push(out);
-    } else if (step.snapshot) {
+    } else if (snapshot) {
       run.sendOver(step);
       lingering.add(out);
     } else {

@@ -1,8 +1,10 @@
 package io.collectives.engine.run;
 
+import io.collectives.Collective;
 import io.collectives.ReduceOp;
 import io.collectives.engine.memory.FusedReduction;
 import io.collectives.engine.memory.Memory;
+import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.memory.OrderedReduction;
 import io.collectives.engine.memory.Scratch;
 import io.collectives.plan.Effect;
@@ -18,8 +20,13 @@ final class FrameApplier {
   private final FusedReduction fused = new FusedReduction();
   private final OrderedReduction ordered = new OrderedReduction();
 
+  /** What frames are made with, too. */
+  Scratch scratch() {
+    return scratch;
+  }
+
   /**
-   * Applies some bytes of a frame.
+   * Applies some bytes of a frame; all of them if its numbers are narrow.
    *
    * @param done how many bytes of the frame have been applied before
    */
@@ -31,6 +38,11 @@ final class FrameApplier {
       FrameBytes source,
       int at,
       int length) {
+    NarrowWire narrow = call.narrow;
+    if (narrow != null) {
+      widen(call, run, step, narrow, source, at);
+      return;
+    }
     int elementBytes = call.elementBytes();
     int from = done;
     int position = at;
@@ -59,6 +71,37 @@ final class FrameApplier {
         left -= bytes;
       }
       pieceAt += pieceBytes;
+    }
+  }
+
+  /** Numbers become float32 again before they are added. */
+  private void widen(
+      Call call,
+      Call.SlabRun run,
+      Program.Step step,
+      NarrowWire narrow,
+      FrameBytes source,
+      int at) {
+    int position = at;
+    for (int i = 0; i < step.chunkCount; i++) {
+      int chunk = step.firstChunk + i;
+      int count = call.pieceCount(chunk, run.slab);
+      Memory result = call.memory(chunk, run.slab, false);
+      long to = call.position(chunk, run.slab, false);
+      if (step.effect == Effect.REPLACE) {
+        narrow.replace(result, to, count, source, position, scratch);
+      } else {
+        Memory own = call.memory(chunk, run.slab, step.untouched[i]);
+        long ownFrom = call.position(chunk, run.slab, step.untouched[i]);
+        narrow.reduce(call.op, result, to, count, own, ownFrom, source, position, scratch);
+        divide(call, step, i, result, to, count);
+        if (step.completes[i] && call.program.collective == Collective.ALL_REDUCE) {
+          // All others get it rounded, and all are to have the same bits.
+          long residualFrom = call.position(chunk, run.slab, true);
+          narrow.round(result, to, count, call.residual, residualFrom, scratch);
+        }
+      }
+      position += narrow.length(count);
     }
   }
 
@@ -199,8 +242,9 @@ final class FrameApplier {
           call.position(chunk, slab, false),
           count,
           divisor(call),
+          call.narrow,
           scratch);
-      at += count * call.elementBytes();
+      at += call.pieceLength(count);
     }
   }
 

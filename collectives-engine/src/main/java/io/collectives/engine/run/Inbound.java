@@ -19,6 +19,9 @@ final class Inbound extends Target {
   FrameHeader.Kind noticeKind = FrameHeader.Kind.FAILURE;
   long noticeGroup;
 
+  /** Room for a frame that is applied only when all of it is here. */
+  private FrameBytes whole = new FrameBytes(ByteBuffer.allocateDirect(0));
+
   /** What a peer of a job of some ranks may send. */
   Inbound(int ranks) {
     noticeBytes =
@@ -29,6 +32,19 @@ final class Inbound extends Target {
     isNotice = head.length <= noticeBytes.bytes().capacity();
     noticeKind = head.kind;
     noticeGroup = head.group;
+  }
+
+  /**
+   * The next bytes of a frame that is applied as a whole.
+   *
+   * @return all of it, if these were the last
+   */
+  @Nullable FrameBytes gather(FrameBytes source, int at, int bytes) {
+    if (whole.bytes().capacity() < length) {
+      whole = new FrameBytes(ByteBuffer.allocateDirect(length + 7 & ~7));
+    }
+    whole.bytes().put(received, source.bytes(), at, bytes);
+    return received + bytes == length ? whole : null;
   }
 
   void drop() {

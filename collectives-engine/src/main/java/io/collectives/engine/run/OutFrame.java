@@ -4,6 +4,8 @@ import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.engine.memory.BufferMemory;
 import io.collectives.engine.memory.Memory;
+import io.collectives.engine.memory.NarrowWire;
+import io.collectives.engine.memory.Scratch;
 import io.collectives.plan.Effect;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.LendableBody;
@@ -48,6 +50,7 @@ final class OutFrame implements View, LendableBody {
   Call.SlabRun run;
   Program.Step step;
   int slab;
+  private final Scratch scratch;
   private int length;
   private FrameBytes copy;
   private boolean copied;
@@ -58,6 +61,11 @@ final class OutFrame implements View, LendableBody {
   private LendableBody.@Nullable Loan loan;
 
   private volatile int state;
+
+  /** A frame of the rank whose scratch this is. */
+  OutFrame(Scratch scratch) {
+    this.scratch = scratch;
+  }
 
   void fill(Call newCall, Call.SlabRun newRun, Program.Step newStep, int newLength) {
     call = newCall;
@@ -161,16 +169,25 @@ final class OutFrame implements View, LendableBody {
       int chunk = step.firstChunk + i;
       int count = call.pieceCount(chunk, slab);
       boolean untouched = step.untouched[i];
-      call.memory(chunk, slab, untouched)
-          .store(call.position(chunk, slab, untouched), count, target, position);
-      position += count * call.elementBytes();
+      Memory memory = call.memory(chunk, slab, untouched);
+      long from = call.position(chunk, slab, untouched);
+      NarrowWire narrow = call.narrow;
+      if (narrow == null) {
+        memory.store(from, count, target, position);
+      } else {
+        // Sums are on their way to all, who are to get them as they are here.
+        Memory residual = step.effect == Effect.REDUCE ? call.residual : null;
+        long residualFrom = call.position(chunk, slab, true);
+        narrow.store(memory, from, count, target, position, residual, residualFrom, scratch);
+      }
+      position += call.pieceLength(count);
     }
   }
 
   @Override
   public int pieces() {
-    if (copied) {
-      return 0;
+    if (copied || call.narrow != null) {
+      return 0; // What is in memory is not what is to arrive.
     }
     for (int i = 0; i < step.chunkCount; i++) {
       if (regionOf(source(call.input.type(), i)) == null) {

@@ -87,7 +87,7 @@ class FusedReductionTest {
           ordered.add(frame, 8);
         }
       }
-      ordered.run(op, inputs[own].memory, inputs[own].from, count, divisor, scratch);
+      ordered.run(op, inputs[own].memory, inputs[own].from, count, divisor, null, scratch);
       assertBits(expected, inputs[own], "seed " + seed);
     }
   }
@@ -119,7 +119,12 @@ class FusedReductionTest {
     memory.store(from, count, new FrameBytes(buffer), 0);
     long[] bits = new long[count];
     for (int i = 0; i < count; i++) {
-      bits[i] = bytes == 4 ? buffer.getInt(4 * i) : buffer.getLong(8 * i);
+      bits[i] =
+          switch (bytes) {
+            case 2 -> buffer.getShort(2 * i);
+            case 4 -> buffer.getInt(4 * i);
+            default -> buffer.getLong(8 * i);
+          };
     }
     return bits;
   }
@@ -143,6 +148,8 @@ class FusedReductionTest {
           case FLOAT64 -> random8.putDouble(8 * i, random.nextGaussian());
           case INT32 -> random8.putInt(4 * i, random.nextInt());
           case INT64 -> random8.putLong(8 * i, random.nextLong());
+          case BFLOAT16, FLOAT16 ->
+              random8.putShort(2 * i, Number16.nearest(type, random.nextGaussian()).bits);
         }
       }
       values.replace(0, all, new FrameBytes(random8), 0);
@@ -159,6 +166,7 @@ class FusedReductionTest {
             case FLOAT64 -> Payload.of(bytes.asDoubleBuffer());
             case INT32 -> Payload.of(bytes.asIntBuffer());
             case INT64 -> Payload.of(bytes.asLongBuffer());
+            case BFLOAT16, FLOAT16 -> Payload.of(bytes.asShortBuffer(), type);
           });
     }
 

@@ -45,7 +45,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
   private static Held array(ElementType type, Number[] values, int margin) {
     Object array = Elements.of(type).newArray(values.length + 2 * margin);
     for (int i = 0; i < values.length; i++) {
-      Array.set(array, margin + i, values[i]);
+      Array.set(array, margin + i, values[i] instanceof Number16 n ? n.bits : values[i]);
     }
     Payload payload =
         switch (type) {
@@ -53,6 +53,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
           case FLOAT64 -> Payload.of((double[]) array, margin, values.length);
           case INT32 -> Payload.of((int[]) array, margin, values.length);
           case INT64 -> Payload.of((long[]) array, margin, values.length);
+          case BFLOAT16, FLOAT16 -> Payload.of((short[]) array, margin, values.length, type);
         };
     return new Held(
         payload,
@@ -60,7 +61,10 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
         () -> {
           Number[] all = new Number[Array.getLength(array)];
           for (int i = 0; i < all.length; i++) {
-            all[i] = (Number) Array.get(array, i);
+            all[i] =
+                array instanceof short[] shorts
+                    ? new Number16(type, shorts[i])
+                    : (Number) Array.get(array, i);
           }
           return withoutMargins(all, margin);
         });
@@ -88,6 +92,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
               case FLOAT64 -> Payload.of(middle.asDoubleBuffer());
               case INT32 -> Payload.of(middle.asIntBuffer());
               case INT64 -> Payload.of(middle.asLongBuffer());
+              case BFLOAT16, FLOAT16 -> Payload.of(middle.asShortBuffer(), type);
             };
     return new Held(
         payload,
@@ -144,6 +149,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
       case FLOAT64 -> (Number) buffer.getDouble(at);
       case INT32 -> (Number) buffer.getInt(at);
       case INT64 -> (Number) buffer.getLong(at);
+      case BFLOAT16, FLOAT16 -> (Number) new Number16(type, buffer.getShort(at));
     };
   }
 
@@ -154,6 +160,8 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
       buffer.putDouble(at, number);
     } else if (value instanceof Integer number) {
       buffer.putInt(at, number);
+    } else if (value instanceof Number16 number) {
+      buffer.putShort(at, number.bits);
     } else {
       buffer.putLong(at, value.longValue());
     }
@@ -174,6 +182,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
       case FLOAT64 -> (Number) (random.nextDouble() - 0.5);
       case INT32 -> (Number) random.nextInt();
       case INT64 -> (Number) random.nextLong();
+      case BFLOAT16, FLOAT16 -> Number16.nearest(type, random.nextFloat() - 0.5f);
     };
   }
 
@@ -195,6 +204,11 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
                   : which == 7 ? Integer.MAX_VALUE : Integer.MIN_VALUE);
       case INT64 ->
           (Number) (which < 7 ? integers[which] : which == 7 ? Long.MAX_VALUE : Long.MIN_VALUE);
+      case BFLOAT16, FLOAT16 ->
+          which < 7
+              ? Number16.nearest(type, edges[which])
+              : new Number16(
+                  type, (short) (which == 8 ? 1 : type == ElementType.FLOAT16 ? 0x7bff : 0x7f7f));
     };
   }
 
@@ -211,6 +225,9 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
         if (a instanceof Double number) {
           yield number + (double) b;
         }
+        if (a instanceof Number16 number) {
+          yield Number16.nearest(number.type, number.floatValue() + b.floatValue());
+        }
         yield wrapped(a, whole(a).add(whole(b)));
       }
       case PRODUCT -> {
@@ -219,6 +236,9 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
         }
         if (a instanceof Double number) {
           yield number * (double) b;
+        }
+        if (a instanceof Number16 number) {
+          yield Number16.nearest(number.type, number.floatValue() * b.floatValue());
         }
         yield wrapped(a, whole(a).multiply(whole(b)));
       }
@@ -232,6 +252,9 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
     if (a instanceof Double number) {
       return number / divisor;
     }
+    if (a instanceof Number16 number) {
+      return Number16.nearest(number.type, number.floatValue() / divisor);
+    }
     return wrapped(a, whole(a).divide(BigInteger.valueOf(divisor)));
   }
 
@@ -241,7 +264,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
 
   /** As {@link Double#compare}: -0.0 is less than 0.0. */
   private static boolean isLess(Number a, Number b) {
-    return a instanceof Float || a instanceof Double
+    return a instanceof Float || a instanceof Double || a instanceof Number16
         ? Double.compare(a.doubleValue(), b.doubleValue()) < 0
         : a.longValue() < b.longValue();
   }

@@ -16,6 +16,7 @@ import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.ProtocolException;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
 import io.collectives.plan.PlanRequest;
 import io.collectives.spi.FrameBody;
@@ -75,6 +76,8 @@ class OtherCollectivesTest {
             null,
             null,
             ReduceOp.SUM,
+            WireType.AS_IN_MEMORY,
+            null,
             bench.frameLength,
             bench.slabsInFlight,
             bench.timeoutNanos,

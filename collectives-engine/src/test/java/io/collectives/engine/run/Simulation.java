@@ -13,6 +13,7 @@ import io.collectives.ProtocolException;
 import io.collectives.RankFailedException;
 import io.collectives.RankFailedException.Verdict;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
 import io.collectives.spi.CallFingerprint;
@@ -339,7 +340,7 @@ final class Simulation {
         Collective.ALL_REDUCE,
         ReduceOp.SUM,
         ElementType.INT32,
-        ElementType.INT32,
+        WireType.AS_IN_MEMORY,
         1,
         count + 1,
         algorithm(size),

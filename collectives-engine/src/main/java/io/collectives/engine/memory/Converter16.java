@@ -1,0 +1,109 @@
+package io.collectives.engine.memory;
+
+import io.collectives.spi.FrameBytes;
+import java.nio.ByteBuffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.ShortBuffer;
+
+/**
+ * Converts blocks of numbers of 16 bits to floats and back. Belongs to one thread at a time.
+ *
+ * <p>Two numbers share an int, packed in <em>planes</em>: with {@code pairs} ints, int i holds
+ * float i in its lower half and float {@code i + pairs} in its upper half. So each loop reads and
+ * writes several arrays at one index. Bits become floats, and floats bits, by bulk copies through a
+ * buffer with views of both types:
+ *
+ * <pre>
+ *   packed  [h0 l0|h1 l1|h2 l2]      widen   low  [l0|l1|l2]  high [h0|h1|h2]
+ *   buffer  [l0|l1|l2|h0|h1|h2]      copied as ints, read as floats
+ *   floats  [l0,l1,l2,h0,h1,h2]
+ * </pre>
+ */
+final class Converter16 {
+  /** The most floats of a block: all that takes part then stays near the L1 cache. */
+  static final int BLOCK = NarrowWire.BLOCK;
+
+  /** What is converted from and to. */
+  final int[] packed = new int[BLOCK / 2];
+
+  /** Room for a block of operands. */
+  final float[] first = new float[BLOCK];
+
+  /** Room for another. */
+  final float[] second = new float[BLOCK];
+
+  private final int[] low = new int[BLOCK / 2];
+  private final int[] high = new int[BLOCK / 2];
+  private final int[] lowAid = new int[BLOCK / 2];
+  private final int[] highAid = new int[BLOCK / 2];
+  private final float[] aid = new float[BLOCK];
+
+  /** Floats on their way from or to memory, of formats that need no more than the bits. */
+  final FrameBytes bytes = new FrameBytes(ByteBuffer.allocateDirect(BLOCK * Float.BYTES));
+
+  private final ShortBuffer shorts;
+  private final IntBuffer ints;
+  private final FloatBuffer floats;
+
+  Converter16() {
+    shorts = bytes.shorts();
+    ints = bytes.ints();
+    floats = bytes.floats();
+  }
+
+  /** {@code 2 * pairs} floats of what is packed. */
+  void widen(Format16 format, int pairs, float[] values) {
+    widen(format, pairs);
+    floats.get(0, values, 0, 2 * pairs);
+    format.widened(values, 2 * pairs);
+  }
+
+  /** The same, to {@link #bytes}. */
+  void widen(Format16 format, int pairs) {
+    format.widen(packed, low, high, pairs);
+    ints.put(0, low, 0, pairs);
+    ints.put(pairs, high, 0, pairs);
+  }
+
+  /** Packs {@code 2 * pairs} floats. */
+  void narrow(Format16 format, int pairs, float[] values) {
+    if (format.needsFloats()) {
+      Format16.aid(values, aid, 2 * pairs);
+      floats.put(0, aid, 0, 2 * pairs);
+      ints.get(0, lowAid, 0, pairs);
+      ints.get(pairs, highAid, 0, pairs);
+    }
+    floats.put(0, values, 0, 2 * pairs);
+    narrow(format, pairs);
+  }
+
+  /** The same, of {@link #bytes}. */
+  void narrow(Format16 format, int pairs) {
+    ints.get(0, low, 0, pairs);
+    ints.get(pairs, high, 0, pairs);
+    format.narrow(packed, low, high, lowAid, highAid, pairs);
+  }
+
+  /**
+   * Packs numbers of 16 bits as they lie in memory: two neighbours share an int. The last of an odd
+   * count shares its with a zero.
+   *
+   * @return the number of pairs
+   */
+  int load(short[] values, int from, int count) {
+    int pairs = (count + 1) / 2;
+    shorts.put(0, values, from, count);
+    if (2 * pairs > count) {
+      shorts.put(count, (short) 0);
+    }
+    ints.get(0, packed, 0, pairs);
+    return pairs;
+  }
+
+  /** The inverse of {@link #load}. */
+  void save(short[] values, int to, int count) {
+    ints.put(0, packed, 0, (count + 1) / 2);
+    shorts.get(0, values, to, count);
+  }
+}

@@ -1,0 +1,125 @@
+package io.collectives.engine.memory;
+
+import io.collectives.ElementType;
+import io.collectives.ReduceOp;
+import io.collectives.spi.FrameBytes;
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.nio.ShortBuffer;
+
+/**
+ * The elements of {@link ElementType#BFLOAT16} and {@link ElementType#FLOAT16}. Each operation is
+ * that of float32, rounded.
+ */
+final class Elements16 extends Elements {
+  static final Elements16 BFLOAT16 = new Elements16(ElementType.BFLOAT16, Format16.BFLOAT16);
+  static final Elements16 FLOAT16 = new Elements16(ElementType.FLOAT16, Format16.FLOAT16);
+
+  private final Format16 format;
+
+  private Elements16(ElementType type, Format16 format) {
+    super(type);
+    this.format = format;
+  }
+
+  @Override
+  Object newArray(int count) {
+    return new short[count];
+  }
+
+  @Override
+  int arrayLength(Object array) {
+    if (array instanceof short[] fit) {
+      return fit.length;
+    }
+    throw unfit(array);
+  }
+
+  @Override
+  Buffer view(ByteBuffer bytes) {
+    return bytes.asShortBuffer();
+  }
+
+  @Override
+  Buffer view(FrameBytes frame) {
+    return frame.shorts();
+  }
+
+  @Override
+  Buffer checkView(Buffer view) {
+    if (view instanceof ShortBuffer) {
+      return view;
+    }
+    throw unfit(view);
+  }
+
+  @Override
+  void get(Buffer source, int from, Object array, int offset, int count) {
+    ((ShortBuffer) source).get(from, (short[]) array, offset, count);
+  }
+
+  @Override
+  void put(Buffer target, int at, Object array, int offset, int count) {
+    ((ShortBuffer) target).put(at, (short[]) array, offset, count);
+  }
+
+  @Override
+  void copy(Buffer target, int at, Buffer source, int from, int count) {
+    ((ShortBuffer) target).put(at, (ShortBuffer) source, from, count);
+  }
+
+  @Override
+  void combine(
+      ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch) {
+    short[] r = (short[]) result;
+    short[] a = (short[]) own;
+    short[] b = (short[]) source;
+    Converter16 converter = scratch.converter16();
+    float[] left = converter.first;
+    float[] right = converter.second;
+    int at = from;
+    while (to - at >= SHORT) {
+      int count = Math.min(to - at, Converter16.BLOCK);
+      int pairs = converter.load(a, at, count);
+      converter.widen(format, pairs, left);
+      converter.load(b, at, count);
+      converter.widen(format, pairs, right);
+      Float32Elements.INSTANCE.combine(op, left, left, right, 0, 2 * pairs, scratch);
+      converter.narrow(format, pairs, left);
+      converter.save(r, at, count);
+      at += count;
+    }
+    for (; at < to; at++) {
+      float x = format.widen(a[at]);
+      float y = format.widen(b[at]);
+      r[at] =
+          format.narrow(
+              switch (op) {
+                case SUM, AVERAGE -> x + y;
+                case PRODUCT -> x * y;
+                case MIN -> Math.min(x, y);
+                case MAX -> Math.max(x, y);
+              });
+    }
+  }
+
+  @Override
+  void divide(Object array, int from, int to, int divisor, Scratch scratch) {
+    short[] a = (short[]) array;
+    Converter16 converter = scratch.converter16();
+    float[] values = converter.first;
+    int at = from;
+    while (to - at >= SHORT) {
+      int count = Math.min(to - at, Converter16.BLOCK);
+      int pairs = converter.load(a, at, count);
+      converter.widen(format, pairs, values);
+      Float32Elements.INSTANCE.divide(values, 0, 2 * pairs, divisor, scratch);
+      converter.narrow(format, pairs, values);
+      converter.save(a, at, count);
+      at += count;
+    }
+    for (; at < to; at++) {
+      a[at] = format.narrow(format.widen(a[at]) / divisor);
+    }
+  }
+}

@@ -1,0 +1,371 @@
+package io.collectives.engine.memory;
+
+import io.collectives.ReduceOp;
+import io.collectives.WireType;
+import io.collectives.spi.FrameBytes;
+import java.nio.IntBuffer;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a piece of float32 memory lies in a frame as narrower numbers, and what has become of it when
+ * it comes out again.
+ *
+ * <p>A piece is cut into blocks of {@value #BLOCK} elements, the last one shorter. A block is
+ * packed in planes ({@link Converter16}, {@link Converter8}), not in the order of its elements:
+ * only so both ends convert at about the speed of a copy. A number that has been rounded stays what
+ * it is if its piece is packed again, so it does not matter how often a sum is passed on.
+ *
+ * <p><b>Residual.</b> Where there is one, what it holds is added to the elements before they are
+ * rounded, and afterwards it holds what rounding has taken from them: the sum of what is sent in
+ * many calls is that of the elements, but for one rounding. Where that is not a finite number, it
+ * holds 0, so that one NaN does not stay for ever.
+ */
+public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wire8 {
+  private static final NarrowWire BFLOAT16 = new Wire16(Format16.BFLOAT16);
+  private static final NarrowWire FLOAT16 = new Wire16(Format16.FLOAT16);
+  private static final NarrowWire INT8 = new Wire8();
+
+  /** The elements of a block, the unit in which an {@link OrderedReduction} goes, too. */
+  static final int BLOCK = 2048;
+
+  private NarrowWire() {}
+
+  /** What stands for a wire type; nothing if elements cross as they are. */
+  public static @Nullable NarrowWire of(WireType type) {
+    return switch (type) {
+      case AS_IN_MEMORY -> null;
+      case BFLOAT16 -> BFLOAT16;
+      case FLOAT16 -> FLOAT16;
+      case INT8 -> INT8;
+    };
+  }
+
+  /** The bytes of a piece, a multiple of 4. */
+  public abstract int length(int count);
+
+  /** The most elements of a piece of so many bytes, at least 4 in 8 bytes. */
+  public abstract int fitting(int length);
+
+  /**
+   * Packs a block.
+   *
+   * @param values those after the first {@code count} may be written
+   * @param at an index in {@code target}
+   */
+  abstract void pack(float[] values, int count, IntBuffer target, int at, Scratch scratch);
+
+  /**
+   * The inverse of {@link #pack}.
+   *
+   * @param values those after the first {@code count} may be written
+   */
+  abstract void unpack(IntBuffer source, int at, int count, float[] values, Scratch scratch);
+
+  /**
+   * Stores elements {@code [from, from+count)}, rounded.
+   *
+   * @param at where in the frame, a multiple of 4
+   * @param residual another memory, from {@code residualFrom} on; nothing if what is lost is lost
+   */
+  public final void store(
+      Memory source,
+      long from,
+      int count,
+      FrameBytes target,
+      int at,
+      @Nullable Memory residual,
+      long residualFrom,
+      Scratch scratch) {
+    float[] values = scratch.wide();
+    for (int done = 0; done < count; done += BLOCK) {
+      int block = Math.min(BLOCK, count - done);
+      int index = (at + length(done)) / Integer.BYTES;
+      if (residual == null) {
+        pack(source, from + done, block, target.ints(), index, scratch);
+      } else {
+        source.load(from + done, block, values);
+        float[] lost = scratch.lost();
+        residual.load(residualFrom + done, block, lost);
+        add(values, lost, block);
+        pack(values, block, target.ints(), index, scratch);
+        float[] arrived = scratch.widened();
+        unpack(target.ints(), index, block, arrived, scratch);
+        lose(lost, values, arrived, block);
+        residual.save(residualFrom + done, block, lost);
+      }
+    }
+  }
+
+  /** Elements {@code [to, to+count)} become those of a piece. */
+  public final void replace(
+      Memory target, long to, int count, FrameBytes source, int at, Scratch scratch) {
+    for (int done = 0; done < count; done += BLOCK) {
+      int block = Math.min(BLOCK, count - done);
+      int index = (at + length(done)) / Integer.BYTES;
+      unpack(source.ints(), index, block, target, to + done, scratch);
+    }
+  }
+
+  /** As {@link Memory#reduce(ReduceOp, long, int, Memory, long, FrameBytes, int, Scratch)}. */
+  public final void reduce(
+      ReduceOp op,
+      Memory result,
+      long to,
+      int count,
+      Memory own,
+      long ownFrom,
+      FrameBytes source,
+      int at,
+      Scratch scratch) {
+    for (int done = 0; done < count; done += BLOCK) {
+      int block = Math.min(BLOCK, count - done);
+      int index = (at + length(done)) / Integer.BYTES;
+      unpack(source.ints(), index, block, op, result, to + done, own, ownFrom + done, scratch);
+    }
+  }
+
+  /**
+   * Elements {@code [at, at+count)} become what they would be at another rank.
+   *
+   * @param residual as in {@link #store}
+   */
+  public final void round(
+      Memory memory,
+      long at,
+      int count,
+      @Nullable Memory residual,
+      long residualFrom,
+      Scratch scratch) {
+    FrameBytes frame = scratch.frame();
+    for (int done = 0; done < count; done += BLOCK) {
+      int block = Math.min(BLOCK, count - done);
+      store(memory, at + done, block, frame, 0, residual, residualFrom + done, scratch);
+      replace(memory, at + done, block, frame, 0, scratch);
+    }
+  }
+
+  /** The same of the beginning of an array of at least a block, without a residual. */
+  final void round(float[] values, int count, Scratch scratch) {
+    IntBuffer ints = scratch.frame().ints();
+    pack(values, count, ints, 0, scratch);
+    unpack(ints, 0, count, values, scratch);
+  }
+
+  /** The elements of a block, which begins at a byte of a frame. */
+  final void load(FrameBytes source, int at, int count, float[] values, Scratch scratch) {
+    unpack(source.ints(), at / Integer.BYTES, count, values, scratch);
+  }
+
+  /** Packs a block of a memory. */
+  void pack(Memory source, long from, int count, IntBuffer target, int at, Scratch scratch) {
+    float[] values = scratch.wide();
+    source.load(from, count, values);
+    pack(values, count, target, at, scratch);
+  }
+
+  /** Unpacks a block to a memory. */
+  void unpack(IntBuffer source, int at, int count, Memory target, long to, Scratch scratch) {
+    float[] values = scratch.widened();
+    unpack(source, at, count, values, scratch);
+    target.save(to, count, values);
+  }
+
+  /** Unpacks a block and reduces it with another memory. */
+  void unpack(
+      IntBuffer source,
+      int at,
+      int count,
+      ReduceOp op,
+      Memory result,
+      long to,
+      Memory own,
+      long ownFrom,
+      Scratch scratch) {
+    unpack(source, at, count, scratch.widened(), scratch);
+    result.reduce(op, to, count, own, ownFrom, scratch.widenedMemory(), 0, scratch);
+  }
+
+  private static void add(float[] values, float[] lost, int count) {
+    for (int i = 0; i < count; i++) {
+      values[i] = values[i] + lost[i];
+    }
+  }
+
+  private static void lose(float[] lost, float[] values, float[] arrived, int count) {
+    for (int i = 0; i < count; i++) {
+      float difference = values[i] - arrived[i];
+      lost[i] = Float.isFinite(difference) ? difference : 0;
+    }
+  }
+
+  /** Two numbers to four bytes; the last of an odd number of elements takes four. */
+  static final class Wire16 extends NarrowWire {
+    private final Format16 format;
+
+    Wire16(Format16 format) {
+      this.format = format;
+    }
+
+    @Override
+    public int length(int count) {
+      return (count + 1) / 2 * Integer.BYTES;
+    }
+
+    @Override
+    public int fitting(int length) {
+      return length / Integer.BYTES * 2;
+    }
+
+    @Override
+    void pack(float[] values, int count, IntBuffer target, int at, Scratch scratch) {
+      Converter16 converter = scratch.converter16();
+      int[] packed = converter.packed;
+      int pairs = (count + 1) / 2;
+      if (2 * pairs > count) {
+        values[count] = 0;
+      }
+      if (count >= Elements.SHORT) {
+        converter.narrow(format, pairs, values);
+      } else {
+        for (int i = 0; i < pairs; i++) {
+          packed[i] = format.narrow(values[i]) & 0xffff | format.narrow(values[i + pairs]) << 16;
+        }
+      }
+      target.put(at, packed, 0, pairs);
+    }
+
+    /** Bits need not become an array of floats on their way. */
+    private boolean isDirect(int count) {
+      return !format.needsFloats() && count >= Elements.SHORT;
+    }
+
+    @Override
+    void pack(Memory source, long from, int count, IntBuffer target, int at, Scratch scratch) {
+      if (!isDirect(count)) {
+        super.pack(source, from, count, target, at, scratch);
+        return;
+      }
+      Converter16 converter = scratch.converter16();
+      int pairs = (count + 1) / 2;
+      source.store(from, count, converter.bytes, 0);
+      if (2 * pairs > count) {
+        converter.bytes.floats().put(count, 0);
+      }
+      converter.narrow(format, pairs);
+      target.put(at, converter.packed, 0, pairs);
+    }
+
+    @Override
+    void unpack(IntBuffer source, int at, int count, Memory target, long to, Scratch scratch) {
+      if (!isDirect(count)) {
+        super.unpack(source, at, count, target, to, scratch);
+        return;
+      }
+      target.replace(to, count, widened(source, at, count, scratch), 0);
+    }
+
+    @Override
+    void unpack(
+        IntBuffer source,
+        int at,
+        int count,
+        ReduceOp op,
+        Memory result,
+        long to,
+        Memory own,
+        long ownFrom,
+        Scratch scratch) {
+      if (!isDirect(count)) {
+        super.unpack(source, at, count, op, result, to, own, ownFrom, scratch);
+        return;
+      }
+      FrameBytes widened = widened(source, at, count, scratch);
+      result.reduce(op, to, count, own, ownFrom, widened, 0, scratch);
+    }
+
+    private FrameBytes widened(IntBuffer source, int at, int count, Scratch scratch) {
+      Converter16 converter = scratch.converter16();
+      int pairs = (count + 1) / 2;
+      source.get(at, converter.packed, 0, pairs);
+      converter.widen(format, pairs);
+      return converter.bytes;
+    }
+
+    @Override
+    void unpack(IntBuffer source, int at, int count, float[] values, Scratch scratch) {
+      Converter16 converter = scratch.converter16();
+      int[] packed = converter.packed;
+      int pairs = (count + 1) / 2;
+      source.get(at, packed, 0, pairs);
+      if (count >= Elements.SHORT) {
+        converter.widen(format, pairs, values);
+      } else {
+        for (int i = 0; i < pairs; i++) {
+          values[i] = format.widen((short) packed[i]);
+          values[i + pairs] = format.widen((short) (packed[i] >>> 16));
+        }
+      }
+    }
+  }
+
+  /** Four numbers to four bytes, and four bytes of exponents for every half of a block. */
+  static final class Wire8 extends NarrowWire {
+    private static final int HALF = BLOCK / 2;
+    private static final int FULL = BLOCK + 2 * Integer.BYTES;
+
+    /** The ints of exponents of a block. */
+    private static int heads(int count) {
+      return count > HALF ? 2 : 1;
+    }
+
+    @Override
+    public int length(int count) {
+      int rest = count % BLOCK;
+      int full = count / BLOCK * FULL;
+      return rest == 0 ? full : full + (heads(rest) + (rest + 3) / 4) * Integer.BYTES;
+    }
+
+    @Override
+    public int fitting(int length) {
+      int full = length / FULL * BLOCK;
+      int rest = length % FULL / Integer.BYTES;
+      int withOne = Math.min(HALF, 4 * (rest - 1));
+      return full + Math.max(0, Math.max(withOne, 4 * (rest - 2)));
+    }
+
+    @Override
+    void pack(float[] values, int count, IntBuffer target, int at, Scratch scratch) {
+      int words = (count + 3) / 4;
+      Arrays.fill(values, count, 4 * words, 0);
+      Converter8 converter = scratch.converter8();
+      long exponents =
+          count >= Elements.SHORT
+              ? converter.narrow(values, words)
+              : converter.narrowFew(values, words);
+      int heads = heads(count);
+      target.put(at, (int) exponents);
+      if (heads == 2) {
+        target.put(at + 1, (int) (exponents >>> 32));
+      }
+      target.put(at + heads, converter.packed, 0, words);
+    }
+
+    @Override
+    void unpack(IntBuffer source, int at, int count, float[] values, Scratch scratch) {
+      int words = (count + 3) / 4;
+      Converter8 converter = scratch.converter8();
+      int heads = heads(count);
+      long exponents = source.get(at) & 0xffff_ffffL;
+      if (heads == 2) {
+        exponents |= (long) source.get(at + 1) << 32;
+      }
+      source.get(at + heads, converter.packed, 0, words);
+      if (count >= Elements.SHORT) {
+        converter.widen(exponents, values, words);
+      } else {
+        converter.widenFew(exponents, values, words);
+      }
+    }
+  }
+}
