@@ -479,7 +479,8 @@ public final class GradientReducer implements AutoCloseable {
   private boolean conclude() {
     boolean any = false;
     try {
-      any = await(count) && reduceAll();
+      // All have begun the group's first call before any of them can leave it.
+      any = await(meeting) && await(count) && reduceAll();
     } catch (CollectiveException e) {
       lock();
       try {
@@ -521,7 +522,6 @@ public final class GradientReducer implements AutoCloseable {
       unlock();
     }
     if (buffers == null) {
-      meeting.await();
       agree();
     }
     lock();

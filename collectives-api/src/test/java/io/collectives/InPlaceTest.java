@@ -46,8 +46,8 @@ class InPlaceTest {
       while (bytes.hasRemaining()) {
         bytes.put((byte) 1);
       }
-      InPlace.zero(Payload.of(bytes, type));
-      assertEquals(ByteBuffer.allocate(2 * type.bytes()), bytes.clear(), type.toString());
+      InPlace.zero(Payload.of(bytes.clear(), type));
+      assertEquals(ByteBuffer.allocate(2 * type.bytes()), bytes, type.toString());
     }
   }
 }
