@@ -113,7 +113,8 @@ final class Arrivals implements FrameSink {
         group.contacts[sender] = true;
         hold(in, link.peer(), head, early);
       } else {
-        failures.protocol(group, link.peer(), head, "call #" + head.sequence + " has ended");
+        group.contacts[sender] = true;
+        failures.afterTheEnd(group, link.peer(), head);
       }
       return;
     }

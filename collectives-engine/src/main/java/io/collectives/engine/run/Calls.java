@@ -124,7 +124,7 @@ final class Calls {
     }
     call.held.clear();
     if (why == null) {
-      group.complete(call.sequence);
+      group.complete(call.sequence, call.fingerprint);
     }
     group.lag.forget();
     group.lateness.forget();

@@ -318,8 +318,22 @@ final class Failures {
   }
 
   void mismatch(Call call, int worldRank, FrameHeader head) {
-    Group group = call.group;
-    CallFingerprint.Difference difference = CallFingerprint.difference(call.fingerprint, head.call);
+    mismatch(call.group, call.toString(), call.fingerprint, worldRank, head);
+  }
+
+  /** A frame of a call that has ended here: another one was made there, or the frame cannot be. */
+  void afterTheEnd(Group group, int worldRank, FrameHeader head) {
+    String call = "call #" + head.sequence;
+    long[] mine = group.endedFingerprint(head.sequence);
+    if (mine != null && !CallFingerprint.same(mine, head.call)) {
+      mismatch(group, call, mine, worldRank, head);
+    } else {
+      protocol(group, worldRank, head, call + " has ended");
+    }
+  }
+
+  private void mismatch(Group group, String call, long[] mine, int worldRank, FrameHeader head) {
+    CallFingerprint.Difference difference = CallFingerprint.difference(mine, head.call);
     int me = group.members[group.rank];
     fail(
         group,
@@ -343,7 +357,7 @@ final class Failures {
                 + "; all ranks of a group must make the same calls in the same order (rank "
                 + me
                 + ": "
-                + CallFingerprint.describe(call.fingerprint)
+                + CallFingerprint.describe(mine)
                 + "; rank "
                 + worldRank
                 + ": "

@@ -1,5 +1,6 @@
 package io.collectives.engine.run;
 
+import io.collectives.spi.CallFingerprint;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
@@ -15,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Group {
   private static final long WORLD_ID = 1;
+
+  /** How many calls that have ended are remembered, so that a frame of another call is one. */
+  private static final int REMEMBERED = 16;
 
   final long id;
   final int[] members;
@@ -59,6 +63,8 @@ public final class Group {
   /** The group of its survivors, once they have agreed. */
   @Nullable Group successor;
 
+  private final long[][] ended = new long[REMEMBERED][CallFingerprint.WORDS];
+  private final long[] endedSequences = new long[REMEMBERED];
   private long completed;
 
   /** Bit i stands for the call that comes i after {@link #completed}. */
@@ -72,6 +78,7 @@ public final class Group {
    * @param rank this rank's place in it
    */
   public Group(long id, int[] members, int rank) {
+    Arrays.fill(endedSequences, -1);
     this.id = id;
     this.members = members;
     this.rank = rank;
@@ -93,12 +100,21 @@ public final class Group {
   }
 
   /** A call has ended well. */
-  void complete(long sequence) {
+  void complete(long sequence, long[] fingerprint) {
+    int place = (int) (sequence % REMEMBERED);
+    System.arraycopy(fingerprint, 0, ended[place], 0, CallFingerprint.WORDS);
+    endedSequences[place] = sequence;
     completedAhead |= 1L << (sequence - completed);
     while ((completedAhead & 1) != 0) {
       completedAhead >>>= 1;
       completed++;
     }
+  }
+
+  /** What was agreed on of a call that ended well not long ago, nothing of others. */
+  long @Nullable [] endedFingerprint(long sequence) {
+    int place = (int) (sequence % REMEMBERED);
+    return endedSequences[place] == sequence ? ended[place] : null;
   }
 
   /** The number of the first call that has not ended well. */

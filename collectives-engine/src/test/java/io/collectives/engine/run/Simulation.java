@@ -525,14 +525,10 @@ final class Simulation {
       fits =
           fault == Fault.MISMATCH
               || fault == Fault.GARBAGE
-              || sent == Token.ANOTHER_CALL && names(error, victim, other);
-    } else if (error instanceof ProtocolException) {
-      fits =
-          fault == Fault.GARBAGE
-              || sent == Token.UNKNOWN_GROUP_ECHO
-              // By the time it arrives another call may have ended, too.
               || (sent == Token.CALL_THAT_HAS_ENDED || sent == Token.ANOTHER_CALL)
                   && names(error, victim, other);
+    } else if (error instanceof ProtocolException) {
+      fits = fault == Fault.GARBAGE || sent == Token.UNKNOWN_GROUP_ECHO;
     } else {
       fits = false;
     }
