@@ -332,22 +332,13 @@ class CollectiveBufferTest {
           world -> {
             CollectiveBuffer buffer = world.allocate(ElementType.INT32, 50_000);
             IntBuffer ints = buffer.ints();
-            for (int i = 0; i < sums; i++) {
-              world.allReduce(buffer.payload(), ReduceOp.SUM);
-            }
-            if (world.rank() == aborter) {
-              threads.submit(
-                  () -> {
-                    for (int i = 0; i < spins; i++) {
-                      Thread.onSpinWait();
-                    }
-                    world.abort("seed " + number);
-                  });
-            }
             assertThrows(
                 AbortedException.class,
                 () -> {
-                  while (true) {
+                  for (int call = 0; true; call++) {
+                    if (call == sums && world.rank() == aborter) {
+                      threads.submit(() -> abort(world, spins, "seed " + number));
+                    }
                     world.allReduce(buffer.payload(), ReduceOp.SUM);
                   }
                 });
@@ -367,5 +358,12 @@ class CollectiveBufferTest {
           });
       worlds.forEach(Communicator::close);
     }
+  }
+
+  private static void abort(Communicator world, int spins, String reason) {
+    for (int i = 0; i < spins; i++) {
+      Thread.onSpinWait();
+    }
+    world.abort(reason);
   }
 }
