@@ -79,6 +79,11 @@ final class Chooser {
       if (!Double.isFinite(times[0])) {
         return Double.POSITIVE_INFINITY; // Not all ranks have it.
       }
+      int last = times.length - 1;
+      if (bytes > sizes[last]) {
+        // What a line through two short times would say of long ones is noise.
+        return times[last] * (bytes / sizes[last]);
+      }
       int next = 1;
       while (next < times.length - 1 && sizes[next] < bytes) {
         next++;

@@ -72,6 +72,24 @@ class ChooserTest {
     }
   }
 
+  /** An exchange is measured up to a few KiB; times that happen to fall there say nothing. */
+  @Test
+  void whatWasNotMeasuredTakesAsMuchMore() {
+    int[] sizes = {8, 1 << 10, 64 << 10, 8 << 20};
+    double[][] nanos = {
+      {500, 6_000, 5_000},
+      {1_000, 1_500, 5_500, 200_000},
+      {1_000, 1_500, 6_000, 300_000},
+      {1_000, 1_500, 6_000, 300_000},
+      {1_000, 1_500, 6_000, 300_000},
+    };
+    Chooser.Measured measured = new Chooser.Measured(sizes, nanos);
+    Chooser chooser = new Chooser(2, PLAIN, measured, Chooser.Frames.OF_SHARED_MEMORY);
+    assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 8));
+    assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 16 << 20));
+    assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 100 << 20));
+  }
+
   /** A rank of a large group has few peers. */
   @Test
   void largeGroupsHaveFewPeers() {
