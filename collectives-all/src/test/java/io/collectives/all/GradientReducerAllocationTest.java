@@ -19,15 +19,18 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** What a step of a gradient reducer allocates, on all threads of all ranks together. */
+@Isolated // Else steps take so long that waiting, beats and deadlines are seen.
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class GradientReducerAllocationTest {
   private static final int RANKS = 2;
   private static final int TENSORS = 400;
   private static final int BUFFERS = 4;
   private static final int WARM_UP = 3000;
-  private static final int STEPS = 500;
+  private static final int WINDOWS = 4;
+  private static final int STEPS = 150;
 
   /** Handles and what hangs on them: four buffers of a rank. */
   private static final double BYTES_PER_STEP = 600.0 * BUFFERS;
@@ -63,28 +66,38 @@ class GradientReducerAllocationTest {
       for (int i = 0; i < TENSORS; i++) {
         tensors.add(reducer.register("t" + i, Payload.of(new float[10])));
       }
-      long inReady = 0;
-      long before = 0;
-      for (int step = -WARM_UP; step < STEPS; step++) {
-        if (step == 0) {
-          world.barrier();
-          before = ofRanks(memory);
-          inReady = 0;
-        }
-        for (int i = 0; i < TENSORS; i++) {
-          // The last one of each buffer begins a call.
-          boolean isLast = i % (TENSORS / BUFFERS) == TENSORS / BUFFERS - 1;
-          long start = isLast ? 0 : memory.getCurrentThreadAllocatedBytes();
-          reducer.ready(tensors.get(i));
-          inReady += isLast ? 0 : memory.getCurrentThreadAllocatedBytes() - start;
-        }
-        reducer.await();
+      double leastInReady = Double.MAX_VALUE;
+      double leastInStep = Double.MAX_VALUE;
+      steps(WARM_UP, tensors, reducer, memory);
+      for (int window = 0; window < WINDOWS; window++) {
+        world.barrier();
+        long before = ofRanks(memory);
+        long inReady = steps(STEPS, tensors, reducer, memory);
+        world.barrier();
+        long inSteps = ofRanks(memory) - before;
+        leastInReady = Math.min(leastInReady, inReady / (double) STEPS / (TENSORS - BUFFERS));
+        leastInStep = Math.min(leastInStep, inSteps / (double) STEPS / RANKS);
       }
       world.barrier();
-      double step = (ofRanks(memory) - before) / (double) STEPS / RANKS;
-      world.barrier();
-      return new double[] {inReady / (double) STEPS / (TENSORS - BUFFERS), step};
+      return new double[] {leastInReady, leastInStep};
     }
+  }
+
+  /** Takes steps; returns what {@code ready} has allocated for tensors that begin no call. */
+  private static long steps(
+      int count, List<Tensor> tensors, GradientReducer reducer, ThreadMXBean memory) {
+    long inReady = 0;
+    for (int step = 0; step < count; step++) {
+      for (int i = 0; i < TENSORS; i++) {
+        // The last one of each buffer begins a call.
+        boolean isLast = i % (TENSORS / BUFFERS) == TENSORS / BUFFERS - 1;
+        long start = isLast ? 0 : memory.getCurrentThreadAllocatedBytes();
+        reducer.ready(tensors.get(i));
+        inReady += isLast ? 0 : memory.getCurrentThreadAllocatedBytes() - start;
+      }
+      reducer.await();
+    }
+    return inReady;
   }
 
   /** By all threads that the ranks have: those of the test and of the library. */
