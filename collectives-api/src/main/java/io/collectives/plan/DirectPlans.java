@@ -1,7 +1,5 @@
 package io.collectives.plan;
 
-import io.collectives.Collective;
-
 /**
  * The plans in which every rank speaks with every other without a detour: those of {@link
  * io.collectives.Algorithm#direct}, and, for collectives in which nothing is gained by passing
@@ -48,13 +46,14 @@ public final class DirectPlans {
   }
 
   /**
-   * The plan of {@link io.collectives.Algorithm#exchange}: all-reduces have 1 chunk and 1 round, in
-   * which each rank sends M(n-1); other collectives are as above.
+   * The plan of {@link io.collectives.Algorithm#exchange}: all-reduces and barriers have 1 chunk
+   * and 1 round, in which each rank sends M(n-1); other collectives are as above.
    */
   public static Plan exchange(PlanRequest request) {
-    return request.collective() == Collective.ALL_REDUCE
-        ? Plan.of(request, 1, DirectExchange.everything(request.ranks()))
-        : of(request);
+    return switch (request.collective()) {
+      case ALL_REDUCE, BARRIER -> Plan.of(request, 1, DirectExchange.everything(request.ranks()));
+      default -> of(request);
+    };
   }
 
   private static Rounds reduceScatter(int ranks) {

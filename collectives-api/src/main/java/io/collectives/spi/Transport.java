@@ -36,6 +36,14 @@ public interface Transport extends AutoCloseable {
     return List.of();
   }
 
+  /**
+   * Whether each pair of ranks can leave each other messages; see {@link Link#post}. The same for
+   * all ranks of the job.
+   */
+  default boolean hasMailboxes() {
+    return false;
+  }
+
   /** Whether it can make {@link #createRegion regions}. The same for all ranks of the job. */
   default boolean lendsMemory() {
     return false;

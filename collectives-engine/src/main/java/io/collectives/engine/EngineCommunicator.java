@@ -63,7 +63,10 @@ final class EngineCommunicator implements Communicator {
     this.programs = new Program[algorithms.size()][Collective.values().length][];
     // An algorithm that does not fit is an error now.
     program(0, Collective.ALL_REDUCE, 0);
-    this.barrier = program(Collective.BARRIER, 0, 0);
+    this.barrier =
+        seat.group.usesMail()
+            ? seat.program(Algorithm.exchange(), Collective.BARRIER, 0)
+            : program(Collective.BARRIER, 0, 0);
   }
 
   @Override

@@ -11,11 +11,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import io.collectives.CallSettings;
+import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
+import io.collectives.spi.Mailbox;
 import io.collectives.spi.Transport;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -239,6 +241,67 @@ public abstract class TransportContractTest {
     assertEquals(5, peers.get(0).link(1).bytesReceived());
     assertEquals(5, peers.get(1).link(0).bytesSent());
     assertEquals(1009, peers.get(1).link(0).bytesReceived());
+  }
+
+  @Test
+  void deliversMessagesByMailbox() throws Exception {
+    open(3);
+    Assumptions.assumeTrue(peers.get(0).transport.hasMailboxes(), "no mailboxes");
+    FrameBytes taken = new FrameBytes(ByteBuffer.allocateDirect(Mailbox.CAPACITY));
+    int[] lengths = {0, 1, 8, 9, Mailbox.CAPACITY - 1, Mailbox.CAPACITY};
+    long[] call = new long[CallFingerprint.WORDS];
+    for (int turn = 0; turn < 3 * lengths.length; turn++) {
+      int length = lengths[turn % lengths.length];
+      long number = turn + 5;
+      for (int from = 0; from < 3; from++) {
+        int to = (from + 1) % 3;
+        assertFalse(
+            peers.get(to).link(from).take(turn, number, call, taken, length), "nothing is there");
+        long[] fingerprint = {from, turn, -1, Long.MAX_VALUE, 0, number};
+        Body body = content(length, 10 * turn + from);
+        Link link = peers.get(from).link(to);
+        long now = turn;
+        pumpUntil(() -> link.post(now, number, fingerprint, body));
+        assertEquals(0, body.releases.get(), "it belongs to the sender");
+        assertFalse(
+            peers.get(to).link(from).take(turn, number + 1, call, taken, length),
+            "another message was wanted");
+        assertTrue(peers.get(to).link(from).take(turn, number, call, taken, length));
+        assertArrayEquals(fingerprint, call);
+        byte[] bytes = new byte[length];
+        taken.bytes().get(0, bytes);
+        assertArrayEquals(body.content, bytes);
+      }
+    }
+    assertTrue(peers.stream().allMatch(peer -> peer.received.isEmpty()), "there are no frames");
+  }
+
+  /** Who has left a message may leave the job: the message is there until its end is told. */
+  @Test
+  void messagesOutliveTheirSender() throws Exception {
+    open(2);
+    Assumptions.assumeTrue(peers.get(0).transport.hasMailboxes(), "no mailboxes");
+    Peer reader = peers.get(1);
+    long[] call = new long[CallFingerprint.WORDS];
+    pumpUntil(() -> peers.get(0).link(1).post(0, 1, call, content(8, 3)));
+    List<byte[]> taken = new ArrayList<>();
+    reader.onLoss =
+        () -> {
+          FrameBytes room = new FrameBytes(ByteBuffer.allocateDirect(Mailbox.CAPACITY));
+          if (reader.link(0).take(0, 1, call, room, 8)) {
+            byte[] bytes = new byte[8];
+            room.bytes().get(0, bytes);
+            taken.add(bytes);
+          }
+        };
+    Future<?> closing = start(peers.get(0).transport::close);
+    long end = System.nanoTime() + PATIENCE_NANOS;
+    while (!reader.isLost(0) && System.nanoTime() - end < 0) {
+      reader.pollOnce();
+    }
+    join(closing);
+    assertEquals(1, taken.size());
+    assertArrayEquals(content(8, 3).content, taken.get(0));
   }
 
   @Test

@@ -1,10 +1,13 @@
 package io.collectives.engine.inprocess;
 
 import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
+import io.collectives.spi.Mailbox;
 import io.collectives.spi.Transport;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -12,6 +15,11 @@ import org.jspecify.annotations.Nullable;
 /** One rank's end of an {@link InProcessFabric}. */
 final class InProcessTransport implements Transport {
   private static final long LONGEST_NAP_NANOS = 1_000_000;
+
+  /** In larger jobs mailboxes would take more memory than they are worth. */
+  private static final int MOST_RANKS_WITH_MAILBOXES = 16;
+
+  private static final int ALIGNMENT = 128;
 
   private final InProcessFabric fabric;
   private final int rank;
@@ -25,8 +33,11 @@ final class InProcessTransport implements Transport {
     this.fabric = fabric;
     this.rank = rank;
     this.links = new InProcessLink[size];
+    FrameBytes mailboxes =
+        new FrameBytes(
+            ByteBuffer.allocateDirect(mailboxesLength(size) + ALIGNMENT).alignedSlice(ALIGNMENT));
     for (int peer = 0; peer < size; peer++) {
-      links[peer] = new InProcessLink(peer);
+      links[peer] = new InProcessLink(peer, mailboxes);
     }
   }
 
@@ -48,6 +59,20 @@ final class InProcessTransport implements Transport {
   @Override
   public boolean sharesMemory() {
     return true;
+  }
+
+  @Override
+  public boolean hasMailboxes() {
+    return mailboxesLength(size()) > 0;
+  }
+
+  private static int mailboxesLength(int size) {
+    return size > 1 && size <= MOST_RANKS_WITH_MAILBOXES ? size * Mailbox.LENGTH : 0;
+  }
+
+  @Override
+  public long memoryLimit() {
+    return mailboxesLength(size());
   }
 
   @Override
@@ -132,13 +157,15 @@ final class InProcessTransport implements Transport {
   private final class InProcessLink implements Link {
     private final int peer;
     private final FrameQueue in = new FrameQueue();
+    private final Mailbox mailbox; // Of this rank, for the peer.
     private volatile boolean open;
     private boolean lost;
     private long bytesSent;
     private long bytesReceived;
 
-    InProcessLink(int peer) {
+    InProcessLink(int peer, FrameBytes mailboxes) {
       this.peer = peer;
+      this.mailbox = new Mailbox(mailboxes, peer * Mailbox.LENGTH);
     }
 
     int poll(FrameSink sink) {
@@ -190,6 +217,22 @@ final class InProcessTransport implements Transport {
       bytesSent += header.length;
       other.unpark();
       return true;
+    }
+
+    @Override
+    public boolean post(long turn, long number, long[] call, FrameBody body) {
+      InProcessTransport other = fabric.peer(peer);
+      if (other.closed || closed) {
+        return false;
+      }
+      other.links[rank].mailbox.post(turn, number, call, body);
+      other.unpark();
+      return true;
+    }
+
+    @Override
+    public boolean take(long turn, long number, long[] call, FrameBytes body, int length) {
+      return mailbox.take(turn, number, call, body, length);
     }
 
     @Override

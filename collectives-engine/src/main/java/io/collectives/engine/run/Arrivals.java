@@ -24,6 +24,7 @@ final class Arrivals implements FrameSink {
   private final HeldFrames heldFrames;
   private final FrameApplier applier;
   private final Inbound[] inbound;
+  private final Mail mail;
   private final boolean sharesMemory;
 
   private final ArrayDeque<BorrowedFrame> freeBorrowed = new ArrayDeque<>();
@@ -38,6 +39,7 @@ final class Arrivals implements FrameSink {
       HeldFrames heldFrames,
       FrameApplier applier,
       Inbound[] inbound,
+      Mail mail,
       boolean sharesMemory) {
     this.calls = calls;
     this.failures = failures;
@@ -45,6 +47,7 @@ final class Arrivals implements FrameSink {
     this.heldFrames = heldFrames;
     this.applier = applier;
     this.inbound = inbound;
+    this.mail = mail;
     this.sharesMemory = sharesMemory;
   }
 
@@ -389,6 +392,7 @@ final class Arrivals implements FrameSink {
       in.over();
     } else if (in.isNotice) {
       in.drop();
+      mail.look(calls.groups());
       try {
         if (in.noticeKind == FrameHeader.Kind.FAILURE) {
           failures.toldOf(peer, in.noticeGroup, Failure.read(in.noticeBytes, in.length));
@@ -406,6 +410,7 @@ final class Arrivals implements FrameSink {
 
   @Override
   public void lost(Link link, @Nullable Throwable cause) {
+    mail.look(calls.groups());
     liveness.forget(link.peer());
     failures.lost(link.peer(), cause);
   }

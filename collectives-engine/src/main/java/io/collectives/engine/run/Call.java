@@ -104,6 +104,9 @@ public final class Call {
   /** Where the call is recorded; nothing before and after. */
   FlightRecorder.@Nullable Entry flight;
 
+  /** Whether it goes by {@link Mail}. */
+  boolean byMail;
+
   private volatile boolean done;
   private @Nullable Failure failure;
 
@@ -206,6 +209,7 @@ public final class Call {
     for (int i = 0; i < window.length; i++) {
       begin(window[i], i < slabs ? i : -1);
     }
+    byMail = Mail.fits(this);
   }
 
   /** What a wire type comes to in this call. */

@@ -106,6 +106,9 @@ final class Calls {
   private void begin(Call call) {
     call.group.callsUnderWay++;
     underWay.add(call);
+    if (call.byMail) {
+      call.group.mail.add(call);
+    }
   }
 
   /** Ends a call that is under way or was refused. */
@@ -113,6 +116,9 @@ final class Calls {
     Group group = call.group;
     if (underWay.remove(call)) {
       group.callsUnderWay--;
+      if (call.byMail) {
+        group.mail.remove(call);
+      }
       if (!group.waiting.isEmpty()) {
         withRoom.add(group);
       }

@@ -59,7 +59,8 @@ import org.jspecify.annotations.Nullable;
  * entered, two of different calls hear of each other.
  *
  * <p><b>Rooms.</b> This class starts calls and sends; {@link Arrivals} takes what comes; {@link
- * Failures} breaks groups; {@link Calls} keeps the books for all three.
+ * Mail} does both for exchanges of few bytes; {@link Failures} breaks groups; {@link Calls} keeps
+ * the books for all of them.
  *
  * <p><b>Threads.</b> None of its own. One thread at a time may call it: the driver.
  */
@@ -75,8 +76,9 @@ public final class Engine {
   private final Calls calls;
   private final Failures failures;
   private final Liveness liveness;
+  private final Mail mail;
   private final Arrivals arrivals;
-  private final FrameApplier applier = new FrameApplier();
+  private final FrameApplier applier;
   private final FrameHeader header = new FrameHeader();
   private final Deque<OutFrame> freeOut = new ArrayDeque<>();
 
@@ -104,15 +106,24 @@ public final class Engine {
     }
     this.transport = transport;
     this.clock = clock;
+    this.applier = new FrameApplier(transport.size());
     this.heldFrames = new HeldFrames(heldLimit, transport.sharesMemory());
     this.inbound = inbound;
     this.recorder = new FlightRecorder(transport.rank(), transport.size(), clock);
     this.calls = new Calls(heldFrames, recorder);
     this.liveness = new Liveness(transport, silenceLimitNanos, clock.getAsLong());
     this.failures = new Failures(transport, clock, calls, inbound, liveness, warnings);
+    this.mail = new Mail(transport, calls, failures, liveness, applier);
     this.arrivals =
         new Arrivals(
-            calls, failures, liveness, heldFrames, applier, inbound, transport.sharesMemory());
+            calls,
+            failures,
+            liveness,
+            heldFrames,
+            applier,
+            inbound,
+            mail,
+            transport.sharesMemory());
   }
 
   /**
@@ -135,6 +146,7 @@ public final class Engine {
 
   /** Makes a group known. Frames of it that have come already are waiting. */
   public void add(Group group) {
+    group.mayUseMail(transport.hasMailboxes());
     calls.add(group);
     failures.added(group);
   }
@@ -383,6 +395,9 @@ public final class Engine {
 
   /** Sends what may be sent and applies what may be applied. Returns whether anything was done. */
   private boolean advance(Call call) {
+    if (call.byMail) {
+      return mail.advance(call);
+    }
     boolean any = false;
     boolean again;
     do {

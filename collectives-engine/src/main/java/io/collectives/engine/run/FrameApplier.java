@@ -9,7 +9,9 @@ import io.collectives.engine.memory.OrderedReduction;
 import io.collectives.engine.memory.Scratch;
 import io.collectives.plan.Effect;
 import io.collectives.spi.FrameBytes;
+import java.util.Arrays;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Puts what arrives into this rank's memory. A frame holds the parts of its chunks that its slab
@@ -19,6 +21,13 @@ final class FrameApplier {
   private final Scratch scratch = new Scratch();
   private final FusedReduction fused = new FusedReduction();
   private final OrderedReduction ordered = new OrderedReduction();
+
+  /** Room for the frames of an exchange, by rank of the job. */
+  private final @Nullable FrameBytes[] exchanged;
+
+  FrameApplier(int ranksOfJob) {
+    exchanged = new FrameBytes[ranksOfJob];
+  }
 
   /** What frames are made with, too. */
   Scratch scratch() {
@@ -155,7 +164,11 @@ final class FrameApplier {
   int meet(Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
     try {
       if (meeting.inRankOrder) {
-        exchange(call, run, meeting, frames);
+        for (int i = 0; i < frames.length; i++) {
+          exchanged[call.group.members[meeting.receives[i].peer]] = frames[i].bytes();
+        }
+        exchange(call, run, meeting.first, exchanged);
+        Arrays.fill(exchanged, null);
         return -1;
       }
       for (int i = 0; i < frames.length; i++) {
@@ -219,8 +232,13 @@ final class FrameApplier {
     return true;
   }
 
-  private void exchange(Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
-    Program.Step step = meeting.first;
+  /**
+   * Takes the sum of what all ranks have told each other, in the order of ranks.
+   *
+   * @param step the first in which contributions come
+   * @param frames by rank of the job; that of this rank is its own memory
+   */
+  void exchange(Call call, Call.SlabRun run, Program.Step step, @Nullable FrameBytes[] frames) {
     int slab = run.slab;
     int at = 0;
     for (int i = 0; i < step.chunkCount; i++) {
@@ -228,12 +246,12 @@ final class FrameApplier {
       int count = call.pieceCount(chunk, slab);
       Memory own = call.memory(chunk, slab, step.untouched[i]);
       long ownFrom = call.position(chunk, slab, step.untouched[i]);
-      int me = call.group.rank();
-      for (int peer = 0; peer <= frames.length; peer++) {
-        if (peer == me) {
+      Group group = call.group;
+      for (int member = 0; member < group.size(); member++) {
+        if (member == group.rank()) {
           ordered.add(own, ownFrom);
         } else {
-          ordered.add(frames[peer < me ? peer : peer - 1].bytes(), at);
+          ordered.add(Objects.requireNonNull(frames[group.members[member]]), at);
         }
       }
       ordered.run(

@@ -17,6 +17,9 @@ import org.jspecify.annotations.Nullable;
 public final class Group {
   private static final long WORLD_ID = 1;
 
+  /** In larger groups an exchange is not what is wanted. */
+  private static final int MOST_RANKS_WITH_MAIL = 16;
+
   /** How many calls that have ended are remembered, so that a frame of another call is one. */
   private static final int REMEMBERED = 16;
 
@@ -32,6 +35,14 @@ public final class Group {
   final Deque<Call> waiting = new ArrayDeque<>();
 
   int callsUnderWay;
+
+  /** Calls under way that go by {@link Mail}, in their order; the first one's turn has come. */
+  final Deque<Call> mail = new ArrayDeque<>();
+
+  /** How many calls have gone by mail. */
+  long mailTurn;
+
+  private boolean usesMail;
 
   /** The ranks (of the group) that frames went to or came from. */
   final boolean[] contacts;
@@ -92,6 +103,16 @@ public final class Group {
   /** The group of all ranks of a job. */
   public static Group world(int size, int rank) {
     return new Group(WORLD_ID, IntStream.range(0, size).toArray(), rank);
+  }
+
+  /** Says whether the transport has mailboxes, before there are calls. */
+  void mayUseMail(boolean hasMailboxes) {
+    usesMail = hasMailboxes && isWorld() && members.length <= MOST_RANKS_WITH_MAIL;
+  }
+
+  /** Whether exchanges of few bytes go by mail, not by frames. */
+  public boolean usesMail() {
+    return usesMail;
   }
 
   /** The number that the next call will have. */

@@ -84,6 +84,9 @@ public final class Program {
   /** Where all contributions to chunks of this rank meet. */
   final Meeting[] meetings;
 
+  /** Whether all that ranks do is to tell each other everything that they have, at once. */
+  final boolean isExchange;
+
   /**
    * The most chunks that any transfer of the plan, of any rank, carries; frames are sized by it.
    */
@@ -131,6 +134,14 @@ public final class Program {
       }
     }
     this.steps = sum;
+    this.isExchange =
+        (collective == Collective.ALL_REDUCE || collective == Collective.BARRIER)
+            && chunks == 1
+            && lanes.length == 1
+            && peers.length == ranks - 1
+            && ranks > 1
+            && sum == 2 * peers.length
+            && plan.rounds(0) == 1;
     int parts = partsOf(collective, ranks);
     if (chunks % parts != 0) {
       throw new InvalidPlanException(

@@ -1,6 +1,7 @@
 package io.collectives.engine.sharedmemory;
 
 import io.collectives.spi.FrameBytes;
+import io.collectives.spi.Mailbox;
 
 /** What two ranks share, as one of them sees it; see {@link Ring}. */
 final class PairMemory implements AutoCloseable {
@@ -10,6 +11,8 @@ final class PairMemory implements AutoCloseable {
   final Ring.Sleep sleep;
   final Ring.Loans lent;
   final Ring.Loans borrowed;
+  final Mailbox outbox;
+  final Mailbox inbox;
 
   /**
    * Memory of {@link Ring#fileLength} bytes.
@@ -25,6 +28,8 @@ final class PairMemory implements AutoCloseable {
     sleep = new Ring.Sleep(bytes, side);
     lent = new Ring.Loans(bytes, side);
     borrowed = new Ring.Loans(bytes, other);
+    outbox = Ring.mailbox(bytes, side);
+    inbox = Ring.mailbox(bytes, other);
   }
 
   /** The memory is gone; nothing may touch it any more. */

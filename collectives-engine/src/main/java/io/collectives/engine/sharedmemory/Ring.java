@@ -4,6 +4,7 @@ import io.collectives.ProtocolException;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
+import io.collectives.spi.Mailbox;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
@@ -22,7 +23,9 @@ import java.util.Objects;
  *    512  whether the maker sleeps     640  whether the taker sleeps
  *   4096  states of what the maker lends, 64 bytes apart
  *   8192  states of what the taker lends
- *  12288  the maker's ring: what it sends
+ *  12288  the {@link Mailbox} of the maker: what it leaves for the taker
+ *  20480  the mailbox of the taker
+ *  28672  the maker's ring: what it sends
  *      …  the taker's ring, at the next multiple of 4096
  *
  *   a ring:  │ record │ record │ … free … │ record │ record │ skip │
@@ -90,7 +93,9 @@ final class Ring {
   private static final int ALIGNMENT = 64;
   private static final int PAGE = 4096;
   private static final int LOANS = PAGE;
-  private static final int CONTROL_LENGTH = 3 * PAGE;
+  private static final int MAILBOXES = 3 * PAGE;
+  private static final int MAILBOX_DISTANCE = 2 * PAGE;
+  private static final int CONTROL_LENGTH = MAILBOXES + 2 * MAILBOX_DISTANCE;
   private static final int WORD_DISTANCE = 128;
   private static final int SKIP = 'S' | 'K' << 8 | 'I' << 16 | 'P' << 24;
   private static final int LENT = 'L' | 'E' << 8 | 'N' << 16 | 'T' << 24;
@@ -158,6 +163,11 @@ final class Ring {
 
   private static int word(Side side, int index) {
     return (2 * side.ordinal() + index) * WORD_DISTANCE;
+  }
+
+  /** What a rank leaves for the other one. */
+  static Mailbox mailbox(FrameBytes bytes, Side from) {
+    return new Mailbox(bytes, MAILBOXES + from.ordinal() * MAILBOX_DISTANCE);
   }
 
   /** Where a rank writes. */

@@ -180,6 +180,35 @@ final class SharedMemoryLink implements Link {
     }
   }
 
+  @Override
+  public boolean post(long turn, long number, long[] call, FrameBody body) {
+    transport.enter();
+    try {
+      PairMemory to = memory;
+      if (to == null || state != State.LINKED || transport.isClosing()) {
+        return false;
+      }
+      to.outbox.post(turn, number, call, body);
+      if (to.sleep.mustWake(true)) {
+        wakePeer();
+      }
+      return true;
+    } finally {
+      transport.leave();
+    }
+  }
+
+  @Override
+  public boolean take(long turn, long number, long[] call, FrameBytes body, int length) {
+    transport.enter();
+    try {
+      PairMemory from = memory;
+      return from != null && from.inbox.take(turn, number, call, body, length);
+    } finally {
+      transport.leave();
+    }
+  }
+
   private boolean drop(FrameBody body) {
     bytesSent += body.length();
     body.release();

@@ -353,8 +353,8 @@ final class SharedMemoryTransport implements Transport {
     int count = 0;
     for (SharedMemoryLink link = losses.poll(); link != null; link = losses.poll()) {
       linked.remove(link);
+      to.lost(link, link.cause()); // Who may still take what the peer has left.
       link.free();
-      to.lost(link, link.cause());
       count++;
     }
     if (count > 0) {
@@ -530,6 +530,12 @@ final class SharedMemoryTransport implements Transport {
 
   ByteBuffer wakeMessage() {
     return wakeMessage;
+  }
+
+  /** What is in a mailbox has no checksum. */
+  @Override
+  public boolean hasMailboxes() {
+    return !hasChecksums();
   }
 
   boolean hasChecksums() {

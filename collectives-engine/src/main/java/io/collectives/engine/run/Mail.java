@@ -1,0 +1,158 @@
+package io.collectives.engine.run;
+
+import io.collectives.Collective;
+import io.collectives.spi.CallFingerprint;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.Link;
+import io.collectives.spi.Mailbox;
+import io.collectives.spi.Transport;
+import java.nio.ByteBuffer;
+import java.util.Collection;
+
+/**
+ * Runs exchanges of few bytes through {@linkplain Mailbox mailboxes}: each rank leaves its
+ * contribution for every other one, and takes the sum when all have come. What a frame costs beside
+ * its bytes (its header, its place in a queue, the word that it was read) is most of the time of
+ * such a call, above all where ranks outnumber the cores and each wait is a change of threads.
+ *
+ * <p>Only the group of all ranks of a job has mailboxes, so that a pair needs those of one group.
+ * Which calls go by mail follows from what all ranks know; see {@link #fits}.
+ *
+ * <p><b>Turns.</b> Calls by mail are counted. A rank leaves what it has for one when it has taken
+ * everything of the one before. So when it leaves that of turn t, everybody has left that of t - 1
+ * and therefore taken that of t - 2, which lies where t is to lie. A message carries the number of
+ * its call in the group, so that it is not taken for that of another call, and the fingerprint.
+ *
+ * <p><b>Failure.</b> Rounds, steps and deadlines are those of the plan, so whoever is waited for is
+ * found as in any other call. A rank that has completed a call may leave at once, while another one
+ * is still to look into its mailboxes; so they are looked into before any news of a peer is heard.
+ */
+final class Mail {
+  private final Transport transport;
+  private final Calls calls;
+  private final Failures failures;
+  private final Liveness liveness;
+  private final FrameApplier applier;
+  private final OutFrame out;
+  private final FrameHeader header = new FrameHeader();
+
+  /** By rank of the job: what has come from it. */
+  private final FrameBytes[] taken;
+
+  Mail(
+      Transport transport,
+      Calls calls,
+      Failures failures,
+      Liveness liveness,
+      FrameApplier applier) {
+    this.transport = transport;
+    this.calls = calls;
+    this.failures = failures;
+    this.liveness = liveness;
+    this.applier = applier;
+    this.out = new OutFrame(applier.scratch());
+    this.taken = new FrameBytes[transport.hasMailboxes() ? transport.size() : 0];
+    for (int rank = 0; rank < taken.length; rank++) {
+      taken[rank] = new FrameBytes(ByteBuffer.allocateDirect(Mailbox.CAPACITY));
+    }
+  }
+
+  /** Whether a call goes by mail: the same on all ranks that make the same call. */
+  static boolean fits(Call call) {
+    Program program = call.program;
+    return call.group.usesMail()
+        && program.isExchange
+        && call.narrow == null
+        && call.slabs == 1
+        && call.count() * call.elementBytes() <= Mailbox.CAPACITY;
+  }
+
+  /** Does what can be done for a call. Returns whether anything was. */
+  boolean advance(Call call) {
+    if (call.group.mail.peek() != call) {
+      return false;
+    }
+    boolean any = post(call);
+    return take(call) || any;
+  }
+
+  /** Takes what has been left for calls under way. To be called before a peer's end is heard of. */
+  void look(Collection<Group> groups) {
+    for (Group group : groups) {
+      Call call = group.mail.peek();
+      if (call != null) {
+        take(call);
+      }
+    }
+  }
+
+  private boolean post(Call call) {
+    Call.SlabRun run = call.run(0);
+    Call.LaneRun lane = run.lanes[0];
+    Program.Step[] sends = lane.lane.sends;
+    int before = lane.nextSend;
+    while (lane.nextSend < sends.length) {
+      Program.Step step = sends[lane.nextSend];
+      Link link = transport.link(call.group.members[step.peer]);
+      int length = call.frameLength(step, 0);
+      FrameBody body = FrameBody.EMPTY;
+      if (length > 0) {
+        out.fill(call, run, step, length);
+        body = out;
+      }
+      if (!link.post(call.group.mailTurn, call.sequence + 1, call.fingerprint, body)) {
+        break;
+      }
+      liveness.said(link.peer());
+      run.sendOver(step);
+      lane.nextSend++;
+    }
+    return lane.nextSend > before;
+  }
+
+  private boolean take(Call call) {
+    Group group = call.group;
+    Call.SlabRun run = call.run(0);
+    Call.LaneRun lane = run.lanes[0];
+    boolean any = false;
+    boolean all = lane.nextSend == lane.lane.sends.length;
+    for (int i = 0; i < lane.nextReceive.length; i++) {
+      if (lane.nextReceive[i] == 0) {
+        int member = call.program.peers[i];
+        int rank = group.members[member];
+        int length = call.frameLength(lane.lane.receives[i][0], 0);
+        if (transport
+            .link(rank)
+            .take(group.mailTurn, call.sequence + 1, header.call, taken[rank], length)) {
+          liveness.heard(rank);
+          if (!CallFingerprint.same(call.fingerprint, header.call)) {
+            failures.mismatch(call, rank, header);
+            return true;
+          }
+          lane.nextReceive[i] = 1;
+          any = true;
+        } else {
+          all = false;
+        }
+      }
+    }
+    if (all) {
+      complete(call, run, lane);
+    }
+    return any;
+  }
+
+  private void complete(Call call, Call.SlabRun run, Call.LaneRun lane) {
+    if (call.program.collective == Collective.ALL_REDUCE) {
+      applier.exchange(call, run, call.program.meetings[0].first, taken);
+    }
+    for (Program.Step[] receives : lane.lane.receives) {
+      run.receiveOver(receives[0]);
+    }
+    call.group.mailTurn++;
+    call.advanceWindow();
+    calls.end(call, null);
+  }
+}
