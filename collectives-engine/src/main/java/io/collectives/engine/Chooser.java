@@ -71,7 +71,11 @@ final class Chooser {
     }
   }
 
-  /** The times of all-reduces in nanoseconds, by candidate and size. */
+  /**
+   * The times of all-reduces in nanoseconds, by candidate and size. What was not measured up to the
+   * largest size is not for larger ones: it sends more than others, and times in cache say nothing
+   * of those beyond.
+   */
   record Measured(int[] sizes, double[][] nanos) {
 
     double predict(int candidate, double bytes) {
@@ -80,6 +84,9 @@ final class Chooser {
         return Double.POSITIVE_INFINITY; // Not all ranks have it.
       }
       int last = times.length - 1;
+      if (bytes > sizes[last] && times.length < sizes.length) {
+        return Double.POSITIVE_INFINITY;
+      }
       if (bytes > sizes[last]) {
         // What a line through two short times would say of long ones is noise.
         return times[last] * (bytes / sizes[last]);

@@ -24,7 +24,7 @@ final class Tuner {
   /** The index of the size that is in cache no more. */
   private static final int LARGE = SIZES.length - 1;
 
-  /** An exchange of many ranks takes longer and longer; from here on a line goes on. */
+  /** An exchange sends the payload to everybody, so it is for short ones only. */
   private static final int SIZES_OF_EXCHANGE = 5;
 
   private static final long SMALL_UNTIL_NANOS = 500_000_000;
