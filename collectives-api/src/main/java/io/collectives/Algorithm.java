@@ -141,8 +141,8 @@ public sealed interface Algorithm {
   }
 
   /**
-   * The name by which ranks compare their calls, as {@code ring} or {@code torus 4x2}: ASCII
-   * characters, of which the first 24 count.
+   * The name by which ranks compare their calls, as {@code ring} or {@code torus 4x2}: lower-case
+   * letters, digits, spaces and {@code -_=.}, of which the first 24 count.
    */
   String name();
 

@@ -7,11 +7,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a communicator does unless a call says otherwise. All ranks must use the same algorithm,
- * wire type, frame length and number of slabs in flight.
+ * wire type, repeatability, frame length and number of slabs in flight.
  *
  * @param algorithm the route of the payload
  * @param timeout the longest time from the start of a call to its end, more than zero
  * @param wireType as what the elements of a float32 reduction cross the links
+ * @param repeatability what the bits of a floating-point reduction may depend on
  * @param frameLength the most bytes of payload that one frame carries, at least 64; long payloads
  *     are cut into slabs so that frames keep within it
  * @param slabsInFlight how many slabs of one call may be under way at once, from 1 to 64; with the
@@ -27,6 +28,7 @@ public record CallSettings(
     Algorithm algorithm,
     Duration timeout,
     WireType wireType,
+    Repeatability repeatability,
     int frameLength,
     int slabsInFlight,
     Duration silenceLimit,
@@ -36,6 +38,7 @@ public record CallSettings(
           Algorithm.auto(),
           Duration.ofSeconds(30),
           WireType.AS_IN_MEMORY,
+          Repeatability.FASTEST,
           128 * 1024,
           2,
           Duration.ofSeconds(5),
@@ -49,6 +52,14 @@ public record CallSettings(
           "call timeout " + timeout + ": must be more than zero and at most 365 days");
     }
     Objects.requireNonNull(wireType, "wireType");
+    if (Objects.requireNonNull(repeatability, "repeatability") != Repeatability.FASTEST
+        && wireType == WireType.INT8) {
+      throw new IllegalArgumentException(
+          "repeatability "
+              + repeatability
+              + " with the wire type int8: the frame length decides which elements share an"
+              + " exponent, so the bits would depend on it; use bfloat16, float16 or as-in-memory");
+    }
     if (frameLength < 64 || frameLength > 64 * 1024 * 1024) {
       throw new IllegalArgumentException(
           "frame length " + frameLength + ": must be from 64 bytes to 64 MiB");
@@ -65,8 +76,8 @@ public record CallSettings(
   }
 
   /**
-   * {@link Algorithm#auto}, 30 seconds, elements as in memory, frames of 128 KiB, 2 slabs in
-   * flight, 5 seconds of silence.
+   * {@link Algorithm#auto}, 30 seconds, elements as in memory, the fastest sums, frames of 128 KiB,
+   * 2 slabs in flight, 5 seconds of silence.
    */
   public static CallSettings defaults() {
     return DEFAULTS;
@@ -75,31 +86,79 @@ public record CallSettings(
   /** The same with another algorithm. */
   public CallSettings withAlgorithm(Algorithm other) {
     return new CallSettings(
-        other, timeout, wireType, frameLength, slabsInFlight, silenceLimit, flightDirectory);
+        other,
+        timeout,
+        wireType,
+        repeatability,
+        frameLength,
+        slabsInFlight,
+        silenceLimit,
+        flightDirectory);
   }
 
   /** The same with another time limit. */
   public CallSettings withTimeout(Duration other) {
     return new CallSettings(
-        algorithm, other, wireType, frameLength, slabsInFlight, silenceLimit, flightDirectory);
+        algorithm,
+        other,
+        wireType,
+        repeatability,
+        frameLength,
+        slabsInFlight,
+        silenceLimit,
+        flightDirectory);
   }
 
   /** The same with another wire type. */
   public CallSettings withWireType(WireType other) {
     return new CallSettings(
-        algorithm, timeout, other, frameLength, slabsInFlight, silenceLimit, flightDirectory);
+        algorithm,
+        timeout,
+        other,
+        repeatability,
+        frameLength,
+        slabsInFlight,
+        silenceLimit,
+        flightDirectory);
+  }
+
+  /** The same with another repeatability. */
+  public CallSettings withRepeatability(Repeatability other) {
+    return new CallSettings(
+        algorithm,
+        timeout,
+        wireType,
+        other,
+        frameLength,
+        slabsInFlight,
+        silenceLimit,
+        flightDirectory);
   }
 
   /** The same with another frame length, in bytes. */
   public CallSettings withFrameLength(int other) {
     return new CallSettings(
-        algorithm, timeout, wireType, other, slabsInFlight, silenceLimit, flightDirectory);
+        algorithm,
+        timeout,
+        wireType,
+        repeatability,
+        other,
+        slabsInFlight,
+        silenceLimit,
+        flightDirectory);
   }
 
   /** The same with another number of slabs in flight. */
   public CallSettings withSlabsInFlight(int other) {
     return new CallSettings(
-        algorithm, timeout, wireType, frameLength, other, silenceLimit, flightDirectory);
+        algorithm,
+        timeout,
+        wireType,
+        repeatability,
+        frameLength,
+        other,
+        silenceLimit,
+        flightDirectory);
   }
 
   /** The same with a directory for flight records. */
@@ -108,6 +167,7 @@ public record CallSettings(
         algorithm,
         timeout,
         wireType,
+        repeatability,
         frameLength,
         slabsInFlight,
         silenceLimit,
@@ -117,6 +177,13 @@ public record CallSettings(
   /** The same with another limit of silence. */
   public CallSettings withSilenceLimit(Duration other) {
     return new CallSettings(
-        algorithm, timeout, wireType, frameLength, slabsInFlight, other, flightDirectory);
+        algorithm,
+        timeout,
+        wireType,
+        repeatability,
+        frameLength,
+        slabsInFlight,
+        other,
+        flightDirectory);
   }
 }

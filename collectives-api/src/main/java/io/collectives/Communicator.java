@@ -36,7 +36,8 @@ import org.jspecify.annotations.Nullable;
  * aborts} the group, gets the {@link AbortedException} that all ranks get, and stays interrupted.
  *
  * <p><b>Numbers.</b> All ranks end with the same bits. They depend on the inputs, the algorithm and
- * the number of ranks, not on the transport, nor on the run.
+ * the number of ranks, not on the transport, nor on the run; on less if {@linkplain Repeatability
+ * asked for}.
  *
  * <p><b>Threads.</b> A communicator may be used by any thread, and calls of one thread may be under
  * way while another makes the next; their order is the order in which the methods were entered.
@@ -138,7 +139,8 @@ public interface Communicator extends AutoCloseable {
    * @param residual of float32 elements, as {@code input} and {@code output} then are, as many as
    *     these; memory that overlaps neither
    * @throws IllegalArgumentException also if the algorithm is {@link Algorithm#exchange}, which
-   *     sends one contribution to many; {@link Algorithm#auto} chooses another
+   *     sends one contribution to many; {@link Algorithm#auto} chooses another; and if the {@link
+   *     Repeatability} is not FASTEST, because what is added depends on the calls before
    */
   void allReduce(Payload input, Payload output, ReduceOp op, Payload residual);
 
@@ -415,7 +417,7 @@ public interface Communicator extends AutoCloseable {
    * This group, with another algorithm for the calls that are made through the returned view.
    *
    * @throws UnavailableException if no module on the class path plans it
-   * @throws IllegalArgumentException if it does not fit the number of ranks
+   * @throws IllegalArgumentException if it does not fit the number of ranks or the repeatability
    */
   Communicator using(Algorithm algorithm);
 
@@ -424,6 +426,15 @@ public interface Communicator extends AutoCloseable {
    * ranks must use the same.
    */
   Communicator using(WireType wireType);
+
+  /**
+   * This group, with another repeatability for the calls that are made through the returned view;
+   * all ranks must use the same.
+   *
+   * @throws IllegalArgumentException if the algorithm cannot, or the wire type is {@link
+   *     WireType#INT8}; see {@link Repeatability}
+   */
+  Communicator using(Repeatability repeatability);
 
   /**
    * This group, with another time limit for the calls that are made through the returned view.

@@ -4,17 +4,20 @@ import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
+import io.collectives.UserOp;
 import io.collectives.WireType;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
  * What the ranks of a call must agree on, in six 64-bit words that travel with each of its frames.
  *
  * <pre>
- *   word 0   collective (8 bits), op (8), element type (8), wire type (8), slabs (32)
+ *   word 0   collective (8 bits), op (8), element type (8), wire type (4), repeatability (4),
+ *            slabs (32)
  *   word 1   count
- *   words 2-4   name of the algorithm, 24 ASCII characters, padded with zeros
+ *   words 2-4   32 characters of 6 bits: the name of the algorithm, 24, and of a user's op, 8; 0 is
+ *            none
  *   word 5   root (32), hash of the counts of all ranks (32), 0 if the payload is dealt evenly
  * </pre>
  *
@@ -32,6 +35,14 @@ public final class CallFingerprint {
 
   private static final int NAME_WORD = 2;
   private static final int NAME_LENGTH = 24;
+  private static final int CHARACTER_BITS = 6;
+
+  /** The characters of names; the code of one is its index. */
+  private static final String CHARACTERS = "\0abcdefghijklmnopqrstuvwxyz0123456789 -_=.?";
+
+  private static final int UNKNOWN = CHARACTERS.indexOf('?');
+  private static final int COMMUTATIVE_OP = 0x80;
+  private static final int OP_IN_RANK_ORDER = 0x81;
   private static final int COUNT_WORD = 1;
   private static final int DEAL_WORD = 5;
 
@@ -50,6 +61,7 @@ public final class CallFingerprint {
       ReduceOp op,
       ElementType type,
       WireType wire,
+      Repeatability repeatability,
       int slabs,
       long count,
       Algorithm algorithm,
@@ -57,17 +69,56 @@ public final class CallFingerprint {
       int dealt) {
     target[0] =
         (long) collective.ordinal() << 56
-            | (long) op.ordinal() << 48
+            | (long) code(op) << 48
             | (long) type.ordinal() << 40
-            | (long) wire.ordinal() << 32
+            | (long) wire.ordinal() << 36
+            | (long) repeatability.ordinal() << 32
             | slabs & 0xffffffffL;
     target[COUNT_WORD] = count;
     target[DEAL_WORD] = (long) root << 32 | dealt & 0xffffffffL;
     Arrays.fill(target, NAME_WORD, DEAL_WORD, 0);
-    String name = algorithm.name();
-    for (int i = 0; i < Math.min(name.length(), NAME_LENGTH); i++) {
-      target[NAME_WORD + i / 8] |= (name.charAt(i) & 0x7fL) << (56 - 8 * (i % 8));
+    putName(target, algorithm.name(), 0, NAME_LENGTH);
+    if (op instanceof UserOp) {
+      putName(target, op.toString(), NAME_LENGTH, UserOp.NAME_LENGTH);
     }
+  }
+
+  private static int code(ReduceOp op) {
+    if (op instanceof UserOp own) {
+      return own.isCommutative() ? COMMUTATIVE_OP : OP_IN_RANK_ORDER;
+    }
+    return ((ReduceOp.Standard) op).ordinal();
+  }
+
+  /** Writes a name from character {@code at} on, cut to a length. */
+  private static void putName(long[] target, String name, int at, int length) {
+    for (int i = 0; i < Math.min(name.length(), length); i++) {
+      int code = CHARACTERS.indexOf(name.charAt(i));
+      long character = code < 0 ? UNKNOWN : code;
+      int bit = (at + i) * CHARACTER_BITS;
+      int shift = bit % Long.SIZE;
+      target[NAME_WORD + bit / Long.SIZE] |= character << shift;
+      if (shift > Long.SIZE - CHARACTER_BITS) {
+        target[NAME_WORD + bit / Long.SIZE + 1] |= character >>> Long.SIZE - shift;
+      }
+    }
+  }
+
+  private static String name(long[] call, int at, int length) {
+    StringBuilder name = new StringBuilder();
+    for (int i = 0; i < length; i++) {
+      int bit = (at + i) * CHARACTER_BITS;
+      int shift = bit % Long.SIZE;
+      long code = call[NAME_WORD + bit / Long.SIZE] >>> shift;
+      if (shift > Long.SIZE - CHARACTER_BITS) {
+        code |= call[NAME_WORD + bit / Long.SIZE + 1] << Long.SIZE - shift;
+      }
+      code &= (1 << CHARACTER_BITS) - 1;
+      if (code != 0) {
+        name.append(CHARACTERS.charAt((int) Math.min(code, UNKNOWN)));
+      }
+    }
+    return name.toString();
   }
 
   /** Puts another count into a fingerprint. */
@@ -127,11 +178,14 @@ public final class CallFingerprint {
     if ((int) mine[DEAL_WORD] != (int) theirs[DEAL_WORD]) {
       return new Difference("counts per rank", dealt(mine), dealt(theirs));
     }
-    if ((mine[0] >>> 48 & 0xff) != (theirs[0] >>> 48 & 0xff)) {
+    if (!op(mine).equals(op(theirs))) {
       return new Difference("op", op(mine), op(theirs));
     }
-    if ((mine[0] >>> 32 & 0xff) != (theirs[0] >>> 32 & 0xff)) {
+    if (wireCode(mine) != wireCode(theirs)) {
       return new Difference("wire type", wire(mine), wire(theirs));
+    }
+    if (repeatabilityCode(mine) != repeatabilityCode(theirs)) {
+      return new Difference("repeatability", repeatability(mine), repeatability(theirs));
     }
     if (!algorithm(mine).equals(algorithm(theirs))) {
       return new Difference("algorithm", algorithm(mine), algorithm(theirs));
@@ -151,7 +205,8 @@ public final class CallFingerprint {
         + op(call)
         + ", "
         + algorithm(call)
-        + ((call[0] >>> 32 & 0xff) == 0 ? "" : ", as " + wire(call))
+        + (wireCode(call) == 0 ? "" : ", as " + wire(call))
+        + (repeatabilityCode(call) == 0 ? "" : ", " + repeatability(call))
         + (call[DEAL_WORD] >>> 32 == 0 ? "" : ", root " + root(call))
         + ((int) call[DEAL_WORD] == 0 ? "" : ", counts per rank " + dealt(call));
   }
@@ -178,27 +233,37 @@ public final class CallFingerprint {
   }
 
   private static String op(long[] call) {
-    return name(ReduceOp.values(), (int) (call[0] >>> 48 & 0xff));
+    int code = (int) (call[0] >>> 48 & 0xff);
+    return switch (code) {
+      case COMMUTATIVE_OP -> "\"" + name(call, NAME_LENGTH, UserOp.NAME_LENGTH) + "\"";
+      case OP_IN_RANK_ORDER ->
+          "\"" + name(call, NAME_LENGTH, UserOp.NAME_LENGTH) + "\" in rank order";
+      default -> name(ReduceOp.Standard.values(), code);
+    };
   }
 
   private static String type(long[] call) {
     return name(ElementType.values(), (int) (call[0] >>> 40 & 0xff));
   }
 
+  private static int wireCode(long[] call) {
+    return (int) (call[0] >>> 36 & 0xf);
+  }
+
   private static String wire(long[] call) {
-    return name(WireType.values(), (int) (call[0] >>> 32 & 0xff));
+    return name(WireType.values(), wireCode(call));
+  }
+
+  private static int repeatabilityCode(long[] call) {
+    return (int) (call[0] >>> 32 & 0xf);
+  }
+
+  private static String repeatability(long[] call) {
+    return name(Repeatability.values(), repeatabilityCode(call));
   }
 
   private static String algorithm(long[] call) {
-    byte[] name = new byte[NAME_LENGTH];
-    int length = 0;
-    for (int i = 0; i < NAME_LENGTH; i++) {
-      byte c = (byte) (call[NAME_WORD + i / 8] >>> (56 - 8 * (i % 8)));
-      if (c != 0) {
-        name[length++] = c >= ' ' && c < 127 ? c : (byte) '?';
-      }
-    }
-    return new String(name, 0, length, StandardCharsets.US_ASCII);
+    return name(call, 0, NAME_LENGTH);
   }
 
   private static String name(Object[] values, int code) {

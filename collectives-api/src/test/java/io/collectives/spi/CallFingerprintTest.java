@@ -11,6 +11,8 @@ import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.Mesh;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
+import io.collectives.UserOp;
 import io.collectives.WireType;
 import java.util.HashSet;
 import java.util.List;
@@ -30,7 +32,26 @@ class CallFingerprintTest {
       int root,
       int dealt) {
     long[] words = new long[CallFingerprint.WORDS];
-    CallFingerprint.write(words, collective, op, type, wire, slabs, count, algorithm, root, dealt);
+    Repeatability repeatability = Repeatability.FASTEST;
+    CallFingerprint.write(
+        words, collective, op, type, wire, repeatability, slabs, count, algorithm, root, dealt);
+    return words;
+  }
+
+  private static long[] of(ReduceOp op, Repeatability repeatability) {
+    long[] words = new long[CallFingerprint.WORDS];
+    CallFingerprint.write(
+        words,
+        Collective.ALL_REDUCE,
+        op,
+        ElementType.FLOAT32,
+        WireType.AS_IN_MEMORY,
+        repeatability,
+        1,
+        100,
+        Algorithm.parameterServer(1_000_000),
+        0,
+        0);
     return words;
   }
 
@@ -85,6 +106,33 @@ class CallFingerprintTest {
     long[] narrow = of(gather, sum, f, WireType.FLOAT16, 3, 100, ring, 2, 0);
     assertEquals(
         "gather of 100 float32, sum, ring, as float16, root 2", CallFingerprint.describe(narrow));
+  }
+
+  @Test
+  void levelsAndUsersOpsAreNamed() {
+    long[] sum = of(ReduceOp.SUM, Repeatability.FASTEST);
+    long[] exact = of(ReduceOp.SUM, Repeatability.EXACT);
+    assertEquals(
+        new CallFingerprint.Difference("repeatability", "fastest", "exact"),
+        CallFingerprint.difference(sum, exact));
+    String algorithm = "parameter-server 1000000";
+    assertEquals(
+        "all-reduce of 100 float32, sum, " + algorithm + ", exact",
+        CallFingerprint.describe(exact));
+    long[] own = of(UserOp.commutative("a =.9z-_"), Repeatability.RANK_ORDER);
+    assertEquals(
+        "all-reduce of 100 float32, \"a =.9z-_\", " + algorithm + ", rank-order",
+        CallFingerprint.describe(own));
+    long[] other = of(UserOp.commutative("a =.9z-"), Repeatability.RANK_ORDER);
+    long[] ordered = of(UserOp.inRankOrder("a =.9z-"), Repeatability.RANK_ORDER);
+    assertEquals(
+        new CallFingerprint.Difference("op", "\"a =.9z-_\"", "\"a =.9z-\""),
+        CallFingerprint.difference(own, other));
+    assertEquals(
+        new CallFingerprint.Difference("op", "\"a =.9z-\"", "\"a =.9z-\" in rank order"),
+        CallFingerprint.difference(other, ordered));
+    assertFalse(CallFingerprint.same(own, other));
+    assertFalse(CallFingerprint.same(other, ordered));
   }
 
   @Test

@@ -4,6 +4,7 @@ import io.collectives.Collective;
 import io.collectives.CollectiveException;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.bench.chaos.Fault;
 import io.collectives.bench.compare.Peer;
@@ -99,8 +100,9 @@ public final class Main implements Callable<Integer> {
     label(line, Demo.Placement.class);
     label(line, Collective.class);
     label(line, ElementType.class);
-    label(line, ReduceOp.class);
+    label(line, ReduceOp.Standard.class);
     label(line, WireType.class);
+    label(line, Repeatability.class);
     label(line, Memory.class);
     label(line, Perf.Placement.class);
     label(line, Perf.Transport.class);

@@ -4,6 +4,7 @@ import io.collectives.CallSettings;
 import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.bench.model.Model;
 import io.collectives.bench.perf.AlgorithmChoice;
@@ -145,7 +146,7 @@ final class Perf implements Callable<Integer> {
       paramLabel = "OP,...",
       hideParamSyntax = true,
       description = "How they are reduced: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
-  private List<ReduceOp> ops = List.of();
+  private List<ReduceOp.Standard> ops = List.of();
 
   @Option(
       names = "--bytes",
@@ -411,6 +412,9 @@ final class Perf implements Callable<Integer> {
         + settings.slabsInFlight()
         + " slabs in flight, "
         + (settings.wireType() == WireType.AS_IN_MEMORY ? "" : settings.wireType() + " wire, ")
+        + (settings.repeatability() == Repeatability.FASTEST
+            ? ""
+            : settings.repeatability() + " sums, ")
         + memory
         + " memory, "
         + (outOfPlace ? "out of place" : "in place")
@@ -487,7 +491,7 @@ final class Perf implements Callable<Integer> {
       }
       for (Collective collective : collectives) {
         for (ElementType type : types) {
-          for (ReduceOp op : ops) {
+          for (ReduceOp.Standard op : ops) {
             if (!models.isEmpty()) {
               for (Model model : models) {
                 for (ModelTensors.Way way : ways) {
@@ -518,7 +522,7 @@ final class Perf implements Callable<Integer> {
       Collective collective,
       AlgorithmChoice algorithm,
       ElementType type,
-      ReduceOp op,
+      ReduceOp.Standard op,
       int count,
       Optional<ModelTensors> tensors) {
     return new PerfCase(
@@ -674,9 +678,18 @@ final class Perf implements Callable<Integer> {
             "As what float32 elements of reductions cross the links: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
     private WireType wireType = WireType.AS_IN_MEMORY;
 
+    @Option(
+        names = "--repeatability",
+        defaultValue = "fastest",
+        paramLabel = "LEVEL",
+        description =
+            "What the bits of floating-point sums may depend on: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
+    private Repeatability repeatability = Repeatability.FASTEST;
+
     CallSettings checked(CommandSpec spec) {
       try {
-        CallSettings settings = CallSettings.defaults().withWireType(wireType);
+        CallSettings settings =
+            CallSettings.defaults().withWireType(wireType).withRepeatability(repeatability);
         if (frameLength.isPresent()) {
           settings = settings.withFrameLength(Math.toIntExact(frameLength.get().bytes()));
         }
@@ -695,6 +708,7 @@ final class Perf implements Callable<Integer> {
       arguments.add("perf-rank");
       frameLength.ifPresent(length -> arguments.add("--frame-length=" + length.bytes()));
       arguments.add("--wire-type=" + wireType);
+      arguments.add("--repeatability=" + repeatability);
       slabsInFlight.ifPresent(slabs -> arguments.add("--slabs-in-flight=" + slabs));
       return arguments;
     }

@@ -53,6 +53,9 @@ final class Chooser {
   /** By collective and size. */
   private final byte[][] choices = new byte[Collective.values().length][OCTAVES * STEPS];
 
+  /** The same where contributions are to meet. */
+  private final byte[][] choicesInOrder = new byte[Collective.values().length][OCTAVES * STEPS];
+
   /**
    * A chooser for a group.
    *
@@ -66,7 +69,9 @@ final class Chooser {
     this.measured = measured;
     for (Collective collective : Collective.values()) {
       for (int size = 0; size < OCTAVES * STEPS; size++) {
-        choices[collective.ordinal()][size] = (byte) best(collective, bytesOf(size));
+        double bytes = bytesOf(size);
+        choices[collective.ordinal()][size] = (byte) best(collective, bytes, false);
+        choicesInOrder[collective.ordinal()][size] = (byte) best(collective, bytes, true);
       }
     }
   }
@@ -157,13 +162,23 @@ final class Chooser {
     return choices[collective.ordinal()][sizeOf(bytes)];
   }
 
+  /** The index of the candidate for a reduction in rank order, whatever it adds. */
+  int chooseInOrder(Collective collective, long bytes) {
+    return choicesInOrder[collective.ordinal()][sizeOf(bytes)];
+  }
+
   /** See {@link io.collectives.Communicator#explain}. */
-  Explanation explain(long bytes, int frameLength, long libraryBytes, List<String> transports) {
+  Explanation explain(
+      long bytes,
+      boolean inRankOrder,
+      int frameLength,
+      long libraryBytes,
+      List<String> transports) {
     List<Explanation.Prediction> predictions = new ArrayList<>();
     List<Algorithm> candidates = candidates(ranks);
     for (int candidate = 0; candidate < candidates.size(); candidate++) {
       double nanos = predict(Collective.ALL_REDUCE, candidate, bytes);
-      if (isAllowed(candidate) && Double.isFinite(nanos)) {
+      if (isAllowed(candidate, inRankOrder) && Double.isFinite(nanos)) {
         predictions.add(new Explanation.Prediction(candidates.get(candidate), nanos / 1e3));
       }
     }
@@ -171,7 +186,10 @@ final class Chooser {
     return new Explanation(
         bytes,
         ranks,
-        candidates.get(choose(Collective.ALL_REDUCE, bytes)),
+        candidates.get(
+            inRankOrder
+                ? chooseInOrder(Collective.ALL_REDUCE, bytes)
+                : choose(Collective.ALL_REDUCE, bytes)),
         frames.length(frameLength, bytes),
         predictions,
         new Explanation.Costs(
@@ -189,15 +207,15 @@ final class Chooser {
         : Double.POSITIVE_INFINITY;
   }
 
-  private boolean isAllowed(int candidate) {
-    return ranks <= MOST_RANKS_ALL_TO_ALL
-        || candidate != EXCHANGE && candidate != DIRECT && candidate != TWO_SERVERS;
+  private boolean isAllowed(int candidate, boolean inRankOrder) {
+    boolean meets = candidate == EXCHANGE || candidate == DIRECT || candidate == TWO_SERVERS;
+    return inRankOrder ? meets : ranks <= MOST_RANKS_ALL_TO_ALL || !meets;
   }
 
-  private int best(Collective collective, double bytes) {
+  private int best(Collective collective, double bytes, boolean inRankOrder) {
     int best = -1;
     for (int candidate = 0; candidate < candidates(ranks).size(); candidate++) {
-      if (isAllowed(candidate)
+      if (isAllowed(candidate, inRankOrder)
           && (best < 0
               || predict(collective, candidate, bytes) < predict(collective, best, bytes))) {
         best = candidate;

@@ -11,6 +11,7 @@ import io.collectives.ElementType;
 import io.collectives.Explanation;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
 import io.collectives.Survivors;
 import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
@@ -41,8 +42,9 @@ final class EngineCommunicator implements Communicator {
   private final List<Algorithm> algorithms;
 
   /**
-   * Programs in use, by algorithm, collective and root; those of the seat are found by a key, which
-   * is an allocation. Any thread may fill it in, with the same values.
+   * Programs in use, by algorithm, collective and root; those in rank order follow. Those of the
+   * seat are found by a key, which is an allocation. Any thread may fill it in, with the same
+   * values.
    */
   private final Program @Nullable [][] @Nullable [] programs;
 
@@ -60,9 +62,9 @@ final class EngineCommunicator implements Communicator {
         settings.algorithm() instanceof Algorithm.Auto
             ? Chooser.candidates(size())
             : List.of(settings.algorithm());
-    this.programs = new Program[algorithms.size()][Collective.values().length][];
+    this.programs = new Program[2 * algorithms.size()][Collective.values().length][];
     // An algorithm that does not fit is an error now.
-    program(0, Collective.ALL_REDUCE, 0);
+    program(0, Collective.ALL_REDUCE, 0, settings.repeatability() != Repeatability.FASTEST);
     this.barrier =
         seat.group.usesMail()
             ? seat.program(Algorithm.exchange(), Collective.BARRIER, 0)
@@ -124,9 +126,9 @@ final class EngineCommunicator implements Communicator {
       Payload input, Payload output, ReduceOp op, Payload residual, @Nullable Handle handle) {
     Memory in = seat.memory(input);
     Memory out = result(input, in, output);
-    Shapes.residual(input, residual, op);
+    Shapes.residual(input, residual, op, settings.repeatability());
     Memory kept = writable(residual);
-    Program program = allReduce(in);
+    Program program = allReduce(in, op);
     if (program.algorithm() instanceof Algorithm.Exchange) {
       if (algorithms.size() == 1) {
         throw new IllegalArgumentException(
@@ -135,7 +137,7 @@ final class EngineCommunicator implements Communicator {
                 + "\", which sends a contribution to all ranks at once: use Algorithm.direct() or"
                 + " another that sends it once");
       }
-      program = program(Chooser.DIRECT, Collective.ALL_REDUCE, 0);
+      program = program(Chooser.DIRECT, Collective.ALL_REDUCE, 0, false);
     }
     return submit(seat, program, in, out, null, null, op, kept, handle);
   }
@@ -144,7 +146,7 @@ final class EngineCommunicator implements Communicator {
     Objects.requireNonNull(op, "op");
     ArrayMemory memory = seat.borrow(type);
     memory.bind(array, offset, count);
-    finish(submit(allReduce(memory), memory, memory, op, null));
+    finish(submit(allReduce(memory, op), memory, memory, op, null));
     // Not after an error, when a peer may still look at it.
     seat.giveBack(memory);
   }
@@ -152,14 +154,14 @@ final class EngineCommunicator implements Communicator {
   @Override
   public void allReduce(Payload input, Payload output, ReduceOp op) {
     Memory in = seat.memory(input);
-    finish(submit(allReduce(in), in, result(input, in, output), op, null));
+    finish(submit(allReduce(in, op), in, result(input, in, output), op, null));
   }
 
   @Override
   public CollectiveHandle allReduceAsync(Payload input, Payload output, ReduceOp op) {
     Memory in = seat.memory(input);
     Memory out = result(input, in, output);
-    return start(seat, handle -> submit(allReduce(in), in, out, op, handle));
+    return start(seat, handle -> submit(allReduce(in, op), in, out, op, handle));
   }
 
   @Override
@@ -211,7 +213,7 @@ final class EngineCommunicator implements Communicator {
 
   private Call reduce(
       Payload input, @Nullable Payload output, ReduceOp op, int root, @Nullable Handle handle) {
-    Program program = program(Collective.REDUCE, root, bytes(input));
+    Program program = reduction(Collective.REDUCE, root, bytes(input), input.type(), op);
     Memory in = seat.memory(input);
     Memory out = NOTHING;
     if (rank() == root) {
@@ -228,7 +230,8 @@ final class EngineCommunicator implements Communicator {
     in.bind(input, 0, input.length);
     out.bind(output, 0, output.length);
     long bytes = (long) input.length * Float.BYTES;
-    finish(submit(program(Collective.REDUCE_SCATTER, 0, bytes), in, out, op, null));
+    Program program = reduction(Collective.REDUCE_SCATTER, 0, bytes, ElementType.FLOAT32, op);
+    finish(submit(program, in, out, op, null));
     seat.giveBack(in);
     seat.giveBack(out);
   }
@@ -264,7 +267,7 @@ final class EngineCommunicator implements Communicator {
     Shapes.dealt(output, "output", input, "input", counts, size(), rank());
     return submit(
         seat,
-        program(Collective.REDUCE_SCATTER, 0, bytes(input)),
+        reduction(Collective.REDUCE_SCATTER, 0, bytes(input), input.type(), op),
         seat.memory(input),
         writable(output),
         counts,
@@ -508,7 +511,7 @@ final class EngineCommunicator implements Communicator {
             && input.equals(output);
   }
 
-  private Program allReduce(Memory memory) {
+  private Program allReduce(Memory memory, ReduceOp op) {
     long bytes = memory.count() * memory.type().bytes();
     if (memory.type() == ElementType.FLOAT32) {
       bytes =
@@ -518,7 +521,7 @@ final class EngineCommunicator implements Communicator {
             case INT8 -> bytes / 4;
           };
     }
-    return program(Collective.ALL_REDUCE, 0, bytes);
+    return reduction(Collective.ALL_REDUCE, 0, bytes, memory.type(), op);
   }
 
   private static long bytes(Payload payload) {
@@ -532,19 +535,30 @@ final class EngineCommunicator implements Communicator {
    */
   private Program program(Collective collective, int root, long bytes) {
     int algorithm = algorithms.size() == 1 ? 0 : seat.chooser().choose(collective, bytes);
-    return program(algorithm, collective, root);
+    return program(algorithm, collective, root, false);
   }
 
-  private Program program(int algorithm, Collective collective, int root) {
+  /** The same of a collective that reduces, which may have to be in rank order. */
+  private Program reduction(
+      Collective collective, int root, long bytes, ElementType type, ReduceOp op) {
+    if (!Order.isNeeded(op, type, settings.repeatability())) {
+      return program(collective, root, bytes);
+    }
+    int algorithm = algorithms.size() == 1 ? 0 : seat.chooser().chooseInOrder(collective, bytes);
+    return program(algorithm, collective, root, true);
+  }
+
+  private Program program(int algorithm, Collective collective, int root, boolean inRankOrder) {
     Shapes.root(root, size());
-    Program[] byRoot = programs[algorithm][collective.ordinal()];
+    int kind = inRankOrder ? algorithms.size() + algorithm : algorithm;
+    Program[] byRoot = programs[kind][collective.ordinal()];
     if (byRoot == null) {
       byRoot = new Program[size()];
-      programs[algorithm][collective.ordinal()] = byRoot;
+      programs[kind][collective.ordinal()] = byRoot;
     }
     Program program = byRoot[root];
     if (program == null) {
-      program = fitting(seat.program(algorithms.get(algorithm), collective, root));
+      program = fitting(seat.program(algorithms.get(algorithm), collective, root, inRankOrder));
       byRoot[root] = program;
     }
     return program;
@@ -632,6 +646,7 @@ final class EngineCommunicator implements Communicator {
                   receiveCounts,
                   op,
                   settings.wireType(),
+                  settings.repeatability(),
                   residual,
                   frameLength(program, output.count() * output.type().bytes()),
                   settings.slabsInFlight(),
@@ -662,12 +677,20 @@ final class EngineCommunicator implements Communicator {
   }
 
   @Override
+  public Communicator using(Repeatability repeatability) {
+    return new EngineCommunicator(seat, settings.withRepeatability(repeatability), world, isWorld);
+  }
+
+  @Override
   public void tune() {
     if (size() == 1) {
       return;
     }
     Seat own = seat.of(IntStream.range(0, size()).toArray());
-    CallSettings plain = settings.withAlgorithm(Algorithm.halvingDoubling());
+    CallSettings plain =
+        settings
+            .withRepeatability(Repeatability.FASTEST)
+            .withAlgorithm(Algorithm.halvingDoubling());
     try (Communicator group = new EngineCommunicator(own, plain, world, false)) {
       seat.decideBy(
           new Tuner(
@@ -689,7 +712,11 @@ final class EngineCommunicator implements Communicator {
     }
     return seat.chooser()
         .explain(
-            bytes, settings.frameLength(), seat.driver.memoryLimit(), seat.driver.transports());
+            bytes,
+            settings.repeatability() != Repeatability.FASTEST,
+            settings.frameLength(),
+            seat.driver.memoryLimit(),
+            seat.driver.transports());
   }
 
   @Override
@@ -749,8 +776,10 @@ final class EngineCommunicator implements Communicator {
 
   private Communicator of(Seat other) {
     Algorithm algorithm = settings.algorithm();
+    Algorithm instead =
+        settings.repeatability() == Repeatability.FASTEST ? Algorithm.ring() : Algorithm.direct();
     CallSettings fitting =
-        algorithm.fits(other.group.size()) ? settings : settings.withAlgorithm(Algorithm.ring());
+        algorithm.fits(other.group.size()) ? settings : settings.withAlgorithm(instead);
     return new EngineCommunicator(other, fitting, world, false);
   }
 

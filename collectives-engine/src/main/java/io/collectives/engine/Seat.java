@@ -101,19 +101,22 @@ final class Seat {
   }
 
   /** This rank's part of a plan, compiled when it is first asked for. */
-  synchronized Program program(Algorithm algorithm, Collective collective, int root) {
+  synchronized Program program(
+      Algorithm algorithm, Collective collective, int root, boolean inRankOrder) {
     return programs.computeIfAbsent(
-        new Key(algorithm, collective, root),
+        new Key(algorithm, collective, root, inRankOrder),
         key -> {
-          PlanRequest request = new PlanRequest(collective, group.size(), root);
-          return Program.compile(algorithm, plans.plan(algorithm, request), group.rank());
+          Plan plan = plans.plan(algorithm, new PlanRequest(collective, group.size(), root));
+          return inRankOrder
+              ? Program.compileInRankOrder(algorithm, plan, group.rank())
+              : Program.compile(algorithm, plan, group.rank());
         });
   }
 
   /** This rank's part of an all-to-all in which each pair of ranks has counts of its own. */
   synchronized Program pairwise(Algorithm algorithm) {
     return programs.computeIfAbsent(
-        new Key(algorithm, Collective.ALL_TO_ALL, PAIRWISE),
+        new Key(algorithm, Collective.ALL_TO_ALL, PAIRWISE, false),
         key -> Program.pairwise(algorithm, group.size(), group.rank()));
   }
 
@@ -255,5 +258,5 @@ final class Seat {
     return z ^ z >>> 31;
   }
 
-  private record Key(Algorithm algorithm, Collective collective, int root) {}
+  private record Key(Algorithm algorithm, Collective collective, int root, boolean inRankOrder) {}
 }

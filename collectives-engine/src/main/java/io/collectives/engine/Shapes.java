@@ -3,6 +3,7 @@ package io.collectives.engine;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
 import io.collectives.plan.Chunks;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -58,7 +59,14 @@ final class Shapes {
   }
 
   /** Where what rounding takes from an input is kept. */
-  static void residual(Payload input, Payload residual, ReduceOp op) {
+  static void residual(Payload input, Payload residual, ReduceOp op, Repeatability repeatability) {
+    if (repeatability != Repeatability.FASTEST) {
+      throw new IllegalArgumentException(
+          "a residual with the repeatability "
+              + repeatability
+              + ": what is added from a residual depends on the calls before; use using(FASTEST), or"
+              + " no residual");
+    }
     if (op != ReduceOp.SUM && op != ReduceOp.AVERAGE) {
       throw new IllegalArgumentException(
           "a residual with the op "

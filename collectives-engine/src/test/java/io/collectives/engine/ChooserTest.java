@@ -55,10 +55,15 @@ class ChooserTest {
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 20_000));
     assertEquals(
         Algorithm.doubleBinaryTree(),
-        chooser.explain(128 << 10, 100_000, 7, List.of("shm")).chosen());
+        chooser.explain(128 << 10, false, 100_000, 7, List.of("shm")).chosen());
     assertEquals(Chooser.RING, chooser.choose(Collective.ALL_REDUCE, 100 << 20));
+    assertEquals(Chooser.EXCHANGE, chooser.chooseInOrder(Collective.ALL_REDUCE, 1024));
+    assertEquals(Chooser.DIRECT, chooser.chooseInOrder(Collective.ALL_REDUCE, 100 << 20));
+    Explanation inOrder = chooser.explain(1 << 20, true, 100_000, 7, List.of("shm"));
+    assertEquals(Algorithm.direct(), inOrder.chosen());
+    assertEquals(2, inOrder.predictions().size());
     for (long bytes = 1; bytes < 1L << 40; bytes = bytes * 9 / 8 + 1) {
-      Explanation explanation = chooser.explain(bytes, 100_000, 7, List.of("shm"));
+      Explanation explanation = chooser.explain(bytes, false, 100_000, 7, List.of("shm"));
       assertEquals(bytes <= 3 << 20 ? 50_000 : 25_000, explanation.frameLength());
       double least = explanation.predictions().get(0).micros();
       double chosen =
@@ -102,6 +107,8 @@ class ChooserTest {
         for (long bytes = 1; bytes < 1L << 40; bytes *= 3) {
           int chosen = chooser.choose(collective, bytes);
           assertTrue(few.contains(Chooser.candidates(ranks).get(chosen)));
+          int inOrder = chooser.chooseInOrder(collective, bytes);
+          assertTrue(inOrder == Chooser.EXCHANGE || inOrder == Chooser.DIRECT);
         }
       }
     }

@@ -149,7 +149,7 @@ public abstract class AllReduceContractTest {
       int slabsInFlight,
       Size size,
       ElementType type,
-      ReduceOp op,
+      ReduceOp.Standard op,
       Style style,
       Memory memory,
       boolean mixed,
@@ -171,7 +171,7 @@ public abstract class AllReduceContractTest {
         SLABS_IN_FLIGHT.length,
         Size.values().length,
         ElementType.values().length,
-        ReduceOp.values().length,
+        ReduceOp.Standard.values().length,
         Style.values().length,
         Memory.values().length,
         2
@@ -185,7 +185,7 @@ public abstract class AllReduceContractTest {
                 SLABS_IN_FLIGHT[c[1]],
                 Size.values()[c[2]],
                 ElementType.values()[c[3]],
-                ReduceOp.values()[c[4]],
+                ReduceOp.Standard.values()[c[4]],
                 Style.values()[c[5]],
                 Memory.values()[c[6]],
                 c[7] == 1,
@@ -344,7 +344,7 @@ public abstract class AllReduceContractTest {
     int ranks = 4;
     int count = specials.length * specials.length;
     List<Communicator> worlds = open(ranks, 64, 1);
-    for (ReduceOp op : ReduceOp.values()) {
+    for (ReduceOp.Standard op : ReduceOp.Standard.values()) {
       double[] expected = new double[count];
       long[][] inputs = new long[ranks][count];
       for (int i = 0; i < count; i++) {
@@ -420,7 +420,7 @@ public abstract class AllReduceContractTest {
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
   void narrowWiresAgreeAndAreNear(WireType wire) throws Exception {
     for (int ranks : new int[] {1, 2, 5}) {
-      for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE, ReduceOp.MAX)) {
+      for (ReduceOp.Standard op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE, ReduceOp.MAX)) {
         long[][] inputs = inputs(ElementType.FLOAT32, op, SEED, ranks, 2 * PRIME);
         long @Nullable [] expected = null;
         for (int frameLength : new int[] {64, 128 * 1024}) {
@@ -458,7 +458,8 @@ public abstract class AllReduceContractTest {
     }
   }
 
-  private static void assertNear(WireType wire, ReduceOp op, long[][] inputs, long[] results) {
+  private static void assertNear(
+      WireType wire, ReduceOp.Standard op, long[][] inputs, long[] results) {
     int ranks = inputs.length;
     int exactOnes = 0;
     double greatest = 0;
@@ -503,7 +504,7 @@ public abstract class AllReduceContractTest {
     for (int ranks : new int[] {2, 5}) {
       long[][] inputs = inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, ranks, PRIME);
       List<Communicator> worlds = open(ranks, 256, 2);
-      for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
+      for (ReduceOp.Standard op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
         double[][] plain = new double[ranks][PRIME];
         double[][] fed = new double[ranks][PRIME];
         float[][] residuals = new float[ranks][PRIME];
@@ -1013,7 +1014,7 @@ public abstract class AllReduceContractTest {
           ElementType type =
               what == Mismatch.TYPE && differs ? ElementType.FLOAT64 : ElementType.FLOAT32;
           int count = what == Mismatch.COUNT && differs ? OTHER_PRIME : PRIME;
-          ReduceOp op = what == Mismatch.OP && differs ? ReduceOp.MAX : ReduceOp.SUM;
+          ReduceOp.Standard op = what == Mismatch.OP && differs ? ReduceOp.MAX : ReduceOp.SUM;
           Communicator caller =
               switch (differs ? what : Mismatch.COUNT) {
                 case ALGORITHM -> world.using(unusual);
@@ -1384,7 +1385,8 @@ public abstract class AllReduceContractTest {
     return array;
   }
 
-  private static long[][] inputs(ElementType type, ReduceOp op, long seed, int ranks, int count) {
+  private static long[][] inputs(
+      ElementType type, ReduceOp.Standard op, long seed, int ranks, int count) {
     long[][] inputs = new long[ranks][];
     for (int rank = 0; rank < ranks; rank++) {
       inputs[rank] = Numbers.inputs(type, op, seed, rank, count);

@@ -16,7 +16,7 @@ final class Numbers {
    * The bits of the inputs of a rank: full-range integers, and floating-point numbers of many
    * magnitudes, so that the order of a sum shows in its last bits.
    */
-  static long[] inputs(ElementType type, ReduceOp op, long seed, int rank, int count) {
+  static long[] inputs(ElementType type, ReduceOp.Standard op, long seed, int rank, int count) {
     long[] bits = new long[count];
     for (int i = 0; i < count; i++) {
       long random = mix(mix(seed + 31L * rank) + i);
@@ -42,7 +42,7 @@ final class Numbers {
   }
 
   /** Products of numbers near 1 neither vanish nor overflow. */
-  private static double number(ReduceOp op, long random) {
+  private static double number(ReduceOp.Standard op, long random) {
     double fraction = (random >>> 11) * 0x1p-53;
     double sign = (random & 1) == 0 ? 1 : -1;
     return op == ReduceOp.PRODUCT
@@ -64,7 +64,8 @@ final class Numbers {
    *
    * @param inputs the bits of all elements of each rank
    */
-  static void assertReduced(ElementType type, ReduceOp op, long[][] inputs, long[] results) {
+  static void assertReduced(
+      ElementType type, ReduceOp.Standard op, long[][] inputs, long[] results) {
     for (int i = 0; i < results.length; i++) {
       boolean right =
           type == ElementType.INT32 || type == ElementType.INT64
@@ -120,7 +121,7 @@ final class Numbers {
     };
   }
 
-  private static long integer(ElementType type, ReduceOp op, long[][] inputs, int i) {
+  private static long integer(ElementType type, ReduceOp.Standard op, long[][] inputs, int i) {
     long result = inputs[0][i];
     for (int rank = 1; rank < inputs.length; rank++) {
       long next = inputs[rank][i];
@@ -137,7 +138,7 @@ final class Numbers {
   }
 
   private static boolean isNear(
-      ElementType type, ReduceOp op, long[][] inputs, int i, double result) {
+      ElementType type, ReduceOp.Standard op, long[][] inputs, int i, double result) {
     double epsilon = epsilon(type);
     double exact = value(type, inputs[0][i]);
     double magnitude = Math.abs(exact);

@@ -79,7 +79,7 @@ public class KernelBenchmark {
     @Param ElementType type = ElementType.FLOAT32;
 
     @Param({"SUM", "MIN"})
-    ReduceOp op = ReduceOp.SUM;
+    ReduceOp.Standard op = ReduceOp.SUM;
 
     @Param Operands kind = Operands.ARRAYS;
 

@@ -76,7 +76,7 @@ abstract class Elements {
   }
 
   /** Writes what {@code rank} contributes to the elements from {@code first} on of a payload. */
-  void fill(long seed, int rank, long first, ReduceOp op) {
+  void fill(long seed, int rank, long first, ReduceOp.Standard op) {
     for (int i = 0; i < count; i++) {
       put(i, value(seed, rank, first + i, op));
     }
@@ -86,7 +86,7 @@ abstract class Elements {
    * The number of elements, of {@code length} from {@code at} on, that are not what a rank
    * contributed to those from {@code first} on of a payload.
    */
-  long wrong(long seed, int rank, long first, ReduceOp op, int at, int length) {
+  long wrong(long seed, int rank, long first, ReduceOp.Standard op, int at, int length) {
     long wrong = 0;
     for (int i = 0; i < length; i++) {
       wrong += holds(at + i, value(seed, rank, first + i, op), 1) ? 0 : 1;
@@ -98,7 +98,7 @@ abstract class Elements {
    * The number of elements that are not the reduction of what all ranks contributed to those from
    * {@code first} on of a payload.
    */
-  long wrongReduction(long seed, int ranks, long first, ReduceOp op) {
+  long wrongReduction(long seed, int ranks, long first, ReduceOp.Standard op) {
     long wrong = 0;
     for (int i = 0; i < count; i++) {
       long exact = value(seed, 0, first + i, op);
@@ -120,7 +120,7 @@ abstract class Elements {
   }
 
   /** From -8 to 7; for products 1, -1 and, on the first 15 ranks, 2. */
-  private static long value(long seed, int rank, long index, ReduceOp op) {
+  private static long value(long seed, int rank, long index, ReduceOp.Standard op) {
     long z = (seed * 31 + rank) * 0x9E3779B97F4A7C15L + index * 0xD1B54A32D192ED03L;
     z = (z ^ z >>> 32) * 0xD6E8FEB86659FD93L;
     long small = z >>> 60;

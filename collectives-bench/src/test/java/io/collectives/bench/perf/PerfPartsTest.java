@@ -133,7 +133,7 @@ class PerfPartsTest {
   @EnumSource(ElementType.class)
   void exactResultsHoldAndOthersDoNot(ElementType type) {
     for (Memory memory : List.of(Memory.ARRAY, Memory.DIRECT)) {
-      for (ReduceOp op : ReduceOp.values()) {
+      for (ReduceOp.Standard op : ReduceOp.Standard.values()) {
         // A single rank's reduction is its own input.
         Elements elements = Elements.allocate(type, 1_000, memory);
         assertEquals(1_000, elements.payload().count());

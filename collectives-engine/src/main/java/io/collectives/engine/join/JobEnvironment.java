@@ -4,6 +4,7 @@ import io.collectives.CallSettings;
 import io.collectives.JobSecret;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
+import io.collectives.Repeatability;
 import io.collectives.Security;
 import io.collectives.TlsFiles;
 import java.math.BigDecimal;
@@ -43,9 +44,10 @@ import org.jspecify.annotations.Nullable;
  * the first pod of Kubernetes' job; and on a port that every rank derives from the launcher's
  * number of the job. COLLECTIVES_RENDEZVOUS overrides all of that, and COLLECTIVES_JOB,
  * COLLECTIVES_TRANSPORT, COLLECTIVES_LISTEN, COLLECTIVES_JOIN_TIMEOUT, COLLECTIVES_CALL_TIMEOUT,
- * COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_FLIGHT_DIRECTORY, COLLECTIVES_MEMORY_DIRECTORY (of the
- * transports {@code shm} and {@code unix}) and COLLECTIVES_HOST (see {@link JobSettings#host}) what
- * their names say. Empty variables count as not set.
+ * COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_REPEATABILITY (fastest, rank-order or exact, see {@link
+ * Repeatability}), COLLECTIVES_FLIGHT_DIRECTORY, COLLECTIVES_MEMORY_DIRECTORY (of the transports
+ * {@code shm} and {@code unix}) and COLLECTIVES_HOST (see {@link JobSettings#host}) what their
+ * names say. Empty variables count as not set.
  *
  * <p>What keeps others out, see {@link Security}: COLLECTIVES_SECRET_FILE, a file that only its
  * owner may read, or COLLECTIVES_SECRET, the secret itself; COLLECTIVES_TLS_CERTIFICATE,
@@ -169,6 +171,9 @@ public final class JobEnvironment {
     CallSettings calls = CallSettings.defaults();
     calls = calls.withTimeout(duration("COLLECTIVES_CALL_TIMEOUT", calls.timeout()));
     calls = calls.withSilenceLimit(duration("COLLECTIVES_SILENCE_LIMIT", calls.silenceLimit()));
+    if (has("COLLECTIVES_REPEATABILITY")) {
+      calls = calls.withRepeatability(repeatability());
+    }
     if (has("COLLECTIVES_FLIGHT_DIRECTORY")) {
       calls = calls.withFlightDirectory(path("COLLECTIVES_FLIGHT_DIRECTORY"));
     }
@@ -504,6 +509,16 @@ public final class JobEnvironment {
       throw wrong(name, "needed is true or false");
     }
     return text.equals("true");
+  }
+
+  private Repeatability repeatability() {
+    String text = value("COLLECTIVES_REPEATABILITY");
+    for (Repeatability repeatability : Repeatability.values()) {
+      if (repeatability.toString().equals(text)) {
+        return repeatability;
+      }
+    }
+    throw wrong("COLLECTIVES_REPEATABILITY", "needed is fastest, rank-order or exact");
   }
 
   private Duration duration(String name, Duration otherwise) {

@@ -2,6 +2,7 @@ package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.UserOp;
 import io.collectives.spi.FrameBytes;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
@@ -89,17 +90,37 @@ final class Elements16 extends Elements {
       converter.save(r, at, count);
       at += count;
     }
+    if (op instanceof UserOp users) {
+      combineFew(users, r, a, b, at, to, converter);
+      return;
+    }
+    ReduceOp.Standard standard = (ReduceOp.Standard) op;
     for (; at < to; at++) {
       float x = format.widen(a[at]);
       float y = format.widen(b[at]);
       r[at] =
           format.narrow(
-              switch (op) {
+              switch (standard) {
                 case SUM, AVERAGE -> x + y;
                 case PRODUCT -> x * y;
                 case MIN -> Math.min(x, y);
                 case MAX -> Math.max(x, y);
               });
+    }
+  }
+
+  private void combineFew(
+      UserOp op, short[] r, short[] a, short[] b, int from, int to, Converter16 converter) {
+    float[] left = converter.first;
+    float[] right = converter.second;
+    int count = to - from;
+    for (int i = 0; i < count; i++) {
+      left[i] = format.widen(a[from + i]);
+      right[i] = format.widen(b[from + i]);
+    }
+    op.combine(left, left, right, 0, count);
+    for (int i = 0; i < count; i++) {
+      r[from + i] = format.narrow(left[i]);
     }
   }
 

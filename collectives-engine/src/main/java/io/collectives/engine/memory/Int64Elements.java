@@ -2,6 +2,7 @@ package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.UserOp;
 import io.collectives.spi.FrameBytes;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
@@ -67,11 +68,16 @@ final class Int64Elements extends Elements {
     long[] r = (long[]) result;
     long[] a = (long[]) own;
     long[] b = (long[]) source;
-    if (to - from < SHORT) {
-      few(op, r, a, b, from, to);
+    if (op instanceof UserOp users) {
+      users.combine(r, a, b, from, to);
       return;
     }
-    switch (op) {
+    ReduceOp.Standard standard = (ReduceOp.Standard) op;
+    if (to - from < SHORT) {
+      few(standard, r, a, b, from, to);
+      return;
+    }
+    switch (standard) {
       case SUM, AVERAGE -> add(r, a, b, from, to);
       case PRODUCT -> multiply(r, a, b, from, to);
       case MIN -> min(r, a, b, from, to);
@@ -87,7 +93,7 @@ final class Int64Elements extends Elements {
     }
   }
 
-  private static void few(ReduceOp op, long[] r, long[] a, long[] b, int from, int to) {
+  private static void few(ReduceOp.Standard op, long[] r, long[] a, long[] b, int from, int to) {
     for (int i = from; i < to; i++) {
       r[i] =
           switch (op) {

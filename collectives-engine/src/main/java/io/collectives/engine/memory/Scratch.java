@@ -21,6 +21,8 @@ public final class Scratch {
   private final @Nullable Object[] first = new Object[TYPES];
   private final @Nullable Object[] second = new Object[TYPES];
 
+  private final @Nullable ExactSum[] exactSums = new ExactSum[TYPES];
+
   private @Nullable Converter16 converter16;
   private @Nullable Converter8 converter8;
   private @Nullable Narrowing narrowing;
@@ -49,6 +51,15 @@ public final class Scratch {
     return blocks;
   }
 
+  ExactSum exactSum(Elements elements) {
+    int type = elements.type.ordinal();
+    ExactSum made = exactSums[type];
+    if (made == null) {
+      exactSums[type] = made = ExactSum.of(elements.type);
+    }
+    return made;
+  }
+
   Converter16 converter16() {
     Converter16 made = converter16;
     if (made == null) {
@@ -73,6 +84,11 @@ public final class Scratch {
   /** Room for a block that came as narrow numbers. */
   float[] widened() {
     return narrowing().widened;
+  }
+
+  /** The same room, alone among as many blocks as {@link Elements} combines at once. */
+  Object[] widenedAlone() {
+    return narrowing().alone;
   }
 
   /** The same room. */
@@ -101,6 +117,7 @@ public final class Scratch {
   private static final class Narrowing {
     final float[] wide = new float[NarrowWire.BLOCK];
     final float[] widened = new float[NarrowWire.BLOCK];
+    final Object[] alone = {widened};
     final Memory widenedMemory = Memory.of(Payload.of(widened));
     final float[] lost = new float[NarrowWire.BLOCK];
     final FrameBytes frame =

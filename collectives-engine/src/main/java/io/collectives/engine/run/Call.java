@@ -1,13 +1,16 @@
 package io.collectives.engine.run;
 
+import io.collectives.Collective;
 import io.collectives.CollectiveException;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
+import io.collectives.engine.memory.OrderedReduction;
 import io.collectives.plan.Chunks;
 import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.Region;
@@ -57,6 +60,9 @@ public final class Call {
 
   /** How elements lie in frames; nothing if as they are in memory. */
   @Nullable NarrowWire narrow;
+
+  /** How the contributions of a meeting in rank order are taken. */
+  OrderedReduction.Manner manner = OrderedReduction.Manner.SEQUENTIAL;
 
   /** What narrow numbers have taken from this rank's before; nothing if nobody keeps it. */
   @Nullable Memory residual;
@@ -149,6 +155,7 @@ public final class Call {
       long @Nullable [] receiveCounts,
       ReduceOp reduceOp,
       WireType wireType,
+      Repeatability repeatability,
       @Nullable Memory keptResidual,
       int frameLength,
       long now,
@@ -162,6 +169,10 @@ public final class Call {
     WireType wire = wireType(wireType, type);
     narrow = NarrowWire.of(wire);
     residual = narrow == null ? null : keptResidual;
+    manner =
+        program.inRankOrder && repeatability == Repeatability.EXACT
+            ? OrderedReduction.Manner.EXACT
+            : OrderedReduction.Manner.SEQUENTIAL;
     int pieceLength = frameLength / program.widestTransfer;
     perFrame =
         Math.max(1, narrow == null ? pieceLength / elementBytes : narrow.fitting(pieceLength));
@@ -201,6 +212,7 @@ public final class Call {
         reduceOp,
         type,
         wire,
+        reduces() ? repeatability : Repeatability.FASTEST,
         program.pairwise ? (int) perFrame : slabs,
         count,
         program.algorithm,
@@ -218,10 +230,22 @@ public final class Call {
     if (type != ElementType.FLOAT32 || wanted == WireType.INT8 && !adds) {
       return WireType.AS_IN_MEMORY;
     }
+    return reduces() ? wanted : WireType.AS_IN_MEMORY;
+  }
+
+  private boolean reduces() {
     return switch (program.collective) {
-      case ALL_REDUCE, REDUCE, REDUCE_SCATTER -> wanted;
-      default -> WireType.AS_IN_MEMORY;
+      case ALL_REDUCE, REDUCE, REDUCE_SCATTER -> true;
+      default -> false;
     };
+  }
+
+  /**
+   * Whether the sums of meetings are rounded where they are taken, because they are on their way to
+   * others, as narrow numbers in some plans: whatever the plan, all are to have the same bits.
+   */
+  boolean roundsSums() {
+    return program.inRankOrder && program.collective != Collective.REDUCE_SCATTER;
   }
 
   private void prepareWork(ElementType type, long longest) {

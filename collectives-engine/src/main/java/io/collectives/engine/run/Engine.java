@@ -2,6 +2,7 @@ package io.collectives.engine.run;
 
 import io.collectives.CollectiveException;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
 import io.collectives.spi.CallFingerprint;
@@ -78,7 +79,7 @@ public final class Engine {
   private final Liveness liveness;
   private final Mail mail;
   private final Arrivals arrivals;
-  private final FrameApplier applier;
+  private final FrameApplier applier = new FrameApplier();
   private final FrameHeader header = new FrameHeader();
   private final Deque<OutFrame> freeOut = new ArrayDeque<>();
 
@@ -106,7 +107,6 @@ public final class Engine {
     }
     this.transport = transport;
     this.clock = clock;
-    this.applier = new FrameApplier(transport.size());
     this.heldFrames = new HeldFrames(heldLimit, transport.sharesMemory());
     this.inbound = inbound;
     this.recorder = new FlightRecorder(transport.rank(), transport.size(), clock);
@@ -243,6 +243,7 @@ public final class Engine {
         null,
         op,
         WireType.AS_IN_MEMORY,
+        Repeatability.FASTEST,
         null,
         frameLength,
         slabsInFlight,
@@ -260,6 +261,8 @@ public final class Engine {
    * @param receiveCounts how many elements come from each rank in a pairwise all-to-all, else
    *     nothing
    * @param wireType as what float32 elements of a reduction cross the links
+   * @param repeatability what all ranks must ask for alike; EXACT is how a program in rank order
+   *     takes sums
    * @param residual of an all-reduce: what that took from this rank's numbers before, and takes
    *     now; nothing if nobody keeps it
    */
@@ -272,6 +275,7 @@ public final class Engine {
       long @Nullable [] receiveCounts,
       ReduceOp op,
       WireType wireType,
+      Repeatability repeatability,
       @Nullable Memory residual,
       int frameLength,
       int slabsInFlight,
@@ -288,6 +292,7 @@ public final class Engine {
         receiveCounts,
         op,
         wireType,
+        repeatability,
         residual,
         frameLength,
         clock.getAsLong(),

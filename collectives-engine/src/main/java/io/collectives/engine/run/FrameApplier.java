@@ -9,7 +9,6 @@ import io.collectives.engine.memory.OrderedReduction;
 import io.collectives.engine.memory.Scratch;
 import io.collectives.plan.Effect;
 import io.collectives.spi.FrameBytes;
-import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -21,13 +20,6 @@ final class FrameApplier {
   private final Scratch scratch = new Scratch();
   private final FusedReduction fused = new FusedReduction();
   private final OrderedReduction ordered = new OrderedReduction();
-
-  /** Room for the frames of an exchange, by rank of the job. */
-  private final @Nullable FrameBytes[] exchanged;
-
-  FrameApplier(int ranksOfJob) {
-    exchanged = new FrameBytes[ranksOfJob];
-  }
 
   /** What frames are made with, too. */
   Scratch scratch() {
@@ -155,28 +147,29 @@ final class FrameApplier {
   }
 
   /**
-   * Takes the sum of a meeting, and, unless it is in rank order, puts it into every output that can
-   * be reached.
+   * Takes the sum of a meeting, and puts it into every output that is to get it and can be reached.
    *
    * @param frames those of the meeting's receives
    * @return -1, or a member whose call has failed, so that this one must, too
    */
   int meet(Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
     try {
-      if (meeting.inRankOrder) {
-        for (int i = 0; i < frames.length; i++) {
-          exchanged[call.group.members[meeting.receives[i].peer]] = frames[i].bytes();
-        }
-        exchange(call, run, meeting.first, exchanged);
-        Arrays.fill(exchanged, null);
-        return -1;
-      }
       for (int i = 0; i < frames.length; i++) {
-        if (!view(frames[i]).holdOpen()) {
+        if (isMemory(frames[i]) && !view(frames[i]).holdOpen()) {
           return meeting.receives[i].peer;
         }
       }
-      place(call, run, meeting, frames);
+      if (meeting.placing) {
+        for (int i = 0; i < frames.length; i++) {
+          run.placed[meeting.index][i] =
+              isMemory(frames[i]) && hasTargets(call, meeting.first, view(frames[i]));
+        }
+      }
+      if (meeting.inRankOrder) {
+        takeInOrder(call, run, meeting, frames);
+      } else {
+        place(call, run, meeting, frames);
+      }
       return -1;
     } finally {
       for (HeldFrame frame : frames) {
@@ -188,6 +181,11 @@ final class FrameApplier {
     }
   }
 
+  /** Whether a frame is the memory of its sender, and not bytes. */
+  private static boolean isMemory(HeldFrame frame) {
+    return frame.view != null && frame.view.copy() == null;
+  }
+
   private static View view(HeldFrame frame) {
     return Objects.requireNonNull(frame.view);
   }
@@ -195,9 +193,6 @@ final class FrameApplier {
   private void place(Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
     Program.Step step = meeting.first;
     int slab = run.slab;
-    for (int i = 0; i < frames.length; i++) {
-      run.placed[meeting.index][i] = hasTargets(call, step, view(frames[i]));
-    }
     for (int i = 0; i < step.chunkCount; i++) {
       int chunk = step.firstChunk + i;
       Memory result = call.memory(chunk, slab, false);
@@ -235,33 +230,66 @@ final class FrameApplier {
   /**
    * Takes the sum of what all ranks have told each other, in the order of ranks.
    *
-   * @param step the first in which contributions come
+   * @param meeting where plans have it
    * @param frames by rank of the job; that of this rank is its own memory
    */
-  void exchange(Call call, Call.SlabRun run, Program.Step step, @Nullable FrameBytes[] frames) {
+  void exchange(Call call, Program.Meeting meeting, FrameBytes[] frames) {
+    Program.Step step = meeting.first;
+    Memory result = call.memory(step.firstChunk, 0, false);
+    for (int member = 0; member < call.group.size(); member++) {
+      if (member == call.group.rank()) {
+        ordered.add(call.memory(step.firstChunk, 0, true), call.position(step.firstChunk, 0, true));
+      } else {
+        ordered.add(frames[call.group.members[member]], 0);
+      }
+    }
+    ordered.run(
+        call.op,
+        call.manner,
+        result,
+        call.position(step.firstChunk, 0, false),
+        call.pieceCount(step.firstChunk, 0),
+        divisor(call),
+        null,
+        scratch);
+  }
+
+  private void takeInOrder(
+      Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
+    Program.Step step = meeting.first;
     int slab = run.slab;
     int at = 0;
     for (int i = 0; i < step.chunkCount; i++) {
       int chunk = step.firstChunk + i;
       int count = call.pieceCount(chunk, slab);
-      Memory own = call.memory(chunk, slab, step.untouched[i]);
-      long ownFrom = call.position(chunk, slab, step.untouched[i]);
-      Group group = call.group;
-      for (int member = 0; member < group.size(); member++) {
-        if (member == group.rank()) {
-          ordered.add(own, ownFrom);
+      Memory result = call.memory(chunk, slab, false);
+      long to = call.position(chunk, slab, false);
+      int me = call.group.rank();
+      for (int rank = 0; rank <= frames.length; rank++) {
+        if (rank == me) {
+          ordered.add(
+              call.memory(chunk, slab, step.untouched[i]),
+              call.position(chunk, slab, step.untouched[i]));
+          continue;
+        }
+        int place = rank < me ? rank : rank - 1;
+        HeldFrame frame = frames[place];
+        if (isMemory(frame)) {
+          View theirs = view(frame);
+          boolean placed = run.placed[meeting.index][place];
+          ordered.add(
+              theirs.source(result.type(), i),
+              theirs.sourceAt(i),
+              placed ? theirs.target(result.type(), i) : null,
+              placed ? theirs.targetAt(i) : 0);
         } else {
-          ordered.add(Objects.requireNonNull(frames[group.members[member]]), at);
+          ordered.add(frame.bytes(), at);
         }
       }
-      ordered.run(
-          call.op,
-          call.memory(chunk, slab, false),
-          call.position(chunk, slab, false),
-          count,
-          divisor(call),
-          call.narrow,
-          scratch);
+      ordered.run(call.op, call.manner, result, to, count, divisor(call), call.narrow, scratch);
+      if (call.narrow != null && call.roundsSums()) {
+        call.narrow.round(result, to, count, null, 0, scratch);
+      }
       at += call.pieceLength(count);
     }
   }

@@ -146,7 +146,7 @@ final class Mail {
 
   private void complete(Call call, Call.SlabRun run, Call.LaneRun lane) {
     if (call.program.collective == Collective.ALL_REDUCE) {
-      applier.exchange(call, run, call.program.meetings[0].first, taken);
+      applier.exchange(call, call.program.meetings[0], taken);
     }
     for (Program.Step[] receives : lane.lane.receives) {
       run.receiveOver(receives[0]);

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +40,11 @@ import org.jspecify.annotations.Nullable;
  * come, and whoever's output could not be reached is sent the sum. The order of the sum stays that
  * of the plan. In an exchange, where several ranks complete a chunk in one round, each of them
  * waits for all contributions, too, to take the sum in the order of ranks.
+ *
+ * <p><b>In rank order.</b> A program may be asked to take every reduction in the order of ranks.
+ * Then all of them are meetings, also of contributions that come as bytes, which are held until all
+ * are here; a plan in which a rank adds something else than the contribution of each other rank,
+ * all in one round, cannot do that.
  *
  * <p>A chunk that this rank is to have in the end is written to the user's output. Other chunks
  * that pass through this rank, as partial sums do, have a {@linkplain #workSlots slot} in memory of
@@ -87,6 +93,9 @@ public final class Program {
   /** Whether all that ranks do is to tell each other everything that they have, at once. */
   final boolean isExchange;
 
+  /** Whether every reduction is taken in the order of ranks. */
+  final boolean inRankOrder;
+
   /**
    * The most chunks that any transfer of the plan, of any rank, carries; frames are sized by it.
    */
@@ -103,6 +112,7 @@ public final class Program {
       Plan plan,
       int rank,
       boolean pairwise,
+      boolean inRankOrder,
       int[] peers,
       Lane[] lanes,
       Meeting[] meetings,
@@ -115,6 +125,7 @@ public final class Program {
     this.root = plan.root();
     this.chunks = plan.chunks();
     this.pairwise = pairwise;
+    this.inRankOrder = inRankOrder;
     this.echoes = pairwise || collective.rooted();
     this.peers = peers;
     this.lanes = lanes;
@@ -191,7 +202,16 @@ public final class Program {
 
   /** Compiles the part of {@code rank}. Takes as long as the whole plan has transfers. */
   public static Program compile(Algorithm algorithm, Plan plan, int rank) {
-    return new Compiler(plan, rank).compile(algorithm, false);
+    return new Compiler(plan, rank, false).compile(algorithm, false);
+  }
+
+  /**
+   * As {@link #compile}, with every reduction in the order of ranks.
+   *
+   * @throws IllegalArgumentException if the plan cannot; the same on all ranks
+   */
+  public static Program compileInRankOrder(Algorithm algorithm, Plan plan, int rank) {
+    return new Compiler(plan, rank, true).compile(algorithm, false);
   }
 
   /**
@@ -200,7 +220,7 @@ public final class Program {
    */
   public static Program pairwise(Algorithm algorithm, int ranks, int rank) {
     Plan plan = DirectPlans.of(PlanRequest.of(Collective.ALL_TO_ALL, ranks));
-    return new Compiler(plan, rank).compile(algorithm, true);
+    return new Compiler(plan, rank, false).compile(algorithm, true);
   }
 
   /** By which algorithm. */
@@ -242,10 +262,13 @@ public final class Program {
     final int index;
 
     /**
-     * Whether the sum is taken in the order of ranks, this one in its place. Else it begins with
-     * this rank, and everybody is sent the sum later.
+     * Whether the sum is taken in the order of ranks, this one in its place, from memory or bytes.
+     * Else it begins with this rank, from memory only.
      */
     final boolean inRankOrder;
+
+    /** Whether everybody is sent the sum later, so that it may be put where it is to be. */
+    final boolean placing;
 
     /** The one that the plan names first. */
     final Step first;
@@ -253,9 +276,10 @@ public final class Program {
     /** What comes from all other ranks, in the order of the sum. */
     final Step[] receives;
 
-    Meeting(int index, boolean inRankOrder, List<Step> receives) {
+    Meeting(int index, boolean inRankOrder, boolean placing, List<Step> receives) {
       this.index = index;
       this.inRankOrder = inRankOrder;
+      this.placing = placing;
       this.first = receives.get(0);
       this.receives = receives.toArray(Step[]::new);
       if (inRankOrder) {
@@ -328,6 +352,7 @@ public final class Program {
   private static final class Compiler {
     private final Plan plan;
     private final int rank;
+    private final boolean inRankOrder;
     private final int[] writes;
     private final int[] reads;
     private final @Nullable Contributions contributions;
@@ -335,9 +360,10 @@ public final class Program {
     private final List<Meeting> meetings = new ArrayList<>();
     private int widest = 1;
 
-    Compiler(Plan plan, int rank) {
+    Compiler(Plan plan, int rank, boolean inRankOrder) {
       this.plan = plan;
       this.rank = rank;
+      this.inRankOrder = inRankOrder;
       this.writes = new int[plan.chunks()];
       this.reads = new int[plan.chunks()];
       this.contributions =
@@ -408,14 +434,20 @@ public final class Program {
         }
         lanes[lane] = new Lane(sends.get(lane).toArray(Step[]::new), byPeer);
       }
-      for (int lane = 0; lane < lanes.length && owners != null; lane++) {
-        findMeetings(owners, sends.get(lane), receives.get(lane));
+      if (contributions != null && (owners != null || inRankOrder)) {
+        for (int lane = 0; lane < lanes.length; lane++) {
+          findMeetings(contributions, sends.get(lane), receives.get(lane));
+        }
+        if (inRankOrder && !(contributions.meet() && all(receives, Compiler::meetsIfReduced))) {
+          throw inNoOrder(algorithm);
+        }
       }
       return new Program(
           algorithm,
           plan,
           rank,
           pairwise,
+          inRankOrder,
           peers,
           lanes,
           meetings.toArray(Meeting[]::new),
@@ -423,19 +455,42 @@ public final class Program {
           writes);
     }
 
-    private void findMeetings(OwnersOfMeetings owners, List<Step> sends, List<Step> receives) {
+    private static boolean all(List<List<Step>> lanes, Predicate<Step> condition) {
+      return lanes.stream().flatMap(List::stream).allMatch(condition);
+    }
+
+    private static boolean meetsIfReduced(Step step) {
+      return step.effect == Effect.REPLACE || step.meeting != null;
+    }
+
+    private IllegalArgumentException inNoOrder(Algorithm algorithm) {
+      return new IllegalArgumentException(
+          "the algorithm \""
+              + algorithm.name()
+              + "\" for "
+              + plan.ranks()
+              + " ranks passes on partial sums of "
+              + plan.collective()
+              + ": to take contributions in the order of ranks, or exactly, one rank must see all of"
+              + " them at once; use Algorithm.direct(), exchange(), parameterServer(n) or auto()");
+    }
+
+    private void findMeetings(Contributions counts, List<Step> sends, List<Step> receives) {
       for (Step first : receives) {
-        boolean exchange = contributions.isExchanged(first);
-        if (first.meeting != null || !exchange && !owners.allMeetAt(rank, first)) {
+        boolean exchange = counts.isExchanged(first);
+        boolean placing = !exchange && owners != null && owners.allMeetAt(rank, first);
+        boolean ordered = exchange || inRankOrder && first.effect == Effect.REDUCE;
+        if (first.meeting != null || !ordered && !placing) {
           continue;
         }
         List<Step> in = receives.stream().filter(first::isAlongside).toList();
         List<Step> out = sends.stream().filter(first::hasSameChunks).toList();
-        if (in.size() == plan.ranks() - 1 && out.size() == in.size()) {
-          Meeting meeting = new Meeting(meetings.size(), exchange, in);
+        placing &= out.size() == in.size();
+        if (in.size() == plan.ranks() - 1 && (ordered || placing)) {
+          Meeting meeting = new Meeting(meetings.size(), ordered, placing, in);
           meetings.add(meeting);
           in.forEach(step -> step.meeting = meeting);
-          if (!exchange) {
+          if (placing) {
             out.forEach(step -> step.meeting = meeting);
           }
         }
@@ -479,6 +534,9 @@ public final class Program {
     /** By chunk: how many ranks have completed it by a reduction. */
     private final int[] completions;
 
+    /** Whether all that was reduced were the contributions of all other ranks, in one round. */
+    private boolean meet = true;
+
     /** What the transfers of a round do, in the order of the plan: who, which chunk, what. */
     private int[] events = new int[256];
 
@@ -502,6 +560,14 @@ public final class Program {
       return false;
     }
 
+    /**
+     * Whether every reduction so far has brought the contributions of all other ranks together, in
+     * one round, by one transfer each.
+     */
+    boolean meet() {
+      return meet;
+    }
+
     /** A transfer carries what its chunks held when the round began. */
     void transfer(int from, int to, int first, int count, Effect effect) {
       for (int chunk = first; chunk < first + count; chunk++) {
@@ -512,6 +578,7 @@ public final class Program {
         events[eventCount++] = to;
         events[eventCount++] = chunk;
         events[eventCount++] = effect == Effect.REDUCE ? carried : -carried;
+        meet &= effect == Effect.REPLACE || carried == 1;
       }
     }
 
@@ -536,6 +603,9 @@ public final class Program {
             step++;
           }
         }
+      }
+      for (int i = 0; i < eventCount && meet; i += 3) {
+        meet = events[i + 2] < 0 || counts[events[i] * chunks + events[i + 1]] == ranks;
       }
       eventCount = 0;
     }

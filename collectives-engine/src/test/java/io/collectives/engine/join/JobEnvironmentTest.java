@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.collectives.JobSecret;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
+import io.collectives.Repeatability;
 import io.collectives.Security;
 import io.collectives.TlsFiles;
 import java.nio.file.Files;
@@ -253,6 +254,10 @@ final class JobEnvironmentTest {
             "more than zero"),
         new Bad(
             TORCH + "COLLECTIVES_CALL_TIMEOUT=P366D", "COLLECTIVES_CALL_TIMEOUT=P366D", "365 days"),
+        new Bad(
+            TORCH + "COLLECTIVES_REPEATABILITY=always",
+            "COLLECTIVES_REPEATABILITY=always",
+            "rank-order"),
         new Bad(TORCH + "COLLECTIVES_CHECKSUMS=yes", "COLLECTIVES_CHECKSUMS=yes", "true or false"),
         new Bad(
             TORCH + "COLLECTIVES_INSECURE_ANYONE_MAY_JOIN=1",
@@ -339,6 +344,14 @@ final class JobEnvironmentTest {
         Duration.ofMillis(1500),
         settings(TORCH + "COLLECTIVES_SILENCE_LIMIT=1.5").calls().silenceLimit());
     assertEquals(Duration.ofSeconds(5), settings(TORCH).calls().silenceLimit());
+  }
+
+  @Test
+  void repeatabilityIsSettable() {
+    assertEquals(
+        Repeatability.RANK_ORDER,
+        settings(TORCH + "COLLECTIVES_REPEATABILITY=rank-order").calls().repeatability());
+    assertEquals(Repeatability.FASTEST, settings(TORCH).calls().repeatability());
   }
 
   @Test

@@ -31,7 +31,8 @@ class FusedReductionTest {
       int count = random.nextBoolean() ? random.nextInt(300) : random.nextInt(10_000);
       boolean aligned = random.nextInt(3) > 0;
       boolean inPlace = random.nextBoolean();
-      ReduceOp op = ReduceOp.values()[random.nextInt(ReduceOp.values().length)];
+      ReduceOp.Standard op =
+          ReduceOp.Standard.values()[random.nextInt(ReduceOp.Standard.values().length)];
       int divisor = op == ReduceOp.AVERAGE ? others + 1 : 1;
       int common = random.nextInt(20);
       Operand[] inputs = new Operand[others + 1];
@@ -70,7 +71,8 @@ class FusedReductionTest {
       Random random = new Random(seed);
       int size = 2 + random.nextInt(8);
       int count = random.nextInt(5000);
-      ReduceOp op = ReduceOp.values()[random.nextInt(ReduceOp.values().length)];
+      ReduceOp.Standard op =
+          ReduceOp.Standard.values()[random.nextInt(ReduceOp.Standard.values().length)];
       int divisor = op == ReduceOp.AVERAGE ? size : 1;
       int own = random.nextInt(size);
       Operand[] inputs = new Operand[size];
@@ -87,12 +89,21 @@ class FusedReductionTest {
           ordered.add(frame, 8);
         }
       }
-      ordered.run(op, inputs[own].memory, inputs[own].from, count, divisor, null, scratch);
+      ordered.run(
+          op,
+          OrderedReduction.Manner.SEQUENTIAL,
+          inputs[own].memory,
+          inputs[own].from,
+          count,
+          divisor,
+          null,
+          scratch);
       assertBits(expected, inputs[own], "seed " + seed);
     }
   }
 
-  private long[] expected(ElementType type, ReduceOp op, Operand[] inputs, int count, int divisor) {
+  private long[] expected(
+      ElementType type, ReduceOp.Standard op, Operand[] inputs, int count, int divisor) {
     ArrayMemory sum = ArrayMemory.ofZeros(type, count);
     sum.replace(0, count, inputs[0].memory, inputs[0].from);
     for (int i = 1; i < inputs.length; i++) {

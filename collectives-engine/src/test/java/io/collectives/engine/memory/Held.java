@@ -213,7 +213,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
   }
 
   /** What the operation means, element by element. */
-  static Number apply(ReduceOp op, Number a, Number b) {
+  static Number apply(ReduceOp.Standard op, Number a, Number b) {
     boolean leftIsLess = isLess(a, b);
     return switch (op) {
       case MIN -> isNaN(a) ? a : isNaN(b) ? b : leftIsLess ? a : b;

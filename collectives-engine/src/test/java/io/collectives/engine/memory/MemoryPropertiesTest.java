@@ -33,7 +33,7 @@ class MemoryPropertiesTest {
   @ParameterizedTest
   @EnumSource
   void reducesFromMemory(ElementType type) {
-    for (ReduceOp op : ReduceOp.values()) {
+    for (ReduceOp.Standard op : ReduceOp.Standard.values()) {
       for (Kind kind : Kind.values()) {
         for (Kind ownKind : Kind.values()) {
           for (Kind sourceKind : Kind.values()) {
@@ -79,7 +79,7 @@ class MemoryPropertiesTest {
   @ParameterizedTest
   @EnumSource
   void reducesFromFrame(ElementType type) {
-    for (ReduceOp op : ReduceOp.values()) {
+    for (ReduceOp.Standard op : ReduceOp.Standard.values()) {
       for (Kind kind : Kind.values()) {
         for (Kind ownKind : Kind.values()) {
           for (int count : counts(type)) {
@@ -199,8 +199,14 @@ class MemoryPropertiesTest {
    * here.
    */
   private record Case(
-      ElementType type, ReduceOp op, Kind kind, Kind ownKind, Kind other, int count, long seed) {
-    Case(ElementType type, ReduceOp op, Kind kind, Kind ownKind, Kind other, int count) {
+      ElementType type,
+      ReduceOp.Standard op,
+      Kind kind,
+      Kind ownKind,
+      Kind other,
+      int count,
+      long seed) {
+    Case(ElementType type, ReduceOp.Standard op, Kind kind, Kind ownKind, Kind other, int count) {
       this(type, op, kind, ownKind, other, count, ThreadLocalRandom.current().nextLong());
     }
 

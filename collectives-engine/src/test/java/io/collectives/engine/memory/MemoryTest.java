@@ -46,7 +46,7 @@ class MemoryTest {
         new float[] {nan, nan, -0f, -0f, nan, -inf, 0f}, reduced(ReduceOp.PRODUCT, left, right));
   }
 
-  private float[] reduced(ReduceOp op, float[] left, float[] right) {
+  private float[] reduced(ReduceOp.Standard op, float[] left, float[] right) {
     float[] result = left.clone();
     Memory memory = Memory.of(Payload.of(result));
     memory.reduce(op, 0, left.length, memory, Memory.of(Payload.of(right)), 0, scratch);

@@ -16,6 +16,7 @@ import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.ProtocolException;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
 import io.collectives.plan.PlanRequest;
@@ -77,6 +78,7 @@ class OtherCollectivesTest {
             null,
             ReduceOp.SUM,
             WireType.AS_IN_MEMORY,
+            Repeatability.FASTEST,
             null,
             bench.frameLength,
             bench.slabsInFlight,

@@ -13,6 +13,7 @@ import io.collectives.ProtocolException;
 import io.collectives.RankFailedException;
 import io.collectives.RankFailedException.Verdict;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
@@ -341,6 +342,7 @@ final class Simulation {
         ReduceOp.SUM,
         ElementType.INT32,
         WireType.AS_IN_MEMORY,
+        Repeatability.FASTEST,
         1,
         count + 1,
         algorithm(size),

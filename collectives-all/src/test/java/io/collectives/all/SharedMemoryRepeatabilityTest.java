@@ -1,0 +1,17 @@
+package io.collectives.all;
+
+import io.collectives.CallSettings;
+import io.collectives.Communicator;
+import io.collectives.testkit.RepeatabilityContractTest;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.io.TempDir;
+
+final class SharedMemoryRepeatabilityTest extends RepeatabilityContractTest {
+  @TempDir private Path directory;
+
+  @Override
+  protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {
+    return SharedMemoryJobs.join(ranks, directory, calls);
+  }
+}

@@ -1,0 +1,19 @@
+package io.collectives.all;
+
+import io.collectives.CallSettings;
+import io.collectives.Communicator;
+import io.collectives.testkit.RepeatabilityContractTest;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.io.TempDir;
+
+final class TcpRepeatabilityTest extends RepeatabilityContractTest {
+  @TempDir private Path directory;
+
+  @Override
+  protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {
+    return TcpJobs.join(
+        ranks, Files.createTempDirectory(directory, "job").toUri(), calls, job -> job);
+  }
+}

@@ -1,0 +1,478 @@
+package io.collectives.engine.memory;
+
+import io.collectives.ElementType;
+import java.util.Arrays;
+
+/**
+ * Sums of the elements of several blocks, each rounded once: the number of the type that is nearest
+ * to the true sum, in whatever order the blocks come. Used so: {@link #begin} with the first block,
+ * {@link #add} the others, {@link #finish}; then, while there are elements {@linkplain #doubtful in
+ * doubt}, {@link #look} at all blocks again and {@link #settle}. Belongs to one thread at a time.
+ *
+ * <h2>The fast way</h2>
+ *
+ * For each element three numbers are kept. TwoSum (Knuth) gives the rounded sum of two numbers and
+ * what rounding took from it, which is a number of the type, by six additions; it is applied twice
+ * (Ogita, Rump and Oishi's cascaded summation goes on with the first of both):
+ *
+ * <pre>
+ *   s, e = TwoSum(s, x)    the sum as everybody takes it, and what rounding took
+ *   c, f = TwoSum(c, e)    what rounding took in all, nearly, and what rounding took from that
+ *   a = fl(a + |f|)        how far s + c may be from the true sum
+ * </pre>
+ *
+ * The true sum is s + c + f1 + f2 + …, without any error. Almost always all f are 0; then a is 0,
+ * and fl(s + c) is the true sum rounded once, also right between two numbers, where the sum of few
+ * numbers often is. Else, with u half the distance from 1 to the next number, the f add up to less
+ * than 2 a, even if a was rounded. With b = 2 a + 4 u |c| the true sum lies between s + (c - b) and
+ * s + (c + b), even after both parentheses are rounded, which takes less than 2 u |c|; rounding is
+ * monotonic; so if both round to the same number, that is the sum rounded once. If not the element
+ * is in doubt.
+ *
+ * <p>Nothing underflows in it: a sum of two numbers that is so small that its rounding would matter
+ * there is not rounded at all. Where something overflows or is not finite, the difference of the
+ * two bounds is NaN, and the element is in doubt. All are plain loops over arrays with equal
+ * indexes and no branches (see {@link Elements}): what is to count only if a is not 0 is the
+ * minimum of it and a multiple of a so large that it is never less. Whether any element of a block
+ * is in doubt is asked by {@link Arrays#mismatch}, which is vectorised, too.
+ *
+ * <p>Numbers of 16 bits are widened and summed as float32. The bounds are rounded to 16 bits, which
+ * would be twice, if rounding to float32 could bring one to the other side of the true sum. So they
+ * are moved apart by much more than that rounding, but only if c or a is not 0: most sums of 16-bit
+ * numbers are exact in float32, many of them right between two neighbours.
+ *
+ * <h2>The slow way</h2>
+ *
+ * Elements in doubt are summed by a {@link Superaccumulator}. That sees each contribution again, so
+ * nothing may have been written over them. NaN, infinities and overflows end there.
+ */
+abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, ExactSum.OfShorts {
+  /** The most elements of a block; narrow wires have the longest. */
+  static final int BLOCK = NarrowWire.BLOCK;
+
+  /** How many elements are settled in one look at all blocks. */
+  private static final int BATCH = 64;
+
+  private final int precision;
+  private final int[] doubtful = new int[BLOCK];
+  private final Superaccumulator accumulator = new Superaccumulator();
+
+  /** By element of a batch and contribution. */
+  private double[] seen = new double[BATCH];
+
+  private int doubts;
+  private int looks;
+
+  private ExactSum(int precision) {
+    this.precision = precision;
+  }
+
+  /** For a floating-point type. */
+  static ExactSum of(ElementType type) {
+    return switch (type) {
+      case FLOAT32 -> new OfFloats();
+      case FLOAT64 -> new OfDoubles();
+      case BFLOAT16 -> new OfShorts(Format16.BFLOAT16, 8);
+      case FLOAT16 -> new OfShorts(Format16.FLOAT16, 11);
+      case INT32, INT64 -> throw new IllegalArgumentException("sums of " + type + " are exact");
+    };
+  }
+
+  /** The first contribution to the first {@code count} elements. */
+  abstract void begin(Object block, int count, Scratch scratch);
+
+  /** Another contribution. */
+  abstract void add(Object block, int count, Scratch scratch);
+
+  /**
+   * Writes the sums that are certain.
+   *
+   * @param n how many contributions there were
+   */
+  final void finish(Object result, int count, int n, Scratch scratch) {
+    doubts = 0;
+    looks = 0;
+    bound(result, count, scratch);
+    if (seen.length < BATCH * n) {
+      seen = new double[BATCH * n];
+    }
+  }
+
+  /** Writes what is certain, and tells {@link #doubt} all that is not. */
+  abstract void bound(Object result, int count, Scratch scratch);
+
+  final void doubt(int element) {
+    doubtful[doubts++] = element;
+  }
+
+  /** How many elements are in doubt. */
+  final int doubtful() {
+    return doubts;
+  }
+
+  /** Sees the next contribution to the elements that are to be settled. */
+  final void look(Object block) {
+    int batch = Math.min(BATCH, doubts);
+    for (int i = 0; i < batch; i++) {
+      seen[looks * BATCH + i] = value(block, doubtful[doubts - 1 - i]);
+    }
+    looks++;
+  }
+
+  /** Writes the sums of those elements, when all contributions have been seen. */
+  final void settle(Object result) {
+    int batch = Math.min(BATCH, doubts);
+    for (int i = 0; i < batch; i++) {
+      double sum = accumulator.sum(seen, i, BATCH, looks, precision);
+      set(result, doubtful[doubts - 1 - i], sum);
+    }
+    doubts -= batch;
+    looks = 0;
+  }
+
+  abstract double value(Object block, int element);
+
+  abstract void set(Object result, int element, double value);
+
+  /** Sums of {@code float}s. */
+  static final class OfFloats extends ExactSum {
+    private final FloatSums sums = new FloatSums();
+
+    OfFloats() {
+      super(24);
+    }
+
+    @Override
+    void begin(Object block, int count, Scratch scratch) {
+      sums.begin((float[]) block, count);
+    }
+
+    @Override
+    void add(Object block, int count, Scratch scratch) {
+      sums.add((float[]) block, count);
+    }
+
+    @Override
+    void bound(Object result, int count, Scratch scratch) {
+      float[] lower = (float[]) result;
+      if (sums.bound(lower, count)) {
+        return;
+      }
+      for (int i = 0; i < count; i++) {
+        if (!(sums.gap[i] == 0)) {
+          doubt(i);
+        }
+      }
+    }
+
+    @Override
+    double value(Object block, int element) {
+      return ((float[]) block)[element];
+    }
+
+    @Override
+    void set(Object result, int element, double value) {
+      ((float[]) result)[element] = (float) value;
+    }
+  }
+
+  /** The numbers of the fast way in {@code float}. */
+  private static final class FloatSums {
+    private static final float U = 0x1p-24f;
+
+    /** Far more than the distance of a float from the next, as a part of it. */
+    private static final float APART = 0x1p-20f;
+
+    /** Twice times the least number above zero, this is more than any bound. */
+    private static final float HUGE = 0x1p127f;
+
+    final float[] s = new float[BLOCK];
+    final float[] c = new float[BLOCK];
+    private final float[] a = new float[BLOCK];
+
+    /** The upper bounds less the lower ones, or themselves: 0 where nothing is in doubt. */
+    final float[] gap = new float[BLOCK];
+
+    private final float[] zeros = new float[BLOCK];
+
+    void begin(float[] x, int count) {
+      System.arraycopy(x, 0, s, 0, count);
+      Arrays.fill(c, 0, count, 0);
+      Arrays.fill(a, 0, count, 0);
+    }
+
+    void add(float[] x, int count) {
+      if (count < Elements.SHORT) {
+        for (int i = 0; i < count; i++) {
+          float sum = s[i] + x[i];
+          float added = sum - s[i];
+          float lost = (s[i] - (sum - added)) + (x[i] - added);
+          float losses = c[i] + lost;
+          float more = losses - c[i];
+          a[i] = a[i] + Math.abs((c[i] - (losses - more)) + (lost - more));
+          s[i] = sum;
+          c[i] = losses;
+        }
+      } else {
+        add(s, c, a, x, count);
+      }
+    }
+
+    private static void add(float[] s, float[] c, float[] a, float[] x, int count) {
+      for (int i = 0; i < count; i++) {
+        float sum = s[i] + x[i];
+        float added = sum - s[i];
+        float lost = (s[i] - (sum - added)) + (x[i] - added);
+        float losses = c[i] + lost;
+        float more = losses - c[i];
+        a[i] = a[i] + Math.abs((c[i] - (losses - more)) + (lost - more));
+        s[i] = sum;
+        c[i] = losses;
+      }
+    }
+
+    /** Writes the lower bounds, and the gaps. Returns whether no element is in doubt. */
+    boolean bound(float[] lower, int count) {
+      if (count < Elements.SHORT) {
+        for (int i = 0; i < count; i++) {
+          float b = 2 * a[i] + Math.min(a[i] * HUGE * HUGE, Math.abs(c[i]) * (4 * U));
+          // By subtraction, so that -0 stays what it is.
+          float least = s[i] - (b - c[i]);
+          gap[i] = s[i] + (c[i] + b) - least;
+          lower[i] = least;
+        }
+      } else {
+        bound(lower, gap, s, c, a, count);
+      }
+      return Arrays.mismatch(gap, 0, count, zeros, 0, count) < 0;
+    }
+
+    private static void bound(
+        float[] lower, float[] gap, float[] s, float[] c, float[] a, int count) {
+      for (int i = 0; i < count; i++) {
+        float b = 2 * a[i] + Math.min(a[i] * HUGE * HUGE, Math.abs(c[i]) * (4 * U));
+        // By subtraction, so that -0 stays what it is.
+        float least = s[i] - (b - c[i]);
+        gap[i] = s[i] + (c[i] + b) - least;
+        lower[i] = least;
+      }
+    }
+
+    /** The same with bounds so far apart that they may be rounded again; s and c become these. */
+    boolean boundApart(int count) {
+      if (count < Elements.SHORT) {
+        for (int i = 0; i < count; i++) {
+          float rest = Math.abs(c[i]) + a[i];
+          float b = 2 * a[i] + Math.min(rest * HUGE * HUGE, (Math.abs(s[i]) + rest) * APART);
+          float least = s[i] - (b - c[i]);
+          float most = s[i] + (c[i] + b);
+          s[i] = least;
+          c[i] = most;
+          gap[i] = most - most;
+        }
+      } else {
+        boundApart(s, c, a, gap, count);
+      }
+      return Arrays.mismatch(gap, 0, count, zeros, 0, count) < 0;
+    }
+
+    private static void boundApart(float[] s, float[] c, float[] a, float[] gap, int count) {
+      for (int i = 0; i < count; i++) {
+        float rest = Math.abs(c[i]) + a[i];
+        float b = 2 * a[i] + Math.min(rest * HUGE * HUGE, (Math.abs(s[i]) + rest) * APART);
+        float least = s[i] - (b - c[i]);
+        float most = s[i] + (c[i] + b);
+        s[i] = least;
+        c[i] = most;
+        gap[i] = most - most;
+      }
+    }
+  }
+
+  /** Sums of {@code double}s. */
+  static final class OfDoubles extends ExactSum {
+    private static final double U = 0x1p-53;
+    private static final double HUGE = 0x1p1023;
+
+    private final double[] s = new double[BLOCK];
+    private final double[] c = new double[BLOCK];
+    private final double[] a = new double[BLOCK];
+    private final double[] gap = new double[BLOCK];
+    private final double[] zeros = new double[BLOCK];
+
+    OfDoubles() {
+      super(53);
+    }
+
+    @Override
+    void begin(Object block, int count, Scratch scratch) {
+      System.arraycopy((double[]) block, 0, s, 0, count);
+      Arrays.fill(c, 0, count, 0);
+      Arrays.fill(a, 0, count, 0);
+    }
+
+    @Override
+    void add(Object block, int count, Scratch scratch) {
+      double[] x = (double[]) block;
+      if (count < Elements.SHORT) {
+        for (int i = 0; i < count; i++) {
+          double sum = s[i] + x[i];
+          double added = sum - s[i];
+          double lost = (s[i] - (sum - added)) + (x[i] - added);
+          double losses = c[i] + lost;
+          double more = losses - c[i];
+          a[i] = a[i] + Math.abs((c[i] - (losses - more)) + (lost - more));
+          s[i] = sum;
+          c[i] = losses;
+        }
+      } else {
+        add(s, c, a, x, count);
+      }
+    }
+
+    private static void add(double[] s, double[] c, double[] a, double[] x, int count) {
+      for (int i = 0; i < count; i++) {
+        double sum = s[i] + x[i];
+        double added = sum - s[i];
+        double lost = (s[i] - (sum - added)) + (x[i] - added);
+        double losses = c[i] + lost;
+        double more = losses - c[i];
+        a[i] = a[i] + Math.abs((c[i] - (losses - more)) + (lost - more));
+        s[i] = sum;
+        c[i] = losses;
+      }
+    }
+
+    @Override
+    void bound(Object result, int count, Scratch scratch) {
+      double[] lower = (double[]) result;
+      if (count < Elements.SHORT) {
+        for (int i = 0; i < count; i++) {
+          double b = 2 * a[i] + Math.min(a[i] * HUGE * HUGE, Math.abs(c[i]) * (4 * U));
+          // By subtraction, so that -0 stays what it is.
+          double least = s[i] - (b - c[i]);
+          gap[i] = s[i] + (c[i] + b) - least;
+          lower[i] = least;
+        }
+      } else {
+        bound(lower, gap, s, c, a, count);
+      }
+      if (Arrays.mismatch(gap, 0, count, zeros, 0, count) < 0) {
+        return;
+      }
+      for (int i = 0; i < count; i++) {
+        if (!(gap[i] == 0)) {
+          doubt(i);
+        }
+      }
+    }
+
+    private static void bound(
+        double[] lower, double[] gap, double[] s, double[] c, double[] a, int count) {
+      for (int i = 0; i < count; i++) {
+        double b = 2 * a[i] + Math.min(a[i] * HUGE * HUGE, Math.abs(c[i]) * (4 * U));
+        // By subtraction, so that -0 stays what it is.
+        double least = s[i] - (b - c[i]);
+        gap[i] = s[i] + (c[i] + b) - least;
+        lower[i] = least;
+      }
+    }
+
+    @Override
+    double value(Object block, int element) {
+      return ((double[]) block)[element];
+    }
+
+    @Override
+    void set(Object result, int element, double value) {
+      ((double[]) result)[element] = value;
+    }
+  }
+
+  /** Sums of numbers of 16 bits. Long blocks are in planes; see {@link Converter16}. */
+  static final class OfShorts extends ExactSum {
+    private final Format16 format;
+    private final FloatSums sums = new FloatSums();
+    private final int[] upper = new int[BLOCK / 2];
+
+    OfShorts(Format16 format, int precision) {
+      super(precision);
+      this.format = format;
+    }
+
+    private float[] widen(Object block, int count, Scratch scratch) {
+      short[] values = (short[]) block;
+      Converter16 converter = scratch.converter16();
+      float[] wide = converter.first;
+      if (count < Elements.SHORT) {
+        for (int i = 0; i < count; i++) {
+          wide[i] = format.widen(values[i]);
+        }
+      } else {
+        converter.widen(format, converter.load(values, 0, count), wide);
+      }
+      return wide;
+    }
+
+    /** How many floats stand for the elements. */
+    private static int wide(int count) {
+      return count < Elements.SHORT ? count : (count + 1) / 2 * 2;
+    }
+
+    /** Where the float of an element is. */
+    private static int place(int element, int count) {
+      if (count < Elements.SHORT) {
+        return element;
+      }
+      return element / 2 + element % 2 * ((count + 1) / 2);
+    }
+
+    @Override
+    void begin(Object block, int count, Scratch scratch) {
+      sums.begin(widen(block, count, scratch), wide(count));
+    }
+
+    @Override
+    void add(Object block, int count, Scratch scratch) {
+      sums.add(widen(block, count, scratch), wide(count));
+    }
+
+    @Override
+    void bound(Object result, int count, Scratch scratch) {
+      short[] values = (short[]) result;
+      boolean certain = sums.boundApart(wide(count));
+      float[] least = sums.s;
+      float[] most = sums.c;
+      if (count < Elements.SHORT) {
+        for (int i = 0; i < count; i++) {
+          values[i] = format.narrow(least[i]);
+          certain &= values[i] == format.narrow(most[i]);
+        }
+      } else {
+        Converter16 converter = scratch.converter16();
+        int pairs = wide(count) / 2;
+        converter.narrow(format, pairs, most);
+        System.arraycopy(converter.packed, 0, upper, 0, pairs);
+        converter.narrow(format, pairs, least);
+        certain &= Arrays.mismatch(converter.packed, 0, pairs, upper, 0, pairs) < 0;
+        converter.save(values, 0, count);
+      }
+      for (int i = 0; i < count && !certain; i++) {
+        int at = place(i, count);
+        if (!(sums.gap[at] == 0) || format.narrow(most[at]) != format.narrow(least[at])) {
+          doubt(i);
+        }
+      }
+    }
+
+    @Override
+    double value(Object block, int element) {
+      return format.widen(((short[]) block)[element]);
+    }
+
+    @Override
+    void set(Object result, int element, double value) {
+      ((short[]) result)[element] = format.narrow((float) value);
+    }
+  }
+}

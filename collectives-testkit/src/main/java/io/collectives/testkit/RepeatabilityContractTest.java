@@ -1,0 +1,416 @@
+package io.collectives.testkit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Algorithm;
+import io.collectives.Bfloat16;
+import io.collectives.CallSettings;
+import io.collectives.Collective;
+import io.collectives.Communicator;
+import io.collectives.ElementType;
+import io.collectives.Float16;
+import io.collectives.Mesh;
+import io.collectives.MismatchException;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
+import io.collectives.UserOp;
+import io.collectives.WireType;
+import io.collectives.testkit.Cells.Memory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
+
+/**
+ * What {@link Repeatability} promises, whatever the transport: extend it and say how ranks are
+ * opened. The bits of results are compared with those of loops that know no library. Choices depend
+ * on a seed, which the system property {@code collectives.seed} changes.
+ */
+@Timeout(value = 90, unit = TimeUnit.SECONDS)
+public abstract class RepeatabilityContractTest {
+  private static final int RANKS = 4;
+  private static final long SEED = Long.getLong("collectives.seed", 20_261_121L);
+  private static final int MOST = 700;
+  private static final int[] COUNTS = {1, 3, 5, 301, MOST};
+  private static final List<Algorithm> ALGORITHMS =
+      List.of(
+          Algorithm.exchange(),
+          Algorithm.direct(),
+          Algorithm.parameterServer(1),
+          Algorithm.parameterServer(3),
+          Algorithm.auto());
+
+  private final List<Communicator> opened = new ArrayList<>();
+
+  /** For subclasses. */
+  protected RepeatabilityContractTest() {}
+
+  /**
+   * Opens a job whose ranks are threads of this JVM.
+   *
+   * @param calls what its communicators do unless told otherwise
+   * @return the communicator of each rank, in the order of ranks; this class closes them
+   */
+  protected abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
+
+  /** Frees what a test has opened. */
+  @AfterEach
+  public final void closeAll() {
+    opened.forEach(Communicator::close);
+  }
+
+  private List<Communicator> opened(int frameLength, int slabsInFlight) throws Exception {
+    List<Communicator> worlds =
+        open(
+            RANKS,
+            CallSettings.defaults()
+                .withFrameLength(frameLength)
+                .withSlabsInFlight(slabsInFlight)
+                .withTimeout(Duration.ofSeconds(20)));
+    opened.addAll(worlds);
+    return worlds;
+  }
+
+  /** One call. */
+  record Case(
+      Repeatability level,
+      Algorithm algorithm,
+      Collective collective,
+      WireType wire,
+      ReduceOp.Standard op,
+      ElementType type,
+      int count,
+      Memory memory,
+      boolean outOfPlace,
+      int root,
+      long seed) {
+
+    /** A case with what is not given chosen at random. */
+    static Case of(
+        Repeatability level,
+        Algorithm algorithm,
+        Collective collective,
+        WireType wire,
+        ElementType type,
+        long seed) {
+      Random random = new Random(seed);
+      boolean exact = level == Repeatability.EXACT;
+      ReduceOp.Standard[] ops = {ReduceOp.SUM, ReduceOp.AVERAGE, ReduceOp.PRODUCT};
+      return new Case(
+          level,
+          algorithm,
+          collective,
+          wire,
+          ops[random.nextInt(exact ? 2 : 3)],
+          type,
+          COUNTS[random.nextInt(COUNTS.length)],
+          Memory.values()[random.nextInt(Memory.values().length)],
+          random.nextBoolean(),
+          random.nextInt(RANKS),
+          seed);
+    }
+
+    /** The bits of what a rank contributes. */
+    long[] input(int rank) {
+      long[] bits = Numbers.inputs(type, op, seed, rank, count);
+      if (level == Repeatability.EXACT) {
+        for (int i = 0; i < count; i += 7) {
+          double value = special(type, i / 7, rank);
+          bits[i] = Numbers.bits(type, value);
+        }
+      }
+      return bits;
+    }
+
+    /** What all ranks together end with. */
+    long[] expected(int[] order) {
+      long[] results = new long[count];
+      long[][] inputs = new long[RANKS][];
+      for (int i = 0; i < RANKS; i++) {
+        inputs[i] = input(order[i]);
+      }
+      double[] values = new double[RANKS];
+      for (int i = 0; i < count; i++) {
+        for (int rank = 0; rank < RANKS; rank++) {
+          values[rank] = onWire(Numbers.value(type, inputs[rank][i]));
+        }
+        double result =
+            level == Repeatability.EXACT
+                ? nearest(type, ExactSums.of(values, precision(type)))
+                : sequential(type, op, values);
+        if (op == ReduceOp.AVERAGE) {
+          result = nearest(type, result / RANKS);
+        }
+        results[i] =
+            Numbers.bits(type, collective == Collective.REDUCE_SCATTER ? result : onWire(result));
+      }
+      return results;
+    }
+
+    private double onWire(double value) {
+      return switch (wire) {
+        case BFLOAT16 -> Bfloat16.toFloat(Bfloat16.of((float) value));
+        case FLOAT16 -> Float16.toFloat(Float16.of((float) value));
+        default -> value;
+      };
+    }
+  }
+
+  private static double sequential(ElementType type, ReduceOp op, double[] values) {
+    double result = values[0];
+    for (int i = 1; i < values.length; i++) {
+      // Sums and products of two float32 or 16-bit numbers, rounded from double, are those of the
+      // type: double has more than twice as many bits.
+      double next = op == ReduceOp.PRODUCT ? result * values[i] : result + values[i];
+      result = nearest(type, next);
+    }
+    return result;
+  }
+
+  /** As the arithmetic of the type rounds: 16-bit types by way of float32. */
+  private static double nearest(ElementType type, double value) {
+    return switch (type) {
+      case FLOAT32 -> (float) value;
+      case BFLOAT16, FLOAT16 -> Numbers.value(type, Numbers.bits(type, value));
+      default -> value;
+    };
+  }
+
+  private static int precision(ElementType type) {
+    return switch (type) {
+      case FLOAT32 -> 24;
+      case FLOAT64 -> 53;
+      case BFLOAT16 -> 8;
+      case FLOAT16 -> 11;
+      case INT32, INT64 -> throw new IllegalArgumentException(type.toString());
+    };
+  }
+
+  /** Contributions that are hard to add: what cancels, overflows, ties and is no number. */
+  private static double special(ElementType type, int which, int rank) {
+    double most =
+        switch (type) {
+          case FLOAT32 -> Float.MAX_VALUE;
+          case FLOAT64 -> Double.MAX_VALUE;
+          case BFLOAT16 -> Bfloat16.toFloat((short) 0x7f7f);
+          default -> 65_504;
+        };
+    double last = Math.scalb(1.0, 1 - precision(type));
+    double[][] cases = {
+      {most, most, -most, -most},
+      {most, most, 1, -1},
+      {1, last, -1, 0},
+      {1, last / 2, 0, 0},
+      {1 + last, last / 2, 0, 0},
+      {1, last / 2, last * last / 2, 0},
+      {1, last / 2, -last * last / 2, 0},
+      {Double.NaN, 1, 1, 1},
+      {Double.POSITIVE_INFINITY, 1, most, most},
+      {Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, 1, 1},
+      {-0.0, -0.0, -0.0, -0.0},
+      {-0.0, 0.0, -0.0, -0.0},
+      {most, -most, last, -last / 2},
+    };
+    // Every rank has each of them in some element.
+    double[] some = cases[which % cases.length];
+    return some[(rank + which / cases.length) % RANKS];
+  }
+
+  /** Level by level, the bits depend on the inputs and on what the level says only. */
+  @ParameterizedTest
+  @EnumSource(mode = Mode.MATCH_ALL, names = ".*FLOAT.*")
+  void bitsDependOnInputsOnly(ElementType type) throws Exception {
+    List<Case> cases = new ArrayList<>();
+    for (Repeatability level : List.of(Repeatability.RANK_ORDER, Repeatability.EXACT)) {
+      for (Algorithm algorithm : ALGORITHMS) {
+        for (Collective collective :
+            List.of(Collective.ALL_REDUCE, Collective.REDUCE, Collective.REDUCE_SCATTER)) {
+          long seed = SEED + cases.size();
+          WireType wire = WireType.AS_IN_MEMORY;
+          cases.add(Case.of(level, algorithm, collective, wire, type, seed));
+        }
+      }
+    }
+    checkAll(opened(64, 1), cases);
+    checkAll(opened(4096, 3), cases);
+  }
+
+  /** Contributions are rounded before they are taken, and what is passed on afterwards. */
+  @Test
+  void narrowWiresRoundWhateverTheAlgorithm() throws Exception {
+    List<Case> cases = new ArrayList<>();
+    for (Repeatability level : List.of(Repeatability.RANK_ORDER, Repeatability.EXACT)) {
+      for (Algorithm algorithm : ALGORITHMS) {
+        for (Collective collective :
+            List.of(Collective.ALL_REDUCE, Collective.REDUCE, Collective.REDUCE_SCATTER)) {
+          WireType wire = cases.size() % 2 == 0 ? WireType.BFLOAT16 : WireType.FLOAT16;
+          long seed = SEED + 100 + cases.size();
+          cases.add(Case.of(level, algorithm, collective, wire, ElementType.FLOAT32, seed));
+        }
+      }
+    }
+    checkAll(opened(256, 2), cases);
+  }
+
+  private static void checkAll(List<Communicator> worlds, List<Case> cases) throws Exception {
+    int[] order = {0, 1, 2, 3};
+    RankThreads.run(
+        worlds,
+        world -> {
+          Shelf shelf = new Shelf(world);
+          for (Case c : cases) {
+            shelf.prepare(c.type, 4 * MOST);
+            check(world, shelf, c, order);
+          }
+        });
+  }
+
+  /** In a group, the order of ranks is that of the group; exact sums know none. */
+  @Test
+  void groupsHaveTheirOwnOrder() throws Exception {
+    List<int[]> orders =
+        List.of(new int[] {3, 2, 1, 0}, new int[] {2, 0, 3, 1}, new int[] {1, 0, 2, 3});
+    List<Communicator> worlds = opened(256, 2);
+    RankThreads.run(
+        worlds,
+        world -> {
+          for (int[] order : orders) {
+            Communicator group = world.group(order);
+            Shelf shelf = new Shelf(group);
+            for (ElementType type : List.of(ElementType.FLOAT32, ElementType.FLOAT64)) {
+              shelf.prepare(type, 4 * MOST);
+              for (Repeatability level : List.of(Repeatability.RANK_ORDER, Repeatability.EXACT)) {
+                Case c =
+                    Case.of(
+                        level,
+                        Algorithm.auto(),
+                        Collective.ALL_REDUCE,
+                        WireType.AS_IN_MEMORY,
+                        type,
+                        SEED + 200);
+                check(group, shelf, c, order);
+              }
+            }
+          }
+        });
+  }
+
+  /** Makes the call of a case in a group that has the ranks of the job in some order. */
+  private static void check(Communicator group, Shelf shelf, Case c, int[] order) {
+    int rank = group.rank();
+    Communicator caller = group.using(c.algorithm).using(c.wire).using(c.level);
+    long[] input = c.input(order[rank]);
+    Memory kind = Memory.values()[(c.memory.ordinal() + rank) % Memory.values().length];
+    Cells source = new Cells(c.type, kind, c.count, shelf);
+    source.fill(input);
+    Payload from = source.payload();
+    int first = 0;
+    int count = c.count;
+    Cells target = source;
+    if (c.collective == Collective.REDUCE_SCATTER) {
+      first = (int) caller.partStart(c.count, rank);
+      count = (int) caller.partCount(c.count, rank);
+      target = new Cells(c.type, c.memory, count, shelf);
+      caller.reduceScatter(from, target.payload(), c.op);
+    } else {
+      Payload to = from;
+      if (c.outOfPlace) {
+        target = new Cells(c.type, c.memory, count, shelf);
+        to = target.payload();
+      }
+      if (c.collective == Collective.ALL_REDUCE) {
+        caller.allReduce(from, to, c.op);
+      } else {
+        caller.reduce(from, rank == c.root ? to : null, c.op, c.root);
+      }
+    }
+    if (c.collective != Collective.REDUCE || rank == c.root) {
+      long[] expected = Arrays.copyOfRange(c.expected(order), first, first + count);
+      long[] results = target.bits();
+      for (int i = 0; i < count; i++) {
+        if (expected[i] != results[i]) {
+          throw new AssertionError(
+              c
+                  + ", ranks "
+                  + Arrays.toString(order)
+                  + ": element "
+                  + (first + i)
+                  + " is "
+                  + Numbers.text(c.type, results[i])
+                  + " instead of "
+                  + Numbers.text(c.type, expected[i]));
+        }
+      }
+    }
+    source.assertGuards();
+    target.assertGuards();
+  }
+
+  /** What cannot be kept is refused, on every rank and before anything is sent. */
+  @Test
+  void whatCannotBeKeptIsRefused() throws Exception {
+    List<Algorithm> unable =
+        List.of(
+            Algorithm.ring(),
+            Algorithm.bidirectionalRing(),
+            Algorithm.shortestWayRing(),
+            Algorithm.torus(Mesh.torus(2, 2)),
+            Algorithm.halvingDoubling(),
+            Algorithm.doubleBinaryTree());
+    UserOp own = UserOp.commutative("larger").withFloats(Math::max);
+    RankThreads.run(
+        opened(256, 2),
+        world -> {
+          for (Algorithm algorithm : unable) {
+            refused(algorithm.name(), () -> world.using(algorithm).using(Repeatability.RANK_ORDER));
+            refused("direct()", () -> world.using(Repeatability.EXACT).using(algorithm));
+          }
+          Communicator exact = world.using(Repeatability.EXACT);
+          refused("product", () -> exact.allReduce(new float[3], ReduceOp.PRODUCT));
+          refused("larger", () -> exact.allReduce(new float[3], own));
+          refused("int8", () -> exact.using(WireType.INT8));
+          Payload floats = Payload.of(new float[3]);
+          Payload residual = Payload.of(new float[3]);
+          refused("residual", () -> exact.allReduce(floats, floats, ReduceOp.SUM, residual));
+          int[] ints = {3};
+          exact.allReduce(ints, ReduceOp.PRODUCT);
+          assertEquals(81, ints[0]);
+          float[] least = {world.rank()};
+          exact.allReduce(least, ReduceOp.MIN);
+          assertEquals(0, least[0]);
+        });
+  }
+
+  private static void refused(String named, Executable call) {
+    String message = assertThrows(IllegalArgumentException.class, call).getMessage();
+    assertTrue(message.contains(named), message);
+  }
+
+  /** Ranks that want different levels hear of it. */
+  @Test
+  void aDifferenceIsNamedOnEveryRank() throws Exception {
+    RankThreads.run(
+        opened(256, 2),
+        world -> {
+          Communicator caller = world.rank() == 2 ? world.using(Repeatability.EXACT) : world;
+          String message =
+              assertThrows(
+                      MismatchException.class, () -> caller.allReduce(new float[50], ReduceOp.SUM))
+                  .getMessage();
+          assertTrue(message.contains("repeatability"), message);
+          assertTrue(message.contains("fastest") && message.contains("exact"), message);
+        });
+  }
+}

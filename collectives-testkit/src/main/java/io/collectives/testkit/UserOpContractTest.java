@@ -1,0 +1,254 @@
+package io.collectives.testkit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.AbortedException;
+import io.collectives.Algorithm;
+import io.collectives.CallSettings;
+import io.collectives.Communicator;
+import io.collectives.ElementType;
+import io.collectives.Mesh;
+import io.collectives.MismatchException;
+import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
+import io.collectives.Survivors;
+import io.collectives.UserOp;
+import io.collectives.testkit.Cells.Memory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * What a {@link UserOp} may expect, whatever the transport: extend it and say how ranks are opened.
+ * Inputs depend on a seed, which the system property {@code collectives.seed} changes.
+ */
+@Timeout(value = 90, unit = TimeUnit.SECONDS)
+public abstract class UserOpContractTest {
+  private static final int RANKS = 4;
+  private static final long SEED = Long.getLong("collectives.seed", 20_261_122L);
+  private static final int[] COUNTS = {1, 3, 301, 700};
+
+  /** The leftmost that is not 0; of integers, affine maps one after another. Neither commutes. */
+  private static final UserOp CHAIN =
+      UserOp.inRankOrder("chain")
+          .withFloats((left, right) -> left != 0 ? left : right)
+          .withDoubles((left, right) -> left != 0 ? left : right)
+          .withInts(
+              (result, left, right, from, to) -> {
+                for (int i = from; i < to; i++) {
+                  result[i] = chain(left[i], right[i]);
+                }
+              })
+          .withLongs(UserOpContractTest::chain);
+
+  /** The larger magnitude. */
+  private static final UserOp LARGEST =
+      UserOp.commutative("largest")
+          .withFloats(
+              (result, left, right, from, to) -> {
+                for (int i = from; i < to; i++) {
+                  result[i] = Math.max(Math.abs(left[i]), Math.abs(right[i]));
+                }
+              })
+          .withDoubles((left, right) -> Math.max(Math.abs(left), Math.abs(right)))
+          .withInts((left, right) -> left | right)
+          .withLongs((left, right) -> left | right);
+
+  private final List<Communicator> opened = new ArrayList<>();
+
+  /** For subclasses. */
+  protected UserOpContractTest() {}
+
+  /**
+   * Opens a job whose ranks are threads of this JVM.
+   *
+   * @param calls what its communicators do unless told otherwise
+   * @return the communicator of each rank, in the order of ranks; this class closes them
+   */
+  protected abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
+
+  /** Frees what a test has opened. */
+  @AfterEach
+  public final void closeAll() {
+    opened.forEach(Communicator::close);
+  }
+
+  private List<Communicator> opened() throws Exception {
+    List<Communicator> worlds =
+        open(
+            RANKS,
+            CallSettings.defaults().withFrameLength(256).withTimeout(Duration.ofSeconds(20)));
+    opened.addAll(worlds);
+    return worlds;
+  }
+
+  /** Two affine maps of 16-bit numbers, factor above, become that of the left one first. */
+  private static int chain(int left, int right) {
+    int factor = (left >> 16) * (right >> 16);
+    int summand = (right >> 16) * (short) left + (short) right;
+    return factor << 16 | summand & 0xffff;
+  }
+
+  /** The same of 32-bit numbers. */
+  private static long chain(long left, long right) {
+    long factor = (left >> 32) * (right >> 32);
+    long summand = (right >> 32) * (int) left + (int) right;
+    return factor << 32 | summand & 0xffff_ffffL;
+  }
+
+  /** Many zeros, among which the leftmost number that is none is told. */
+  private static long[] input(ElementType type, int rank, int count, long seed) {
+    Random random = new Random(seed * RANKS + rank);
+    long[] bits = new long[count];
+    for (int i = 0; i < count; i++) {
+      bits[i] =
+          switch (type) {
+            case INT32 -> random.nextInt();
+            case INT64 -> random.nextLong();
+            default -> Numbers.bits(type, random.nextInt(3) == 0 ? random.nextGaussian() : 0);
+          };
+    }
+    return bits;
+  }
+
+  private static long combined(ElementType type, UserOp op, long left, long right) {
+    return switch (type) {
+      case INT32 -> op == CHAIN ? chain((int) left, (int) right) : left | right;
+      case INT64 -> op == CHAIN ? chain(left, right) : left | right;
+      default -> {
+        double a = Numbers.value(type, left);
+        double b = Numbers.value(type, right);
+        double result = op == LARGEST ? Math.max(Math.abs(a), Math.abs(b)) : a != 0 ? a : b;
+        yield Numbers.bits(type, result);
+      }
+    };
+  }
+
+  /** The op is taken in the order of ranks, or, if that does not matter, by any algorithm. */
+  @ParameterizedTest
+  @EnumSource
+  void reducesEveryType(ElementType type) throws Exception {
+    List<Algorithm> inOrder =
+        List.of(
+            Algorithm.exchange(),
+            Algorithm.direct(),
+            Algorithm.parameterServer(2),
+            Algorithm.auto());
+    List<Algorithm> all = new ArrayList<>(inOrder);
+    all.add(Algorithm.ring());
+    all.add(Algorithm.torus(Mesh.torus(2, 2)));
+    all.add(Algorithm.halvingDoubling());
+    RankThreads.run(
+        opened(),
+        world -> {
+          long seed = SEED;
+          for (UserOp op : List.of(CHAIN, LARGEST)) {
+            for (Algorithm algorithm : op == CHAIN ? inOrder : all) {
+              seed++;
+              int count = COUNTS[(int) (seed % COUNTS.length)];
+              Communicator caller = world.using(algorithm);
+              if (seed % 2 == 0 && inOrder.contains(algorithm)) {
+                caller = caller.using(Repeatability.RANK_ORDER);
+              }
+              Memory kind = Memory.values()[(int) (seed + world.rank()) % Memory.PARTS.ordinal()];
+              Cells cells =
+                  new Cells(type, kind == Memory.COMMUNICATOR ? Memory.PARTS : kind, count);
+              cells.fill(input(type, world.rank(), count, seed));
+              cells.allReduce(caller, op);
+              long[] expected = input(type, 0, count, seed);
+              for (int rank = 1; rank < RANKS; rank++) {
+                long[] next = input(type, rank, count, seed);
+                for (int i = 0; i < count; i++) {
+                  expected[i] = combined(type, op, expected[i], next[i]);
+                }
+              }
+              assertEquals(
+                  Arrays.toString(expected),
+                  Arrays.toString(cells.bits()),
+                  op + " by " + algorithm + ", seed " + seed);
+              cells.assertGuards();
+            }
+          }
+        });
+  }
+
+  /** What an op throws ends the call of all ranks, who can go on. */
+  @ParameterizedTest
+  @EnumSource(names = {"RANK_ORDER", "FASTEST"})
+  void whatAnOpThrowsAbortsAll(Repeatability level) throws Exception {
+    UserOp broken =
+        UserOp.commutative("broken")
+            .withFloats(
+                (float left, float right) -> {
+                  if (left == 1000) {
+                    throw new IllegalStateException("planted");
+                  }
+                  return left + right;
+                });
+    RankThreads.run(
+        opened(),
+        world -> {
+          float[] values = new float[500];
+          // The rank that takes this element first sees it on its left.
+          Arrays.fill(values, 1000);
+          Communicator caller = world.using(Algorithm.direct()).using(level);
+          AbortedException error =
+              assertThrows(AbortedException.class, () -> caller.allReduce(values, broken));
+          assertTrue(error.getMessage().contains("planted"), error.getMessage());
+          Survivors all = world.shrink();
+          assertEquals(List.of(), all.lost());
+          int[] one = {1};
+          all.group().allReduce(one, ReduceOp.SUM);
+          assertEquals(RANKS, one[0]);
+        });
+  }
+
+  /** Nothing is sent by a rank whose call cannot be. */
+  @Test
+  void whatAnOpIsNotForIsRefused() throws Exception {
+    UserOp floats = UserOp.commutative("floats").withFloats(Math::max);
+    RankThreads.run(
+        opened(),
+        world -> {
+          String type =
+              assertThrows(
+                      IllegalArgumentException.class, () -> world.allReduce(new int[3], floats))
+                  .getMessage();
+          assertTrue(type.contains("floats") && type.contains("withInts"), type);
+          String order =
+              assertThrows(
+                      IllegalArgumentException.class,
+                      () -> world.using(Algorithm.ring()).allReduce(new int[3], CHAIN))
+                  .getMessage();
+          assertTrue(order.contains("ring") && order.contains("direct()"), order);
+          float[] values = {world.rank()};
+          world.using(Algorithm.ring()).allReduce(values, floats);
+          assertEquals(RANKS - 1, values[0]);
+        });
+  }
+
+  /** Ranks that use other ops hear of both names. */
+  @Test
+  void anotherOpIsNamedOnEveryRank() throws Exception {
+    UserOp other = UserOp.commutative("smallest").withFloats(Math::min);
+    RankThreads.run(
+        opened(),
+        world -> {
+          UserOp op = world.rank() == 1 ? other : LARGEST;
+          String message =
+              assertThrows(MismatchException.class, () -> world.allReduce(new float[50], op))
+                  .getMessage();
+          assertTrue(message.contains("largest") && message.contains("smallest"), message);
+        });
+  }
+}
