@@ -80,7 +80,8 @@ final class Elements16 extends Elements {
     float[] right = converter.second;
     int at = from;
     while (to - at >= SHORT) {
-      int count = Math.min(to - at, Converter16.BLOCK);
+      // Whole pairs: a user's op is to see nothing but elements.
+      int count = Math.min(to - at, Converter16.BLOCK) & ~1;
       int pairs = converter.load(a, at, count);
       converter.widen(format, pairs, left);
       converter.load(b, at, count);
@@ -91,7 +92,9 @@ final class Elements16 extends Elements {
       at += count;
     }
     if (op instanceof UserOp users) {
-      combineFew(users, r, a, b, at, to, converter);
+      if (at < to) {
+        combineFew(users, r, a, b, at, to, converter);
+      }
       return;
     }
     ReduceOp.Standard standard = (ReduceOp.Standard) op;
