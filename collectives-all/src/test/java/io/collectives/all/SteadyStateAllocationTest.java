@@ -12,10 +12,13 @@ import io.collectives.ElementType;
 import io.collectives.JobSettings;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
+import io.collectives.UserOp;
 import io.collectives.WireType;
 import java.lang.management.ManagementFactory;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -110,6 +113,10 @@ class SteadyStateAllocationTest {
       ThreadMXBean memory = (ThreadMXBean) ManagementFactory.getThreadMXBean();
       float[] array = new float[3000];
       Communicator narrow = world.using(WireType.FLOAT16);
+      Communicator exact = world.using(Repeatability.EXACT);
+      float[] doubtful = new float[600];
+      Arrays.fill(doubtful, world.rank() == 0 ? Float.POSITIVE_INFINITY : 1);
+      UserOp own = UserOp.inRankOrder("first").withFloats((left, right) -> left);
       Payload halves = Payload.of(new short[700], ElementType.BFLOAT16);
       double[] part = new double[100];
       Payload kept = Payload.of(new long[500]);
@@ -135,6 +142,9 @@ class SteadyStateAllocationTest {
         }
         world.allReduce(array, ReduceOp.AVERAGE);
         narrow.allReduce(array, ReduceOp.AVERAGE);
+        exact.allReduce(doubtful, ReduceOp.SUM);
+        exact.allReduce(halves, ReduceOp.AVERAGE);
+        world.allReduce(keptFloats, own);
         world.allReduce(halves, ReduceOp.SUM);
         world.allReduce(part, 3, 90, ReduceOp.MAX);
         world.allReduce(kept, ReduceOp.SUM);

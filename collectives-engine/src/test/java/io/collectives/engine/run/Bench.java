@@ -6,6 +6,7 @@ import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.engine.inprocess.InProcessFabric;
 import io.collectives.engine.memory.Memory;
+import io.collectives.plan.Plan;
 import io.collectives.spi.PlanProvider;
 import io.collectives.spi.Transport;
 import java.util.ArrayList;
@@ -53,9 +54,12 @@ final class Bench {
   }
 
   static Program program(Algorithm algorithm, Collective collective, int ranks, int rank) {
+    return Program.compile(algorithm, plan(algorithm, collective, ranks), rank);
+  }
+
+  static Plan plan(Algorithm algorithm, Collective collective, int ranks) {
     return ServiceLoader.load(PlanProvider.class).stream()
         .flatMap(provider -> provider.get().plan(algorithm, collective, ranks).stream())
-        .map(plan -> Program.compile(algorithm, plan, rank))
         .findFirst()
         .orElseThrow();
   }

@@ -17,6 +17,7 @@ import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
+import io.collectives.plan.Plan;
 import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
@@ -573,6 +574,11 @@ final class Simulation {
     };
   }
 
+  /** Whether all contributions meet, of algorithms that can: in every second run. */
+  private boolean isInRankOrder() {
+    return count % 2 == 1 && (algorithm == 1 || algorithm == 4);
+  }
+
   @Override
   public String toString() {
     StringBuilder text = new StringBuilder();
@@ -906,7 +912,13 @@ final class Simulation {
     private Program program(Collective collective) {
       return programs.computeIfAbsent(
           collective.ordinal() + 100 * generation,
-          key -> Bench.program(algorithm(group.size()), collective, group.size(), group.rank()));
+          key -> {
+            Algorithm route = algorithm(group.size());
+            Plan plan = Bench.plan(route, collective, group.size());
+            return isInRankOrder() && collective == Collective.ALL_REDUCE
+                ? Program.compileInRankOrder(route, plan, group.rank())
+                : Program.compile(route, plan, group.rank());
+          });
     }
 
     private void beginToShrink() {
