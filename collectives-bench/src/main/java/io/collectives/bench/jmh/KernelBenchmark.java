@@ -1,15 +1,22 @@
 package io.collectives.bench.jmh;
 
+import io.collectives.Bfloat16;
 import io.collectives.ElementType;
+import io.collectives.Float16;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
+import io.collectives.engine.memory.FusedReduction;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
+import io.collectives.engine.memory.OrderedReduction;
+import io.collectives.engine.memory.OrderedReduction.Manner;
 import io.collectives.engine.memory.Scratch;
 import io.collectives.spi.FrameBytes;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
@@ -121,6 +128,84 @@ public class KernelBenchmark {
     }
   }
 
+  /** The contributions of several ranks, and how their sum is taken. */
+  @State(Scope.Thread)
+  public static class Contributions {
+    /** How the sum is taken. */
+    public enum Way {
+      /** In one pass, beginning with this rank: what threads of one JVM do. */
+      FUSED,
+      /** One after the other in the order of ranks. */
+      RANK_ORDER,
+      /** Rounded once. */
+      EXACT
+    }
+
+    @Param({"FLOAT32", "FLOAT64", "BFLOAT16", "FLOAT16"})
+    ElementType type = ElementType.FLOAT32;
+
+    @Param Way way = Way.FUSED;
+
+    @Param({"2", "4", "8"})
+    int ranks;
+
+    /** Of arrays with the same indexes, which one pass reads where they lie. */
+    @Param({"ARRAY", "DIRECT"})
+    Place place = Place.ARRAY;
+
+    @Param({"32768"})
+    int elements;
+
+    private final Scratch scratch = new Scratch();
+    private final FusedReduction fused = new FusedReduction();
+    private final OrderedReduction ordered = new OrderedReduction();
+    private final List<Memory> inputs = new ArrayList<>();
+    private final List<Memory> outputs = new ArrayList<>();
+
+    /** Fills them with ordinary numbers, of which next to no exact sum is in doubt. */
+    @Setup
+    public void prepare() {
+      Random random = new Random(1);
+      for (int rank = 0; rank < ranks; rank++) {
+        FrameBytes values = frame(type, elements);
+        for (int i = 0; i < elements; i++) {
+          put(values, i, random.nextGaussian());
+        }
+        Memory input = memory(place, type, elements);
+        input.replace(0, elements, values, 0);
+        inputs.add(input);
+        outputs.add(memory(place, type, elements));
+      }
+    }
+
+    private void put(FrameBytes values, int index, double value) {
+      switch (type) {
+        case FLOAT64 -> values.doubles().put(index, value);
+        case BFLOAT16 -> values.shorts().put(index, Bfloat16.of((float) value));
+        case FLOAT16 -> values.shorts().put(index, Float16.of((float) value));
+        default -> values.floats().put(index, (float) value);
+      }
+    }
+
+    void sum() {
+      Memory own = inputs.get(0);
+      Memory result = outputs.get(0);
+      if (way == Way.FUSED) {
+        for (int rank = 1; rank < ranks; rank++) {
+          fused.add(inputs.get(rank), 0, outputs.get(rank), 0);
+        }
+        fused.run(ReduceOp.SUM, result, 0, elements, own, 0, 1, scratch);
+        return;
+      }
+      ordered.add(own, 0);
+      for (int rank = 1; rank < ranks; rank++) {
+        ordered.add(inputs.get(rank), 0, outputs.get(rank), 0);
+      }
+      Manner manner = way == Way.EXACT ? Manner.EXACT : Manner.SEQUENTIAL;
+      ordered.run(ReduceOp.SUM, manner, result, 0, elements, 1, null, scratch);
+    }
+  }
+
   /** A memory and a frame of its length. */
   @State(Scope.Thread)
   public static class Move {
@@ -220,6 +305,14 @@ public class KernelBenchmark {
   @Benchmark
   public void reduce(Reduction reduction) {
     reduction.reduce(reduction.elements);
+  }
+
+  /**
+   * The sum of all contributions, put into the memory of every rank, as between threads of one JVM.
+   */
+  @Benchmark
+  public void sumOfAll(Contributions contributions) {
+    contributions.sum();
   }
 
   /** Memory to frame. */
