@@ -67,7 +67,7 @@ final class EngineCommunicator implements Communicator {
     program(0, Collective.ALL_REDUCE, 0, settings.repeatability() != Repeatability.FASTEST);
     this.barrier =
         seat.group.usesMail()
-            ? seat.program(Algorithm.exchange(), Collective.BARRIER, 0)
+            ? seat.program(Algorithm.exchange(), Collective.BARRIER, 0, false)
             : program(Collective.BARRIER, 0, 0);
   }
 
