@@ -22,7 +22,8 @@ public interface BufferReduction extends AutoCloseable {
    * an order of their own. It needs as much memory as a call of each lane that is under way does;
    * see {@link Communicator}.
    *
-   * @param group called by all of its ranks, at the same place among the groups that they make
+   * @param group called by all of its ranks, at the same place among the groups that they make; if
+   *     it is {@linkplain Communicator#checkingFinite() checking}, so are the reductions
    * @param lanes the same on all ranks, from 1 to 8: how many calls are under way at once
    */
   static BufferReduction allReduce(Communicator group, int lanes) {
@@ -39,7 +40,8 @@ public interface BufferReduction extends AutoCloseable {
    * @param buffer the same description in every step, unless memory has been replaced
    * @param op {@link ReduceOp#SUM} or {@link ReduceOp#AVERAGE}, the same on all ranks
    * @return ends normally when this rank has the result, with a {@link CollectiveException}
-   *     otherwise, by its deadline
+   *     otherwise, by its deadline. A {@link NonFiniteException} says that the result is there, but
+   *     is not finite: all ranks get the same, and the next buffer of the lane may follow
    */
   CollectiveHandle reduce(int lane, Payload buffer, ReduceOp op);
 

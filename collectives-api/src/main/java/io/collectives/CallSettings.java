@@ -7,12 +7,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a communicator does unless a call says otherwise. All ranks must use the same algorithm,
- * wire type, repeatability, frame length and number of slabs in flight.
+ * wire type, repeatability, finite check, frame length and number of slabs in flight.
  *
  * @param algorithm the route of the payload
  * @param timeout the longest time from the start of a call to its end, more than zero
  * @param wireType as what the elements of a float32 reduction cross the links
  * @param repeatability what the bits of a floating-point reduction may depend on
+ * @param finiteCheck whether reductions tell who contributed a number that is not finite, by a
+ *     {@link NonFiniteException}; see {@link Communicator#checkingFinite()}
  * @param frameLength the most bytes of payload that one frame carries, at least 64; long payloads
  *     are cut into slabs so that frames keep within it
  * @param slabsInFlight how many slabs of one call may be under way at once, from 1 to 64; with the
@@ -29,6 +31,7 @@ public record CallSettings(
     Duration timeout,
     WireType wireType,
     Repeatability repeatability,
+    boolean finiteCheck,
     int frameLength,
     int slabsInFlight,
     Duration silenceLimit,
@@ -39,6 +42,7 @@ public record CallSettings(
           Duration.ofSeconds(30),
           WireType.AS_IN_MEMORY,
           Repeatability.FASTEST,
+          false,
           128 * 1024,
           2,
           Duration.ofSeconds(5),
@@ -76,8 +80,8 @@ public record CallSettings(
   }
 
   /**
-   * {@link Algorithm#auto}, 30 seconds, elements as in memory, the fastest sums, frames of 128 KiB,
-   * 2 slabs in flight, 5 seconds of silence.
+   * {@link Algorithm#auto}, 30 seconds, elements as in memory and not checked, the fastest sums,
+   * frames of 128 KiB, 2 slabs in flight, 5 seconds of silence.
    */
   public static CallSettings defaults() {
     return DEFAULTS;
@@ -90,6 +94,7 @@ public record CallSettings(
         timeout,
         wireType,
         repeatability,
+        finiteCheck,
         frameLength,
         slabsInFlight,
         silenceLimit,
@@ -103,6 +108,7 @@ public record CallSettings(
         other,
         wireType,
         repeatability,
+        finiteCheck,
         frameLength,
         slabsInFlight,
         silenceLimit,
@@ -116,6 +122,7 @@ public record CallSettings(
         timeout,
         other,
         repeatability,
+        finiteCheck,
         frameLength,
         slabsInFlight,
         silenceLimit,
@@ -128,6 +135,21 @@ public record CallSettings(
         algorithm,
         timeout,
         wireType,
+        other,
+        finiteCheck,
+        frameLength,
+        slabsInFlight,
+        silenceLimit,
+        flightDirectory);
+  }
+
+  /** The same with numbers checked, or not. */
+  public CallSettings withFiniteCheck(boolean other) {
+    return new CallSettings(
+        algorithm,
+        timeout,
+        wireType,
+        repeatability,
         other,
         frameLength,
         slabsInFlight,
@@ -142,6 +164,7 @@ public record CallSettings(
         timeout,
         wireType,
         repeatability,
+        finiteCheck,
         other,
         slabsInFlight,
         silenceLimit,
@@ -155,6 +178,7 @@ public record CallSettings(
         timeout,
         wireType,
         repeatability,
+        finiteCheck,
         frameLength,
         other,
         silenceLimit,
@@ -168,6 +192,7 @@ public record CallSettings(
         timeout,
         wireType,
         repeatability,
+        finiteCheck,
         frameLength,
         slabsInFlight,
         silenceLimit,
@@ -181,6 +206,7 @@ public record CallSettings(
         timeout,
         wireType,
         repeatability,
+        finiteCheck,
         frameLength,
         slabsInFlight,
         other,

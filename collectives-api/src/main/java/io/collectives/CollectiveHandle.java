@@ -5,8 +5,9 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * A call under way. As a {@link CompletionStage} it ends normally when this rank's result is there,
- * or with a {@link CollectiveException}; dependent actions that are not given an executor run in
- * the thread that finishes the call, and must not block.
+ * or with a {@link CollectiveException}, or, if the call {@linkplain Communicator#checkingFinite()
+ * checks} its numbers, with a {@link NonFiniteException}; dependent actions that are not given an
+ * executor run in the thread that finishes the call, and must not block.
  */
 public interface CollectiveHandle extends CompletionStage<Void> {
 
@@ -17,6 +18,7 @@ public interface CollectiveHandle extends CompletionStage<Void> {
    * Waits until the call has ended; the waiting thread helps to move it on.
    *
    * @throws CollectiveException if the call failed
+   * @throws NonFiniteException if its check has found something
    */
   void await();
 
@@ -25,6 +27,7 @@ public interface CollectiveHandle extends CompletionStage<Void> {
    *
    * @return whether the call has ended
    * @throws CollectiveException if the call failed
+   * @throws NonFiniteException if its check has found something
    */
   boolean await(Duration timeout);
 }

@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  * CollectiveException}, by its deadline. After an error the group is broken: every later call
  * throws the same error, until {@link #shrink()} makes a group of those who are left. What an
  * in-place buffer holds after an error is undefined; the input of an out-of-place call is never
- * written.
+ * written. (A {@link NonFiniteException}, which only those get who {@linkplain #checkingFinite()
+ * ask} for it, is about a result that is there.)
  *
  * <p><b>Interrupts.</b> A thread that is interrupted while it waits for a call {@linkplain #abort
  * aborts} the group, gets the {@link AbortedException} that all ranks get, and stays interrupted.
@@ -435,6 +436,32 @@ public interface Communicator extends AutoCloseable {
    *     WireType#INT8}; see {@link Repeatability}
    */
   Communicator using(Repeatability repeatability);
+
+  /**
+   * This group, whose reductions (all-reduce, reduce, reduce-scatter) of floating-point elements,
+   * made through the returned view, tell of numbers that are infinite or not a number, by a {@link
+   * NonFiniteException} that names rank and index. The call ends as it would have without, and the
+   * group is whole; so after an all-reduce of gradients all ranks can skip the step, scale down
+   * their loss, and go on:
+   *
+   * <pre>{@code
+   * try {
+   *   checking.allReduce(gradients, ReduceOp.AVERAGE);
+   *   ...                              // update the parameters
+   * } catch (NonFiniteException e) {   // on all ranks, with the same rank and index
+   *   scale /= 2;
+   * }
+   * }</pre>
+   *
+   * <p>No message is added: what a rank has found travels with the numbers. Each rank reads its
+   * input once more, a slab at a time, and its share of the result. All ranks must ask for it.
+   *
+   * <p><b>Who tells.</b> All ranks of an all-reduce, the same. Of a reduce, the root. Of a
+   * reduce-scatter all ranks, the same, if a contribution is not finite; if only a result is not,
+   * the rank whose part it is in. A contribution counts even if the operation would not let it
+   * through, as an infinity with {@link ReduceOp#MIN}. Integers are finite.
+   */
+  Communicator checkingFinite();
 
   /**
    * This group, with another time limit for the calls that are made through the returned view.

@@ -7,6 +7,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -62,6 +63,22 @@ import org.jspecify.annotations.Nullable;
  * Some ranks may have finished the step in which others failed: {@link #completedSteps()} tells
  * them apart, and an all-reduce of it by {@link ReduceOp#MIN} tells all from which step to go on; a
  * rank that is ahead repeats one.
+ *
+ * <p><b>Loss scaling.</b> A reducer of a group that {@linkplain Communicator#checkingFinite()
+ * checks} its numbers tells after each step whether all gradients are finite, and all ranks come to
+ * the same answer without a message of their own. What is not finite is no error here, and the step
+ * counts:
+ *
+ * <pre>{@code
+ * GradientReducer reducer = GradientReducer.of(world.checkingFinite(), settings);
+ * ...
+ *   reducer.await();
+ *   if (reducer.nonFinite().isPresent()) {
+ *     scale /= 2;            // and no update: on all ranks alike
+ *   } else {
+ *     ...                    // update the parameters with the gradients divided by the scale
+ *   }
+ * }</pre>
  *
  * <p><b>Memory.</b> A reducer holds no gradients, only descriptions: some 200 bytes for each
  * tensor. {@link #toString()} tells how long the buffers are. A step allocates some hundred bytes
@@ -126,6 +143,7 @@ public final class GradientReducer implements AutoCloseable {
   private int contributors;
 
   private int lastContributors;
+  private Optional<NonFiniteGradient> lastNonFinite = Optional.empty();
   private final int[] counted = new int[1];
   private final Payload countedPayload = Payload.of(counted);
   private @Nullable CollectiveHandle count;
@@ -208,11 +226,25 @@ public final class GradientReducer implements AutoCloseable {
     @Nullable CollectiveHandle handle;
     boolean isReduced;
 
+    /** What the check of this step's reduction says. */
+    @Nullable NonFiniteException nonFinite;
+
     Buffer(int index, int lanes, Fused fused) {
       this.lane = index % lanes;
       this.tensors = fused.tensors;
       this.last = fused.last;
       this.payload = describe(tensors);
+    }
+
+    /** The number at a position of the buffer. */
+    NonFiniteGradient gradient(int worldRank, long position, double value) {
+      long index = position;
+      int i = 0;
+      while (index >= tensors.get(i).payload.count()) {
+        index -= tensors.get(i).payload.count();
+        i++;
+      }
+      return new NonFiniteGradient(worldRank, tensors.get(i).name, index, value);
     }
 
     static Payload describe(List<Tensor> tensors) {
@@ -564,7 +596,11 @@ public final class GradientReducer implements AutoCloseable {
       } finally {
         unlock();
       }
-      handle.await();
+      try {
+        handle.await();
+      } catch (NonFiniteException e) {
+        continue; // The buffer is reduced, and says so.
+      }
     }
   }
 
@@ -608,6 +644,8 @@ public final class GradientReducer implements AutoCloseable {
           return;
         }
         handle.await();
+      } catch (NonFiniteException e) {
+        buffer.nonFinite = e;
       } catch (CollectiveException e) {
         fail(e);
         return;
@@ -649,6 +687,7 @@ public final class GradientReducer implements AutoCloseable {
     if (wasStep) {
       completedSteps++;
       lastContributors = contributors;
+      lastNonFinite = lowest();
       for (Buffer buffer : known()) {
         clear(buffer);
       }
@@ -659,7 +698,29 @@ public final class GradientReducer implements AutoCloseable {
     contributors = settings.uneven() ? -1 : group.size();
   }
 
+  /** What the step's checks have found, in an order that all ranks have. */
+  private Optional<NonFiniteGradient> lowest() {
+    NonFiniteException lowest = null;
+    Buffer in = null;
+    for (Buffer buffer : known()) {
+      NonFiniteException found = buffer.nonFinite;
+      if (found != null && (lowest == null || place(found) < place(lowest))) {
+        lowest = found;
+        in = buffer;
+      }
+    }
+    return in == null || lowest == null
+        ? Optional.empty()
+        : Optional.of(in.gradient(lowest.worldRank(), lowest.index(), lowest.value()));
+  }
+
+  /** By rank, results last. */
+  private static int place(NonFiniteException found) {
+    return found.worldRank() < 0 ? Integer.MAX_VALUE : found.worldRank();
+  }
+
   private static void clear(Buffer buffer) {
+    buffer.nonFinite = null;
     buffer.waiting = buffer.tensors.size();
     buffer.handle = null;
     buffer.isReduced = false;
@@ -830,7 +891,7 @@ public final class GradientReducer implements AutoCloseable {
       if (handle != null) {
         try {
           handle.await();
-        } catch (CollectiveException e) {
+        } catch (CollectiveException | NonFiniteException e) {
           continue; // There is an error already.
         }
       }
@@ -887,6 +948,23 @@ public final class GradientReducer implements AutoCloseable {
     lock();
     try {
       return lastContributors;
+    } finally {
+      unlock();
+    }
+  }
+
+  /**
+   * What the check of the last step has found: a gradient that is infinite or not a number, of the
+   * lowest rank that contributed one, in the first buffer in which it did; else one of the results.
+   * The same on all ranks, those that {@linkplain #join() joined} included.
+   *
+   * @return nothing if all gradients are finite, as they are said to be where the group does not
+   *     {@linkplain Communicator#checkingFinite() check} them, or before the end of the first step
+   */
+  public Optional<NonFiniteGradient> nonFinite() {
+    lock();
+    try {
+      return lastNonFinite;
     } finally {
       unlock();
     }

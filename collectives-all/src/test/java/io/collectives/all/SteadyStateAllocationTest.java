@@ -132,6 +132,7 @@ class SteadyStateAllocationTest {
       Payload allocated = buffer.payload();
       Payload range = buffer.payload(1500, 700);
       Payload allocatedShard = world.allocate(ElementType.FLOAT32, 1500).payload();
+      Communicator checking = world.checkingFinite();
       long before = 0;
       long least = Long.MAX_VALUE;
       for (int i = -WARM_UP; i <= WINDOWS * ROUNDS; i++) {
@@ -145,6 +146,7 @@ class SteadyStateAllocationTest {
         exact.allReduce(doubtful, ReduceOp.SUM);
         exact.allReduce(halves, ReduceOp.AVERAGE);
         world.allReduce(keptFloats, own);
+        checking.allReduce(part, ReduceOp.MAX);
         world.allReduce(halves, ReduceOp.SUM);
         world.allReduce(part, 3, 90, ReduceOp.MAX);
         world.allReduce(kept, ReduceOp.SUM);

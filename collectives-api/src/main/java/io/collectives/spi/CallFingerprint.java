@@ -13,8 +13,8 @@ import java.util.Arrays;
  * What the ranks of a call must agree on, in six 64-bit words that travel with each of its frames.
  *
  * <pre>
- *   word 0   collective (8 bits), op (8), element type (8), wire type (4), repeatability (4),
- *            slabs (32)
+ *   word 0   collective (8 bits), op (8), element type (8), wire type (4), checked (1),
+ *            repeatability (3), slabs (32)
  *   word 1   count
  *   words 2-4   32 characters of 6 bits: the name of the algorithm, 24, and of a user's op, 8; 0 is
  *            none
@@ -33,6 +33,7 @@ public final class CallFingerprint {
   /** Stands for counts that two ranks agree on and no other knows. */
   public static final int PAIRWISE = 1;
 
+  private static final long CHECKED = 0x8L << 32;
   private static final int NAME_WORD = 2;
   private static final int NAME_LENGTH = 24;
   private static final int CHARACTER_BITS = 6;
@@ -52,6 +53,7 @@ public final class CallFingerprint {
    * Writes a fingerprint.
    *
    * @param target {@link #WORDS} words
+   * @param checked whether ranks look for numbers that are not finite
    * @param root 0 if the collective has none
    * @param dealt {@link #hash} of the counts of all ranks, 0 if the payload is dealt evenly
    */
@@ -62,6 +64,7 @@ public final class CallFingerprint {
       ElementType type,
       WireType wire,
       Repeatability repeatability,
+      boolean checked,
       int slabs,
       long count,
       Algorithm algorithm,
@@ -73,6 +76,7 @@ public final class CallFingerprint {
             | (long) type.ordinal() << 40
             | (long) wire.ordinal() << 36
             | (long) repeatability.ordinal() << 32
+            | (checked ? CHECKED : 0)
             | slabs & 0xffffffffL;
     target[COUNT_WORD] = count;
     target[DEAL_WORD] = (long) root << 32 | dealt & 0xffffffffL;
@@ -187,6 +191,9 @@ public final class CallFingerprint {
     if (repeatabilityCode(mine) != repeatabilityCode(theirs)) {
       return new Difference("repeatability", repeatability(mine), repeatability(theirs));
     }
+    if (isChecked(mine) != isChecked(theirs)) {
+      return new Difference("check for finite numbers", check(mine), check(theirs));
+    }
     if (!algorithm(mine).equals(algorithm(theirs))) {
       return new Difference("algorithm", algorithm(mine), algorithm(theirs));
     }
@@ -207,6 +214,7 @@ public final class CallFingerprint {
         + algorithm(call)
         + (wireCode(call) == 0 ? "" : ", as " + wire(call))
         + (repeatabilityCode(call) == 0 ? "" : ", " + repeatability(call))
+        + (isChecked(call) ? ", checked" : "")
         + (call[DEAL_WORD] >>> 32 == 0 ? "" : ", root " + root(call))
         + ((int) call[DEAL_WORD] == 0 ? "" : ", counts per rank " + dealt(call));
   }
@@ -255,11 +263,19 @@ public final class CallFingerprint {
   }
 
   private static int repeatabilityCode(long[] call) {
-    return (int) (call[0] >>> 32 & 0xf);
+    return (int) (call[0] >>> 32 & 0x7);
   }
 
   private static String repeatability(long[] call) {
     return name(Repeatability.values(), repeatabilityCode(call));
+  }
+
+  private static boolean isChecked(long[] call) {
+    return (call[0] & CHECKED) != 0;
+  }
+
+  private static String check(long[] call) {
+    return isChecked(call) ? "on" : "off";
   }
 
   private static String algorithm(long[] call) {

@@ -9,13 +9,13 @@ import java.util.zip.CRC32C;
  *
  * <pre>
  *     0  magic "JCOL"        4  version (16 bits), kind (8), zero (8)
- *     8  job epoch, high    16  job epoch, low
+ *     8  job epoch, high    16  job epoch, low, xor ranks of sender (32) and receiver (32)
  *    24  group              32  sequence
  *    40  slab (32)          44  lane (32)
  *    48  round (32)         52  first chunk (32)
  *    56  chunk count (32)   60  length of the body (32)
  *    64  fingerprint of the call, 6 words
- *   112  sender's rank      116  receiver's rank
+ *   112  tag
  *   120  CRC32C of the body 124  CRC32C of bytes 0 to 123
  * </pre>
  *
@@ -30,6 +30,7 @@ public final class FrameCodec {
   public static final int HEADER_LENGTH = 128;
 
   private static final int MAGIC = 'J' | 'C' << 8 | 'O' << 16 | 'L' << 24;
+  private static final int TAG_AT = 112;
   private static final int BODY_CRC_AT = 120;
   private static final int CRC_AT = 124;
   private static final FrameHeader.Kind[] KINDS = FrameHeader.Kind.values();
@@ -37,6 +38,10 @@ public final class FrameCodec {
   private final JobEpoch epoch;
   private final int sender;
   private final int receiver;
+
+  /** Of sender and receiver. */
+  private final long ranks;
+
   private final CRC32C crc = new CRC32C();
 
   /**
@@ -49,6 +54,7 @@ public final class FrameCodec {
     this.epoch = epoch;
     this.sender = sender;
     this.receiver = receiver;
+    this.ranks = (long) sender << 32 | receiver;
   }
 
   /** The length of a body and its padding. */
@@ -68,7 +74,7 @@ public final class FrameCodec {
     b.putShort(at + 4, (short) Rendezvous.PROTOCOL_VERSION);
     b.putShort(at + 6, (short) header.kind.ordinal());
     b.putLong(at + 8, epoch.high());
-    b.putLong(at + 16, epoch.low());
+    b.putLong(at + 16, epoch.low() ^ ranks);
     b.putLong(at + 24, header.group);
     b.putLong(at + 32, header.sequence);
     b.putInt(at + 40, header.slab);
@@ -80,8 +86,7 @@ public final class FrameCodec {
     for (int i = 0; i < CallFingerprint.WORDS; i++) {
       b.putLong(at + 64 + 8 * i, header.call[i]);
     }
-    b.putInt(at + 112, sender);
-    b.putInt(at + 116, receiver);
+    b.putLong(at + TAG_AT, header.tag);
     b.putInt(at + BODY_CRC_AT, bodyChecksum);
     b.putInt(at + CRC_AT, crc(target, at));
   }
@@ -96,19 +101,22 @@ public final class FrameCodec {
     check("magic", b.getInt(at), MAGIC);
     check("checksum of a header", b.getInt(at + CRC_AT), crc(source, at));
     check("protocol version", b.getShort(at + 4) & 0xffff, Rendezvous.PROTOCOL_VERSION);
-    if (b.getLong(at + 8) != epoch.high() || b.getLong(at + 16) != epoch.low()) {
+    long theirs = b.getLong(at + 16) ^ epoch.low();
+    if (b.getLong(at + 8) == epoch.high()) {
+      // 64 random bits are right: what differs in the others is the ranks.
+      check("sender's rank", (int) (theirs >>> 32), sender);
+      check("receiver's rank", (int) theirs, receiver);
+    } else {
       throw new ProtocolException(
           "a frame from rank "
               + sender
               + " to rank "
               + receiver
               + " is of another run of the job: its epoch is "
-              + new JobEpoch(b.getLong(at + 8), b.getLong(at + 16))
+              + new JobEpoch(b.getLong(at + 8), b.getLong(at + 16) ^ ranks)
               + ", expected "
               + epoch);
     }
-    check("sender's rank", b.getInt(at + 112), sender);
-    check("receiver's rank", b.getInt(at + 116), receiver);
     int kind = b.getShort(at + 6) & 0xffff;
     if (kind >= KINDS.length) {
       check("kind of frame", kind, KINDS.length - 1);
@@ -126,6 +134,7 @@ public final class FrameCodec {
       throw new ProtocolException(
           "a frame from rank " + sender + " claims a body of " + header.length + " bytes");
     }
+    header.tag = b.getLong(at + TAG_AT);
     for (int i = 0; i < CallFingerprint.WORDS; i++) {
       header.call[i] = b.getLong(at + 64 + 8 * i);
     }

@@ -59,6 +59,12 @@ public final class FrameHeader {
   public int length;
 
   /**
+   * A word of the engine that goes with a transfer; transports carry it and know nothing of it. It
+   * may be another one when a frame that was refused is offered again.
+   */
+  public long tag;
+
+  /**
    * Whether the body comes as a {@link LentBody}; said by the transport that delivers it, and not
    * sent.
    */
@@ -78,6 +84,7 @@ public final class FrameHeader {
     firstChunk = other.firstChunk;
     chunkCount = other.chunkCount;
     length = other.length;
+    tag = other.tag;
     lent = other.lent;
     System.arraycopy(other.call, 0, call, 0, call.length);
   }

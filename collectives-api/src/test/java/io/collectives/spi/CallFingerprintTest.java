@@ -34,7 +34,7 @@ class CallFingerprintTest {
     long[] words = new long[CallFingerprint.WORDS];
     Repeatability repeatability = Repeatability.FASTEST;
     CallFingerprint.write(
-        words, collective, op, type, wire, repeatability, slabs, count, algorithm, root, dealt);
+        words, collective, op, type, wire, repeatability, false, slabs, count, algorithm, root, dealt);
     return words;
   }
 
@@ -47,6 +47,7 @@ class CallFingerprintTest {
         ElementType.FLOAT32,
         WireType.AS_IN_MEMORY,
         repeatability,
+        false,
         1,
         100,
         Algorithm.parameterServer(1_000_000),
@@ -133,6 +134,30 @@ class CallFingerprintTest {
         CallFingerprint.difference(other, ordered));
     assertFalse(CallFingerprint.same(own, other));
     assertFalse(CallFingerprint.same(other, ordered));
+  }
+
+  @Test
+  void aCheckIsPartOfACall() {
+    long[] checked = new long[CallFingerprint.WORDS];
+    CallFingerprint.write(
+        checked,
+        Collective.GATHER,
+        ReduceOp.SUM,
+        ElementType.FLOAT32,
+        WireType.AS_IN_MEMORY,
+        Repeatability.FASTEST,
+        true,
+        3,
+        100,
+        Algorithm.ring(),
+        2,
+        0);
+    assertFalse(CallFingerprint.same(usual(), checked));
+    CallFingerprint.Difference difference = CallFingerprint.difference(usual(), checked);
+    assertEquals(
+        new CallFingerprint.Difference("check for finite numbers", "off", "on"), difference);
+    assertEquals(
+        "gather of 100 float32, sum, ring, checked, root 2", CallFingerprint.describe(checked));
   }
 
   @Test

@@ -415,6 +415,7 @@ final class Perf implements Callable<Integer> {
         + (settings.repeatability() == Repeatability.FASTEST
             ? ""
             : settings.repeatability() + " sums, ")
+        + (settings.finiteCheck() ? "finite check, " : "")
         + memory
         + " memory, "
         + (outOfPlace ? "out of place" : "in place")
@@ -686,10 +687,18 @@ final class Perf implements Callable<Integer> {
             "What the bits of floating-point sums may depend on: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
     private Repeatability repeatability = Repeatability.FASTEST;
 
+      @Option(
+        names = "--finite-check",
+        description = "Reductions look for numbers that are not finite.")
+    private boolean finiteCheck;
+
     CallSettings checked(CommandSpec spec) {
       try {
         CallSettings settings =
-            CallSettings.defaults().withWireType(wireType).withRepeatability(repeatability);
+            CallSettings.defaults()
+                .withWireType(wireType)
+                .withRepeatability(repeatability)
+                .withFiniteCheck(finiteCheck);
         if (frameLength.isPresent()) {
           settings = settings.withFrameLength(Math.toIntExact(frameLength.get().bytes()));
         }
@@ -709,6 +718,9 @@ final class Perf implements Callable<Integer> {
       frameLength.ifPresent(length -> arguments.add("--frame-length=" + length.bytes()));
       arguments.add("--wire-type=" + wireType);
       arguments.add("--repeatability=" + repeatability);
+      if (finiteCheck) {
+        arguments.add("--finite-check");
+      }
       slabsInFlight.ifPresent(slabs -> arguments.add("--slabs-in-flight=" + slabs));
       return arguments;
     }

@@ -9,6 +9,7 @@ import io.collectives.CollectiveHandle;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Explanation;
+import io.collectives.NonFiniteException;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
@@ -596,6 +597,7 @@ final class EngineCommunicator implements Communicator {
     Driver driver = seat.driver;
     driver.await(call);
     CollectiveException error = call.error();
+    NonFiniteException nonFinite = call.nonFinite();
     driver.lock();
     try {
       driver.engine().recycle(call);
@@ -605,6 +607,9 @@ final class EngineCommunicator implements Communicator {
     if (error != null) {
       driver.logFailures();
       throw error;
+    }
+    if (nonFinite != null) {
+      throw nonFinite;
     }
   }
 
@@ -648,6 +653,7 @@ final class EngineCommunicator implements Communicator {
                   settings.wireType(),
                   settings.repeatability(),
                   residual,
+                  settings.finiteCheck(),
                   frameLength(program, output.count() * output.type().bytes()),
                   settings.slabsInFlight(),
                   timeoutNanos,
@@ -679,6 +685,11 @@ final class EngineCommunicator implements Communicator {
   @Override
   public Communicator using(Repeatability repeatability) {
     return new EngineCommunicator(seat, settings.withRepeatability(repeatability), world, isWorld);
+  }
+
+  @Override
+  public Communicator checkingFinite() {
+    return new EngineCommunicator(seat, settings.withFiniteCheck(true), world, isWorld);
   }
 
   @Override

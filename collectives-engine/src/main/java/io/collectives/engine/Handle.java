@@ -1,6 +1,5 @@
 package io.collectives.engine;
 
-import io.collectives.CollectiveException;
 import io.collectives.CollectiveHandle;
 import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Group;
@@ -20,7 +19,7 @@ final class Handle extends CompletableFuture<Void> implements CollectiveHandle, 
   }
 
   @Override
-  public void ended(@Nullable CollectiveException error) {
+  public void ended(@Nullable RuntimeException error) {
     if (error == null) {
       complete(null);
     } else {
@@ -47,7 +46,7 @@ final class Handle extends CompletableFuture<Void> implements CollectiveHandle, 
     try {
       join();
     } catch (CompletionException e) {
-      if (e.getCause() instanceof CollectiveException error) {
+      if (e.getCause() instanceof RuntimeException error) {
         throw error;
       }
       throw e;

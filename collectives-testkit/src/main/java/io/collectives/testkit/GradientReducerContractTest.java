@@ -18,6 +18,7 @@ import io.collectives.FusionSettings;
 import io.collectives.GradientReducer;
 import io.collectives.GradientReducer.Tensor;
 import io.collectives.MismatchException;
+import io.collectives.NonFiniteGradient;
 import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
@@ -30,6 +31,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
@@ -496,6 +498,64 @@ public abstract class GradientReducerContractTest {
           }
           job.reducer.close();
         });
+  }
+
+  /**
+   * Random culprits and another order on each rank: all ranks name the same gradient, so all skip
+   * the same steps and end with the same scale. One that has no data is no exception.
+   */
+  @Test
+  void allRanksSkipTheSameSteps() throws Exception {
+    RankThreads.run(
+        ranks(3),
+        world -> {
+          skipSteps(world, A_BUFFER_EACH, 1);
+          skipSteps(world, A_BUFFER_EACH.withBufferLength(1200).withUneven(true), 2);
+        });
+  }
+
+  private static void skipSteps(Communicator world, FusionSettings settings, int lanes) {
+    int steps = 8;
+    Job job = new Job(world.checkingFinite(), settings, lanes);
+    float scale = 1024;
+    for (int step = 0; step < steps; step++) {
+      Random random = new Random(SEED + step);
+      int culprits = step % 3;
+      NonFiniteGradient expected = null;
+      int contributors = settings.uneven() && step == steps - 1 ? 2 : 3;
+      for (int rank = contributors - 1; rank >= contributors - culprits; rank--) {
+        int tensor = random.nextInt(TENSORS);
+        int index = random.nextInt(COUNT);
+        expected = new NonFiniteGradient(rank, "layer" + tensor, index, Double.POSITIVE_INFINITY);
+        if (rank == world.rank()) {
+          job.gradients[tensor][index] = Float.POSITIVE_INFINITY;
+        }
+      }
+      if (world.rank() < contributors) {
+        List<Tensor> order = new ArrayList<>(job.tensors);
+        Collections.shuffle(order, new Random(SEED + 31L * world.rank() + step));
+        order.forEach(job.reducer::ready);
+        job.reducer.await();
+      } else {
+        assertTrue(job.reducer.join());
+      }
+      assertEquals(
+          Optional.ofNullable(expected),
+          job.reducer.nonFinite(),
+          "step " + step + ", seed " + SEED);
+      if (job.reducer.nonFinite().isPresent()) {
+        scale /= 2;
+      }
+      for (float[] gradient : job.gradients) {
+        Arrays.fill(gradient, scale);
+      }
+    }
+    assertEquals(steps, job.reducer.completedSteps());
+    float[] scales = {scale};
+    world.allReduce(scales, ReduceOp.MAX);
+    assertEquals(scale, scales[0]);
+    assertEquals(1024f / 32, scale, "5 of 8 steps have a culprit");
+    job.reducer.close();
   }
 
   /** All-reduces in eight lanes that say otherwise, or do not begin at once. */

@@ -123,6 +123,7 @@ public abstract class TransportContractTest {
     header.firstChunk = 4;
     header.chunkCount = 5;
     header.length = 16;
+    header.tag = Long.MIN_VALUE + 6;
     for (int i = 0; i < header.call.length; i++) {
       header.call[i] = -1L << i;
     }
@@ -136,6 +137,7 @@ public abstract class TransportContractTest {
     FrameHeader got = peers.get(1).from(0).get(0).header;
     assertEquals(before, got.toString());
     assertEquals(sent.kind, got.kind);
+    assertEquals(sent.tag, got.tag);
     assertArrayEquals(sent.call, got.call);
   }
 

@@ -49,6 +49,9 @@ abstract sealed class Elements
   static final int BLOCK_BYTES = 6144;
   static final int SHORT = 256;
 
+  /** The elements that are {@linkplain #mark marked} together. */
+  static final int MARKS = 512;
+
   final ElementType type;
 
   /** The number of elements in a scratch block. */
@@ -156,6 +159,38 @@ abstract sealed class Elements
       int from,
       int to) {
     return false;
+  }
+
+  /** Whether an element can be infinite or not a number. */
+  boolean canBeNonFinite() {
+    return false;
+  }
+
+  /**
+   * Leaves a mark in {@code marks[i]} if {@code values[i]} is not finite, and else lets it be, for
+   * i less than {@code count}. A loop that keeps no sum is one that vectorises.
+   */
+  void mark(Object values, Object marks, int count) {
+    throw new UnsupportedOperationException(type + " elements are finite");
+  }
+
+  /**
+   * Takes all marks away.
+   *
+   * @return whether there were any
+   */
+  boolean takeMarks(Object marks) {
+    throw new UnsupportedOperationException(type + " elements are finite");
+  }
+
+  /** The index of the first of {@code count} elements that is not finite, -1 if all are. */
+  int firstNonFinite(Object values, int count) {
+    return -1;
+  }
+
+  /** An element as a double. */
+  double value(Object values, int index) {
+    throw new UnsupportedOperationException(type + " elements are finite");
   }
 
   /** Divides in place; integers round toward zero. */

@@ -7,6 +7,7 @@ import io.collectives.spi.FrameBytes;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ShortBuffer;
+import java.util.Arrays;
 
 /**
  * The elements of {@link ElementType#BFLOAT16} and {@link ElementType#FLOAT16}. Each operation is
@@ -125,6 +126,51 @@ final class Elements16 extends Elements {
     for (int i = 0; i < count; i++) {
       r[from + i] = format.narrow(left[i]);
     }
+  }
+
+  @Override
+  boolean canBeNonFinite() {
+    return true;
+  }
+
+  /** All bits of the exponent and one more make the highest bit. */
+  @Override
+  void mark(Object values, Object marks, int count) {
+    mark((short[]) values, (short[]) marks, count, format.exponent());
+  }
+
+  private static void mark(short[] v, short[] m, int count, int exponent) {
+    int one = exponent & -exponent;
+    for (int i = 0; i < count; i++) {
+      m[i] = (short) (m[i] | (v[i] & exponent) + one);
+    }
+  }
+
+  @Override
+  boolean takeMarks(Object marks) {
+    short[] m = (short[]) marks;
+    int any = 0;
+    for (int i = 0; i < m.length; i++) {
+      any |= m[i];
+    }
+    Arrays.fill(m, (short) 0);
+    return any < 0;
+  }
+
+  @Override
+  int firstNonFinite(Object values, int count) {
+    short[] v = (short[]) values;
+    for (int i = 0; i < count; i++) {
+      if ((v[i] & format.exponent()) == format.exponent()) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  @Override
+  double value(Object values, int index) {
+    return format.widen(((short[]) values)[index]);
   }
 
   @Override

@@ -7,6 +7,7 @@ import io.collectives.spi.FrameBytes;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.DoubleBuffer;
+import java.util.Arrays;
 
 /** The elements of {@link ElementType#FLOAT64}. */
 final class Float64Elements extends Elements {
@@ -152,6 +153,52 @@ final class Float64Elements extends Elements {
       return false;
     }
     return true;
+  }
+
+  @Override
+  boolean canBeNonFinite() {
+    return true;
+  }
+
+  /** The difference of such a number and itself is not a number, and stays so. */
+  @Override
+  void mark(Object values, Object marks, int count) {
+    mark((double[]) values, (double[]) marks, count);
+  }
+
+  private static void mark(double[] v, double[] m, int count) {
+    for (int i = 0; i < count; i++) {
+      m[i] += v[i] - v[i];
+    }
+  }
+
+  @Override
+  boolean takeMarks(Object marks) {
+    double[] m = (double[]) marks;
+    boolean any = false;
+    for (int i = 0; i < m.length; i++) {
+      any |= m[i] != 0;
+    }
+    if (any) {
+      Arrays.fill(m, 0);
+    }
+    return any;
+  }
+
+  @Override
+  int firstNonFinite(Object values, int count) {
+    double[] v = (double[]) values;
+    for (int i = 0; i < count; i++) {
+      if (!Double.isFinite(v[i])) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  @Override
+  double value(Object values, int index) {
+    return ((double[]) values)[index];
   }
 
   @Override

@@ -148,6 +148,11 @@ enum Format16 {
   /** Ends what {@link #widen} has begun, when its bits have become floats. */
   abstract void widened(float[] values, int count);
 
+  /** The bits of the exponent, all of which are set in what is not finite. */
+  int exponent() {
+    return this == BFLOAT16 ? 0x7f80 : 0x7c00;
+  }
+
   /** Whether conversions take more than the bits: {@link #widened} and {@link #aid}. */
   abstract boolean needsFloats();
 

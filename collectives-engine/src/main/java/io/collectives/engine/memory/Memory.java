@@ -296,6 +296,48 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory {
     }
   }
 
+  /**
+   * The position of the first of the elements {@code [from, from+count)} that is infinite or not a
+   * number; -1 if all are finite, as integers are. Fast if that is so.
+   */
+  public final long firstNonFinite(long from, int count, Scratch scratch) {
+    Objects.checkFromIndexSize(from, count, count());
+    if (!elements.canBeNonFinite()) {
+      return -1;
+    }
+    Object values = scratch.first(elements);
+    Object marks = scratch.marks(elements);
+    boolean any = false;
+    for (int done = 0; done < count; done += Elements.MARKS) {
+      int block = Math.min(Elements.MARKS, count - done);
+      load(from + done, block, values);
+      if (block >= Elements.SHORT) {
+        elements.mark(values, marks, block);
+      } else {
+        any |= elements.firstNonFinite(values, block) >= 0;
+      }
+    }
+    if (count >= Elements.SHORT) {
+      any |= elements.takeMarks(marks);
+    }
+    for (int done = 0; any && done < count; done += Elements.MARKS) {
+      int block = Math.min(Elements.MARKS, count - done);
+      load(from + done, block, values);
+      int first = elements.firstNonFinite(values, block);
+      if (first >= 0) {
+        return from + done + first;
+      }
+    }
+    return -1;
+  }
+
+  /** The element at a position, of a type that can be something else than finite. */
+  public final double value(long position, Scratch scratch) {
+    Object values = scratch.first(elements);
+    load(position, 1, values);
+    return elements.value(values, 0);
+  }
+
   /** Copies elements {@code [from, from+count)} to the beginning of an array of their type. */
   final void load(long from, int count, Object array) {
     Objects.checkFromIndexSize(from, count, count());

@@ -22,6 +22,7 @@ public final class Scratch {
   private final @Nullable Object[] second = new Object[TYPES];
 
   private final @Nullable ExactSum[] exactSums = new ExactSum[TYPES];
+  private final @Nullable Object[] marks = new Object[TYPES];
 
   private @Nullable Converter16 converter16;
   private @Nullable Converter8 converter8;
@@ -36,6 +37,16 @@ public final class Scratch {
 
   Object second(Elements elements) {
     return block(second, elements);
+  }
+
+  /** Room for marks of a check, all zeros between two of them. */
+  Object marks(Elements elements) {
+    int type = elements.type.ordinal();
+    Object made = marks[type];
+    if (made == null) {
+      marks[type] = made = elements.newArray(Elements.MARKS);
+    }
+    return made;
   }
 
   /** Room for as many sources as {@link Elements} combines at once. */

@@ -291,7 +291,13 @@ final class Arrivals implements FrameSink {
               + " length="
               + call.frameLength(step, head.slab));
     }
+    if (!call.takes(head.tag)) {
+      return failures.protocol(
+          call.group, worldRank, head, "a finding of its check makes no sense: " + head.tag);
+    }
     lane.nextReceive[peer]++;
+    applier.check().contribution(call, run);
+    applier.check().heard(call, head.tag);
     target.run = run;
     target.step = step;
     return true;

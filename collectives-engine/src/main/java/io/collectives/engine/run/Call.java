@@ -3,6 +3,7 @@ package io.collectives.engine.run;
 import io.collectives.Collective;
 import io.collectives.CollectiveException;
 import io.collectives.ElementType;
+import io.collectives.NonFiniteException;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
@@ -67,6 +68,15 @@ public final class Call {
   /** What narrow numbers have taken from this rank's before; nothing if nobody keeps it. */
   @Nullable Memory residual;
 
+  /** Whether numbers are checked; see {@link FiniteCheck}. */
+  boolean checksFinite;
+
+  /** The lowest finding that this rank knows of, which goes with its frames. */
+  long finding;
+
+  /** The lowest one that is told here only. */
+  long findingHere;
+
   /** Whether payload, input and output have the same positions and there is no work memory. */
   private boolean plain;
 
@@ -121,9 +131,10 @@ public final class Call {
     /**
      * The call has ended; called once by the driver, outside of the transport.
      *
-     * @param error what went wrong, if anything
+     * @param error what is to be thrown, if anything: the error of the call, or what its check has
+     *     found
      */
-    void ended(@Nullable CollectiveException error);
+    void ended(@Nullable RuntimeException error);
   }
 
   Call(Group group, Program program, int slabsInFlight) {
@@ -157,6 +168,7 @@ public final class Call {
       WireType wireType,
       Repeatability repeatability,
       @Nullable Memory keptResidual,
+      boolean finiteCheck,
       int frameLength,
       long now,
       long timeoutNanos,
@@ -173,6 +185,9 @@ public final class Call {
         program.inRankOrder && repeatability == Repeatability.EXACT
             ? OrderedReduction.Manner.EXACT
             : OrderedReduction.Manner.SEQUENTIAL;
+    checksFinite = finiteCheck && checks(type);
+    finding = Finding.NONE;
+    findingHere = Finding.NONE;
     int pieceLength = frameLength / program.widestTransfer;
     perFrame =
         Math.max(1, narrow == null ? pieceLength / elementBytes : narrow.fitting(pieceLength));
@@ -213,6 +228,7 @@ public final class Call {
         type,
         wire,
         reduces() ? repeatability : Repeatability.FASTEST,
+        checksFinite,
         program.pairwise ? (int) perFrame : slabs,
         count,
         program.algorithm,
@@ -246,6 +262,16 @@ public final class Call {
    */
   boolean roundsSums() {
     return program.inRankOrder && program.collective != Collective.REDUCE_SCATTER;
+  }
+
+  /** Whether there is anything to check. */
+  private boolean checks(ElementType type) {
+    return reduces() && type != ElementType.INT32 && type != ElementType.INT64;
+  }
+
+  /** Whether a frame of this call may carry such a finding. */
+  boolean takes(long findingOfFrame) {
+    return !checksFinite || Finding.isPossible(findingOfFrame, program.ranks, count);
   }
 
   private void prepareWork(ElementType type, long longest) {
@@ -492,10 +518,18 @@ public final class Call {
     return why == null ? null : why.exception();
   }
 
+  /** What the check of a call has found that has ended well, if this rank is to tell of it. */
+  public @Nullable NonFiniteException nonFinite() {
+    boolean isPartly = program.collective == Collective.REDUCE && program.rank != program.root;
+    long found = isPartly ? Finding.NONE : Math.min(finding, findingHere);
+    return failure != null || found == Finding.NONE ? null : Finding.exception(this, found);
+  }
+
   /** Tells the completion how the call ended. To be called once. */
   public void runCompletion() {
     if (completion != null) {
-      completion.ended(error());
+      CollectiveException error = error();
+      completion.ended(error == null ? nonFinite() : error);
     }
   }
 
@@ -530,6 +564,9 @@ public final class Call {
     /** By meeting and receive: whether the sum was put into the memory of that contributor. */
     final boolean[][] placed;
 
+    /** Whether this rank's part was checked. */
+    boolean isChecked;
+
     /** How many echoes are due or owed. */
     int openEchoes;
 
@@ -558,6 +595,7 @@ public final class Call {
       slab = newSlab;
       openSteps = newSlab < 0 ? 0 : program.steps;
       openEchoes = 0;
+      isChecked = false;
       Arrays.fill(writes, 0);
       Arrays.fill(reads, 0);
       Arrays.fill(gathered, 0);

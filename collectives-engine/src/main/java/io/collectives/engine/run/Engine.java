@@ -245,6 +245,7 @@ public final class Engine {
         WireType.AS_IN_MEMORY,
         Repeatability.FASTEST,
         null,
+        false,
         frameLength,
         slabsInFlight,
         timeoutNanos,
@@ -265,6 +266,7 @@ public final class Engine {
    *     takes sums
    * @param residual of an all-reduce: what that took from this rank's numbers before, and takes
    *     now; nothing if nobody keeps it
+   * @param finiteCheck whether to tell of numbers that are not finite, if it is a reduction
    */
   public Call submit(
       Group group,
@@ -277,6 +279,7 @@ public final class Engine {
       WireType wireType,
       Repeatability repeatability,
       @Nullable Memory residual,
+      boolean finiteCheck,
       int frameLength,
       int slabsInFlight,
       long timeoutNanos,
@@ -294,6 +297,7 @@ public final class Engine {
         wireType,
         repeatability,
         residual,
+        finiteCheck,
         frameLength,
         clock.getAsLong(),
         timeoutNanos,
@@ -386,6 +390,7 @@ public final class Engine {
     try {
       call.copyOwn();
       if (call.program.steps == 0) {
+        applier.check().contribution(call);
         calls.end(call, null);
         return;
       }
@@ -445,6 +450,7 @@ public final class Engine {
   }
 
   private boolean sendReady(Call call, Call.SlabRun run) {
+    applier.check().contribution(call, run);
     boolean any = false;
     for (int i = 0; i < run.lanes.length; i++) {
       Call.LaneRun lane = run.lanes[i];
@@ -506,6 +512,7 @@ public final class Engine {
     header.firstChunk = 0;
     header.chunkCount = 0;
     header.length = 0;
+    header.tag = 0;
     System.arraycopy(fingerprint, 0, header.call, 0, CallFingerprint.WORDS);
     if (!link.trySend(header, FrameBody.EMPTY)) {
       return false;
@@ -526,6 +533,7 @@ public final class Engine {
     header.firstChunk = step.firstChunk;
     header.chunkCount = step.chunkCount;
     header.length = length;
+    header.tag = call.finding;
     System.arraycopy(call.fingerprintTo(step.peer), 0, header.call, 0, CallFingerprint.WORDS);
     if (length == 0) {
       if (!link.trySend(header, FrameBody.EMPTY)) {

@@ -20,10 +20,16 @@ final class FrameApplier {
   private final Scratch scratch = new Scratch();
   private final FusedReduction fused = new FusedReduction();
   private final OrderedReduction ordered = new OrderedReduction();
+  private final FiniteCheck check = new FiniteCheck(scratch);
 
   /** What frames are made with, too. */
   Scratch scratch() {
     return scratch;
+  }
+
+  /** What calls are checked by. */
+  FiniteCheck check() {
+    return check;
   }
 
   /**
@@ -60,12 +66,13 @@ final class FrameApplier {
         int count = bytes / elementBytes;
         if (step.effect == Effect.REPLACE) {
           result.replace(to, count, source, position);
+          check.replaced(call, chunk, run.slab, result, to, count);
         } else {
           boolean untouched = step.untouched[i];
           Memory own = call.memory(chunk, run.slab, untouched);
           long ownFrom = call.position(chunk, run.slab, untouched) + skip / elementBytes;
           result.reduce(call.op, to, count, own, ownFrom, source, position, scratch);
-          divide(call, step, i, result, to, count);
+          complete(call, run, step, i, result, to, count);
         }
         from += bytes;
         position += bytes;
@@ -91,16 +98,12 @@ final class FrameApplier {
       long to = call.position(chunk, run.slab, false);
       if (step.effect == Effect.REPLACE) {
         narrow.replace(result, to, count, source, position, scratch);
+        check.replaced(call, chunk, run.slab, result, to, count);
       } else {
         Memory own = call.memory(chunk, run.slab, step.untouched[i]);
         long ownFrom = call.position(chunk, run.slab, step.untouched[i]);
         narrow.reduce(call.op, result, to, count, own, ownFrom, source, position, scratch);
-        divide(call, step, i, result, to, count);
-        if (step.completes[i] && call.program.collective == Collective.ALL_REDUCE) {
-          // All others get it rounded, and all are to have the same bits.
-          long residualFrom = call.position(chunk, run.slab, true);
-          narrow.round(result, to, count, call.residual, residualFrom, scratch);
-        }
+        complete(call, run, step, i, result, to, count);
       }
       position += narrow.length(count);
     }
@@ -136,12 +139,13 @@ final class FrameApplier {
       long from = source.sourceAt(i);
       if (step.effect == Effect.REPLACE) {
         result.replace(to, count, theirs, from);
+        check.replaced(call, chunk, run.slab, result, to, count);
       } else {
         boolean untouched = step.untouched[i];
         Memory own = call.memory(chunk, run.slab, untouched);
         long ownFrom = call.position(chunk, run.slab, untouched);
         result.reduce(call.op, to, count, own, ownFrom, theirs, from, scratch);
-        divide(call, step, i, result, to, count);
+        complete(call, run, step, i, result, to, count);
       }
     }
   }
@@ -214,6 +218,13 @@ final class FrameApplier {
           call.position(chunk, slab, step.untouched[i]),
           divisor(call),
           scratch);
+      check.completed(
+          call,
+          chunk,
+          slab,
+          result,
+          call.position(chunk, slab, false),
+          call.pieceCount(chunk, slab));
     }
   }
 
@@ -290,6 +301,7 @@ final class FrameApplier {
       if (call.narrow != null && call.roundsSums()) {
         call.narrow.round(result, to, count, null, 0, scratch);
       }
+      check.completed(call, chunk, slab, result, to, count);
       at += call.pieceLength(count);
     }
   }
@@ -298,9 +310,21 @@ final class FrameApplier {
     return call.op == ReduceOp.AVERAGE ? call.group.size() : 1;
   }
 
-  private void divide(Call call, Program.Step step, int i, Memory result, long at, int count) {
-    if (call.op == ReduceOp.AVERAGE && step.completes[i]) {
+  /** If all contributions to a chunk are in what was reduced just now, makes it the result. */
+  private void complete(
+      Call call, Call.SlabRun run, Program.Step step, int i, Memory result, long at, int count) {
+    if (!step.completes[i]) {
+      return;
+    }
+    int chunk = step.firstChunk + i;
+    if (call.op == ReduceOp.AVERAGE) {
       result.divide(at, count, call.group.size(), scratch);
     }
+    if (call.narrow != null && call.program.collective == Collective.ALL_REDUCE) {
+      // All others get it rounded, and all are to have the same bits.
+      long residualFrom = call.position(chunk, run.slab, true);
+      call.narrow.round(result, at, count, call.residual, residualFrom, scratch);
+    }
+    check.completed(call, chunk, run.slab, result, at, count);
   }
 }

@@ -65,6 +65,7 @@ final class Mail {
     return call.group.usesMail()
         && program.isExchange
         && call.narrow == null
+        && !call.checksFinite // What is found travels with frames.
         && call.slabs == 1
         && call.count() * call.elementBytes() <= Mailbox.CAPACITY;
   }

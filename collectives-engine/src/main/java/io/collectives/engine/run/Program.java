@@ -178,7 +178,7 @@ public final class Program {
   }
 
   /** Whether a chunk is part of what this rank is to have in the end. */
-  private boolean isResult(int chunk) {
+  boolean isResult(int chunk) {
     return switch (collective) {
       case ALL_REDUCE, BARRIER, ALL_GATHER, BROADCAST -> true;
       case REDUCE, GATHER -> rank == root;

@@ -1,14 +1,21 @@
 package io.collectives.engine.run;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Algorithm;
 import io.collectives.CollectiveException;
 import io.collectives.MismatchException;
+import io.collectives.Payload;
 import io.collectives.ProtocolException;
+import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
+import io.collectives.WireType;
+import io.collectives.engine.memory.Memory;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
@@ -21,6 +28,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A receiver checks every field of a header against its own call and plan, before it applies a
@@ -128,6 +136,80 @@ class HeaderCheckTest {
       assertTrue(calls[rank].isDone());
       assertArrayEquals(new int[] {11, 22, 33}, values[rank]);
     }
+  }
+
+  /** A rank that is none, or an index beyond the payload. */
+  @ParameterizedTest
+  @ValueSource(longs = {2L << 43, 300L << 2, 3, -1})
+  void aFindingThatMakesNoSenseFailsTheCall(long finding) {
+    Bench bench =
+        new Bench(
+            2,
+            Algorithm.ring(),
+            (rank, transport) ->
+                rank == 1 ? new TamperingTransport(transport, h -> h.tag = finding) : transport);
+    Call[] calls = {checked(bench, 0), checked(bench, 1)};
+    bench.settle();
+    for (Call call : calls) {
+      assertTrue(call.isDone());
+      assertNull(call.nonFinite());
+      CollectiveException error = assertInstanceOf(ProtocolException.class, call.error());
+      assertTrue(error.getMessage().contains("makes no sense: " + finding), error.getMessage());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"ring", "direct", "exchange", "halving-doubling"})
+  void aCheckAddsNoFrame(String algorithm) {
+    int[] frames = new int[2];
+    for (int i = 0; i < 2; i++) {
+      int counted = i;
+      Bench bench =
+          new Bench(
+              4,
+              switch (algorithm) {
+                case "ring" -> Algorithm.ring();
+                case "direct" -> Algorithm.direct();
+                case "exchange" -> Algorithm.exchange();
+                default -> Algorithm.halvingDoubling();
+              },
+              (rank, transport) -> new TamperingTransport(transport, header -> frames[counted]++));
+      for (int rank = 0; rank < 4; rank++) {
+        Call call =
+            i == 0
+                ? bench.submit(rank, bench.programs.get(rank), Memory.of(FLOATS), ReduceOp.SUM)
+                : checked(bench, rank);
+        assertEquals(i == 1, call.checksFinite);
+      }
+      bench.settle();
+    }
+    assertTrue(frames[0] > 0);
+    assertEquals(frames[0], frames[1]);
+  }
+
+  private static final Payload FLOATS = Payload.of(new float[COUNT]);
+
+  private static Call checked(Bench bench, int rank) {
+    Memory memory = Memory.of(FLOATS);
+    return bench
+        .engines
+        .get(rank)
+        .submit(
+            bench.groups.get(rank),
+            bench.programs.get(rank),
+            memory,
+            memory,
+            null,
+            null,
+            ReduceOp.SUM,
+            WireType.AS_IN_MEMORY,
+            Repeatability.FASTEST,
+            null,
+            true,
+            bench.frameLength,
+            bench.slabsInFlight,
+            Bench.SECOND,
+            null);
   }
 
   @Test

@@ -80,6 +80,7 @@ class OtherCollectivesTest {
             WireType.AS_IN_MEMORY,
             Repeatability.FASTEST,
             null,
+            false,
             bench.frameLength,
             bench.slabsInFlight,
             bench.timeoutNanos,

@@ -344,6 +344,7 @@ final class Simulation {
         ElementType.INT32,
         WireType.AS_IN_MEMORY,
         Repeatability.FASTEST,
+        false,
         1,
         count + 1,
         algorithm(size),

@@ -1,0 +1,354 @@
+package io.collectives.all;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.collectives.Algorithm;
+import io.collectives.Bfloat16;
+import io.collectives.CallSettings;
+import io.collectives.Collectives;
+import io.collectives.Communicator;
+import io.collectives.ElementType;
+import io.collectives.Float16;
+import io.collectives.Mesh;
+import io.collectives.NonFiniteException;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.WireType;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Numbers that are not finite are found by any plan and over any kind of transport: all who are to
+ * tell of them tell of the same, the result is what it is without a check, and the group is whole.
+ */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class FiniteCheckTest {
+  private static final long SEED = Long.getLong("collectives.seed", 20_261_122L);
+  private static final double[] WRONG = {
+    Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY
+  };
+  private static final List<ElementType> TYPES =
+      List.of(ElementType.FLOAT32, ElementType.FLOAT64, ElementType.BFLOAT16, ElementType.FLOAT16);
+
+  private final List<Communicator> worlds = new ArrayList<>();
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+  @TempDir private Path directory;
+
+  @AfterEach
+  void close() {
+    worlds.forEach(Communicator::close);
+    threads.shutdownNow();
+  }
+
+  /** How ranks talk and what plans they use. */
+  record Job(String transport, Algorithm algorithm, int ranks) {
+    @Override
+    public String toString() {
+      return transport + ", " + algorithm.name();
+    }
+  }
+
+  static Stream<Job> jobs() {
+    return Stream.of(
+        new Job("inprocess", Algorithm.ring(), 5),
+        new Job("inprocess", Algorithm.bidirectionalRing(), 4),
+        new Job("inprocess", Algorithm.shortestWayRing(), 5),
+        new Job("inprocess", Algorithm.torus(Mesh.torus(3, 2)), 6),
+        new Job("inprocess", Algorithm.direct(), 5),
+        new Job("inprocess", Algorithm.exchange(), 3),
+        new Job("inprocess", Algorithm.halvingDoubling(), 5),
+        new Job("inprocess", Algorithm.doubleBinaryTree(), 5),
+        new Job("inprocess", Algorithm.parameterServer(2), 4),
+        new Job("inprocess", Algorithm.auto(), 3),
+        new Job("tcp", Algorithm.ring(), 4),
+        new Job("shm", Algorithm.direct(), 4));
+  }
+
+  @ParameterizedTest
+  @MethodSource("jobs")
+  void allNameTheSame(Job job) throws Exception {
+    CallSettings settings =
+        CallSettings.defaults()
+            .withAlgorithm(job.algorithm)
+            .withFrameLength(256)
+            .withTimeout(Duration.ofSeconds(30));
+    worlds.addAll(
+        switch (job.transport) {
+          case "tcp" -> TcpJobs.join(job.ranks, directory.toUri(), settings, more -> more);
+          case "shm" -> SharedMemoryJobs.join(job.ranks, directory, settings);
+          default -> Collectives.inProcess(job.ranks, settings);
+        });
+    List<Future<?>> ends = new ArrayList<>();
+    for (Communicator world : worlds) {
+      ends.add(
+          threads.submit(
+              () -> {
+                try {
+                  new Rank(world).run();
+                } catch (Throwable e) {
+                  world.abort(e.toString()); // Else the others wait for the deadline.
+                  throw e;
+                }
+              }));
+    }
+    for (Future<?> end : ends) {
+      end.get(50, TimeUnit.SECONDS);
+    }
+  }
+
+  /** Who contributes which number that is not finite; or the rank is -1, and it is a result. */
+  private record Culprit(int rank, int index, double value) {}
+
+  /** What a rank does; it makes the same cases as all others, from the same seed. */
+  private static final class Rank {
+    private final Communicator world;
+    private final int ranks;
+    private final int rank;
+    private String what = "";
+
+    Rank(Communicator world) {
+      this.world = world;
+      this.ranks = world.size();
+      this.rank = world.rank();
+    }
+
+    void run() {
+      culprits();
+      overflow();
+    }
+
+    /** None to three at random places. */
+    private void culprits() {
+      Random random = new Random(SEED);
+      for (int i = 0; i < 12; i++) {
+        ElementType type = TYPES.get(i % TYPES.size());
+        int count = i % 3 == 0 ? 1 + random.nextInt(ranks + 1) : 500 + random.nextInt(500);
+        List<Culprit> culprits = new ArrayList<>();
+        for (int k = 0; k < i % 4; k++) {
+          double value = WRONG[random.nextInt(WRONG.length)];
+          Culprit culprit = new Culprit(random.nextInt(ranks), random.nextInt(count), value);
+          culprits.removeIf(c -> c.rank == culprit.rank && c.index == culprit.index);
+          culprits.add(culprit);
+        }
+        Culprit lowest =
+            culprits.stream()
+                .min(Comparator.comparingInt(Culprit::rank).thenComparingInt(Culprit::index))
+                .orElse(null);
+        what = "case " + i + " of seed " + SEED + ", " + count + " " + type + ", " + culprits;
+        allReduce(world, type, count, culprits, i % 3, lowest);
+        reduce(type, count, culprits, lowest);
+        reduceScatter(type, count, culprits, lowest);
+      }
+    }
+
+    /** What comes of finite numbers, or on narrow wires. */
+    private void overflow() {
+      Random random = new Random(SEED);
+      int count = 600;
+      for (ElementType type : TYPES) {
+        double most =
+            switch (type) {
+              case FLOAT32 -> Float.MAX_VALUE;
+              case FLOAT64 -> Double.MAX_VALUE;
+              case BFLOAT16 -> 0x1.fep127;
+              default -> 65504;
+            };
+        int index = random.nextInt(count - 1);
+        List<Culprit> large = new ArrayList<>();
+        for (int from = 0; from < ranks; from++) {
+          large.add(new Culprit(from, index, -most));
+          large.add(new Culprit(from, count - 1, -most));
+        }
+        what = type + ", index " + index + " of seed " + SEED;
+        Culprit sum = new Culprit(-1, index, Double.NEGATIVE_INFINITY);
+        allReduce(world, type, count, large, 0, sum);
+        reduce(type, count, large, sum);
+        reduceScatter(type, count, large, sum);
+      }
+      int index = random.nextInt(count);
+      List<Culprit> large = new ArrayList<>();
+      for (int from = 0; from < ranks; from++) {
+        large.add(new Culprit(from, index, 1e5));
+      }
+      what = "wires, index " + index + " of seed " + SEED;
+      Culprit onTheWire = new Culprit(-1, index, Double.POSITIVE_INFINITY);
+      ElementType type = ElementType.FLOAT32;
+      allReduce(world, type, count, large, 0, null);
+      allReduce(world.using(WireType.FLOAT16), type, count, large, 0, onTheWire);
+      // Infinities that meet; the lower rank is named.
+      Culprit up = new Culprit(2, index, Double.POSITIVE_INFINITY);
+      Culprit down = new Culprit(0, index, Double.NEGATIVE_INFINITY);
+      allReduce(world, type, count, List.of(up, down), 1, down);
+      allReduce(world.using(WireType.INT8), type, count, List.of(up, down), 1, down);
+    }
+
+    private void allReduce(
+        Communicator group,
+        ElementType type,
+        int count,
+        List<Culprit> culprits,
+        int memory,
+        @Nullable Culprit expected) {
+      Cells plain = new Cells(type, count, 0);
+      plain.fill(culprits);
+      group.allReduce(plain.payload, ReduceOp.AVERAGE);
+      Cells source = new Cells(type, count, memory);
+      source.fill(culprits);
+      Cells target = memory == 0 ? new Cells(type, count, 0) : source;
+      Communicator checking = group.checkingFinite();
+      assertNamed(
+          expected, () -> checking.allReduce(source.payload, target.payload, ReduceOp.AVERAGE));
+      for (int i = 0; i < count; i++) {
+        assertEquals(plain.get(i), target.get(i), what + ": another result than unchecked");
+      }
+    }
+
+    /** Only the root tells. */
+    private void reduce(
+        ElementType type, int count, List<Culprit> culprits, @Nullable Culprit expected) {
+      int root = count % ranks;
+      Cells source = new Cells(type, count, 0);
+      source.fill(culprits);
+      Payload result = rank == root ? new Cells(type, count, 0).payload : null;
+      assertNamed(
+          rank == root ? expected : null,
+          () -> world.checkingFinite().reduce(source.payload, result, ReduceOp.SUM, root));
+    }
+
+    /** All tell of contributions, only the owner of a part of results in it. */
+    private void reduceScatter(
+        ElementType type, int count, List<Culprit> culprits, @Nullable Culprit expected) {
+      Cells source = new Cells(type, count, 0);
+      source.fill(culprits);
+      // Many parts are empty, which keeps nobody from knowing.
+      long[] counts = new long[ranks];
+      counts[ranks / 2] = count / 2;
+      counts[ranks - 1] += count - count / 2;
+      for (boolean even : new boolean[] {true, false}) {
+        long start = even ? world.partStart(count, rank) : Arrays.stream(counts, 0, rank).sum();
+        long length = even ? world.partCount(count, rank) : counts[rank];
+        Culprit mine = expected;
+        if (expected != null && expected.rank < 0) {
+          // The lowest of the results here; the other one is the last of all.
+          int last = count - 1;
+          int lowest = expected.index >= start ? expected.index : last;
+          boolean isHere = lowest >= start && lowest < start + length;
+          mine = isHere ? new Culprit(-1, lowest, expected.value) : null;
+        }
+        Payload part = new Cells(type, (int) length, 0).payload;
+        Communicator checking = world.checkingFinite();
+        assertNamed(
+            mine,
+            () -> {
+              if (even) {
+                checking.reduceScatter(source.payload, part, ReduceOp.SUM);
+              } else {
+                checking.reduceScatter(source.payload, part, counts, ReduceOp.SUM);
+              }
+            });
+      }
+    }
+
+    private void assertNamed(@Nullable Culprit expected, Runnable call) {
+      Culprit named = null;
+      String message = "nothing";
+      try {
+        call.run();
+      } catch (NonFiniteException e) {
+        named = new Culprit(e.worldRank(), (int) e.index(), e.value());
+        message = e.getMessage();
+      }
+      assertEquals(expected, named, "rank " + rank + ", " + what + ": " + message);
+    }
+
+    /** Numbers in an array, a direct buffer, or one of the communicator. */
+    private final class Cells {
+      final Payload payload;
+      private final ElementType type;
+      private final int count;
+      private final @Nullable ByteBuffer bytes;
+      private final float[] floats;
+      private final double[] doubles;
+      private final short[] shorts;
+
+      Cells(ElementType type, int count, int memory) {
+        this.type = type;
+        this.count = count;
+        bytes =
+            switch (memory) {
+              case 0 -> null;
+              case 1 -> ByteBuffer.allocateDirect(count * type.bytes());
+              default -> world.allocate(type, count).bytes();
+            };
+        floats = new float[count];
+        doubles = new double[count];
+        shorts = new short[count];
+        if (bytes == null) {
+          payload =
+              switch (type) {
+                case FLOAT32 -> Payload.of(floats);
+                case FLOAT64 -> Payload.of(doubles);
+                default -> Payload.of(shorts, type);
+              };
+        } else {
+          bytes.order(ByteOrder.nativeOrder());
+          payload = Payload.of(bytes, type);
+        }
+      }
+
+      /** Small whole numbers, and what this rank has of others. */
+      void fill(List<Culprit> culprits) {
+        for (int i = 0; i < count; i++) {
+          set(i, (rank * 7 + i) % 23 - 11);
+        }
+        for (Culprit culprit : culprits) {
+          if (culprit.rank == rank) {
+            set(culprit.index, culprit.value);
+          }
+        }
+      }
+
+      private void set(int i, double value) {
+        short half =
+            type == ElementType.BFLOAT16 ? Bfloat16.of((float) value) : Float16.of((float) value);
+        floats[i] = (float) value;
+        doubles[i] = value;
+        shorts[i] = half;
+        if (bytes != null) {
+          switch (type) {
+            case FLOAT32 -> bytes.putFloat(4 * i, (float) value);
+            case FLOAT64 -> bytes.putDouble(8 * i, value);
+            default -> bytes.putShort(2 * i, half);
+          }
+        }
+      }
+
+      double get(int i) {
+        return switch (type) {
+          case FLOAT32 -> bytes == null ? floats[i] : bytes.getFloat(4 * i);
+          case FLOAT64 -> bytes == null ? doubles[i] : bytes.getDouble(8 * i);
+          case BFLOAT16 -> Bfloat16.toFloat(bytes == null ? shorts[i] : bytes.getShort(2 * i));
+          default -> Float16.toFloat(bytes == null ? shorts[i] : bytes.getShort(2 * i));
+        };
+      }
+    }
+  }
+}

@@ -1,0 +1,13 @@
+package io.collectives;
+
+/**
+ * What a {@link GradientReducer} whose group is {@linkplain Communicator#checkingFinite() checking}
+ * has found in a step: the same on all ranks.
+ *
+ * @param worldRank the rank, counted in the whole job, that contributed the number; -1 if all
+ *     contributions to the tensor's buffer are finite and the result is not
+ * @param tensor the name of the tensor
+ * @param index the number's position in the tensor, in elements
+ * @param value an infinity or {@link Double#NaN}
+ */
+public record NonFiniteGradient(int worldRank, String tensor, long index, double value) {}

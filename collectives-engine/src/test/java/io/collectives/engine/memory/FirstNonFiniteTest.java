@@ -1,0 +1,99 @@
+package io.collectives.engine.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.collectives.Bfloat16;
+import io.collectives.ElementType;
+import io.collectives.Float16;
+import io.collectives.engine.memory.Held.Kind;
+import java.util.Arrays;
+import java.util.Random;
+import java.util.concurrent.ThreadLocalRandom;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Numbers that are not finite are found in all types and kinds of memory. */
+class FirstNonFiniteTest {
+  private static final int[] COUNTS = {
+    0,
+    1,
+    Elements.SHORT - 1,
+    Elements.SHORT,
+    Elements.MARKS - 1,
+    Elements.MARKS,
+    3 * Elements.MARKS + 7
+  };
+  private static final double[] WRONG = {
+    Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY
+  };
+
+  private final Scratch scratch = new Scratch();
+
+  @ParameterizedTest
+  @EnumSource(names = {"FLOAT32", "FLOAT64", "BFLOAT16", "FLOAT16"})
+  void theFirstOneIsFound(ElementType type) {
+    long seed = ThreadLocalRandom.current().nextLong();
+    Random random = new Random(seed);
+    for (Kind kind : Kind.values()) {
+      for (int count : COUNTS) {
+        for (int wrong = 0; wrong < 4; wrong++) {
+          int from = random.nextInt(5);
+          Number[] values = finite(type, from + count + random.nextInt(5), random);
+          // What lies before and behind is nobody's business.
+          Arrays.fill(values, 0, from, number(type, Double.NaN));
+          Arrays.fill(values, from + count, values.length, number(type, Double.NaN));
+          int first = Integer.MAX_VALUE;
+          double value = 0;
+          for (int i = 0; i < Math.min(wrong, count); i++) {
+            int at = random.nextInt(count);
+            double what = WRONG[random.nextInt(WRONG.length)];
+            values[from + at] = number(type, what);
+            if (at <= first) {
+              first = at;
+              value = what;
+            }
+          }
+          Memory memory = Held.of(kind, type, values, random).memory();
+          String text = kind + ", " + count + " elements, seed " + seed;
+          long found = memory.firstNonFinite(from, count, scratch);
+          assertEquals(first == Integer.MAX_VALUE ? -1 : from + first, found, text);
+          if (found >= 0) {
+            assertEquals(value, memory.value(found, scratch), text);
+          }
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"INT32", "INT64"})
+  void integersAreFinite(ElementType type) {
+    Number[] values = new Number[1000];
+    Arrays.fill(values, type == ElementType.INT32 ? (Number) 0x7fc0_0000 : (Number) Long.MAX_VALUE);
+    Memory memory = Held.of(Kind.ARRAY, type, values, new Random(1)).memory();
+    assertEquals(-1, memory.firstNonFinite(0, values.length, scratch));
+  }
+
+  private static Number[] finite(ElementType type, int count, Random random) {
+    double most =
+        switch (type) {
+          case FLOAT32 -> Float.MAX_VALUE;
+          case BFLOAT16 -> 0x1.fep127;
+          case FLOAT16 -> 65504;
+          default -> Double.MAX_VALUE;
+        };
+    double[] some = {most, -most, 0, -0.0, 1, -1e-3, most * 0x1p-20, Double.MIN_VALUE};
+    Number[] values = new Number[count];
+    Arrays.setAll(values, i -> number(type, some[random.nextInt(some.length)]));
+    return values;
+  }
+
+  private static Number number(ElementType type, double value) {
+    return switch (type) {
+      case FLOAT32 -> (Number) (float) value;
+      case BFLOAT16 -> new Number16(type, Bfloat16.of((float) value));
+      case FLOAT16 -> new Number16(type, Float16.of((float) value));
+      default -> value;
+    };
+  }
+}
