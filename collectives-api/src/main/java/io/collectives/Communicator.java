@@ -58,7 +58,7 @@ import org.jspecify.annotations.Nullable;
  * through in memory of the library, which is kept for the next call of the same kind: at most 2
  * {@link CallSettings#slabsInFlight} frames for each chunk of the plan, and never much more than
  * the payload, for each call that is under way. A synchronous call allocates nothing once it has
- * been made a few times with the same shape.
+ * been made a few times with the same shape, a {@link PersistentCall} from its first start.
  */
 public interface Communicator extends AutoCloseable {
 
@@ -396,6 +396,63 @@ public interface Communicator extends AutoCloseable {
 
   /** Starts a {@link #barrier()} and returns at once. */
   CollectiveHandle barrierAsync();
+
+  /** Prepares an all-reduce in place, to be made many times. */
+  default PersistentCall prepareAllReduce(Payload buffer, ReduceOp op) {
+    return prepareAllReduce(buffer, buffer, op);
+  }
+
+  /** Prepares {@link #allReduce(Payload, Payload, ReduceOp)}, to be made many times. */
+  PersistentCall prepareAllReduce(Payload input, Payload output, ReduceOp op);
+
+  /** Prepares {@link #allReduce(Payload, Payload, ReduceOp, Payload)}, to be made many times. */
+  PersistentCall prepareAllReduce(Payload input, Payload output, ReduceOp op, Payload residual);
+
+  /** Prepares {@link #broadcast(Payload, int)}, to be made many times. */
+  PersistentCall prepareBroadcast(Payload buffer, int root);
+
+  /** Prepares {@link #reduce(Payload, Payload, ReduceOp, int)}, to be made many times. */
+  PersistentCall prepareReduce(Payload input, @Nullable Payload output, ReduceOp op, int root);
+
+  /** Prepares {@link #reduceScatter(Payload, Payload, ReduceOp)}, to be made many times. */
+  PersistentCall prepareReduceScatter(Payload input, Payload output, ReduceOp op);
+
+  /** Prepares {@link #reduceScatter(Payload, Payload, long[], ReduceOp)}, to be made many times. */
+  PersistentCall prepareReduceScatter(Payload input, Payload output, long[] counts, ReduceOp op);
+
+  /** Prepares {@link #allGather(Payload, Payload)}, to be made many times. */
+  PersistentCall prepareAllGather(Payload part, Payload all);
+
+  /** Prepares {@link #allGather(Payload, Payload, long[])}, to be made many times. */
+  PersistentCall prepareAllGather(Payload part, Payload all, long[] counts);
+
+  /** Prepares {@link #gather(Payload, Payload, int)}, to be made many times. */
+  PersistentCall prepareGather(Payload part, @Nullable Payload all, int root);
+
+  /** Prepares {@link #gather(Payload, Payload, long[], int)}, to be made many times. */
+  PersistentCall prepareGather(Payload part, @Nullable Payload all, long[] counts, int root);
+
+  /** Prepares {@link #scatter(Payload, Payload, int)}, to be made many times. */
+  PersistentCall prepareScatter(@Nullable Payload all, Payload part, int root);
+
+  /** Prepares {@link #scatter(Payload, Payload, long[], int)}, to be made many times. */
+  PersistentCall prepareScatter(@Nullable Payload all, Payload part, long[] counts, int root);
+
+  /** Prepares {@link #allToAll(Payload, Payload)}, to be made many times. */
+  PersistentCall prepareAllToAll(Payload input, Payload output);
+
+  /** Prepares {@link #allToAll(Payload, long[], Payload, long[])}, to be made many times. */
+  PersistentCall prepareAllToAll(
+      Payload input, long[] sendCounts, Payload output, long[] receiveCounts);
+
+  /** Prepares {@link #send}, to be made many times. */
+  PersistentCall prepareSend(Payload payload, int to);
+
+  /** Prepares {@link #receive}, to be made many times. */
+  PersistentCall prepareReceive(Payload payload, int from);
+
+  /** Prepares a {@link #barrier()}, to be made many times. */
+  PersistentCall prepareBarrier();
 
   /**
    * Measures what calls of this group cost, for {@link Algorithm#auto}: up to a second of calls of

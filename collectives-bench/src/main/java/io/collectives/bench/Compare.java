@@ -399,6 +399,7 @@ final class Compare implements Callable<Integer> {
         (int) (size.bytes() / Float.BYTES),
         Memory.ARRAY,
         false,
+        false,
         true,
         0,
         (long) (minSeconds * 1e9),

@@ -189,6 +189,12 @@ final class Perf implements Callable<Integer> {
   private boolean outOfPlace;
 
   @Option(
+      names = "--persistent",
+      description =
+          "Measure each case by a persistent call, too, which is prepared once; of --tensors those in one call.")
+  private boolean persistent;
+
+  @Option(
       names = "--check",
       description = "Compare every element of the first and the last result with the exact one.")
   private boolean check;
@@ -357,7 +363,7 @@ final class Perf implements Callable<Integer> {
     PerfCase work = row.work();
     List<String> name = new ArrayList<>();
     name.add(work.algorithm().toString());
-    if (collectives.size() > 1 || models.size() * ways.size() > 1) {
+    if (collectives.size() > 1 || models.size() * ways.size() > 1 || persistent) {
       name.add(work.title());
     }
     if (types.size() > 1) {
@@ -498,18 +504,29 @@ final class Perf implements Callable<Integer> {
                 for (ModelTensors.Way way : ways) {
                   int count = Math.toIntExact(model.parameters());
                   ModelTensors tensors = new ModelTensors(model, way);
-                  cases.add(newCase(collective, algorithm, type, op, count, Optional.of(tensors)));
+                  cases.add(
+                      newCase(collective, algorithm, type, op, count, false, Optional.of(tensors)));
+                  if (persistent && way == ModelTensors.Way.ONE) {
+                    cases.add(
+                        newCase(
+                            collective, algorithm, type, op, count, true, Optional.of(tensors)));
+                  }
                 }
               }
               continue;
             }
             for (ByteSize size : sizes) {
+              int count = count(size, type);
               PerfCase work =
-                  newCase(collective, algorithm, type, op, count(size, type), Optional.empty());
+                  newCase(collective, algorithm, type, op, count, false, Optional.empty());
               boolean opMatters = work.reduces() || op == ops.get(0);
               boolean sizeMatters = collective != Collective.BARRIER || size == sizes.get(0);
               if (opMatters && sizeMatters) {
                 cases.add(work);
+                if (persistent) {
+                  cases.add(
+                      newCase(collective, algorithm, type, op, count, true, Optional.empty()));
+                }
               }
             }
           }
@@ -525,6 +542,7 @@ final class Perf implements Callable<Integer> {
       ElementType type,
       ReduceOp.Standard op,
       int count,
+      boolean isPersistent,
       Optional<ModelTensors> tensors) {
     return new PerfCase(
         collective,
@@ -534,6 +552,7 @@ final class Perf implements Callable<Integer> {
         count,
         memory,
         outOfPlace,
+        isPersistent,
         check,
         iterations,
         (long) (minSeconds * 1e9),

@@ -1,6 +1,7 @@
 package io.collectives.engine;
 
 import io.collectives.CollectiveException;
+import io.collectives.NonFiniteException;
 import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
@@ -151,6 +152,26 @@ final class Driver implements AutoCloseable {
       } else {
         waitForTheLock(call.group());
       }
+    }
+  }
+
+  /** Waits until a call has ended, gives it back and throws what is to be thrown. */
+  void finish(Call call) {
+    await(call);
+    CollectiveException error = call.error();
+    NonFiniteException nonFinite = call.nonFinite();
+    lock();
+    try {
+      engine.recycle(call);
+    } finally {
+      unlock();
+    }
+    if (error != null) {
+      logFailures();
+      throw error;
+    }
+    if (nonFinite != null) {
+      throw nonFinite;
     }
   }
 

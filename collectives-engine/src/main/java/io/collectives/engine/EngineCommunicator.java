@@ -9,8 +9,8 @@ import io.collectives.CollectiveHandle;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Explanation;
-import io.collectives.NonFiniteException;
 import io.collectives.Payload;
+import io.collectives.PersistentCall;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.Survivors;
@@ -123,6 +123,13 @@ final class EngineCommunicator implements Communicator {
     return start(seat, handle -> allReduce(input, output, op, residual, handle));
   }
 
+  @Override
+  public PersistentCall prepareAllReduce(
+      Payload input, Payload output, ReduceOp op, Payload residual) {
+    return prepare(
+        seat, handle -> allReduce(input, output, op, residual, handle), input, output, residual);
+  }
+
   private Call allReduce(
       Payload input, Payload output, ReduceOp op, Payload residual, @Nullable Handle handle) {
     Memory in = seat.memory(input);
@@ -166,6 +173,13 @@ final class EngineCommunicator implements Communicator {
   }
 
   @Override
+  public PersistentCall prepareAllReduce(Payload input, Payload output, ReduceOp op) {
+    Memory in = seat.memory(input);
+    Memory out = result(input, in, output);
+    return prepare(seat, handle -> submit(allReduce(in, op), in, out, op, handle), input, output);
+  }
+
+  @Override
   public void barrier() {
     finish(submit(barrier, NOTHING, NOTHING, ReduceOp.SUM, null));
   }
@@ -173,6 +187,11 @@ final class EngineCommunicator implements Communicator {
   @Override
   public CollectiveHandle barrierAsync() {
     return start(seat, handle -> submit(barrier, NOTHING, NOTHING, ReduceOp.SUM, handle));
+  }
+
+  @Override
+  public PersistentCall prepareBarrier() {
+    return prepare(seat, handle -> submit(barrier, NOTHING, NOTHING, ReduceOp.SUM, handle));
   }
 
   @Override
@@ -195,6 +214,11 @@ final class EngineCommunicator implements Communicator {
     return start(seat, handle -> broadcast(buffer, root, handle));
   }
 
+  @Override
+  public PersistentCall prepareBroadcast(Payload buffer, int root) {
+    return prepare(seat, handle -> broadcast(buffer, root, handle), buffer);
+  }
+
   private Call broadcast(Payload buffer, int root, @Nullable Handle handle) {
     Program program = program(Collective.BROADCAST, root, bytes(buffer));
     Memory memory = rank() == root ? seat.memory(buffer) : writable(buffer);
@@ -210,6 +234,12 @@ final class EngineCommunicator implements Communicator {
   public CollectiveHandle reduceAsync(
       Payload input, @Nullable Payload output, ReduceOp op, int root) {
     return start(seat, handle -> reduce(input, output, op, root, handle));
+  }
+
+  @Override
+  public PersistentCall prepareReduce(
+      Payload input, @Nullable Payload output, ReduceOp op, int root) {
+    return prepare(seat, handle -> reduce(input, output, op, root, handle), input, output);
   }
 
   private Call reduce(
@@ -257,6 +287,18 @@ final class EngineCommunicator implements Communicator {
       Payload input, Payload output, long[] counts, ReduceOp op) {
     return start(
         seat, handle -> reduceScatter(input, output, Objects.requireNonNull(counts), op, handle));
+  }
+
+  @Override
+  public PersistentCall prepareReduceScatter(Payload input, Payload output, ReduceOp op) {
+    return prepare(seat, handle -> reduceScatter(input, output, null, op, handle), input, output);
+  }
+
+  @Override
+  public PersistentCall prepareReduceScatter(
+      Payload input, Payload output, long[] counts, ReduceOp op) {
+    Objects.requireNonNull(counts);
+    return prepare(seat, handle -> reduceScatter(input, output, counts, op, handle), input, output);
   }
 
   private Call reduceScatter(
@@ -311,6 +353,17 @@ final class EngineCommunicator implements Communicator {
     return start(seat, handle -> allGather(part, all, Objects.requireNonNull(counts), handle));
   }
 
+  @Override
+  public PersistentCall prepareAllGather(Payload part, Payload all) {
+    return prepare(seat, handle -> allGather(part, all, null, handle), part, all);
+  }
+
+  @Override
+  public PersistentCall prepareAllGather(Payload part, Payload all, long[] counts) {
+    Objects.requireNonNull(counts);
+    return prepare(seat, handle -> allGather(part, all, counts, handle), part, all);
+  }
+
   private Call allGather(
       Payload part, Payload all, long @Nullable [] counts, @Nullable Handle handle) {
     Shapes.dealt(part, "part", all, "whole", counts, size(), rank());
@@ -345,6 +398,18 @@ final class EngineCommunicator implements Communicator {
   public CollectiveHandle gatherAsync(
       Payload part, @Nullable Payload all, long[] counts, int root) {
     return start(seat, handle -> gather(part, all, Objects.requireNonNull(counts), root, handle));
+  }
+
+  @Override
+  public PersistentCall prepareGather(Payload part, @Nullable Payload all, int root) {
+    return prepare(seat, handle -> gather(part, all, null, root, handle), part, all);
+  }
+
+  @Override
+  public PersistentCall prepareGather(
+      Payload part, @Nullable Payload all, long[] counts, int root) {
+    Objects.requireNonNull(counts);
+    return prepare(seat, handle -> gather(part, all, counts, root, handle), part, all);
   }
 
   private Call gather(
@@ -385,6 +450,18 @@ final class EngineCommunicator implements Communicator {
   public CollectiveHandle scatterAsync(
       @Nullable Payload all, Payload part, long[] counts, int root) {
     return start(seat, handle -> scatter(all, part, Objects.requireNonNull(counts), root, handle));
+  }
+
+  @Override
+  public PersistentCall prepareScatter(@Nullable Payload all, Payload part, int root) {
+    return prepare(seat, handle -> scatter(all, part, null, root, handle), all, part);
+  }
+
+  @Override
+  public PersistentCall prepareScatter(
+      @Nullable Payload all, Payload part, long[] counts, int root) {
+    Objects.requireNonNull(counts);
+    return prepare(seat, handle -> scatter(all, part, counts, root, handle), all, part);
   }
 
   private Call scatter(
@@ -439,6 +516,18 @@ final class EngineCommunicator implements Communicator {
     return start(seat, handle -> allToAll(input, sendCounts, output, receiveCounts, handle));
   }
 
+  @Override
+  public PersistentCall prepareAllToAll(Payload input, Payload output) {
+    return prepare(seat, handle -> allToAll(input, output, handle), input, output);
+  }
+
+  @Override
+  public PersistentCall prepareAllToAll(
+      Payload input, long[] sendCounts, Payload output, long[] receiveCounts) {
+    return prepare(
+        seat, handle -> allToAll(input, sendCounts, output, receiveCounts, handle), input, output);
+  }
+
   private Call allToAll(
       Payload input,
       long[] sendCounts,
@@ -473,6 +562,12 @@ final class EngineCommunicator implements Communicator {
   }
 
   @Override
+  public PersistentCall prepareSend(Payload payload, int to) {
+    Seat pair = seat.pair(rank(), to);
+    return prepare(pair, handle -> pass(payload, pair, handle), payload);
+  }
+
+  @Override
   public void receive(Payload payload, int from) {
     Seat pair = seat.pair(from, rank());
     seat.memory(payload).checkWritable();
@@ -484,6 +579,13 @@ final class EngineCommunicator implements Communicator {
     Seat pair = seat.pair(from, rank());
     seat.memory(payload).checkWritable();
     return start(pair, handle -> pass(payload, pair, handle));
+  }
+
+  @Override
+  public PersistentCall prepareReceive(Payload payload, int from) {
+    Seat pair = seat.pair(from, rank());
+    seat.memory(payload).checkWritable();
+    return prepare(pair, handle -> pass(payload, pair, handle), payload);
   }
 
   /** A broadcast in the group of a sender and a receiver. */
@@ -594,30 +696,22 @@ final class EngineCommunicator implements Communicator {
 
   /** Waits for a call. */
   private void finish(Call call) {
-    Driver driver = seat.driver;
-    driver.await(call);
-    CollectiveException error = call.error();
-    NonFiniteException nonFinite = call.nonFinite();
-    driver.lock();
-    try {
-      driver.engine().recycle(call);
-    } finally {
-      driver.unlock();
-    }
-    if (error != null) {
-      driver.logFailures();
-      throw error;
-    }
-    if (nonFinite != null) {
-      throw nonFinite;
-    }
+    seat.driver.finish(call);
   }
 
   /** Makes a call of a group asynchronous. */
   private CollectiveHandle start(Seat group, Consumer<Handle> submission) {
-    Handle handle = new Handle(seat.driver, group.group);
+    AsyncHandle handle = new AsyncHandle(seat.driver, group.group);
     submission.accept(handle);
     return handle;
+  }
+
+  /** Makes a call of a group persistent. */
+  private PersistentCall prepare(
+      Seat group, Consumer<Handle> submission, @Nullable Payload... payloads) {
+    PreparedCall prepared = new PreparedCall(seat.driver, group.group, timeoutNanos, payloads);
+    submission.accept(prepared);
+    return prepared;
   }
 
   private Call submit(
@@ -642,7 +736,8 @@ final class EngineCommunicator implements Communicator {
       Call call =
           driver
               .engine()
-              .submit(
+              .prepare(
+                  handle instanceof PreparedCall,
                   by.group,
                   program,
                   input,
@@ -655,9 +750,12 @@ final class EngineCommunicator implements Communicator {
                   residual,
                   settings.finiteCheck(),
                   frameLength(program, output.count() * output.type().bytes()),
-                  settings.slabsInFlight(),
-                  timeoutNanos,
-                  handle);
+                  settings.slabsInFlight());
+      if (handle instanceof PreparedCall prepared) {
+        prepared.describedBy(call);
+        return call;
+      }
+      driver.engine().start(call, timeoutNanos, handle);
       if (handle != null) {
         driver.submittedAsynchronous();
       }

@@ -5,6 +5,7 @@ import io.collectives.Communicator;
 import io.collectives.FusionSettings;
 import io.collectives.GradientReducer;
 import io.collectives.Payload;
+import io.collectives.PersistentCall;
 import io.collectives.bench.model.Tensor;
 import io.collectives.bench.perf.ModelTensors.Way;
 import io.collectives.plan.Chunks;
@@ -21,6 +22,7 @@ abstract class Operation implements AutoCloseable {
   private final List<CollectiveBuffer> buffers = new ArrayList<>();
   final Communicator group;
   final PerfCase work;
+  private @Nullable PersistentCall persistent;
 
   private Operation(Communicator group, PerfCase work) {
     this.group = group;
@@ -48,7 +50,22 @@ abstract class Operation implements AutoCloseable {
   /** Writes this rank's input; to be called before {@link #run} if the result is to be checked. */
   abstract void fill();
 
-  abstract void run();
+  /** Makes the call, in the way that the case wants. */
+  final void run() {
+    if (!work.persistent()) {
+      call();
+      return;
+    }
+    PersistentCall prepared = persistent;
+    if (prepared == null) {
+      persistent = prepared = prepare();
+    }
+    prepared.run();
+  }
+
+  abstract void call();
+
+  abstract PersistentCall prepare();
 
   /** The number of wrong elements at this rank. */
   abstract long wrong();
@@ -56,6 +73,9 @@ abstract class Operation implements AutoCloseable {
   /** Gives back what the group has made for this operation. */
   @Override
   public void close() {
+    if (persistent != null) {
+      persistent.close();
+    }
     buffers.forEach(CollectiveBuffer::close);
   }
 
@@ -130,8 +150,13 @@ abstract class Operation implements AutoCloseable {
     }
 
     @Override
-    void run() {
+    void call() {
       group.allReduce(input.payload(), output.payload(), work.op());
+    }
+
+    @Override
+    PersistentCall prepare() {
+      return group.prepareAllReduce(input.payload(), output.payload(), work.op());
     }
 
     @Override
@@ -182,13 +207,18 @@ abstract class Operation implements AutoCloseable {
     }
 
     @Override
-    void run() {
+    void call() {
       switch (way) {
         case FUSED -> fused();
         case EACH -> payloads.forEach(payload -> group.allReduce(payload, work.op()));
         case ONE -> group.allReduce(all, work.op());
         case COPIED -> copied();
       }
+    }
+
+    @Override
+    PersistentCall prepare() {
+      return group.prepareAllReduce(all, work.op());
     }
 
     private void fused() {
@@ -250,8 +280,13 @@ abstract class Operation implements AutoCloseable {
     }
 
     @Override
-    void run() {
+    void call() {
       group.reduceScatter(input.payload(), output.payload(), work.op());
+    }
+
+    @Override
+    PersistentCall prepare() {
+      return group.prepareReduceScatter(input.payload(), output.payload(), work.op());
     }
 
     @Override
@@ -274,8 +309,13 @@ abstract class Operation implements AutoCloseable {
     }
 
     @Override
-    void run() {
+    void call() {
       group.allGather(input.payload(), output.payload());
+    }
+
+    @Override
+    PersistentCall prepare() {
+      return group.prepareAllGather(input.payload(), output.payload());
     }
 
     @Override
@@ -297,8 +337,13 @@ abstract class Operation implements AutoCloseable {
     }
 
     @Override
-    void run() {
+    void call() {
       group.broadcast(buffer.payload(), 0);
+    }
+
+    @Override
+    PersistentCall prepare() {
+      return group.prepareBroadcast(buffer.payload(), 0);
     }
 
     @Override
@@ -321,9 +366,14 @@ abstract class Operation implements AutoCloseable {
     }
 
     @Override
-    void run() {
+    void call() {
       Payload result = group.rank() == 0 ? output.payload() : null;
       group.reduce(input.payload(), result, work.op(), 0);
+    }
+
+    @Override
+    PersistentCall prepare() {
+      return group.prepareReduce(input.payload(), output.payload(), work.op(), 0);
     }
 
     @Override
@@ -347,9 +397,14 @@ abstract class Operation implements AutoCloseable {
     }
 
     @Override
-    void run() {
+    void call() {
       Payload all = group.rank() == 0 ? output.payload() : null;
       group.gather(input.payload(), all, counts, 0);
+    }
+
+    @Override
+    PersistentCall prepare() {
+      return group.prepareGather(input.payload(), output.payload(), counts, 0);
     }
 
     @Override
@@ -373,9 +428,14 @@ abstract class Operation implements AutoCloseable {
     }
 
     @Override
-    void run() {
+    void call() {
       Payload all = group.rank() == 0 ? input.payload() : null;
       group.scatter(all, output.payload(), counts, 0);
+    }
+
+    @Override
+    PersistentCall prepare() {
+      return group.prepareScatter(input.payload(), output.payload(), counts, 0);
     }
 
     @Override
@@ -401,8 +461,13 @@ abstract class Operation implements AutoCloseable {
     }
 
     @Override
-    void run() {
+    void call() {
       group.allToAll(input.payload(), output.payload());
+    }
+
+    @Override
+    PersistentCall prepare() {
+      return group.prepareAllToAll(input.payload(), output.payload());
     }
 
     @Override
@@ -426,8 +491,13 @@ abstract class Operation implements AutoCloseable {
     void fill() {}
 
     @Override
-    void run() {
+    void call() {
       group.barrier();
+    }
+
+    @Override
+    PersistentCall prepare() {
+      return group.prepareBarrier();
     }
 
     /** Nothing is carried that could be. */

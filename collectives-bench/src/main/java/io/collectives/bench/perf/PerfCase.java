@@ -13,6 +13,8 @@ import java.util.Optional;
  * @param op how elements are reduced, if they are
  * @param count the number of elements of the payload
  * @param outOfPlace whether the result goes into memory of its own
+ * @param persistent whether it is one {@linkplain io.collectives.PersistentCall persistent call}
+ *     that is made again and again
  * @param check whether the first and the last result are compared with the exact one
  * @param iterations how many are timed; 0 for as many as {@code minNanos} take
  * @param minNanos how long the timed iterations take together
@@ -27,6 +29,7 @@ public record PerfCase(
     int count,
     Memory memory,
     boolean outOfPlace,
+    boolean persistent,
     boolean check,
     int iterations,
     long minNanos,
@@ -36,9 +39,10 @@ public record PerfCase(
 
   private static final String NOBODY = "-";
 
-  /** What is called, and of whose tensors if not of one piece. */
+  /** What is called, and how, and of whose tensors if not of one piece. */
   public String title() {
-    return tensors.map(ModelTensors::toString).orElse(collective.toString());
+    return tensors.map(ModelTensors::toString).orElse(collective.toString())
+        + (persistent ? ":persistent" : "");
   }
 
   /** Whether elements are reduced, so that the op matters. */
@@ -65,6 +69,7 @@ public record PerfCase(
         Integer.toString(count),
         memory.name(),
         Boolean.toString(outOfPlace),
+        Boolean.toString(persistent),
         Boolean.toString(check),
         Integer.toString(iterations),
         Long.toString(minNanos),
@@ -84,9 +89,10 @@ public record PerfCase(
         Memory.valueOf(fields[5]),
         Boolean.parseBoolean(fields[6]),
         Boolean.parseBoolean(fields[7]),
-        Integer.parseInt(fields[8]),
-        Long.parseLong(fields[9]),
+        Boolean.parseBoolean(fields[8]),
+        Integer.parseInt(fields[9]),
         Long.parseLong(fields[10]),
-        fields[11].equals(NOBODY) ? Optional.empty() : Optional.of(ModelTensors.parse(fields[11])));
+        Long.parseLong(fields[11]),
+        fields[12].equals(NOBODY) ? Optional.empty() : Optional.of(ModelTensors.parse(fields[12])));
   }
 }

@@ -39,6 +39,7 @@ class PeerRanksTest {
           1000,
           Memory.ARRAY,
           false,
+          false,
           true,
           0,
           5_000_000,

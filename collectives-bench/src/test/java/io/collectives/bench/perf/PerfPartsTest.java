@@ -103,12 +103,14 @@ class PerfPartsTest {
             7,
             Memory.DIRECT,
             true,
+            true,
             false,
             9,
             10,
             -11,
             Optional.empty());
     assertEquals(work, PerfCase.parse(work.line()));
+    assertEquals("reduce-scatter:persistent", work.title());
     PerfCase fused =
         new PerfCase(
             Collective.ALL_REDUCE,
@@ -117,6 +119,7 @@ class PerfPartsTest {
             ReduceOp.SUM,
             336_226_108,
             Memory.ARRAY,
+            false,
             false,
             true,
             9,

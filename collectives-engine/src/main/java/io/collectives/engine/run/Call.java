@@ -37,6 +37,10 @@ public final class Call {
 
   final Group group;
   final Program program;
+
+  /** Whether somebody keeps it, to start it again; else it serves whoever comes next. */
+  final boolean kept;
+
   final long[] fingerprint = new long[CallFingerprint.WORDS];
   private final SlabRun[] window;
   private final Layout layout;
@@ -54,6 +58,10 @@ public final class Call {
   long sequence;
   Memory input;
   Memory output;
+
+  /** The input as it was given; {@link #input} may come to be the output. */
+  private Memory givenInput;
+
   ReduceOp op;
   int slabs;
   int slabsInFlight;
@@ -137,10 +145,12 @@ public final class Call {
     void ended(@Nullable RuntimeException error);
   }
 
-  Call(Group group, Program program, int slabsInFlight) {
+  Call(Group group, Program program, int slabsInFlight, boolean kept) {
     this.group = group;
     this.program = program;
+    this.kept = kept;
     this.input = NOTHING;
+    this.givenInput = NOTHING;
     this.output = NOTHING;
     this.op = ReduceOp.SUM;
     this.slabsInFlight = slabsInFlight;
@@ -153,13 +163,14 @@ public final class Call {
   }
 
   /**
-   * Describes the call; the sequence number is set when it is submitted.
+   * Describes the call, which then may be {@linkplain #start started}, if it is kept again and
+   * again.
    *
    * @param counts how many elements each rank has of the payload, or, of a pairwise call, is sent;
    *     nothing if the payload is dealt evenly
    * @param receiveCounts of a pairwise call: how many elements come from each rank
    */
-  void prepare(
+  void describe(
       Memory in,
       Memory out,
       long @Nullable [] counts,
@@ -169,11 +180,8 @@ public final class Call {
       Repeatability repeatability,
       @Nullable Memory keptResidual,
       boolean finiteCheck,
-      int frameLength,
-      long now,
-      long timeoutNanos,
-      @Nullable Completion whenEnded) {
-    input = in;
+      int frameLength) {
+    givenInput = in;
     output = out;
     op = reduceOp;
     ElementType type = in.type();
@@ -186,8 +194,6 @@ public final class Call {
             ? OrderedReduction.Manner.EXACT
             : OrderedReduction.Manner.SEQUENTIAL;
     checksFinite = finiteCheck && checks(type);
-    finding = Finding.NONE;
-    findingHere = Finding.NONE;
     int pieceLength = frameLength / program.widestTransfer;
     perFrame =
         Math.max(1, narrow == null ? pieceLength / elementBytes : narrow.fitting(pieceLength));
@@ -212,15 +218,6 @@ public final class Call {
     long longest = layout.longest();
     slabs = Math.toIntExact(Math.max(1, (longest + perFrame - 1) / perFrame));
     prepareWork(type, longest);
-    startNanos = now;
-    deadlineNanos = now + timeoutNanos;
-    nextWordNanos = now + Engine.WORD_NANOS;
-    spoiler = -1;
-    firstOpen = 0;
-    nextToIssue = 0;
-    failure = null;
-    completion = whenEnded;
-    done = false;
     CallFingerprint.write(
         fingerprint,
         program.collective,
@@ -234,6 +231,22 @@ public final class Call {
         program.algorithm,
         program.root,
         dealt);
+  }
+
+  /** Begins anew; the sequence number is set when the call enters its group. */
+  void start(long now, long timeoutNanos, @Nullable Completion whenEnded) {
+    input = givenInput;
+    finding = Finding.NONE;
+    findingHere = Finding.NONE;
+    startNanos = now;
+    deadlineNanos = now + timeoutNanos;
+    nextWordNanos = now + Engine.WORD_NANOS;
+    spoiler = -1;
+    firstOpen = 0;
+    nextToIssue = 0;
+    failure = null;
+    completion = whenEnded;
+    done = false;
     for (int i = 0; i < window.length; i++) {
       begin(window[i], i < slabs ? i : -1);
     }
@@ -483,6 +496,7 @@ public final class Call {
   /** Lets go of the user's memory. */
   void forget() {
     input = NOTHING;
+    givenInput = NOTHING;
     output = NOTHING;
     residual = null;
     completion = null;

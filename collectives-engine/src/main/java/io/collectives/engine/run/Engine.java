@@ -216,45 +216,11 @@ public final class Engine {
   }
 
   /**
-   * Starts a call, or lets it wait until earlier ones have ended. If the group is broken the call
-   * ends at once.
+   * Describes a call, to be {@linkplain #start started}. If it is not kept, that is to be done at
+   * once, and the call {@linkplain #recycle recycled} when it has ended.
    *
-   * @param frameLength the most bytes of a frame
-   * @param timeoutNanos from now to the deadline
-   * @param completion hears of the end from {@link Call#runCompletion}; nothing if the caller looks
-   *     at the call
-   */
-  public Call submit(
-      Group group,
-      Program program,
-      Memory input,
-      Memory output,
-      ReduceOp op,
-      int frameLength,
-      int slabsInFlight,
-      long timeoutNanos,
-      Call.@Nullable Completion completion) {
-    return submit(
-        group,
-        program,
-        input,
-        output,
-        null,
-        null,
-        op,
-        WireType.AS_IN_MEMORY,
-        Repeatability.FASTEST,
-        null,
-        false,
-        frameLength,
-        slabsInFlight,
-        timeoutNanos,
-        completion);
-  }
-
-  /**
-   * As the other one, of a payload that is not dealt evenly to the ranks.
-   *
+   * @param kept whether it is to be started again and again; else it is one that has served before,
+   *     if there is any
    * @param input the payload or this rank's part of it; where this rank has neither, the output
    * @param output the payload or this rank's part of it; where this rank gets nothing, anything
    * @param counts how many elements each rank has of the payload, or is sent in a pairwise
@@ -267,8 +233,10 @@ public final class Engine {
    * @param residual of an all-reduce: what that took from this rank's numbers before, and takes
    *     now; nothing if nobody keeps it
    * @param finiteCheck whether to tell of numbers that are not finite, if it is a reduction
+   * @param frameLength the most bytes of a frame
    */
-  public Call submit(
+  public Call prepare(
+      boolean kept,
       Group group,
       Program program,
       Memory input,
@@ -281,27 +249,29 @@ public final class Engine {
       @Nullable Memory residual,
       boolean finiteCheck,
       int frameLength,
-      int slabsInFlight,
-      long timeoutNanos,
-      Call.@Nullable Completion completion) {
-    Call call = program.freeCalls.poll();
+      int slabsInFlight) {
+    Call call = kept ? null : program.freeCalls.poll();
     if (call == null || call.group != group || call.slabsInFlight != slabsInFlight) {
-      call = new Call(group, program, slabsInFlight);
+      call = new Call(group, program, slabsInFlight, kept);
     }
-    call.prepare(
-        input,
-        output,
-        counts,
-        receiveCounts,
-        op,
-        wireType,
-        repeatability,
-        residual,
-        finiteCheck,
-        frameLength,
-        clock.getAsLong(),
-        timeoutNanos,
-        completion);
+    call.describe(
+        input, output, counts, receiveCounts, op, wireType, repeatability, residual, finiteCheck, frameLength);
+    return call;
+  }
+
+  /**
+   * Starts a call, or lets it wait until earlier ones have ended. If the group is broken the call
+   * ends at once.
+   *
+   * @param call not under way
+   * @param timeoutNanos from now to the deadline
+   * @param completion hears of the end from {@link Call#runCompletion}; nothing if the caller looks
+   *     at the call
+   */
+  public void start(Call call, long timeoutNanos, Call.@Nullable Completion completion) {
+    Group group = call.group;
+    Program program = call.program;
+    call.start(clock.getAsLong(), timeoutNanos, completion);
     for (int peer : program.peers) {
       if (!group.contacts[peer]) {
         group.contacts[peer] = true;
@@ -315,18 +285,25 @@ public final class Engine {
       }
       calls.end(call, group.broken);
     } else if (calls.enter(call)) {
-      start(call);
+      begin(call);
     }
-    return call;
   }
 
-  /** Gives back a call that has ended and that nobody will look at again. */
+  /** Gives back a call that has ended and that nobody will look at again, unless it is kept. */
   public void recycle(Call call) {
-    // After a failure a peer may still look at what this call has sent.
-    if (call.error() == null) {
-      call.forget();
+    if (!call.kept && forget(call)) {
       call.program.freeCalls.add(call);
     }
+  }
+
+  /** Lets go of the memory of a call that will not be started again. Returns whether it could. */
+  public boolean forget(Call call) {
+    // After a failure a peer may still look at what this call has sent.
+    boolean unseen = call.error() == null;
+    if (unseen) {
+      call.forget();
+    }
+    return unseen;
   }
 
   /**
@@ -357,7 +334,7 @@ public final class Engine {
       }
     }
     for (Call next = calls.nextWaiting(); next != null; next = calls.nextWaiting()) {
-      start(next);
+      begin(next);
     }
     for (int i = lingering.size() - 1; i >= 0; i--) {
       if (lingering.get(i).isReleased()) {
@@ -386,7 +363,7 @@ public final class Engine {
     return calls.takeEnded();
   }
 
-  private void start(Call call) {
+  private void begin(Call call) {
     try {
       call.copyOwn();
       if (call.program.steps == 0) {

@@ -4,6 +4,8 @@ import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
+import io.collectives.WireType;
 import io.collectives.engine.inprocess.InProcessFabric;
 import io.collectives.engine.memory.Memory;
 import io.collectives.plan.Plan;
@@ -71,18 +73,43 @@ final class Bench {
   }
 
   Call submit(int rank, Program program, Memory memory, ReduceOp op) {
-    return engines
-        .get(rank)
-        .submit(
-            groups.get(rank),
+    return submit(rank, groups.get(rank), program, memory, memory, op);
+  }
+
+  Call submit(int rank, Group group, Program program, Memory in, Memory out, ReduceOp op) {
+    return submit(
+        engines.get(rank), group, program, in, out, op, frameLength, slabsInFlight, timeoutNanos);
+  }
+
+  /** Starts a call of elements as they are. */
+  static Call submit(
+      Engine engine,
+      Group group,
+      Program program,
+      Memory in,
+      Memory out,
+      ReduceOp op,
+      int frameLength,
+      int slabsInFlight,
+      long timeoutNanos) {
+    Call call =
+        engine.prepare(
+            false,
+            group,
             program,
-            memory,
-            memory,
+            in,
+            out,
+            null,
+            null,
             op,
+            WireType.AS_IN_MEMORY,
+            Repeatability.FASTEST,
+            null,
+            false,
             frameLength,
-            slabsInFlight,
-            timeoutNanos,
-            null);
+            slabsInFlight);
+    engine.start(call, timeoutNanos, null);
+    return call;
   }
 
   /** Polls the engines in turn until none has anything to do. */

@@ -105,19 +105,16 @@ class EngineTest {
         double[][] out = new double[ranks][101];
         for (int rank = 0; rank < ranks; rank++) {
           Arrays.fill(in[rank], rank + 1);
-          bench
-              .engines
-              .get(rank)
-              .submit(
-                  bench.groups.get(rank),
-                  bench.programs.get(rank),
-                  Memory.of(Payload.of(in[rank])),
-                  Memory.of(Payload.of(out[rank])),
-                  ReduceOp.AVERAGE,
-                  64,
-                  2,
-                  Bench.SECOND,
-                  null);
+          Bench.submit(
+              bench.engines.get(rank),
+              bench.groups.get(rank),
+              bench.programs.get(rank),
+              Memory.of(Payload.of(in[rank])),
+              Memory.of(Payload.of(out[rank])),
+              ReduceOp.AVERAGE,
+              64,
+              2,
+              Bench.SECOND);
         }
         bench.settle();
         for (int rank = 0; rank < ranks; rank++) {
@@ -242,10 +239,16 @@ class EngineTest {
       Memory memory = Memory.of(Payload.of(values[rank]));
       Program program = Bench.program(Algorithm.ring(), Collective.ALL_REDUCE, 2, 1 - rank);
       calls[rank] =
-          bench
-              .engines
-              .get(rank)
-              .submit(group, program, memory, memory, ReduceOp.SUM, 64, 2, Bench.SECOND, null);
+          Bench.submit(
+              bench.engines.get(rank),
+              group,
+              program,
+              memory,
+              memory,
+              ReduceOp.SUM,
+              64,
+              2,
+              Bench.SECOND);
       bench.settle();
       assertEquals(rank == 1, calls[rank].isDone());
     }
@@ -289,10 +292,16 @@ class EngineTest {
     Memory memory = Memory.of(Payload.of(new int[1 << 20]));
     Program program = bench.programs.get(0);
     // Two frames of a mebibyte each, which is all that rank 1 may hold.
-    bench
-        .engines
-        .get(0)
-        .submit(group, program, memory, memory, ReduceOp.SUM, 1 << 20, 2, Bench.SECOND, null);
+    Bench.submit(
+        bench.engines.get(0),
+        group,
+        program,
+        memory,
+        memory,
+        ReduceOp.SUM,
+        1 << 20,
+        2,
+        Bench.SECOND);
     bench.settle();
     Call call = bench.sum(1, new int[10]);
     assertTrue(call.isDone());
@@ -563,19 +572,16 @@ class EngineTest {
     for (int rank = 0; rank < 3; rank++) {
       Memory memory = Memory.of(Payload.of(new int[3]));
       calls.add(
-          bench
-              .engines
-              .get(rank)
-              .submit(
-                  others.get(rank),
-                  bench.programs.get(rank),
-                  memory,
-                  memory,
-                  ReduceOp.SUM,
-                  64,
-                  2,
-                  Bench.SECOND,
-                  null));
+          Bench.submit(
+              bench.engines.get(rank),
+              others.get(rank),
+              bench.programs.get(rank),
+              memory,
+              memory,
+              ReduceOp.SUM,
+              64,
+              2,
+              Bench.SECOND));
     }
     bench.settle();
     for (Call call : calls.subList(3, 6)) {

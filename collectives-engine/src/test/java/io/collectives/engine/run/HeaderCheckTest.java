@@ -191,10 +191,10 @@ class HeaderCheckTest {
 
   private static Call checked(Bench bench, int rank) {
     Memory memory = Memory.of(FLOATS);
-    return bench
-        .engines
-        .get(rank)
-        .submit(
+    Engine engine = bench.engines.get(rank);
+    Call call =
+        engine.prepare(
+            false,
             bench.groups.get(rank),
             bench.programs.get(rank),
             memory,
@@ -207,9 +207,9 @@ class HeaderCheckTest {
             null,
             true,
             bench.frameLength,
-            bench.slabsInFlight,
-            Bench.SECOND,
-            null);
+            bench.slabsInFlight);
+    engine.start(call, Bench.SECOND, null);
+    return call;
   }
 
   @Test

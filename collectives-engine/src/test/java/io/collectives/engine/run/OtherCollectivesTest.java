@@ -16,8 +16,6 @@ import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.ProtocolException;
 import io.collectives.ReduceOp;
-import io.collectives.Repeatability;
-import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
 import io.collectives.plan.PlanRequest;
 import io.collectives.spi.FrameBody;
@@ -66,25 +64,7 @@ class OtherCollectivesTest {
   }
 
   private static Call submit(Bench bench, int rank, Program program, Memory in, Memory out) {
-    return bench
-        .engines
-        .get(rank)
-        .submit(
-            bench.groups.get(rank),
-            program,
-            in,
-            out,
-            null,
-            null,
-            ReduceOp.SUM,
-            WireType.AS_IN_MEMORY,
-            Repeatability.FASTEST,
-            null,
-            false,
-            bench.frameLength,
-            bench.slabsInFlight,
-            bench.timeoutNanos,
-            null);
+    return bench.submit(rank, bench.groups.get(rank), program, in, out, ReduceOp.SUM);
   }
 
   private static Memory ints(int count) {

@@ -876,7 +876,7 @@ final class Simulation {
         Memory nothing = Memory.of(Payload.of(new float[0]));
         Program barrier = program(Collective.BARRIER);
         Call call =
-            engine.submit(group, barrier, nothing, nothing, ReduceOp.SUM, 64, 2, timeout, null);
+            Bench.submit(engine, group, barrier, nothing, nothing, ReduceOp.SUM, 64, 2, timeout);
         return new Made(payload, call, null);
       }
       if (payload >= mineFrom) {
@@ -906,8 +906,8 @@ final class Simulation {
     }
 
     private Call submit(Memory in, Memory out) {
-      return engine.submit(
-          group, program(Collective.ALL_REDUCE), in, out, ReduceOp.SUM, 128, 2, timeout, null);
+      Program program = program(Collective.ALL_REDUCE);
+      return Bench.submit(engine, group, program, in, out, ReduceOp.SUM, 128, 2, timeout);
     }
 
     private Program program(Collective collective) {
