@@ -19,9 +19,9 @@ import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.perf.Ranks;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Fields;
+import io.collectives.bench.report.LogChart;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
-import io.collectives.bench.report.TimeChart;
 import io.collectives.bench.report.Units;
 import java.io.IOException;
 import java.math.BigDecimal;
@@ -282,9 +282,7 @@ final class Compare implements Callable<Integer> {
     chart.ifPresent(
         file ->
             Usage.require(
-                TimeChart.canWrite(file),
-                spec,
-                "--chart " + file + ": must end with .png or .svg"));
+                LogChart.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
   }
 
   /** The directory that Maven builds into, if this program is there. */
@@ -564,12 +562,12 @@ final class Compare implements Callable<Integer> {
   private void draw(Perf.Placement placement, Perf.Transport transport, Path file)
       throws IOException {
     boolean overBytes = sizes.size() > 1;
-    TimeChart picture = new TimeChart(overBytes ? "bytes" : "ranks");
+    LogChart picture = new LogChart(overBytes ? "bytes" : "ranks", LogChart.TIME);
     for (Row row : rows) {
       String which = ranks.size() > 1 && overBytes ? ", " + row.ranks() + " ranks" : "";
       long at = overBytes ? row.work().bytes() : row.ranks();
-      picture.point("collectives" + which, at, row.times().ours());
-      picture.point(row.peer() + which, at, row.times().theirs());
+      picture.point("collectives" + which, at, row.times().ours() / 1e6);
+      picture.point(row.peer() + which, at, row.times().theirs() / 1e6);
     }
     picture.write("all-reduce of float32, ours: " + placement + " over " + transport, file);
   }

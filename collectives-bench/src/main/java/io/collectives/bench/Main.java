@@ -6,6 +6,7 @@ import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.WireType;
+import io.collectives.bench.accuracy.WireChoice;
 import io.collectives.bench.chaos.Fault;
 import io.collectives.bench.compare.Peer;
 import io.collectives.bench.model.Model;
@@ -46,6 +47,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  collectives compare --peers openmpi,gloo           and what it takes other libraries",
       "  collectives verify --algorithm torus               the proof that a plan is right, and its price",
       "  collectives simulate --mesh 128x32                 what it would take on 4,096 ranks",
+      "  collectives accuracy --wire int8                   how far sums are from exact ones",
       "  collectives chaos --faults 20                      what jobs do when ranks are killed or stopped",
       "  collectives flight records/                        what the ranks of a failed job were doing",
       "  collectives help perf                              all about one command",
@@ -59,6 +61,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       Compare.class,
       Verify.class,
       Simulate.class,
+      Accuracy.class,
       Chaos.class,
       Flight.class,
       Jmh.class,
@@ -96,6 +99,7 @@ public final class Main implements Callable<Integer> {
     line.registerConverter(ByteSize.class, Usage.reader(ByteSize::parse));
     line.registerConverter(AlgorithmChoice.class, Usage.reader(AlgorithmChoice::parse));
     line.registerConverter(PlanChoice.class, Usage.reader(PlanChoice::new));
+    line.registerConverter(WireChoice.class, Usage.reader(WireChoice::parse));
     label(line, Model.class);
     label(line, Demo.Placement.class);
     label(line, Collective.class);

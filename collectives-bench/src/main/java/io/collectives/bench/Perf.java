@@ -22,9 +22,9 @@ import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.JavaCommand;
 import io.collectives.bench.process.ParentLines;
 import io.collectives.bench.report.ByteSize;
+import io.collectives.bench.report.LogChart;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
-import io.collectives.bench.report.TimeChart;
 import io.collectives.bench.report.Units;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -283,13 +283,11 @@ final class Perf implements Callable<Integer> {
     chart.ifPresent(
         file ->
             Usage.require(
-                TimeChart.canWrite(file),
-                spec,
-                "--chart " + file + ": must end with .png or .svg"));
+                LogChart.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
     if (startUps.isPresent()) {
       return startUp(startUps.get());
     }
-    TimeChart picture = new TimeChart(overRanks() ? "ranks" : "bytes");
+    LogChart picture = new LogChart(overRanks() ? "ranks" : "bytes", LogChart.TIME);
     long wrong = 0;
     String via = transport.toString();
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
@@ -359,7 +357,7 @@ final class Perf implements Callable<Integer> {
   }
 
   /** A line for everything that differs between cases but what it is drawn over. */
-  private void draw(TimeChart picture, PerfRow row) {
+  private void draw(LogChart picture, PerfRow row) {
     PerfCase work = row.work();
     List<String> name = new ArrayList<>();
     name.add(work.algorithm().toString());
@@ -378,7 +376,7 @@ final class Perf implements Callable<Integer> {
     picture.point(
         String.join(", ", name),
         overRanks() ? row.ranks() : work.bytes(),
-        row.result().medianNanos());
+        row.result().medianNanos() / 1e6);
   }
 
   /** The command with --start-up. */

@@ -2,8 +2,8 @@ package io.collectives.bench;
 
 import io.collectives.Mesh;
 import io.collectives.bench.report.ByteSize;
+import io.collectives.bench.report.LogChart;
 import io.collectives.bench.report.Progress;
-import io.collectives.bench.report.TimeChart;
 import io.collectives.bench.simulate.Costs;
 import io.collectives.bench.simulate.Fabric;
 import io.collectives.bench.simulate.Hosts;
@@ -246,14 +246,12 @@ final class Simulate implements Callable<Integer> {
     chart.ifPresent(
         file ->
             Usage.require(
-                TimeChart.canWrite(file),
-                spec,
-                "--chart " + file + ": must end with .png or .svg"));
+                LogChart.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
     List<Run> runs = runs(fabric());
     boolean overBytes =
         sizes.size() > 1 && runs.stream().mapToInt(run -> run.size.ranks()).distinct().count() == 1;
     SimulationTable table = new SimulationTable();
-    TimeChart picture = new TimeChart(overBytes ? "bytes" : "ranks");
+    LogChart picture = new LogChart(overBytes ? "bytes" : "ranks", LogChart.TIME);
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
       for (Run run : runs) {
         for (ByteSize size : sizes) {
@@ -266,7 +264,7 @@ final class Simulate implements Callable<Integer> {
           picture.point(
               run.line + (sizes.size() > 1 && !overBytes ? ", " + size : ""),
               overBytes ? size.bytes() : run.size.ranks(),
-              outcome.nanos());
+              outcome.nanos() / 1e6);
         }
       }
       progress.clear();

@@ -28,6 +28,7 @@ class MainTest {
         "perf --help",
         "verify --help",
         "simulate --help",
+        "accuracy --help",
         "chaos --help",
         "flight --help",
         "jmh --help",

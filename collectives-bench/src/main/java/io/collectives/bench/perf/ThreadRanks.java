@@ -81,7 +81,11 @@ public final class ThreadRanks implements Ranks {
     threads.forEach(ExecutorService::shutdown);
   }
 
-  private <T> List<T> all(Function<Communicator, T> body) {
+  /**
+   * Runs {@code body} on the thread of every rank and returns what it gave, rank 0 first. The first
+   * failure closes all ranks, so that none waits for it, and is thrown.
+   */
+  public <T> List<T> all(Function<Communicator, T> body) {
     return each(
         threads, rank -> body.apply(worlds.get(rank)), () -> worlds.forEach(Communicator::close));
   }

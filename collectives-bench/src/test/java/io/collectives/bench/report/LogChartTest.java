@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class TimeChartTest {
+class LogChartTest {
   /** The marks of the first line are dots, of others something else. */
   private static final Pattern DOT = Pattern.compile("<ellipse [^>]*cx=\"([0-9.]+)\"");
 
@@ -26,12 +26,12 @@ class TimeChartTest {
 
   @Test
   void pointsStandByPowersOfTwo() throws Exception {
-    TimeChart chart = new TimeChart("bytes");
-    chart.point("ring", 1024, 5e6);
-    chart.point("ring", 32_768, 6e6);
-    chart.point("ring", 1_048_576, 7e6);
+    LogChart chart = new LogChart("bytes", LogChart.TIME);
+    chart.point("ring", 1024, 5);
+    chart.point("ring", 32_768, 6);
+    chart.point("ring", 1_048_576, 7);
     // Neither has a logarithm.
-    chart.point("ring", 0, 1e6);
+    chart.point("ring", 0, 1);
     chart.point("ring", 4096, 0);
     List<Double> dots = dots(chart);
     // The last is in the legend.
@@ -43,12 +43,12 @@ class TimeChartTest {
 
   @Test
   void linesThatAreTheSameAreOne() throws Exception {
-    TimeChart chart = new TimeChart("ranks");
-    chart.point("first", 4, 5e6);
-    chart.point("second", 4, 5e6);
+    LogChart chart = new LogChart("ranks", LogChart.TIME);
+    chart.point("first", 4, 5);
+    chart.point("second", 4, 5);
     Path one = directory.resolve("one.svg");
     chart.write("", one);
-    chart.point("third", 4, 6e6);
+    chart.point("third", 4, 6);
     Path two = directory.resolve("two.svg");
     chart.write("", two);
     assertEquals(2, dots(chart).size(), "a point and its legend");
@@ -58,12 +58,14 @@ class TimeChartTest {
 
   @Test
   void nothingToDrawIsAnError() {
-    TimeChart chart = new TimeChart("ranks");
+    LogChart chart = new LogChart("ranks", LogChart.TIME);
     chart.point("ring", 1, 0);
-    assertThrows(IOException.class, () -> chart.write("", directory.resolve("none.svg")));
+    IOException error =
+        assertThrows(IOException.class, () -> chart.write("", directory.resolve("none.svg")));
+    assertTrue(error.getMessage().endsWith("none.svg: every time (ms) is 0"), error.getMessage());
   }
 
-  private List<Double> dots(TimeChart chart) throws IOException {
+  private List<Double> dots(LogChart chart) throws IOException {
     Path file = directory.resolve("dots.svg");
     chart.write("", file);
     Matcher matcher = DOT.matcher(Files.readString(file));

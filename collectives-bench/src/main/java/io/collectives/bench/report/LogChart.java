@@ -18,21 +18,32 @@ import org.knowm.xchart.XYChartBuilder;
 import org.knowm.xchart.style.Styler;
 
 /**
- * Times over numbers of ranks, or of bytes, as lines in a picture; both axes are logarithmic, the
- * one below with powers of two. Lines that are the same are drawn as one, with both names.
+ * Figures over numbers of ranks, of bytes or the like, as lines in a picture; both axes are
+ * logarithmic, the one below with powers of two. Lines that are the same are drawn as one, with
+ * both names.
  */
-public final class TimeChart {
+public final class LogChart {
+  /** What times are written as. */
+  public static final String TIME = "time (ms)";
+
   private final String over;
+  private final String figure;
   private final Map<String, SortedMap<Long, Double>> lines = new LinkedHashMap<>();
 
-  /** Nothing yet. */
-  public TimeChart(String over) {
+  /**
+   * Nothing yet.
+   *
+   * @param over what stands below
+   * @param figure what stands at the side
+   */
+  public LogChart(String over, String figure) {
     this.over = over;
+    this.figure = figure;
   }
 
-  /** A point of a line; the last one at a place counts. */
-  public void point(String line, long at, double nanos) {
-    lines.computeIfAbsent(line, name -> new TreeMap<>()).put(at, nanos);
+  /** A point of a line; the last one at a place counts, and what has no logarithm is left out. */
+  public void point(String line, long at, double value) {
+    lines.computeIfAbsent(line, name -> new TreeMap<>()).put(at, value);
   }
 
   /** Whether a picture of this name can be written. */
@@ -53,10 +64,10 @@ public final class TimeChart {
             .height(500)
             .title(title)
             .xAxisTitle(over)
-            .yAxisTitle("time (ms)")
+            .yAxisTitle(figure)
             .build();
     chart.getStyler().setYAxisLogarithmic(true);
-    chart.getStyler().setxAxisTickLabelsFormattingFunction(TimeChart::power);
+    chart.getStyler().setxAxisTickLabelsFormattingFunction(LogChart::power);
     chart.getStyler().setLegendPosition(Styler.LegendPosition.OutsideE);
     chart.getStyler().setChartBackgroundColor(Color.WHITE);
     // Dashes would be written one by one: most of an SVG.
@@ -65,23 +76,23 @@ public final class TimeChart {
     double most = 0;
     for (Map.Entry<SortedMap<Long, Double>, String> line : different().entrySet()) {
       List<Double> places = new ArrayList<>();
-      List<Double> millis = new ArrayList<>();
+      List<Double> values = new ArrayList<>();
       for (Map.Entry<Long, Double> point : line.getKey().entrySet()) {
-        double time = point.getValue() / 1e6;
-        // One rank takes no time, and no bytes are no place: neither has a logarithm.
-        if (time > 0 && point.getKey() > 0) {
+        double value = point.getValue();
+        // One rank takes no time and makes no error, and no bytes are no place.
+        if (value > 0 && point.getKey() > 0) {
           places.add(Math.log(point.getKey()) / Math.log(2));
-          millis.add(time);
-          least = Math.min(least, time);
-          most = Math.max(most, time);
+          values.add(value);
+          least = Math.min(least, value);
+          most = Math.max(most, value);
         }
       }
       if (!places.isEmpty()) {
-        chart.addSeries(line.getValue(), places, millis);
+        chart.addSeries(line.getValue(), places, values);
       }
     }
     if (most == 0) {
-      throw new IOException("nothing to draw in " + file + ": nothing takes any time");
+      throw new IOException("nothing to draw in " + file + ": every " + figure + " is 0");
     }
     // Only powers of ten are labelled: so let there be two.
     double bottom = Math.pow(10, Math.floor(Math.log10(least)));

@@ -1,0 +1,206 @@
+package io.collectives.bench.accuracy;
+
+import io.collectives.ElementType;
+import io.collectives.ReduceOp;
+import io.collectives.engine.memory.Memory;
+import io.collectives.engine.memory.NarrowWire;
+import io.collectives.engine.memory.Scratch;
+import io.collectives.plan.Effect;
+import io.collectives.plan.Plan;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Those of a plan, without an engine: numbers are moved through its rounds, added with the engine's
+ * kernels, and rounded where a rank of an engine rounds them. The bits are the engine's.
+ *
+ * <p>Only the chunks that are looked at are moved, and what a rank contributes is made when it is
+ * first needed, so that thousands of ranks fit. A lane is walked through round by round, as a
+ * verifier does ({@link io.collectives.plan.PlanVerifier}).
+ *
+ * <p>What a rank holds of a chunk is never changed but replaced by something new. So a transfer
+ * carries what there was when its round began, whatever else the round does.
+ */
+final class PlanSums implements Sums {
+  private final Plan plan;
+  private final ElementType type;
+  private final @Nullable NarrowWire narrow;
+  private final Sample sample;
+  private final Contributions contributions;
+  private final Scratch scratch = new Scratch();
+
+  /** By rank and chunk that is looked at; nothing where it is still the rank's contribution. */
+  private final @Nullable Held[][] held;
+
+  /** Likewise; nothing where all is zero. Empty without feedback. */
+  private final @Nullable Memory[][] residuals;
+
+  /** The transfers of a round. */
+  private final List<Move> moves = new ArrayList<>();
+
+  /** How many of them reduce into each chunk that is looked at. */
+  private final int[] reductions;
+
+  private final Values result;
+  private int step;
+
+  PlanSums(
+      Plan plan, ElementType type, WireChoice wire, Sample sample, Contributions contributions) {
+    this.plan = plan;
+    this.type = type;
+    this.narrow = NarrowWire.of(wire.type());
+    this.sample = sample;
+    this.contributions = contributions;
+    held = new Held[plan.ranks()][sample.picked()];
+    residuals = new Memory[wire.feedback() ? plan.ranks() : 0][sample.picked()];
+    reductions = new int[sample.picked()];
+    result = Values.of(type, sample.elements());
+  }
+
+  /**
+   * What a rank has of a chunk.
+   *
+   * @param ranks how many have contributed
+   */
+  private record Held(Values values, Memory memory, int ranks) {}
+
+  /** A transfer of one chunk. */
+  private record Move(int from, int to, int index, Effect effect, Held carried) {}
+
+  @Override
+  public Values take(int number) {
+    step = number;
+    for (Held[] ofRank : held) {
+      Arrays.fill(ofRank, null);
+    }
+    for (int lane = 0; lane < plan.lanes(); lane++) {
+      for (int round = 0; round < plan.rounds(lane); round++) {
+        read(lane, round);
+        apply();
+      }
+    }
+    for (int index = 0; index < sample.picked(); index++) {
+      Values values = held(0, index).values;
+      for (int i = 0; i < sample.length(); i++) {
+        result.set(index * sample.length() + i, values.get(i));
+      }
+    }
+    return result;
+  }
+
+  private void read(int lane, int round) {
+    moves.clear();
+    Arrays.fill(reductions, 0);
+    plan.transfers(
+        lane,
+        round,
+        (from, to, firstChunk, chunkCount, effect) -> {
+          int end = sample.firstFrom(firstChunk + chunkCount);
+          for (int index = sample.firstFrom(firstChunk); index < end; index++) {
+            if (effect == Effect.REDUCE) {
+              reductions[index]++;
+            }
+            if (!isExchanged(index)) {
+              moves.add(new Move(from, to, index, effect, held(from, index)));
+            }
+          }
+        });
+  }
+
+  /**
+   * Whether several ranks complete a chunk in this round. One takes a contribution less than there
+   * are ranks to do so, and who has one completes it alone.
+   */
+  private boolean isExchanged(int index) {
+    return reductions[index] >= plan.ranks();
+  }
+
+  private void apply() {
+    for (Move move : moves) {
+      if (!isExchanged(move.index)) {
+        held[move.to][move.index] = move.effect == Effect.REPLACE ? sent(move) : reduced(move);
+      }
+    }
+    for (int index = 0; index < sample.picked(); index++) {
+      if (isExchanged(index)) {
+        exchange(index);
+      }
+    }
+  }
+
+  private Held held(int rank, int index) {
+    Held there = held[rank][index];
+    return there == null ? contribution(rank, index) : there;
+  }
+
+  private Held contribution(int rank, int index) {
+    Held made = room(1);
+    contributions.fill(made.values, 0, sample.length(), step, rank, sample.chunk(index));
+    return made;
+  }
+
+  private Held room(int ranks) {
+    Values values = Values.of(type, sample.length());
+    return new Held(values, Memory.of(values.payload), ranks);
+  }
+
+  /** What arrives. */
+  private Held sent(Move move) {
+    if (narrow == null) {
+      return move.carried;
+    }
+    Held arriving = room(move.carried.ranks);
+    arriving.memory.replace(0, sample.length(), move.carried.memory, 0);
+    round(arriving, move.effect == Effect.REDUCE ? residual(move.from, move.index) : null);
+    return arriving;
+  }
+
+  private Held reduced(Move move) {
+    Held own = held(move.to, move.index);
+    Held sum = room(own.ranks + move.carried.ranks);
+    add(sum, own, sent(move));
+    if (sum.ranks == plan.ranks()) {
+      round(sum, residual(move.to, move.index));
+    }
+    return sum;
+  }
+
+  /** All contributions as others get them, in the order of ranks. */
+  private void exchange(int index) {
+    Held sum = contribution(0, index);
+    round(sum, null);
+    for (int rank = 1; rank < plan.ranks(); rank++) {
+      Held next = contribution(rank, index);
+      round(next, null);
+      add(sum, sum, next);
+    }
+    Held complete = new Held(sum.values, sum.memory, plan.ranks());
+    for (Held[] ofRank : held) {
+      ofRank[index] = complete;
+    }
+  }
+
+  private void add(Held sum, Held own, Held other) {
+    sum.memory.reduce(ReduceOp.SUM, 0, sample.length(), own.memory, other.memory, 0, scratch);
+  }
+
+  private void round(Held values, @Nullable Memory residual) {
+    if (narrow != null) {
+      narrow.round(values.memory, 0, sample.length(), residual, 0, scratch);
+    }
+  }
+
+  /** What a rank keeps of a chunk; nothing if ranks keep nothing. */
+  private @Nullable Memory residual(int rank, int index) {
+    if (residuals.length == 0) {
+      return null;
+    }
+    Memory kept = residuals[rank][index];
+    if (kept == null) {
+      residuals[rank][index] = kept = Memory.of(Values.of(type, sample.length()).payload);
+    }
+    return kept;
+  }
+}

@@ -1,0 +1,16 @@
+package io.collectives.bench.accuracy;
+
+/** Who takes the sums of what all ranks contribute. */
+interface Sums extends AutoCloseable {
+
+  /**
+   * Takes those of a step.
+   *
+   * @param step from 0 on, one after the other
+   * @return the sums of the elements that are looked at, in their order
+   */
+  Values take(int step);
+
+  @Override
+  default void close() {}
+}
