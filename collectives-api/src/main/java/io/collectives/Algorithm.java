@@ -127,7 +127,28 @@ public sealed interface Algorithm {
    * @param servers how many ranks serve, from 1 to the size of the group
    */
   static Algorithm parameterServer(int servers) {
-    return new ParameterServer(servers);
+    return parameterServer(servers, 0);
+  }
+
+  /**
+   * A parameter server with servers that do nothing else: of n ranks the last {@code dedicated}
+   * contribute nothing to an all-reduce and get no result, and the other servers are the first
+   * ranks. A rank that only works sends M bytes and receives M, half of what it takes to reduce
+   * without servers; a dedicated server sends and receives (n - dedicated) M / servers.
+   *
+   * <p>Part s of a buffer is the sum of the workers' from rank s (modulo their number) on, so the
+   * bits are the same whether servers are dedicated or among the workers, as long as there are as
+   * many workers and servers, and no more servers than workers; unless the wire type is narrow,
+   * because what a worker serves to itself is not rounded. Dedicated servers make the all-reduces
+   * with the others, passing payloads of the same type and count that are left alone; or they
+   * {@linkplain Communicator#serveAsync() serve} whatever comes. An average is one over the
+   * workers. In all other collectives all ranks are alike.
+   *
+   * @param servers how many ranks serve, from 1 to the size of the group
+   * @param dedicated how many of them do nothing else, less than the size of the group
+   */
+  static Algorithm parameterServer(int servers, int dedicated) {
+    return new ParameterServer(servers, dedicated);
   }
 
   /**
@@ -241,27 +262,42 @@ public sealed interface Algorithm {
   }
 
   /**
-   * See {@link Algorithm#parameterServer(int)}.
+   * See {@link Algorithm#parameterServer(int, int)}.
    *
    * @param servers how many ranks serve
+   * @param dedicated how many of them contribute nothing
    */
-  record ParameterServer(int servers) implements Algorithm {
+  record ParameterServer(int servers, int dedicated) implements Algorithm {
     /** Checks the number of servers. */
     public ParameterServer {
       if (servers < 1) {
         throw new IllegalArgumentException(
             "parameter server with " + servers + " servers: at least 1 is needed");
       }
+      if (dedicated < 0 || dedicated > servers) {
+        throw new IllegalArgumentException(
+            "parameter server with "
+                + dedicated
+                + " dedicated servers of "
+                + servers
+                + ": must be from 0 to all");
+      }
     }
 
+    /** As {@code parameter-server 2}; with dedicated servers, as {@code parameter-server 1+2}. */
     @Override
     public String name() {
-      return "parameter-server " + servers;
+      return "parameter-server " + (dedicated == 0 ? "" + servers : shared() + "+" + dedicated);
+    }
+
+    /** How many servers are workers, too. */
+    public int shared() {
+      return servers - dedicated;
     }
 
     @Override
     public boolean fits(int ranks) {
-      return servers <= ranks;
+      return dedicated < ranks && servers <= ranks;
     }
 
     @Override

@@ -168,6 +168,23 @@ public interface Communicator extends AutoCloseable {
   CollectiveHandle allReduceAsync(Payload input, Payload output, ReduceOp op, Payload residual);
 
   /**
+   * Takes part in the all-reduces of this group as they come, whatever their type, count and op, as
+   * a rank that contributes nothing and gets no result: a dedicated server of {@link
+   * Algorithm#parameterServer(int, int)}. Between them no deadline runs. Memory: for each call that
+   * is under way {@code 2 slabsInFlight} frames, however long the payloads are. What rounding to a
+   * narrow wire type takes from the sums is not kept.
+   *
+   * <p>While it serves, this rank makes no other calls of the group, and the others make nothing
+   * but all-reduces; what differs is found as in any call, with the value of the first frame that
+   * came as that of this rank.
+   *
+   * @return ends normally when all ranks that contribute have left the group, as by {@link #close};
+   *     with a {@link CollectiveException} when the group breaks, or one of them is lost
+   * @throws IllegalStateException if this rank contributes to all-reduces
+   */
+  CollectiveHandle serveAsync();
+
+  /**
    * The first element of a rank's part of a payload that is dealt evenly.
    *
    * @param total the number of elements of the payload

@@ -6,10 +6,12 @@ import io.collectives.Collective;
  * The two ends of a collective: which chunks each rank holds before the first round, as its
  * contribution, and which it must hold after the last.
  *
+ * @param contributors how many ranks, the first ones, contribute to an all-reduce and get its
+ *     result
  * @param chunksOfPart how many chunks the part of a rank has (in an all-to-all, that of a pair); 0
  *     where the payload is not dealt to ranks
  */
-record Ends(Collective collective, int ranks, int root, int chunksOfPart) {
+record Ends(Collective collective, int ranks, int root, int contributors, int chunksOfPart) {
 
   /**
    * Those of a plan, whose number of chunks and root are checked.
@@ -46,13 +48,32 @@ record Ends(Collective collective, int ranks, int root, int chunksOfPart) {
               + parts
               + " is needed, so that each part has as many");
     }
-    return new Ends(collective, ranks, root, parts == 0 ? 0 : (int) (plan.chunks() / parts));
+    int contributors = plan.contributors();
+    boolean mayServe = collective == Collective.ALL_REDUCE;
+    if (contributors < 1 || contributors > ranks || contributors < ranks && !mayServe) {
+      throw new InvalidPlanException(
+          collective
+              + " of "
+              + ranks
+              + " ranks, of which "
+              + contributors
+              + " contribute: "
+              + (mayServe ? "must be from 1 to all" : "all must, but in an all-reduce"));
+    }
+    int chunksOfPart = parts == 0 ? 0 : (int) (plan.chunks() / parts);
+    return new Ends(collective, ranks, root, contributors, chunksOfPart);
+  }
+
+  /** Whether a rank neither contributes nor gets the result. */
+  boolean serves(int rank) {
+    return rank >= contributors;
   }
 
   /** Whether a rank contributes to a chunk. */
   boolean holds(int rank, int chunk) {
     return switch (collective) {
-      case ALL_REDUCE, REDUCE_SCATTER, REDUCE, BARRIER -> true;
+      case ALL_REDUCE -> !serves(rank);
+      case REDUCE_SCATTER, REDUCE, BARRIER -> true;
       case BROADCAST, SCATTER -> rank == root;
       case ALL_GATHER, GATHER -> rank == chunk / chunksOfPart;
       case ALL_TO_ALL -> rank == chunk / chunksOfPart / ranks;
@@ -62,7 +83,8 @@ record Ends(Collective collective, int ranks, int root, int chunksOfPart) {
   /** Whether a rank must end with all contributions to a chunk. */
   boolean needs(int rank, int chunk) {
     return switch (collective) {
-      case ALL_REDUCE, ALL_GATHER, BROADCAST, BARRIER -> true;
+      case ALL_REDUCE -> !serves(rank);
+      case ALL_GATHER, BROADCAST, BARRIER -> true;
       case REDUCE, GATHER -> rank == root;
       case REDUCE_SCATTER, SCATTER -> rank == chunk / chunksOfPart;
       case ALL_TO_ALL -> rank == chunk / chunksOfPart % ranks;

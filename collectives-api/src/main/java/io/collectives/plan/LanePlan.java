@@ -4,7 +4,8 @@ import io.collectives.Collective;
 import java.util.List;
 
 /** A plan put together from the rounds of its lanes. */
-record LanePlan(PlanRequest request, int chunks, List<Rounds> rounds) implements Plan {
+record LanePlan(PlanRequest request, int contributors, int chunks, List<Rounds> rounds)
+    implements Plan {
 
   LanePlan {
     if (chunks < 1 || rounds.isEmpty()) {
@@ -53,10 +54,12 @@ record LanePlan(PlanRequest request, int chunks, List<Rounds> rounds) implements
   public String toString() {
     List<Integer> counts = rounds.stream().map(Rounds::count).toList();
     String root = collective().rooted() ? ", root " + root() : "";
+    String serving = contributors < ranks() ? ", of which " + contributors + " contribute" : "";
     return collective()
         + " of "
         + ranks()
         + " ranks"
+        + serving
         + root
         + ", "
         + chunks

@@ -36,7 +36,18 @@ public interface Plan {
    * @param lanes at least one; they use no chunk in common
    */
   static Plan of(PlanRequest request, int chunks, Rounds... lanes) {
-    return new LanePlan(request, chunks, List.of(lanes));
+    return of(request, request.ranks(), chunks, lanes);
+  }
+
+  /**
+   * The plan with the given lanes, of an all-reduce in which some ranks only serve.
+   *
+   * @param contributors see {@link #contributors()}
+   * @param chunks at least 1
+   * @param lanes at least one; they use no chunk in common
+   */
+  static Plan of(PlanRequest request, int contributors, int chunks, Rounds... lanes) {
+    return new LanePlan(request, contributors, chunks, List.of(lanes));
   }
 
   /**
@@ -59,6 +70,16 @@ public interface Plan {
   /** The root of a {@linkplain Collective#rooted rooted} collective; 0 if it has none. */
   default int root() {
     return 0;
+  }
+
+  /**
+   * How many ranks contribute, and get the result: ranks 0 to {@code contributors() - 1}. The
+   * others, of which there are none but in an all-reduce, serve them. A chunk of a rank that serves
+   * holds nothing at first, so the first contribution is put there, and those that follow are added
+   * to it.
+   */
+  default int contributors() {
+    return ranks();
   }
 
   /** The number of chunks, at least 1. */

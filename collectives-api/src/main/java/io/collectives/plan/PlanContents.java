@@ -165,7 +165,7 @@ abstract class PlanContents {
   }
 
   private long reduction(long before, long arriving, int from, int to, int chunk) {
-    if (before == NOTHING && !mayHoldNothing()) {
+    if (before == NOTHING && !mayHoldNothing() && !ends.serves(to)) {
       String fault = " to be reduced, but it holds nothing to reduce it with";
       throw InvalidPlanException.of(lane, round, from, to, chunk, fault);
     }
@@ -302,7 +302,8 @@ abstract class PlanContents {
     private final boolean[] exchanged;
 
     Owners(Plan plan) {
-      mayExchange = plan.collective() == Collective.ALL_REDUCE;
+      mayExchange =
+          plan.collective() == Collective.ALL_REDUCE && plan.contributors() == plan.ranks();
       ownerOfChunk = new int[plan.chunks()];
       Arrays.fill(ownerOfChunk, -1);
       firstRound = new int[plan.chunks()];

@@ -23,14 +23,16 @@ import io.collectives.Mesh;
  * first round. Nobody sends a chunk of which it holds nothing. Several ranks contribute to the
  * chunks of an all-reduce, a reduce-scatter and a reduce, namely all; one to those of the others,
  * which reduce nothing. No contribution reaches a chunk twice, and nothing is reduced into a chunk
- * that holds nothing. A REPLACE carries a chunk that is complete: it holds all contributions to it.
- * A chunk with several contributors becomes complete by REDUCE at exactly one rank, its
- * <em>owner</em>, by the last REDUCE of it that the plan names, and everywhere else by REPLACE: so
- * the owner may divide it (an average) or round it (a narrow wire type) before it goes on, and all
- * ranks end with the same bits whatever the order of sums. Only in an <em>exchange</em>, in an
- * all-reduce, it becomes complete by REDUCE at several ranks: in the first round in which it is
- * sent at all, by itself, so that each of them gets the single contribution of every other rank;
- * there the sum is taken in the order of ranks, and so the bits are the same again.
+ * that holds nothing, but at a rank that serves: there are such ranks in an all-reduce whose plan
+ * has fewer {@linkplain Plan#contributors() contributors} than ranks. A REPLACE carries a chunk
+ * that is complete: it holds all contributions to it. A chunk with several contributors becomes
+ * complete by REDUCE at exactly one rank, its <em>owner</em>, by the last REDUCE of it that the
+ * plan names, and everywhere else by REPLACE: so the owner may divide it (an average) or round it
+ * (a narrow wire type) before it goes on, and all ranks end with the same bits whatever the order
+ * of sums. Only in an <em>exchange</em>, in an all-reduce, it becomes complete by REDUCE at several
+ * ranks: in the first round in which it is sent at all, by itself, so that each of them gets the
+ * single contribution of every other rank; there the sum is taken in the order of ranks, and so the
+ * bits are the same again. Where some ranks serve there is no exchange.
  *
  * <p><b>What holds at the ends.</b> With part i of n ranks being the chunks from i k to (i + 1) k -
  * 1 of n k, and the pair (i, j) those from (i n + j) k on of n n k:
@@ -38,7 +40,7 @@ import io.collectives.Mesh;
  * <table>
  * <caption>What ranks hold before the first round, and complete after the last</caption>
  * <tr><th>collective</th><th>before: contributes to</th><th>after: holds complete</th></tr>
- * <tr><td>all-reduce</td><td>each rank: all</td><td>each rank: all</td></tr>
+ * <tr><td>all-reduce</td><td>each contributor: all</td><td>each contributor: all</td></tr>
  * <tr><td>reduce-scatter</td><td>each rank: all</td><td>rank i: part i</td></tr>
  * <tr><td>all-gather</td><td>rank i: part i</td><td>each rank: all</td></tr>
  * <tr><td>broadcast</td><td>the root: all</td><td>each rank: all</td></tr>

@@ -87,6 +87,31 @@ public final class CallFingerprint {
     }
   }
 
+  /** The ordinal of the element type, if there is such a type. */
+  public static int type(long[] call) {
+    return (int) (call[0] >>> 40 & 0xff);
+  }
+
+  /** The ordinal of the op, if there is such an op; another number for one of a user. */
+  public static int op(long[] call) {
+    return (int) (call[0] >>> 48 & 0xff);
+  }
+
+  /** The count. */
+  public static long count(long[] call) {
+    return call[COUNT_WORD];
+  }
+
+  /** Whether it asks for sums whose bits depend on less than those of the usual ones. */
+  public static boolean isRepeatable(long[] call) {
+    return repeatabilityCode(call) != Repeatability.FASTEST.ordinal();
+  }
+
+  /** Whether numbers are checked for being finite. */
+  public static boolean isChecked(long[] call) {
+    return (call[0] & CHECKED) != 0;
+  }
+
   private static int code(ReduceOp op) {
     if (op instanceof UserOp own) {
       return own.isCommutative() ? COMMUTATIVE_OP : OP_IN_RANK_ORDER;
@@ -166,8 +191,8 @@ public final class CallFingerprint {
     if (mine[0] >>> 56 != theirs[0] >>> 56) {
       return new Difference("collective", collective(mine), collective(theirs));
     }
-    if ((mine[0] >>> 40 & 0xff) != (theirs[0] >>> 40 & 0xff)) {
-      return new Difference("element type", type(mine), type(theirs));
+    if (type(mine) != type(theirs)) {
+      return new Difference("element type", typeName(mine), typeName(theirs));
     }
     if (mine[DEAL_WORD] >>> 32 != theirs[DEAL_WORD] >>> 32) {
       return new Difference("root", root(mine), root(theirs));
@@ -182,8 +207,8 @@ public final class CallFingerprint {
     if ((int) mine[DEAL_WORD] != (int) theirs[DEAL_WORD]) {
       return new Difference("counts per rank", dealt(mine), dealt(theirs));
     }
-    if (!op(mine).equals(op(theirs))) {
-      return new Difference("op", op(mine), op(theirs));
+    if (!opName(mine).equals(opName(theirs))) {
+      return new Difference("op", opName(mine), opName(theirs));
     }
     if (wireCode(mine) != wireCode(theirs)) {
       return new Difference("wire type", wire(mine), wire(theirs));
@@ -207,9 +232,9 @@ public final class CallFingerprint {
         + " of "
         + call[1]
         + " "
-        + type(call)
+        + typeName(call)
         + ", "
-        + op(call)
+        + opName(call)
         + ", "
         + algorithm(call)
         + (wireCode(call) == 0 ? "" : ", as " + wire(call))
@@ -240,7 +265,7 @@ public final class CallFingerprint {
     return name(Collective.values(), (int) (call[0] >>> 56));
   }
 
-  private static String op(long[] call) {
+  private static String opName(long[] call) {
     int code = (int) (call[0] >>> 48 & 0xff);
     return switch (code) {
       case COMMUTATIVE_OP -> "\"" + name(call, NAME_LENGTH, UserOp.NAME_LENGTH) + "\"";
@@ -250,8 +275,8 @@ public final class CallFingerprint {
     };
   }
 
-  private static String type(long[] call) {
-    return name(ElementType.values(), (int) (call[0] >>> 40 & 0xff));
+  private static String typeName(long[] call) {
+    return name(ElementType.values(), type(call));
   }
 
   private static int wireCode(long[] call) {
@@ -268,10 +293,6 @@ public final class CallFingerprint {
 
   private static String repeatability(long[] call) {
     return name(Repeatability.values(), repeatabilityCode(call));
-  }
-
-  private static boolean isChecked(long[] call) {
-    return (call[0] & CHECKED) != 0;
   }
 
   private static String check(long[] call) {

@@ -78,6 +78,43 @@ class PlanVerifierTest {
             "lane 0, round 1: rank 1 sends chunk 3 to rank 2, which already holds the contribution of"
                 + " rank 0"),
         new Wrong(
+            "a contributor that does not send to a server",
+            () -> TablePlan.served(3, 2).without(0, 1, 4),
+            "lane 0, round 1: rank 4 sends chunk 1 to rank 0 as a replacement, but it lacks the"
+                + " contribution of rank 1"),
+        new Wrong(
+            "a contributor that a server does not answer",
+            () -> TablePlan.served(3, 2).without(1, 3, 2),
+            "at the end chunk 0 of rank 2 lacks the contribution of rank 0"),
+        new Wrong(
+            "a server that sends before it is sent anything",
+            () -> TablePlan.served(3, 1).plus(0, new Transfer(3, 0, 0, 1, REDUCE)),
+            "lane 0, round 0: rank 3 sends chunk 0 to rank 0, but holds nothing of it"),
+        new Wrong(
+            "two servers of a chunk",
+            () -> {
+              TablePlan plan = TablePlan.served(2, 2);
+              plan.round(0, 0).add(new Transfer(0, 3, 0, 1, REDUCE));
+              plan.round(0, 0).add(new Transfer(1, 3, 0, 1, REDUCE));
+              return plan;
+            },
+            "lane 0, round 0: rank 0 sends chunk 0 to rank 3 to be reduced, but it is complete at rank"
+                + " 2 already"),
+        new Wrong(
+            "nobody contributes",
+            () -> TablePlan.served(3, 2).contributedBy(0),
+            "all-reduce of 5 ranks, of which 0 contribute: must be from 1 to all"),
+        new Wrong(
+            "more contributors than ranks",
+            () -> TablePlan.served(3, 2).contributedBy(6),
+            "all-reduce of 5 ranks, of which 6 contribute: must be from 1 to all"),
+        new Wrong(
+            "a server in a broadcast",
+            () ->
+                TablePlan.copyOf(DirectPlans.of(PlanRequest.of(Collective.BROADCAST, 3)))
+                    .contributedBy(2),
+            "broadcast of 3 ranks, of which 2 contribute: all must, but in an all-reduce"),
+        new Wrong(
             "chunk out of range",
             () -> TablePlan.ring(4).with(0, 0, new Transfer(0, 1, 4, 1, REDUCE)),
             "lane 0, round 0: rank 0 sends chunk 4 to rank 1, but chunks are 0 to 3"),

@@ -7,8 +7,19 @@ import java.util.function.UnaryOperator;
 
 /** A plan held as a table by lane and round, so that tests can break it. */
 record TablePlan(
-    Collective collective, int ranks, int root, int chunks, List<List<List<Transfer>>> table)
+    Collective collective,
+    int ranks,
+    int root,
+    int contributors,
+    int chunks,
+    List<List<List<Transfer>>> table)
     implements Plan {
+
+  /** To which all contribute. */
+  TablePlan(
+      Collective collective, int ranks, int root, int chunks, List<List<List<Transfer>>> table) {
+    this(collective, ranks, root, ranks, chunks, table);
+  }
 
   /** With root 0, or without a root. */
   TablePlan(Collective collective, int ranks, int chunks, List<List<List<Transfer>>> table) {
@@ -24,7 +35,8 @@ record TablePlan(
       }
       table.add(rounds);
     }
-    return new TablePlan(plan.collective(), plan.ranks(), plan.root(), plan.chunks(), table);
+    return new TablePlan(
+        plan.collective(), plan.ranks(), plan.root(), plan.contributors(), plan.chunks(), table);
   }
 
   /** A ring all-reduce: rank r owns chunk r. */
@@ -57,6 +69,30 @@ record TablePlan(
         new ArrayList<>(List.of(new ArrayList<>(List.of(in, out)))));
   }
 
+  /** Workers send chunk i of each to server i, a rank of its own, which sends them the sum. */
+  static TablePlan served(int workers, int servers) {
+    List<Transfer> in = new ArrayList<>();
+    List<Transfer> out = new ArrayList<>();
+    for (int server = 0; server < servers; server++) {
+      for (int worker = 0; worker < workers; worker++) {
+        in.add(new Transfer(worker, workers + server, server, 1, Effect.REDUCE));
+        out.add(new Transfer(workers + server, worker, server, 1, Effect.REPLACE));
+      }
+    }
+    return new TablePlan(
+        Collective.ALL_REDUCE,
+        workers + servers,
+        0,
+        workers,
+        servers,
+        new ArrayList<>(List.of(new ArrayList<>(List.of(in, out)))));
+  }
+
+  /** The same transfers, said to be of so many contributors. */
+  TablePlan contributedBy(int other) {
+    return new TablePlan(collective, ranks, root, other, chunks, table);
+  }
+
   /** The same twice, on chunks of its own for each. */
   static TablePlan twice(TablePlan plan) {
     TablePlan both = copyOf(plan);
@@ -72,7 +108,8 @@ record TablePlan(
       }
       both.table.add(moved);
     }
-    return new TablePlan(plan.collective, plan.ranks, plan.root, 2 * plan.chunks, both.table);
+    return new TablePlan(
+        plan.collective, plan.ranks, plan.root, plan.contributors, 2 * plan.chunks, both.table);
   }
 
   List<Transfer> round(int lane, int round) {
@@ -113,7 +150,7 @@ record TablePlan(
 
   /** The same transfers, said to be of another root. */
   TablePlan rootedAt(int other) {
-    return new TablePlan(collective, ranks, other, chunks, table);
+    return new TablePlan(collective, ranks, other, contributors, chunks, table);
   }
 
   @Override

@@ -5,9 +5,11 @@ import io.collectives.NonFiniteException;
 import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
+import io.collectives.engine.run.Service;
 import io.collectives.spi.Transport;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -262,18 +264,26 @@ final class Driver implements AutoCloseable {
   /** Runs what waits for the end of calls, without the lock, so that it may make calls itself. */
   void runCompletions() {
     while (asynchronous > 0) {
-      Call call;
+      @Nullable Call call;
+      @Nullable Service service = null;
       lock();
       try {
         call = engine.takeEnded();
         if (call == null) {
-          return;
+          service = engine.takeEndedService();
+          if (service == null) {
+            return;
+          }
         }
         asynchronous--;
       } finally {
         unlock();
       }
-      if (call.error() != null) {
+      if (service != null) {
+        service.runCompletion();
+        continue;
+      }
+      if (Objects.requireNonNull(call).error() != null) {
         logFailures();
       }
       call.runCompletion();

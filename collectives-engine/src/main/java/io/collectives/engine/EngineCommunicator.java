@@ -180,6 +180,40 @@ final class EngineCommunicator implements Communicator {
   }
 
   @Override
+  public CollectiveHandle serveAsync() {
+    Program program = program(0, Collective.ALL_REDUCE, 0, false);
+    if (program.contributes()) {
+      throw new IllegalStateException(
+          "rank "
+              + rank()
+              + " of "
+              + size()
+              + " contributes to an all-reduce by the algorithm \""
+              + settings.algorithm().name()
+              + "\": only dedicated servers can serve; see Algorithm.parameterServer");
+    }
+    AsyncHandle handle = new AsyncHandle(seat.driver, seat.group);
+    Driver driver = seat.driver;
+    driver.lock();
+    try {
+      driver
+          .engine()
+          .serve(
+              seat.group,
+              program,
+              settings.wireType(),
+              settings.frameLength(),
+              settings.slabsInFlight(),
+              timeoutNanos,
+              handle);
+      driver.submittedAsynchronous();
+    } finally {
+      driver.unlock();
+    }
+    return handle;
+  }
+
+  @Override
   public void barrier() {
     finish(submit(barrier, NOTHING, NOTHING, ReduceOp.SUM, null));
   }
@@ -837,9 +871,7 @@ final class EngineCommunicator implements Communicator {
   public Communicator split(int colour, int key) {
     int size = size();
     long[] wishes = new long[2 * size];
-    wishes[2 * rank()] = colour;
-    wishes[2 * rank() + 1] = key;
-    allReduce(wishes, ReduceOp.SUM);
+    allGather(Payload.of(new long[] {colour, key}), Payload.of(wishes));
     int[] ranks =
         IntStream.range(0, size)
             .filter(rank -> wishes[2 * rank] == colour)

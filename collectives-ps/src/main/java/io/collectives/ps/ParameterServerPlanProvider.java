@@ -9,8 +9,8 @@ import io.collectives.spi.PlanProvider;
 import java.util.Optional;
 
 /**
- * Plans {@link Algorithm#parameterServer}: an all-reduce through servers, which are there to
- * reduce, and every other collective directly.
+ * Plans {@link Algorithm#parameterServer(int, int)}: an all-reduce through servers, which are there
+ * to reduce, and every other collective directly.
  */
 public final class ParameterServerPlanProvider implements PlanProvider {
 
@@ -22,10 +22,10 @@ public final class ParameterServerPlanProvider implements PlanProvider {
     if (!(algorithm instanceof Algorithm.ParameterServer server)) {
       return Optional.empty();
     }
-    ParameterServerPlan.requireFit(request.ranks(), server.servers());
+    ParameterServerPlan.requireFit(request.ranks(), server);
     return Optional.of(
         request.collective() == Collective.ALL_REDUCE
-            ? ParameterServerPlan.allReduce(request.ranks(), server.servers())
+            ? ParameterServerPlan.allReduce(request.ranks(), server)
             : DirectPlans.of(request));
   }
 }

@@ -1,6 +1,7 @@
 package io.collectives.ps;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -15,7 +16,9 @@ import io.collectives.plan.PlanRequest;
 import io.collectives.plan.PlanVerifier;
 import io.collectives.plan.Transfer;
 import io.collectives.spi.PlanProvider;
+import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
 
@@ -40,6 +43,84 @@ class ParameterServerPlanProviderTest {
         assertEquals(n - 1, figures.mostPeers());
       }
     }
+  }
+
+  /** A dedicated server sends and receives W Sths of M; a worker that does not serve M. */
+  @Test
+  void everyPlanWithDedicatedServersIsRightAndCostsWhatItSays() {
+    for (int n = 2; n <= 24; n++) {
+      for (int dedicated = 1; dedicated < n; dedicated++) {
+        int workers = n - dedicated;
+        for (int shared = 0; shared <= workers; shared++) {
+          int servers = shared + dedicated;
+          Algorithm algorithm = Algorithm.parameterServer(servers, dedicated);
+          Plan plan = PROVIDER.plan(algorithm, Collective.ALL_REDUCE, n).orElseThrow();
+          String what = algorithm.name() + " of " + n;
+          PlanFigures figures = PlanVerifier.verify(plan, 1, 0);
+          assertEquals(workers, plan.contributors(), what);
+          assertEquals(2, figures.rounds(), what);
+          assertEquals(servers, figures.chunks(), what);
+          int both = shared > 0 ? servers - 1 + workers - 1 : 0;
+          int most = Math.max(both, Math.max(workers, shared < workers ? servers : 0));
+          assertEquals(most, figures.mostChunksSent(), what + ", in Sths of M");
+          assertEquals(most, figures.mostChunksReceived(), what);
+        }
+      }
+    }
+  }
+
+  /** Which is why bits do not depend on it. */
+  @Test
+  void dedicatedServersAddInTheOrderOfServersAmongTheWorkers() {
+    for (int workers = 1; workers <= 6; workers++) {
+      for (int servers = 1; servers <= workers; servers++) {
+        Plan apart =
+            PROVIDER
+                .plan(
+                    Algorithm.parameterServer(servers, servers),
+                    Collective.ALL_REDUCE,
+                    workers + servers)
+                .orElseThrow();
+        Plan among = plan(Collective.ALL_REDUCE, workers, servers);
+        for (int chunk = 0; chunk < servers; chunk++) {
+          List<Integer> added = new ArrayList<>(List.of(chunk));
+          added.addAll(addedTo(among, chunk));
+          assertEquals(added, addedTo(apart, chunk), servers + " of " + workers);
+        }
+      }
+    }
+  }
+
+  private static List<Integer> addedTo(Plan plan, int chunk) {
+    if (plan.rounds(0) == 0) {
+      return List.of();
+    }
+    return plan.transfers(0, 0).stream()
+        .filter(transfer -> transfer.firstChunk() == chunk)
+        .map(Transfer::from)
+        .toList();
+  }
+
+  @Test
+  void namesSayWhoServes() {
+    assertEquals("parameter-server 3", Algorithm.parameterServer(3).name());
+    assertEquals("parameter-server 0+3", Algorithm.parameterServer(3, 3).name());
+    assertEquals("parameter-server 2+1", Algorithm.parameterServer(3, 1).name());
+    assertThrows(IllegalArgumentException.class, () -> Algorithm.parameterServer(3, 4));
+    assertThrows(IllegalArgumentException.class, () -> Algorithm.parameterServer(3, -1));
+    assertTrue(Algorithm.parameterServer(3, 3).fits(4));
+    assertFalse(Algorithm.parameterServer(3, 3).fits(3));
+  }
+
+  @Test
+  void dedicatedServersWithoutWorkersAreRefused() {
+    Algorithm algorithm = Algorithm.parameterServer(3, 3);
+    assertEquals(
+        "parameter server with 3 dedicated servers in a group of 3 ranks: at least 1 must be a worker",
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> PROVIDER.plan(algorithm, Collective.ALL_REDUCE, 3))
+            .getMessage());
   }
 
   @Test

@@ -19,7 +19,7 @@ import java.util.Objects;
  * may read a memory at once, its owner included. Writing is the business of one thread at a time
  * for each range; a {@link Scratch} belongs to one thread.
  */
-public abstract sealed class Memory permits FlatMemory, PartsMemory {
+public abstract sealed class Memory permits FlatMemory, PartsMemory, ShapeMemory {
   final Elements elements;
 
   Memory(Elements elements) {
@@ -59,7 +59,7 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory {
   public abstract long count();
 
   /** Whether any of it is a part of a region. */
-  public final boolean liesIn(Region region) {
+  public boolean liesIn(Region region) {
     int part = 0;
     for (long at = 0; at < count(); part++) {
       if (part(part) instanceof BufferMemory buffer && buffer.region() == region) {

@@ -73,6 +73,17 @@ final class Arrivals implements FrameSink {
     }
   }
 
+  /** What is told of a call of a group that this rank has not entered, nothing if no frame came. */
+  long @Nullable [] early(Group group, long sequence) {
+    for (int i = 0; i < early.size(); i++) {
+      FrameHeader head = early.get(i).header;
+      if (head.group == group.id && head.sequence == sequence) {
+        return head.call;
+      }
+    }
+    return null;
+  }
+
   @Override
   public void header(Link link, FrameHeader head) {
     Inbound in = inbound[link.peer()];

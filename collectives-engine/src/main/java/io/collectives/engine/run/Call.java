@@ -155,7 +155,7 @@ public final class Call {
     this.op = ReduceOp.SUM;
     this.slabsInFlight = slabsInFlight;
     this.layout = new Layout(program);
-    this.contributions = new HeldFrame[program.meetings.length == 0 ? 0 : program.ranks - 1];
+    this.contributions = new HeldFrame[program.meetings.length == 0 ? 0 : program.guests()];
     this.window = new SlabRun[2 * slabsInFlight];
     for (int i = 0; i < window.length; i++) {
       window[i] = new SlabRun(program);
@@ -334,7 +334,13 @@ public final class Call {
   void copyOwn() {
     boolean isRoot = program.rank == program.root;
     switch (program.collective) {
-      case ALL_REDUCE, REDUCE_SCATTER, REDUCE -> {
+      case ALL_REDUCE -> {
+        for (int chunk : program.ownChunks) {
+          long start = Chunks.start(count, chunk, program.chunks);
+          copy(start, start, Chunks.count(count, chunk, program.chunks));
+        }
+      }
+      case REDUCE_SCATTER, REDUCE -> {
         if (program.steps == 0) {
           copy(0, 0, count);
         }
@@ -601,7 +607,7 @@ public final class Call {
       echoOwed = new boolean[program.peers.length];
       gathered = new int[program.meetings.length];
       isApart = new boolean[program.meetings.length];
-      placed = new boolean[program.meetings.length][program.ranks - 1];
+      placed = new boolean[program.meetings.length][program.guests()];
       this.program = program;
     }
 

@@ -83,6 +83,9 @@ public final class Engine {
   private final FrameHeader header = new FrameHeader();
   private final Deque<OutFrame> freeOut = new ArrayDeque<>();
 
+  private final List<Service> services = new ArrayList<>();
+  private final Deque<Service> endedServices = new ArrayDeque<>();
+
   /** Copies that were sent but not yet read; their steps are over. */
   private final List<OutFrame> lingering = new ArrayList<>();
 
@@ -289,6 +292,74 @@ public final class Engine {
     }
   }
 
+  /**
+   * Enters the all-reduces of a group as they come, as a rank that contributes nothing; until the
+   * others have left, or the group breaks. The other parameters are those of each call.
+   *
+   * @param program whose rank {@linkplain Program#contributes does not contribute}
+   * @param completion hears of the end from {@link Service#runCompletion}
+   */
+  public void serve(
+      Group group,
+      Program program,
+      WireType wireType,
+      int frameLength,
+      int slabsInFlight,
+      long timeoutNanos,
+      Call.Completion completion) {
+    services.add(
+        new Service(
+            group, program, wireType, frameLength, slabsInFlight, timeoutNanos, completion));
+  }
+
+  private int poll(Service service) {
+    Group group = service.group;
+    List<Call> entered = service.calls;
+    for (int i = entered.size() - 1; i >= 0; i--) {
+      if (entered.get(i).isDone()) {
+        recycle(entered.remove(i));
+      }
+    }
+    Failure loss = service.loss();
+    if (loss != null) {
+      failures.fail(group, loss);
+    }
+    if (group.broken != null || entered.isEmpty() && service.isNeedless()) {
+      services.remove(service);
+      service.end(group.broken);
+      endedServices.add(service);
+      return 1;
+    }
+    long[] next = arrivals.early(group, group.nextSequence);
+    if (next == null) {
+      return 0;
+    }
+    try {
+      Memory shape = service.shape(next);
+      Call call =
+          prepare(
+              false,
+              group,
+              service.program,
+              shape,
+              shape,
+              null,
+              null,
+              Service.op(next),
+              service.wireType,
+              Repeatability.FASTEST,
+              null,
+              CallFingerprint.isChecked(next),
+              service.frameLength,
+              service.slabsInFlight);
+      entered.add(call);
+      start(call, service.timeoutNanos, null);
+    } catch (RuntimeException e) {
+      failures.abort(group, e.toString(), e);
+    }
+    return 1;
+  }
+
   /** Gives back a call that has ended and that nobody will look at again, unless it is kept. */
   public void recycle(Call call) {
     if (!call.kept && forget(call)) {
@@ -336,6 +407,9 @@ public final class Engine {
     for (Call next = calls.nextWaiting(); next != null; next = calls.nextWaiting()) {
       begin(next);
     }
+    for (int i = services.size() - 1; i >= 0; i--) {
+      work += poll(services.get(i));
+    }
     for (int i = lingering.size() - 1; i >= 0; i--) {
       if (lingering.get(i).isReleased()) {
         freeOut.add(lingering.remove(i));
@@ -352,7 +426,12 @@ public final class Engine {
 
   /** Whether there are completions to run. */
   public boolean hasCompletions() {
-    return calls.hasEnded();
+    return calls.hasEnded() || !endedServices.isEmpty();
+  }
+
+  /** Takes a service that has ended, nothing if there is none. The caller runs its completion. */
+  public @Nullable Service takeEndedService() {
+    return endedServices.poll();
   }
 
   /**

@@ -69,7 +69,7 @@ final class Failures {
     int work = post.poll();
     while (!departures.isEmpty()) {
       Departure departure = departures.remove();
-      gone(departure.group, departure.worldRank, departure.failure);
+      gone(departure.group, departure.worldRank, departure.failure, departure.left);
       work++;
     }
     for (int i = agreements.size() - 1; i >= 0; i--) {
@@ -97,7 +97,8 @@ final class Failures {
                 gone(
                     successor,
                     group.members[member],
-                    gaveUp(group, transport.rank(), member, agreement.isDead(member))));
+                    gaveUp(group, transport.rank(), member, agreement.isDead(member)),
+                    false));
   }
 
   void added(Group group) {
@@ -256,7 +257,7 @@ final class Failures {
                         : "rank " + peer + " is lost, says rank " + me + ": " + cause.getMessage());
     lost.putIfAbsent(peer, failure);
     for (Group group : calls.groups()) {
-      departures.add(new Departure(group, peer, failure));
+      departures.add(new Departure(group, peer, failure, cause == null));
     }
   }
 
@@ -273,12 +274,13 @@ final class Failures {
    * A member has gone for good. Looked at after all that it sent has been applied, because it may
    * have finished first.
    */
-  private void gone(Group group, int worldRank, Failure failure) {
+  private void gone(Group group, int worldRank, Failure failure, boolean left) {
     int member = group.rankOf(worldRank);
     if (member < 0 || member == group.rank) {
       return;
     }
     group.gone.putIfAbsent(member, failure);
+    group.left[member] |= left;
     if (failure.culprit() == transport.rank()) {
       group.gaveWay = failure;
       if (group.agreement != null) {
@@ -288,7 +290,7 @@ final class Failures {
       group.agreement.lost(member, failure, clock.getAsLong());
     }
     if (group.successor != null) {
-      gone(group.successor, worldRank, failure);
+      gone(group.successor, worldRank, failure, left);
     }
     if (group.broken != null) {
       return;
@@ -470,18 +472,21 @@ final class Failures {
                   group,
                   failure.culprit(),
                   new Failure(
-                      Failure.Kind.DEAD,
-                      failure.reporter(),
-                      failure.culprit(),
-                      failure.message())));
+                      Failure.Kind.DEAD, failure.reporter(), failure.culprit(), failure.message()),
+                  true));
       case LATE, LAGGING -> lateness.told(group, failure, clock.getAsLong());
       case DEAD, UNRESPONSIVE -> {
         fail(group, failure);
-        departures.add(new Departure(group, failure.culprit(), failure));
+        departures.add(new Departure(group, failure.culprit(), failure, false));
       }
       default -> fail(group, failure);
     }
   }
 
-  private record Departure(Group group, int worldRank, Failure failure) {}
+  /**
+   * A member has gone.
+   *
+   * @param left whether it said so itself
+   */
+  private record Departure(Group group, int worldRank, Failure failure, boolean left) {}
 }

@@ -39,7 +39,7 @@ final class FiniteCheck {
 
   /** Looks at this rank's part in a slab, unless that has been done. */
   void contribution(Call call, Call.SlabRun run) {
-    if (!call.checksFinite || run.isChecked) {
+    if (!call.checksFinite || run.isChecked || !call.program.contributes()) {
       return;
     }
     run.isChecked = true;
@@ -80,8 +80,14 @@ final class FiniteCheck {
     if (isHere(call)) {
       here(call, chunk, slab, result, at, count);
     } else {
-      call.finding = Math.min(call.finding, result(call, chunk, slab, result, at, count));
+      call.finding = Math.min(call.finding, result(call, shift(call, chunk, slab), result, at, count));
     }
+  }
+
+  /** The same of a sum that a rank which does not contribute has taken in any memory. */
+  void served(Call call, int chunk, int slab, Memory sum, long at, int count) {
+    call.finding =
+        Math.min(call.finding, result(call, call.position(chunk, slab, true) - at, sum, at, count));
   }
 
   /** Looks at a piece that another rank has sent to take the place of what was here. */
@@ -93,7 +99,7 @@ final class FiniteCheck {
 
   private void here(Call call, int chunk, int slab, Memory result, long at, int count) {
     if (call.program.isResult(chunk)) {
-      call.findingHere = Math.min(call.findingHere, result(call, chunk, slab, result, at, count));
+      call.findingHere = Math.min(call.findingHere, result(call, shift(call, chunk, slab), result, at, count));
     }
   }
 
@@ -102,7 +108,12 @@ final class FiniteCheck {
     return call.program.collective == Collective.REDUCE_SCATTER;
   }
 
-  private long result(Call call, int chunk, int slab, Memory result, long at, int count) {
+  private static long shift(Call call, int chunk, int slab) {
+    // The input of a reduction is the whole payload, its result may be a part.
+    return call.position(chunk, slab, true) - call.position(chunk, slab, false);
+  }
+
+  private long result(Call call, long shift, Memory result, long at, int count) {
     if (!call.checksFinite || Finding.isContribution(call.finding)) {
       return Finding.NONE;
     }
@@ -110,8 +121,6 @@ final class FiniteCheck {
     if (found < 0) {
       return Finding.NONE;
     }
-    // The input of a reduction is the whole payload, its result may be a part.
-    long shift = call.position(chunk, slab, true) - call.position(chunk, slab, false);
     return Finding.result(found + shift, result.value(found, scratch));
   }
 }

@@ -7,8 +7,8 @@ import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.memory.OrderedReduction;
 import io.collectives.engine.memory.Scratch;
-import io.collectives.plan.Effect;
 import io.collectives.spi.FrameBytes;
+import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -64,7 +64,7 @@ final class FrameApplier {
         Memory result = call.memory(chunk, run.slab, false);
         long to = call.position(chunk, run.slab, false) + skip / elementBytes;
         int count = bytes / elementBytes;
-        if (step.effect == Effect.REPLACE) {
+        if (step.replaces[i]) {
           result.replace(to, count, source, position);
           check.replaced(call, chunk, run.slab, result, to, count);
         } else {
@@ -96,7 +96,7 @@ final class FrameApplier {
       int count = call.pieceCount(chunk, run.slab);
       Memory result = call.memory(chunk, run.slab, false);
       long to = call.position(chunk, run.slab, false);
-      if (step.effect == Effect.REPLACE) {
+      if (step.replaces[i]) {
         narrow.replace(result, to, count, source, position, scratch);
         check.replaced(call, chunk, run.slab, result, to, count);
       } else {
@@ -137,7 +137,7 @@ final class FrameApplier {
       long to = call.position(chunk, run.slab, false);
       Memory theirs = source.source(result.type(), i);
       long from = source.sourceAt(i);
-      if (step.effect == Effect.REPLACE) {
+      if (step.replaces[i]) {
         result.replace(to, count, theirs, from);
         check.replaced(call, chunk, run.slab, result, to, count);
       } else {
@@ -197,6 +197,10 @@ final class FrameApplier {
   private void place(Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
     Program.Step step = meeting.first;
     int slab = run.slab;
+    if (!call.program.contributes()) {
+      serve(call, run, meeting, frames);
+      return;
+    }
     for (int i = 0; i < step.chunkCount; i++) {
       int chunk = step.firstChunk + i;
       Memory result = call.memory(chunk, slab, false);
@@ -225,6 +229,48 @@ final class FrameApplier {
           result,
           call.position(chunk, slab, false),
           call.pieceCount(chunk, slab));
+    }
+  }
+
+  /**
+   * The same by a rank that contributes nothing: the sum begins with the first contribution, and
+   * goes to nobody's output before it goes to all; else to memory of the library, to be sent.
+   */
+  private void serve(
+      Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
+    Program.Step step = meeting.first;
+    boolean all = true;
+    for (boolean placed : run.placed[meeting.index]) {
+      all &= placed;
+    }
+    if (!all) {
+      Arrays.fill(run.placed[meeting.index], false);
+    }
+    for (int i = 0; i < step.chunkCount; i++) {
+      int chunk = step.firstChunk + i;
+      Memory work = call.memory(chunk, run.slab, false);
+      View first = view(frames[0]);
+      for (int k = 1; k < frames.length; k++) {
+        View theirs = view(frames[k]);
+        fused.add(
+            theirs.source(work.type(), i),
+            theirs.sourceAt(i),
+            all ? theirs.target(work.type(), i) : null,
+            all ? theirs.targetAt(i) : 0);
+      }
+      Memory sum = all ? Objects.requireNonNull(first.target(work.type(), i)) : work;
+      long to = all ? first.targetAt(i) : call.position(chunk, run.slab, false);
+      int count = call.pieceCount(chunk, run.slab);
+      fused.run(
+          call.op,
+          sum,
+          to,
+          count,
+          first.source(work.type(), i),
+          first.sourceAt(i),
+          divisor(call),
+          scratch);
+      check.served(call, chunk, run.slab, sum, to, count);
     }
   }
 
@@ -276,7 +322,7 @@ final class FrameApplier {
       Memory result = call.memory(chunk, slab, false);
       long to = call.position(chunk, slab, false);
       int me = call.group.rank();
-      for (int rank = 0; rank <= frames.length; rank++) {
+      for (int rank = 0; rank < call.program.contributors; rank++) {
         if (rank == me) {
           ordered.add(
               call.memory(chunk, slab, step.untouched[i]),
@@ -307,7 +353,7 @@ final class FrameApplier {
   }
 
   private static int divisor(Call call) {
-    return call.op == ReduceOp.AVERAGE ? call.group.size() : 1;
+    return call.op == ReduceOp.AVERAGE ? call.program.contributors : 1;
   }
 
   /** If all contributions to a chunk are in what was reduced just now, makes it the result. */
@@ -318,7 +364,7 @@ final class FrameApplier {
     }
     int chunk = step.firstChunk + i;
     if (call.op == ReduceOp.AVERAGE) {
-      result.divide(at, count, call.group.size(), scratch);
+      result.divide(at, count, call.program.contributors, scratch);
     }
     if (call.narrow != null && call.program.collective == Collective.ALL_REDUCE) {
       // All others get it rounded, and all are to have the same bits.

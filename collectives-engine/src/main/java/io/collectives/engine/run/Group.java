@@ -53,6 +53,9 @@ public final class Group {
   /** Why members have gone, by their rank in the group: calls that need them fail. */
   final Map<Integer, Failure> gone = new LinkedHashMap<>();
 
+  /** Those of them who said that they leave, by their rank in the group. */
+  final boolean[] left;
+
   /** Why this rank takes no part in what the survivors do, if it does not. */
   @Nullable Failure gaveWay;
 
@@ -95,6 +98,7 @@ public final class Group {
     this.rank = rank;
     this.contacts = new boolean[members.length];
     this.told = new boolean[members.length];
+    this.left = new boolean[members.length];
     for (int i = 0; i < members.length; i++) {
       rankByWorldRank.put(members[i], i);
     }

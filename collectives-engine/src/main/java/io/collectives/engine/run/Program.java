@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,6 +47,10 @@ import org.jspecify.annotations.Nullable;
  * are here; a plan in which a rank adds something else than the contribution of each other rank,
  * all in one round, cannot do that.
  *
+ * <p><b>Serving.</b> A rank that {@linkplain Plan#contributors() does not contribute} has no memory
+ * of the user's. Its chunks hold nothing at first, so the contribution that the plan names first is
+ * put there, and the others are added to it.
+ *
  * <p>A chunk that this rank is to have in the end is written to the user's output. Other chunks
  * that pass through this rank, as partial sums do, have a {@linkplain #workSlots slot} in memory of
  * the library.
@@ -57,6 +62,9 @@ public final class Program {
   final int rank;
   final int root;
   final int chunks;
+
+  /** How many ranks contribute, the first ones; what an average is divided by. */
+  final int contributors;
 
   /**
    * Whether this is an all-to-all in which each pair of ranks has counts of its own, which others
@@ -84,6 +92,12 @@ public final class Program {
 
   /** The number of slots. */
   final int workSlotCount;
+
+  /**
+   * The chunks of a reduction that this rank neither sends nor is sent, because it alone
+   * contributes to them and has the result: mostly none.
+   */
+  final int[] ownChunks;
 
   final Lane[] lanes;
 
@@ -124,6 +138,7 @@ public final class Program {
     this.rank = rank;
     this.root = plan.root();
     this.chunks = plan.chunks();
+    this.contributors = plan.contributors();
     this.pairwise = pairwise;
     this.inRankOrder = inRankOrder;
     this.echoes = pairwise || collective.rooted();
@@ -175,12 +190,24 @@ public final class Program {
     }
     this.workSlots = used == 0 ? null : slots;
     this.workSlotCount = used;
+    this.ownChunks =
+        collective == Collective.ALL_REDUCE && contributes()
+            ? IntStream.range(0, chunks).filter(chunk -> writes[chunk] == 0).toArray()
+            : new int[0];
+  }
+
+  /**
+   * Whether this rank contributes to a reduction, and gets its result if all do; else it serves.
+   */
+  public boolean contributes() {
+    return rank < contributors;
   }
 
   /** Whether a chunk is part of what this rank is to have in the end. */
   boolean isResult(int chunk) {
     return switch (collective) {
-      case ALL_REDUCE, BARRIER, ALL_GATHER, BROADCAST -> true;
+      case ALL_REDUCE -> contributes();
+      case BARRIER, ALL_GATHER, BROADCAST -> true;
       case REDUCE, GATHER -> rank == root;
       case REDUCE_SCATTER, SCATTER -> chunk / chunksOfPart() == rank;
       case ALL_TO_ALL -> chunk / chunksOfPart() % ranks == rank;
@@ -257,13 +284,18 @@ public final class Program {
     }
   }
 
+  /** How many contributions come to a meeting of this rank. */
+  int guests() {
+    return contributors - (contributes() ? 1 : 0);
+  }
+
   /** All contributions to some chunks, which this rank takes together. */
   static final class Meeting {
     final int index;
 
     /**
      * Whether the sum is taken in the order of ranks, this one in its place, from memory or bytes.
-     * Else it begins with this rank, from memory only.
+     * Else it begins with this rank, if it contributes, and is taken from memory only.
      */
     final boolean inRankOrder;
 
@@ -317,6 +349,12 @@ public final class Program {
      */
     final boolean[] untouched;
 
+    /**
+     * For a receive: whether what comes takes the place of the chunk, as by a REPLACE, or because
+     * the chunk holds nothing yet.
+     */
+    final boolean[] replaces;
+
     /** For a receive: whether it completes the chunk, so that an average is to be divided here. */
     final boolean[] completes;
 
@@ -337,6 +375,7 @@ public final class Program {
       this.writesBefore = new int[chunkCount];
       this.readsBefore = new int[chunkCount];
       this.untouched = new boolean[chunkCount];
+      this.replaces = new boolean[chunkCount];
       this.completes = new boolean[chunkCount];
     }
 
@@ -485,8 +524,10 @@ public final class Program {
         }
         List<Step> in = receives.stream().filter(first::isAlongside).toList();
         List<Step> out = sends.stream().filter(first::hasSameChunks).toList();
+        int serving = rank < plan.contributors() ? 0 : 1;
+        int guests = plan.contributors() - 1 + serving;
         placing &= out.size() == in.size();
-        if (in.size() == plan.ranks() - 1 && (ordered || placing)) {
+        if (in.size() == guests && guests > serving && (ordered || placing)) {
           Meeting meeting = new Meeting(meetings.size(), ordered, placing, in);
           meetings.add(meeting);
           in.forEach(step -> step.meeting = meeting);
@@ -516,6 +557,9 @@ public final class Program {
           receive.writesBefore[i] = writes[chunk];
           receive.readsBefore[i] = reads[chunk];
           receive.untouched[i] = writes[chunk] == 0;
+          receive.replaces[i] =
+              receive.effect == Effect.REPLACE
+                  || receive.untouched[i] && rank >= plan.contributors();
           writes[chunk]++;
         }
       }
@@ -527,7 +571,7 @@ public final class Program {
    * complete. Plans never add a contribution twice, so numbers tell what sets would.
    */
   private static final class Contributions {
-    private final int ranks;
+    private final int contributors;
     private final int chunks;
     private final int[] counts;
 
@@ -543,10 +587,10 @@ public final class Program {
     private int eventCount;
 
     Contributions(Plan plan) {
-      ranks = plan.ranks();
+      contributors = plan.contributors();
       chunks = plan.chunks();
-      counts = new int[Math.multiplyExact(ranks, chunks)];
-      Arrays.fill(counts, 1);
+      counts = new int[Math.multiplyExact(plan.ranks(), chunks)];
+      Arrays.fill(counts, 0, contributors * chunks, 1);
       completions = new int[chunks];
     }
 
@@ -590,7 +634,7 @@ public final class Program {
         int at = events[i] * chunks + events[i + 1];
         int carried = events[i + 2];
         counts[at] = carried < 0 ? -carried : counts[at] + carried;
-        boolean completes = carried > 0 && counts[at] == ranks;
+        boolean completes = carried > 0 && counts[at] == contributors;
         if (completes) {
           completions[events[i + 1]]++;
         }
@@ -605,21 +649,21 @@ public final class Program {
         }
       }
       for (int i = 0; i < eventCount && meet; i += 3) {
-        meet = events[i + 2] < 0 || counts[events[i] * chunks + events[i + 1]] == ranks;
+        meet = events[i + 2] < 0 || counts[events[i] * chunks + events[i + 1]] == contributors;
       }
       eventCount = 0;
     }
   }
 
   /**
-   * Finds the chunks to which all contribute in one round, at one rank that is sent nothing else of
-   * them, and which all others get from it in one later round and never send on.
+   * Finds the chunks to which all contributors contribute in one round, at one rank that is sent
+   * nothing else of them, and which all others get from it in one later round and never send on.
    */
   private static final class OwnersOfMeetings {
     private static final int NONE = -1;
     private static final int NO_MEETING = -2;
 
-    private final int ranks;
+    private final int contributors;
     private final int[] owners;
     private final int[] reduceRounds;
     private final int[] reduces;
@@ -627,7 +671,7 @@ public final class Program {
     private final int[] replaces;
 
     OwnersOfMeetings(Plan plan) {
-      ranks = plan.ranks();
+      contributors = plan.contributors();
       owners = new int[plan.chunks()];
       Arrays.fill(owners, NONE);
       reduceRounds = new int[plan.chunks()];
@@ -651,7 +695,9 @@ public final class Program {
         owners[chunk] = to;
         reduceRounds[chunk] = round;
       }
-      return owners[chunk] == to && reduceRounds[chunk] == round && ++reduces[chunk] < ranks;
+      return owners[chunk] == to
+          && reduceRounds[chunk] == round
+          && ++reduces[chunk] <= guests(chunk);
     }
 
     private boolean replace(int round, int from, int chunk) {
@@ -659,15 +705,20 @@ public final class Program {
         replaceRounds[chunk] = round;
       }
       return owners[chunk] == from
-          && reduces[chunk] == ranks - 1
+          && reduces[chunk] == guests(chunk)
           && replaceRounds[chunk] == round
           && round > reduceRounds[chunk]
-          && ++replaces[chunk] < ranks;
+          && ++replaces[chunk] <= guests(chunk);
+    }
+
+    /** How many contribute to a chunk beside its owner. */
+    private int guests(int chunk) {
+      return contributors - (owners[chunk] < contributors ? 1 : 0);
     }
 
     boolean allMeetAt(int rank, Step step) {
       for (int chunk = step.firstChunk; chunk < step.firstChunk + step.chunkCount; chunk++) {
-        if (owners[chunk] != rank || replaces[chunk] != ranks - 1) {
+        if (owners[chunk] != rank || replaces[chunk] != guests(chunk)) {
           return false;
         }
       }

@@ -1,0 +1,131 @@
+package io.collectives.engine.run;
+
+import io.collectives.CollectiveException;
+import io.collectives.ElementType;
+import io.collectives.ReduceOp;
+import io.collectives.WireType;
+import io.collectives.engine.memory.Memory;
+import io.collectives.engine.memory.ShapeMemory;
+import io.collectives.spi.CallFingerprint;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A rank that contributes nothing, and enters the all-reduces of a group as they come: the first
+ * frame of a call that it has not entered tells what the payload is like. All else is as if it had
+ * made the call itself, the comparison with the frames of the others included; but between calls it
+ * waits for nobody, so no deadline runs.
+ *
+ * <p>It ends well when all contributors have left, and with the error of the group when that
+ * breaks. A contributor that is lost breaks the group, even between calls: it would have told that
+ * it leaves.
+ */
+public final class Service {
+  private static final ElementType[] TYPES = ElementType.values();
+  private static final ReduceOp[] OPS = ReduceOp.Standard.values();
+
+  final Group group;
+  final Program program;
+  final WireType wireType;
+  final int frameLength;
+  final int slabsInFlight;
+  final long timeoutNanos;
+
+  /** Calls that have not been recycled. */
+  final List<Call> calls = new ArrayList<>();
+
+  private final Call.Completion completion;
+
+  /** The shapes of the last payloads, because most come again. */
+  private final @Nullable ShapeMemory[] shapes = new ShapeMemory[64];
+
+  private int nextShape;
+  private @Nullable CollectiveException error;
+
+  Service(
+      Group group,
+      Program program,
+      WireType wireType,
+      int frameLength,
+      int slabsInFlight,
+      long timeoutNanos,
+      Call.Completion completion) {
+    this.group = group;
+    this.program = program;
+    this.wireType = wireType;
+    this.frameLength = frameLength;
+    this.slabsInFlight = slabsInFlight;
+    this.timeoutNanos = timeoutNanos;
+    this.completion = completion;
+  }
+
+  /**
+   * The payload of a call of other ranks.
+   *
+   * @throws IllegalArgumentException if there can be none such
+   */
+  Memory shape(long[] call) {
+    int type = CallFingerprint.type(call);
+    long count = CallFingerprint.count(call);
+    if (type >= TYPES.length || count < 0) {
+      throw new IllegalArgumentException(
+          "a call that cannot be: " + CallFingerprint.describe(call));
+    }
+    for (ShapeMemory shape : shapes) {
+      if (shape != null && shape.type() == TYPES[type] && shape.count() == count) {
+        return shape;
+      }
+    }
+    ShapeMemory made = new ShapeMemory(TYPES[type], count);
+    shapes[nextShape++ % shapes.length] = made;
+    return made;
+  }
+
+  /**
+   * The operation of a call of other ranks.
+   *
+   * @throws IllegalArgumentException if this rank cannot do it
+   */
+  static ReduceOp op(long[] call) {
+    int op = CallFingerprint.op(call);
+    if (op >= OPS.length || CallFingerprint.isRepeatable(call)) {
+      throw new IllegalArgumentException(
+          CallFingerprint.describe(call)
+              + ": a rank that only serves does sum, average, min, max and product, with the"
+              + " repeatability fastest");
+    }
+    return OPS[op];
+  }
+
+  /** Whether all contributors have said that they take no part any more. */
+  boolean isNeedless() {
+    for (int member = 0; member < program.contributors; member++) {
+      if (!group.left[member]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Why a contributor is lost that has not left, nothing if there is none. */
+  @Nullable Failure loss() {
+    if (!group.gone.isEmpty()) {
+      for (int member = 0; member < program.contributors; member++) {
+        if (!group.left[member] && group.gone.containsKey(member)) {
+          return group.gone.get(member);
+        }
+      }
+    }
+    return null;
+  }
+
+  void end(@Nullable Failure why) {
+    error = why == null ? null : why.exception();
+  }
+
+  /** Tells how the service ended. To be called once. */
+  public void runCompletion() {
+    completion.ended(error);
+  }
+}

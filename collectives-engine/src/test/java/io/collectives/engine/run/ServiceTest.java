@@ -1,0 +1,418 @@
+package io.collectives.engine.run;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Algorithm;
+import io.collectives.Collective;
+import io.collectives.CollectiveException;
+import io.collectives.MismatchException;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.WireType;
+import io.collectives.engine.memory.Memory;
+import io.collectives.engine.memory.ShapeMemory;
+import io.collectives.plan.Effect;
+import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
+import io.collectives.plan.PlanVerifier;
+import io.collectives.plan.Rounds;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.FrameSink;
+import io.collectives.spi.Link;
+import io.collectives.spi.Transport;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Ranks that contribute nothing: what they add, when they send it, and how they come to know. */
+class ServiceTest {
+  private static final Algorithm SERVED = Algorithm.named("served");
+
+  /** Workers, of which the first {@code shared} serve, too, and dedicated servers after them. */
+  private static Plan plan(int workers, int shared, int dedicated) {
+    int servers = shared + dedicated;
+    Rounds in =
+        Rounds.of(
+            1, (round, sink) -> pairs(workers, shared, servers, Effect.REDUCE, sink::transfer));
+    Rounds out =
+        Rounds.of(
+            1, (round, sink) -> pairs(workers, shared, servers, Effect.REPLACE, sink::transfer));
+    PlanRequest request = PlanRequest.of(Collective.ALL_REDUCE, workers + dedicated);
+    Plan plan = Plan.of(request, workers, servers, in.then(out));
+    PlanVerifier.verify(plan);
+    return plan;
+  }
+
+  private interface Sink {
+    void transfer(int from, int to, int first, int count, Effect effect);
+  }
+
+  private static void pairs(int workers, int shared, int servers, Effect effect, Sink sink) {
+    for (int chunk = 0; chunk < servers; chunk++) {
+      int server = chunk < shared ? chunk : workers + chunk - shared;
+      for (int worker = 0; worker < workers; worker++) {
+        if (worker != server) {
+          boolean in = effect == Effect.REDUCE;
+          sink.transfer(in ? worker : server, in ? server : worker, chunk, 1, effect);
+        }
+      }
+    }
+  }
+
+  /** A job of engines on one thread. */
+  private static final class Job {
+    final Bench bench;
+    final int workers;
+    final List<Program> programs = new ArrayList<>();
+    final List<@Nullable RuntimeException> ends = new ArrayList<>();
+    int ended;
+
+    /** Data frames in the order in which they were sent. */
+    final List<Frame> sent = new ArrayList<>();
+
+    Job(int workers, int shared, int dedicated) {
+      this.workers = workers;
+      int ranks = workers + dedicated;
+      Plan plan = plan(workers, shared, dedicated);
+      bench =
+          new Bench(ranks, Algorithm.direct(), (rank, inner) -> new Recording(inner, rank, sent));
+      for (int rank = 0; rank < ranks; rank++) {
+        programs.add(Program.compile(SERVED, plan, rank));
+        ends.add(null);
+      }
+    }
+
+    Call call(int rank, Memory in, Memory out, ReduceOp op) {
+      return bench.submit(rank, bench.groups.get(rank), programs.get(rank), in, out, op);
+    }
+
+    void serve() {
+      for (int rank = workers; rank < programs.size(); rank++) {
+        int server = rank;
+        bench
+            .engines
+            .get(rank)
+            .serve(
+                bench.groups.get(rank),
+                programs.get(rank),
+                WireType.AS_IN_MEMORY,
+                bench.frameLength,
+                bench.slabsInFlight,
+                bench.timeoutNanos,
+                error -> {
+                  ends.set(server, error);
+                  ended++;
+                });
+      }
+    }
+
+    void settle() {
+      bench.settle();
+      for (Engine engine : bench.engines) {
+        for (Service service = engine.takeEndedService();
+            service != null;
+            service = engine.takeEndedService()) {
+          service.runCompletion();
+        }
+      }
+    }
+  }
+
+  private record Frame(int from, int to, int slab, int round) {}
+
+  /** Whatever the roles and the schedule, the sums are right and servers hold no payload. */
+  @Test
+  void anyScheduleSums() {
+    for (long seed = 0; seed < 150; seed++) {
+      Random random = new Random(seed);
+      int workers = 1 + random.nextInt(4);
+      int dedicated = 1 + random.nextInt(3);
+      int shared = random.nextInt(workers + 1);
+      Job job = new Job(workers, shared, dedicated);
+      job.bench.slabsInFlight = 1 + random.nextInt(3);
+      int calls = 1 + random.nextInt(2 * Calls.IN_FLIGHT);
+      int count = random.nextInt(300);
+      ReduceOp op = random.nextBoolean() ? ReduceOp.SUM : ReduceOp.AVERAGE;
+      boolean inPlace = random.nextBoolean();
+      boolean served = random.nextBoolean();
+      int ranks = workers + dedicated;
+      double[][][] in = new double[workers][calls][count];
+      double[][][] out = inPlace ? in : new double[workers][calls][count];
+      List<List<Call>> made = new ArrayList<>();
+      for (int rank = 0; rank < ranks; rank++) {
+        made.add(new ArrayList<>());
+        for (int call = 0; call < calls && rank < workers; call++) {
+          int value = (rank + 1) * (call + 1);
+          Arrays.setAll(in[rank][call], i -> value + i);
+        }
+      }
+      int callers = served ? workers : ranks;
+      if (served) {
+        job.serve();
+      }
+      for (int left = callers * calls; left > 0; ) {
+        int rank = random.nextInt(ranks);
+        int call = made.get(rank).size();
+        if (random.nextInt(4) == 0 && rank < callers && call < calls) {
+          Memory shape = new ShapeMemory(io.collectives.ElementType.FLOAT64, count);
+          Memory from = rank < workers ? Memory.of(Payload.of(in[rank][call])) : shape;
+          Memory to = rank >= workers || inPlace ? from : Memory.of(Payload.of(out[rank][call]));
+          made.get(rank).add(job.call(rank, from, to, op));
+          left--;
+        } else {
+          job.bench.engines.get(rank).poll();
+        }
+      }
+      job.settle();
+      String what =
+          "seed "
+              + seed
+              + ", workers "
+              + workers
+              + ", shared "
+              + shared
+              + ", dedicated "
+              + dedicated;
+      for (List<Call> ofRank : made) {
+        for (Call call : ofRank) {
+          assertTrue(call.isDone(), what);
+          assertNull(call.error(), what);
+        }
+      }
+      for (int rank = 0; rank < workers; rank++) {
+        for (int call = 0; call < calls; call++) {
+          double sum = workers * (workers + 1) / 2.0 * (call + 1);
+          double divisor = op == ReduceOp.SUM ? 1 : workers;
+          double[] expected =
+              IntStream.range(0, count).mapToDouble(i -> (sum + workers * i) / divisor).toArray();
+          assertArrayEquals(expected, out[rank][call], what + ", rank " + rank);
+        }
+      }
+    }
+  }
+
+  /**
+   * The first result leaves a server before the last input has left the workers, and each sum as
+   * soon as the last contribution to it is there (Herring, section IV-A).
+   */
+  @Test
+  void resultsLeaveWhileInputsStillCome() {
+    Job job = new Job(3, 0, 2);
+    job.bench.slabsInFlight = 2;
+    job.serve();
+    int slabs = 12;
+    float[][] values = new float[3][slabs * 2 * 16];
+    for (int rank = 0; rank < 3; rank++) {
+      Memory memory = Memory.of(Payload.of(values[rank]));
+      job.call(rank, memory, memory, ReduceOp.SUM);
+    }
+    job.settle();
+    for (int server = 3; server < 5; server++) {
+      int at = server;
+      int firstOut = first(job.sent, frame -> frame.from == at);
+      int lastIn = last(job.sent, frame -> frame.to == at);
+      assertTrue(firstOut < lastIn, "server " + at + " waits for everything");
+      for (int s = 0; s < slabs; s++) {
+        int slab = s;
+        int complete = last(job.sent, frame -> frame.to == at && frame.slab == slab);
+        int result = first(job.sent, frame -> frame.from == at && frame.slab == slab);
+        assertTrue(complete < result, "a sum that lacks a contribution");
+        int laterIn = last(job.sent, frame -> frame.to == at && frame.slab <= slab + 2);
+        assertTrue(
+            slab + 2 >= slabs || result < laterIn, "slab " + slab + " of server " + at + " waits");
+      }
+    }
+  }
+
+  private static int first(List<Frame> frames, java.util.function.Predicate<Frame> wanted) {
+    return IntStream.range(0, frames.size())
+        .filter(i -> wanted.test(frames.get(i)))
+        .min()
+        .orElseThrow();
+  }
+
+  private static int last(List<Frame> frames, java.util.function.Predicate<Frame> wanted) {
+    return IntStream.range(0, frames.size())
+        .filter(i -> wanted.test(frames.get(i)))
+        .max()
+        .orElseThrow();
+  }
+
+  /** No deadline runs between calls, and none is left when the workers have gone. */
+  @Test
+  void aServerWaitsWithoutADeadlineUntilAllWorkersHaveLeft() {
+    Job job = new Job(2, 0, 2);
+    job.serve();
+    sum(job);
+    job.bench.timeoutNanos = Bench.SECOND;
+    for (int i = 0; i < 20; i++) {
+      job.bench.pass(Bench.SECOND);
+    }
+    sum(job);
+    job.bench.engines.get(0).leave(job.bench.groups.get(0));
+    job.settle();
+    assertEquals(0, job.ended, "a worker is left");
+    job.bench.engines.get(1).leave(job.bench.groups.get(1));
+    job.settle();
+    assertEquals(2, job.ended);
+    assertEquals(Arrays.asList(null, null, null, null), job.ends);
+  }
+
+  private static void sum(Job job) {
+    int[][] values = {{1, 2, 3}, {10, 20, 30}};
+    List<Call> calls = new ArrayList<>();
+    for (int rank = 0; rank < 2; rank++) {
+      Memory memory = Memory.of(Payload.of(values[rank]));
+      calls.add(job.call(rank, memory, memory, ReduceOp.SUM));
+    }
+    job.settle();
+    for (int rank = 0; rank < 2; rank++) {
+      assertTrue(calls.get(rank).isDone());
+      assertNull(calls.get(rank).error());
+      assertArrayEquals(new int[] {11, 22, 33}, values[rank]);
+    }
+  }
+
+  /** Who goes on after a worker has left hears who it was, though it never spoke with that one. */
+  @Test
+  void aCallWithoutAWorkerThatHasLeftFails() {
+    Job job = new Job(2, 0, 1);
+    job.serve();
+    sum(job);
+    job.bench.engines.get(0).leave(job.bench.groups.get(0));
+    job.settle();
+    Memory memory = Memory.of(Payload.of(new int[3]));
+    Call call = job.call(1, memory, memory, ReduceOp.SUM);
+    job.settle();
+    CollectiveException error = call.error();
+    assertTrue(
+        error instanceof io.collectives.RankFailedException failed && failed.worldRank() == 0,
+        "" + error);
+    assertInstanceOf(io.collectives.RankFailedException.class, job.ends.get(2));
+  }
+
+  /** Workers that differ are both told, and so is the server, which took the first for right. */
+  @Test
+  void workersThatDifferAreFound() {
+    Job job = new Job(2, 0, 2);
+    job.serve();
+    Call one = job.call(0, ints(10), ints(10), ReduceOp.SUM);
+    Call other = job.call(1, ints(11), ints(11), ReduceOp.SUM);
+    job.settle();
+    assertInstanceOf(MismatchException.class, one.error());
+    assertInstanceOf(MismatchException.class, other.error());
+    assertEquals(2, job.ended);
+    for (int server = 2; server < 4; server++) {
+      RuntimeException error = job.ends.get(server);
+      assertInstanceOf(MismatchException.class, error);
+      assertTrue(error.getMessage().contains("count 10"), error.getMessage());
+      assertTrue(error.getMessage().contains("count 11"), error.getMessage());
+    }
+  }
+
+  /** What is no all-reduce cannot be served. */
+  @Test
+  void anotherCollectiveIsFound() {
+    Job job = new Job(2, 0, 1);
+    job.serve();
+    Program barrier = Bench.program(Algorithm.direct(), Collective.BARRIER, 3, 0);
+    Memory nothing = Memory.of(Payload.of(new float[0]));
+    Call call = job.bench.submit(0, barrier, nothing, ReduceOp.SUM);
+    Program of1 = Bench.program(Algorithm.direct(), Collective.BARRIER, 3, 1);
+    job.bench.submit(1, of1, nothing, ReduceOp.SUM);
+    job.settle();
+    assertInstanceOf(MismatchException.class, call.error());
+    assertInstanceOf(MismatchException.class, job.ends.get(2));
+  }
+
+  private static Memory ints(int count) {
+    return Memory.of(Payload.of(new int[count]));
+  }
+
+  /** Memory for a server's part of what is under way, not of the payload. */
+  @Test
+  void onlyARankThatServesDoesNotContribute() {
+    Plan plan = plan(3, 1, 2);
+    for (int rank = 0; rank < 5; rank++) {
+      Program program = Program.compile(SERVED, plan, rank);
+      assertEquals(rank < 3, program.contributes());
+      assertEquals(rank < 3 ? 0 : 1, program.workSlotCount, "rank " + rank);
+      assertEquals(rank == 1 || rank == 2 ? 0 : 1, program.meetings.length, "rank " + rank);
+    }
+    assertFalse(Program.compile(SERVED, plan(1, 0, 1), 1).contributes());
+  }
+
+  private record Recording(Transport inner, int rank, List<Frame> sent) implements Transport {
+    @Override
+    public int size() {
+      return inner.size();
+    }
+
+    @Override
+    public Link link(int peer) {
+      return new RecordingLink(inner.link(peer), rank, sent);
+    }
+
+    @Override
+    public int poll(FrameSink sink) {
+      return inner.poll(sink);
+    }
+
+    @Override
+    public void await(long nanos) {
+      inner.await(nanos);
+    }
+
+    @Override
+    public void wakeup() {
+      inner.wakeup();
+    }
+
+    @Override
+    public boolean sharesMemory() {
+      return inner.sharesMemory();
+    }
+
+    @Override
+    public void close() {
+      inner.close();
+    }
+  }
+
+  private record RecordingLink(Link inner, int rank, List<Frame> sent) implements Link {
+    @Override
+    public int peer() {
+      return inner.peer();
+    }
+
+    @Override
+    public boolean trySend(FrameHeader header, FrameBody body) {
+      Frame frame = new Frame(rank, inner.peer(), header.slab, header.round);
+      boolean taken = inner.trySend(header, body);
+      if (taken && header.kind == FrameHeader.Kind.DATA) {
+        sent.add(frame);
+      }
+      return taken;
+    }
+
+    @Override
+    public long bytesSent() {
+      return inner.bytesSent();
+    }
+
+    @Override
+    public long bytesReceived() {
+      return inner.bytesReceived();
+    }
+  }
+}
