@@ -44,11 +44,6 @@ final class AllReduceLanes implements BufferReduction {
   }
 
   @Override
-  public BufferReduction on(Communicator group) {
-    return new AllReduceLanes(group, lanes.length);
-  }
-
-  @Override
   public void close() {
     for (Communicator lane : lanes) {
       lane.close();

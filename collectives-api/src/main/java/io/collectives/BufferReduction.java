@@ -2,7 +2,8 @@ package io.collectives;
 
 /**
  * What a {@link GradientReducer} gives its fusion buffers to: takes a buffer of every rank, and
- * tells when the sum is there. {@link #allReduce} is one; a parameter server can be another.
+ * tells when the sum is there. {@link #allReduce} is one; the parameter servers of the module
+ * collectives-ps are another.
  *
  * <p><b>Order.</b> A reduction says how many <em>lanes</em> it has. Buffer i is in lane {@code i %
  * lanes()}. The buffers of one lane are given to it in the same order on all ranks, each after the
@@ -52,8 +53,31 @@ public interface BufferReduction extends AutoCloseable {
    */
   void abort(String reason);
 
-  /** The same kind of reduction among the ranks of another group. */
-  BufferReduction on(Communicator group);
+  /**
+   * How long the buffers are to be that all ranks have {@linkplain FusionSettings#balanced() cut
+   * alike}, unless the settings say it: a function of the model alone, the same on all ranks.
+   *
+   * @param modelLength the bytes of all tensors
+   */
+  default BufferLength balancedLength(long modelLength) {
+    return new BufferLength(25 << 20, "as long as buffers are that are not balanced");
+  }
+
+  /**
+   * How long fusion buffers are.
+   *
+   * @param bytes at least 1
+   * @param reason for people
+   */
+  record BufferLength(int bytes, String reason) {
+    /** Checks the length. */
+    public BufferLength {
+      if (bytes < 1) {
+        throw new IllegalArgumentException(
+            "fusion buffers of " + bytes + " bytes: must be at least 1");
+      }
+    }
+  }
 
   /** Frees what this holds. Closing again does nothing. */
   @Override

@@ -37,6 +37,12 @@ import org.jspecify.annotations.Nullable;
  * to be fused. All tensors of a buffer are of one type; a tensor that is longer than a buffer has
  * one of its own. In the first step nothing is reduced before {@link #await}.
  *
+ * <p><b>Balanced buffers.</b> With {@link FusionSettings#balanced()} tensors are cut at the borders
+ * of buffers, so that all buffers of a type have the same length but the last (the paper's section
+ * III-1): then no tensor, however long, holds up the servers that it would fall to, or has to be
+ * complete before any of the buffers that hold a part of it is reduced. {@link #explain()} tells
+ * how their length came about.
+ *
  * <p><b>Order.</b> Ranks may make tensors ready in different orders, and in another one in each
  * step. A buffer whose tensors are all ready is reduced at once, unless the one before it in its
  * <em>lane</em> is not reduced yet: buffer i is in lane {@code i % lanes}, each lane is a group of
@@ -129,8 +135,11 @@ public final class GradientReducer implements AutoCloseable {
   /** Nothing before the first step ends. */
   private Buffer @Nullable [] buffers;
 
-  /** The buffer of each tensor. */
-  private Buffer[] tensorBuffers = new Buffer[0];
+  /** The buffers that each tensor is in: one, or several if they are balanced. */
+  private Buffer[][] tensorBuffers = new Buffer[0][];
+
+  /** How long buffers are to be, and why. */
+  private BufferReduction.@Nullable BufferLength length;
 
   private int lanes;
 
@@ -218,8 +227,7 @@ public final class GradientReducer implements AutoCloseable {
   /** A fusion buffer, and how far it is in this step. */
   private static final class Buffer {
     final int lane;
-    final List<Tensor> tensors;
-    final int last;
+    final List<Slice> slices;
     Payload payload;
     boolean isMoved;
     int waiting;
@@ -231,32 +239,40 @@ public final class GradientReducer implements AutoCloseable {
 
     Buffer(int index, int lanes, Fused fused) {
       this.lane = index % lanes;
-      this.tensors = fused.tensors;
-      this.last = fused.last;
-      this.payload = describe(tensors);
+      this.slices = fused.slices;
+      this.payload = describe(slices);
     }
 
     /** The number at a position of the buffer. */
     NonFiniteGradient gradient(int worldRank, long position, double value) {
       long index = position;
       int i = 0;
-      while (index >= tensors.get(i).payload.count()) {
-        index -= tensors.get(i).payload.count();
+      while (index >= slices.get(i).count) {
+        index -= slices.get(i).count;
         i++;
       }
-      return new NonFiniteGradient(worldRank, tensors.get(i).name, index, value);
+      Slice slice = slices.get(i);
+      return new NonFiniteGradient(worldRank, slice.tensor.name, slice.offset + index, value);
     }
 
-    static Payload describe(List<Tensor> tensors) {
-      return tensors.size() == 1
-          ? tensors.get(0).payload
-          : Payload.of(tensors.stream().map(tensor -> tensor.payload).toList());
+    static Payload describe(List<Slice> slices) {
+      return slices.size() == 1
+          ? slices.get(0).payload()
+          : Payload.of(slices.stream().map(Slice::payload).toList());
     }
   }
 
-  /** Tensors that fit into a buffer. */
+  /** What a buffer has of a tensor, mostly all of it. */
+  private record Slice(Tensor tensor, long offset, long count) {
+    Payload payload() {
+      Payload whole = tensor.payload;
+      return count == whole.count() ? whole : whole.slice(offset, (int) count);
+    }
+  }
+
+  /** Tensors, or parts of them, that fit into a buffer. */
   private static final class Fused {
-    final List<Tensor> tensors = new ArrayList<>();
+    final List<Slice> slices = new ArrayList<>();
     final long limit;
     long length;
 
@@ -267,10 +283,15 @@ public final class GradientReducer implements AutoCloseable {
       this.limit = limit;
     }
 
-    void add(Tensor tensor, int place) {
-      tensors.add(tensor);
-      length += tensor.payload.length();
+    void add(Tensor tensor, long offset, long count, int place) {
+      slices.add(new Slice(tensor, offset, count));
+      length += count * tensor.payload.type().bytes();
       last = place;
+    }
+
+    /** How many elements of a type there is room for. */
+    long room(ElementType type) {
+      return (limit - length) / type.bytes();
     }
   }
 
@@ -378,9 +399,10 @@ public final class GradientReducer implements AutoCloseable {
   private void move(Tensor tensor, @Nullable Payload moved) {
     if (moved != null && moved != tensor.payload) {
       tensor.payload = moved;
-      Buffer buffer = bufferOf(tensor);
-      if (buffer != null) {
-        buffer.isMoved = true;
+      if (buffers != null) {
+        for (Buffer buffer : tensorBuffers[tensor.index]) {
+          buffer.isMoved = true;
+        }
       }
     }
   }
@@ -391,11 +413,14 @@ public final class GradientReducer implements AutoCloseable {
     }
     states[tensor.index] = how;
     waiting--;
-    Buffer buffer = bufferOf(tensor);
-    if (buffer == null) {
+    if (buffers == null) {
       arrivals[arrived++] = tensor.index;
-    } else if (--buffer.waiting == 0) {
-      advance(buffer.lane);
+      return;
+    }
+    for (Buffer buffer : tensorBuffers[tensor.index]) {
+      if (--buffer.waiting == 0) {
+        advance(buffer.lane);
+      }
     }
   }
 
@@ -660,7 +685,7 @@ public final class GradientReducer implements AutoCloseable {
 
   private void begin(Buffer buffer) {
     if (buffer.isMoved) {
-      buffer.payload = Buffer.describe(buffer.tensors);
+      buffer.payload = Buffer.describe(buffer.slices);
       buffer.isMoved = false;
     }
     ReduceOp op = isWhole() ? settings.op() : ReduceOp.SUM;
@@ -672,10 +697,6 @@ public final class GradientReducer implements AutoCloseable {
   /** Whether the operation of the settings is right for a sum over all ranks. */
   private boolean isWhole() {
     return contributors == group.size() || settings.op() == ReduceOp.SUM;
-  }
-
-  private @Nullable Buffer bufferOf(Tensor tensor) {
-    return buffers == null ? null : tensorBuffers[tensor.index];
   }
 
   private void reset(boolean wasStep) {
@@ -721,7 +742,7 @@ public final class GradientReducer implements AutoCloseable {
 
   private static void clear(Buffer buffer) {
     buffer.nonFinite = null;
-    buffer.waiting = buffer.tensors.size();
+    buffer.waiting = buffer.slices.size();
     buffer.handle = null;
     buffer.isReduced = false;
   }
@@ -805,6 +826,33 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   private void layOut(int[] order) {
+    List<Fused> all = settings.balanced() ? cut(order) : fuse(order);
+    // In the order in which they are complete on rank 0.
+    all.sort(Comparator.comparingInt(fused -> fused.last));
+    lanes = Math.max(1, Math.min(reduction.lanes(), all.size()));
+    Buffer[] made = new Buffer[all.size()];
+    List<List<Buffer>> ofTensors = new ArrayList<>();
+    tensors.forEach(tensor -> ofTensors.add(new ArrayList<>(1)));
+    for (int i = 0; i < made.length; i++) {
+      made[i] = new Buffer(i, lanes, all.get(i));
+      for (Slice slice : made[i].slices) {
+        int index = slice.tensor().index;
+        ofTensors.get(index).add(made[i]);
+        made[i].waiting += states[index] == WAITING ? 1 : 0;
+      }
+    }
+    tensorBuffers =
+        ofTensors.stream().map(some -> some.toArray(Buffer[]::new)).toArray(Buffer[][]::new);
+    next = new int[lanes];
+    Arrays.setAll(next, lane -> lane);
+    users = new int[order.length];
+    usersPayload = Payload.of(users);
+    knownOrder = order;
+    buffers = made;
+  }
+
+  /** Whole tensors, in their order. */
+  private List<Fused> fuse(int[] order) {
     Map<ElementType, Fused> open = new EnumMap<>(ElementType.class);
     List<Fused> all = new ArrayList<>();
     for (int place = 0; place < order.length; place++) {
@@ -816,26 +864,42 @@ public final class GradientReducer implements AutoCloseable {
         open.put(type, fused);
         all.add(fused);
       }
-      fused.add(tensor, place);
+      fused.add(tensor, 0, tensor.payload.count(), place);
     }
-    // In the order in which they are complete on rank 0.
-    all.sort(Comparator.comparingInt(fused -> fused.last));
-    lanes = Math.max(1, Math.min(reduction.lanes(), all.size()));
-    Buffer[] made = new Buffer[all.size()];
-    tensorBuffers = new Buffer[order.length];
-    for (int i = 0; i < made.length; i++) {
-      made[i] = new Buffer(i, lanes, all.get(i));
-      for (Tensor tensor : made[i].tensors) {
-        tensorBuffers[tensor.index] = made[i];
-        made[i].waiting += states[tensor.index] == WAITING ? 1 : 0;
-      }
+    return all;
+  }
+
+  /** Tensors in their order, cut where a buffer is full. */
+  private List<Fused> cut(int[] order) {
+    BufferReduction.BufferLength limit =
+        settings.bufferLength() > 0
+            ? new BufferReduction.BufferLength(settings.bufferLength(), "as it was set")
+            : reduction.balancedLength(modelLength());
+    length = limit;
+    Map<ElementType, Fused> open = new EnumMap<>(ElementType.class);
+    List<Fused> all = new ArrayList<>();
+    for (int place = 0; place < order.length; place++) {
+      Tensor tensor = tensors.get(order[place]);
+      ElementType type = tensor.payload.type();
+      long end = tensor.payload.count();
+      long from = 0;
+      do {
+        Fused fused = open.get(type);
+        if (fused == null || from < end && fused.room(type) == 0) {
+          fused = new Fused(Math.max(type.bytes(), limit.bytes()));
+          open.put(type, fused);
+          all.add(fused);
+        }
+        long count = Math.min(end - from, fused.room(type));
+        fused.add(tensor, from, count, place);
+        from += count;
+      } while (from < end);
     }
-    next = new int[lanes];
-    Arrays.setAll(next, lane -> lane);
-    users = new int[order.length];
-    usersPayload = Payload.of(users);
-    knownOrder = order;
-    buffers = made;
+    return all;
+  }
+
+  private long modelLength() {
+    return tensors.stream().mapToLong(tensor -> tensor.payload.length()).sum();
   }
 
   // ------------------------------------------------------------------ errors
@@ -915,8 +979,8 @@ public final class GradientReducer implements AutoCloseable {
     lock();
     try {
       check(tensor);
-      Buffer buffer = bufferOf(tensor);
-      return buffer != null && buffer.isReduced;
+      return buffers != null
+          && Arrays.stream(tensorBuffers[tensor.index]).allMatch(buffer -> buffer.isReduced);
     } finally {
       unlock();
     }
@@ -996,10 +1060,29 @@ public final class GradientReducer implements AutoCloseable {
    * more in the first step. This reducer is closed.
    *
    * @param other as in {@link #of(Communicator, FusionSettings)}
+   * @throws IllegalStateException if this one's buffers are not reduced by all-reduces
    */
   public GradientReducer on(Communicator other) {
+    if (!(reduction instanceof AllReduceLanes)) {
+      throw new IllegalStateException(
+          "gradients are reduced by "
+              + reduction
+              + ": say by what from now on, in on(group, reduction)");
+    }
+    int lanes = reduction.lanes();
     close();
-    GradientReducer made = new GradientReducer(other, settings, reduction.on(other), tensors);
+    return on(other, BufferReduction.allReduce(other, lanes));
+  }
+
+  /**
+   * As {@link #on(Communicator)}, with buffers that are reduced in a way of one's own.
+   *
+   * @param other as in {@link #of(Communicator, FusionSettings)}
+   * @param by of the ranks of that group; closed with the new reducer
+   */
+  public GradientReducer on(Communicator other, BufferReduction by) {
+    close();
+    GradientReducer made = new GradientReducer(other, settings, by, tensors);
     made.knownOrder = knownOrder;
     made.completedSteps = completedSteps;
     return made;
@@ -1012,12 +1095,36 @@ public final class GradientReducer implements AutoCloseable {
     control.close();
   }
 
+  /**
+   * How tensors are fused, and how the length of the buffers came about; known after the first
+   * step, the same on all ranks.
+   */
+  public String explain() {
+    lock();
+    try {
+      Buffer[] all = buffers;
+      if (all == null) {
+        return "not known before the end of the first step";
+      }
+      BufferReduction.BufferLength cut = length;
+      String what = modelLength() + " bytes of " + tensors.size() + " tensors in " + all.length;
+      return cut == null
+          ? what
+              + " buffers of whole tensors of up to "
+              + settings.bufferLength()
+              + " bytes, the first up to "
+              + settings.firstBufferLength()
+          : what + " balanced buffers of up to " + cut.bytes() + " bytes: " + cut.reason();
+    } finally {
+      unlock();
+    }
+  }
+
   /** How many buffers there are, and of what length; all are in the tensors' own memory. */
   @Override
   public String toString() {
     lock();
     try {
-      long bytes = tensors.stream().mapToLong(tensor -> tensor.payload.length()).sum();
       String what =
           "gradient reducer of rank "
               + group.rank()
@@ -1026,7 +1133,7 @@ public final class GradientReducer implements AutoCloseable {
               + ": "
               + tensors.size()
               + " tensors of "
-              + bytes
+              + modelLength()
               + " bytes, "
               + reduction;
       if (buffers == null) {

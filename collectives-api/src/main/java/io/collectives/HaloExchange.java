@@ -1,12 +1,5 @@
 package io.collectives;
 
-import java.nio.Buffer;
-import java.nio.ByteBuffer;
-import java.nio.DoubleBuffer;
-import java.nio.FloatBuffer;
-import java.nio.IntBuffer;
-import java.nio.LongBuffer;
-import java.nio.ShortBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -258,7 +251,7 @@ public final class HaloExchange {
       for (int i = 0; i < dimensions; i++) {
         offset = offset * shape[i] + at[i];
       }
-      slice(tile, offset, end[last] - first[last], runs);
+      runs.add(tile.slice(offset, end[last] - first[last]));
       int i = last - 1;
       while (i > 0 && at[i] == end[i] - 1) {
         at[i] = first[i];
@@ -270,45 +263,6 @@ public final class HaloExchange {
       at[i]++;
     }
     return Payload.of(runs);
-  }
-
-  /** Adds a range of a payload to others. */
-  private static void slice(Payload payload, long offset, int count, List<Payload> to) {
-    if (payload instanceof Payload.OfArray array) {
-      to.add(
-          new Payload.OfArray(array.type(), array.array(), array.offset() + (int) offset, count));
-    } else if (payload instanceof Payload.OfBuffer direct) {
-      to.add(new Payload.OfBuffer(direct.type(), slice(direct, (int) offset, count)));
-    } else if (payload instanceof Payload.OfCollectiveBuffer range) {
-      to.add(range.buffer().payload(range.offset() + offset, count));
-    } else {
-      long start = 0;
-      for (Payload part : ((Payload.OfParts) payload).parts()) {
-        long from = Math.max(offset, start);
-        long until = Math.min(offset + count, start + part.count());
-        if (from < until) {
-          slice(part, from - start, (int) (until - from), to);
-        }
-        start += part.count();
-      }
-    }
-  }
-
-  private static Buffer slice(Payload.OfBuffer direct, int offset, int count) {
-    Buffer buffer = direct.buffer();
-    if (buffer instanceof ByteBuffer bytes) {
-      int length = direct.type().bytes();
-      return bytes.slice(offset * length, count * length).order(bytes.order());
-    } else if (buffer instanceof FloatBuffer floats) {
-      return floats.slice(offset, count);
-    } else if (buffer instanceof DoubleBuffer doubles) {
-      return doubles.slice(offset, count);
-    } else if (buffer instanceof IntBuffer ints) {
-      return ints.slice(offset, count);
-    } else if (buffer instanceof ShortBuffer shorts) {
-      return shorts.slice(offset, count);
-    }
-    return ((LongBuffer) buffer).slice(offset, count);
   }
 
   /**

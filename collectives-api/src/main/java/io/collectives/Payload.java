@@ -8,6 +8,7 @@ import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 
@@ -31,6 +32,34 @@ public sealed interface Payload {
   /** The number of bytes. */
   default long length() {
     return count() * type().bytes();
+  }
+
+  /**
+   * A range of this payload, in the same memory.
+   *
+   * @param offset the first element
+   * @param count the number of elements; may be 0
+   */
+  default Payload slice(long offset, int count) {
+    Objects.checkFromIndexSize(offset, count, count());
+    if (this instanceof OfArray array) {
+      return new OfArray(array.type(), array.array(), array.offset() + (int) offset, count);
+    } else if (this instanceof OfBuffer direct) {
+      return direct.part((int) offset, count);
+    } else if (this instanceof OfCollectiveBuffer range) {
+      return range.buffer().payload(range.offset() + offset, count);
+    }
+    List<Payload> slices = new ArrayList<>();
+    long start = 0;
+    for (Payload part : ((OfParts) this).parts()) {
+      long from = Math.max(offset, start);
+      long until = Math.min(offset + count, start + part.count());
+      if (from < until) {
+        slices.add(part.slice(from - start, (int) (until - from)));
+      }
+      start += part.count();
+    }
+    return slices.isEmpty() ? ((OfParts) this).parts().get(0).slice(0, 0) : of(slices);
   }
 
   /** All elements of an array. */
@@ -250,6 +279,24 @@ public sealed interface Payload {
     @Override
     public long count() {
       return buffer instanceof ByteBuffer ? buffer.capacity() / type.bytes() : buffer.capacity();
+    }
+
+    private OfBuffer part(int offset, int count) {
+      Buffer part;
+      if (buffer instanceof ByteBuffer bytes) {
+        part = bytes.slice(offset * type.bytes(), count * type.bytes()).order(bytes.order());
+      } else if (buffer instanceof FloatBuffer floats) {
+        part = floats.slice(offset, count);
+      } else if (buffer instanceof DoubleBuffer doubles) {
+        part = doubles.slice(offset, count);
+      } else if (buffer instanceof IntBuffer ints) {
+        part = ints.slice(offset, count);
+      } else if (buffer instanceof ShortBuffer shorts) {
+        part = shorts.slice(offset, count);
+      } else {
+        part = ((LongBuffer) buffer).slice(offset, count);
+      }
+      return new OfBuffer(type, part);
     }
   }
 

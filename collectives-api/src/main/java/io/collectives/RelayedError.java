@@ -6,9 +6,10 @@ import java.util.regex.Pattern;
 
 /**
  * An error of one group as the reason for which its rank aborts others, and back: so that all ranks
- * get the same error, whichever of several groups they wait in.
+ * get the same error, whichever of several groups they wait in. For a {@link BufferReduction} of
+ * several groups.
  */
-final class RelayedError {
+public final class RelayedError {
   private static final Pattern TEXT =
       Pattern.compile(
           "gradients are not reduced \\((dead|unresponsive|late|mismatch|aborted) (-?\\d+)\\): (.*)",
@@ -16,8 +17,8 @@ final class RelayedError {
 
   private RelayedError() {}
 
-  /** An error as a reason to abort. */
-  static String reason(CollectiveException error) {
+  /** An error as a reason to {@linkplain Communicator#abort abort} other groups. */
+  public static String reason(CollectiveException error) {
     String kind = "aborted";
     int rank = -1;
     if (error instanceof RankFailedException failed) {
@@ -35,7 +36,7 @@ final class RelayedError {
   }
 
   /** The error that another rank has aborted a group for; the error itself if that is not so. */
-  static CollectiveException original(CollectiveException error) {
+  public static CollectiveException original(CollectiveException error) {
     Matcher text = TEXT.matcher(String.valueOf(error.getMessage()));
     if (!(error instanceof AbortedException aborted) || !text.find()) {
       return error;

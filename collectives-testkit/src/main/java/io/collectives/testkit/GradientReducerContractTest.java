@@ -133,7 +133,8 @@ public abstract class GradientReducerContractTest {
               1 + random.nextInt(3000),
               1 + random.nextInt(500),
               findUnused,
-              uneven),
+              uneven,
+              random.nextBoolean()),
           types,
           IntStream.range(0, tensors)
               .map(i -> random.nextInt(4) == 0 ? random.nextInt(1200) : random.nextInt(40))
@@ -581,11 +582,6 @@ public abstract class GradientReducerContractTest {
     }
 
     @Override
-    public BufferReduction on(Communicator group) {
-      return new Lanes(group, lanes, mayBegin);
-    }
-
-    @Override
     public void close() {
       all.close();
     }
@@ -608,7 +604,9 @@ public abstract class GradientReducerContractTest {
           job.ready(0);
           job.reducer.await();
           job.checkAllSums(2);
-          GradientReducer next = job.reducer.on(world);
+          assertThrows(IllegalStateException.class, () -> job.reducer.on(world));
+          GradientReducer next =
+              job.reducer.on(world, new Lanes(world, Integer.MAX_VALUE, new CountDownLatch(0)));
           assertEquals(2, next.completedSteps());
           job.tensors.forEach(next::ready);
           next.await();
@@ -726,6 +724,60 @@ public abstract class GradientReducerContractTest {
     assertEquals(layouts[0], layouts[1]);
     // t2 alone in the short first one, t0 and t3 together, t1 alone because it is long.
     assertTrue(layouts[0].endsWith("3 buffers of 32 + 64 + 200 bytes"), layouts[0]);
+  }
+
+  /** A tensor lies in two balanced buffers, and one buffer is reduced before the tensor is. */
+  @Test
+  void balancedBuffersCutTensors() throws Exception {
+    RankThreads.run(
+        ranks(2),
+        world -> {
+          Job job = new Job(world, A_BUFFER_EACH.withBalanced(true).withBufferLength(600), 2);
+          job.step();
+          job.checkAllSums(2);
+          assertTrue(
+              job.reducer
+                  .toString()
+                  .endsWith("6 buffers of 600 + 600 + 600 + 600 + 600 + 200 bytes"),
+              job.reducer.toString());
+          // The first buffer has all of layer 0 and half of layer 1; the second one lacks layer 2.
+          job.ready(0);
+          job.ready(1);
+          job.awaitReduced(0);
+          job.checkSum(0, 2);
+          assertFalse(job.reducer.isReduced(job.tensors.get(1)));
+          // Other memory from now on.
+          float[] other = new float[COUNT];
+          Arrays.fill(other, job.rank + 2);
+          job.reducer.ready(job.tensors.get(2), Payload.of(other));
+          job.gradients[2] = other;
+          job.ready(tensor -> tensor > 2);
+          job.reducer.await();
+          job.checkAllSums(2);
+          assertEquals(
+              "3200 bytes of 8 tensors in 6 balanced buffers of up to 600 bytes: as it was set",
+              job.reducer.explain());
+          job.reducer.close();
+        });
+  }
+
+  /** What a reduction finds best, unless a length is set; a buffer holds one element at least. */
+  @Test
+  void balancedBuffersAreAsLongAsTheReductionSays() throws Exception {
+    RankThreads.run(
+        ranks(2),
+        world -> {
+          FusionSettings settings = FusionSettings.balancedBuffers().withOp(ReduceOp.SUM);
+          Job job = new Job(world, settings, 2);
+          assertEquals("not known before the end of the first step", job.reducer.explain());
+          job.step();
+          assertTrue(job.reducer.explain().contains("in 1 balanced buffers of up to 26214400"));
+          job.reducer.close();
+          Job tiny = new Job(world, settings.withBufferLength(1), 2);
+          tiny.step();
+          tiny.checkAllSums(2);
+          tiny.reducer.close();
+        });
   }
 
   // ------------------------------------------------------------------ errors
