@@ -1,8 +1,9 @@
 /**
- * The plans of the parameter server (Herring, Thangakrishnan et al. 2020), in which some ranks
- * serve the others.
+ * The parameter server of Herring (Thangakrishnan et al. 2020): its plan, in which some ranks serve
+ * the others, and {@link io.collectives.ps.ParameterServers} for training loops.
  *
- * <p>They know ranks and chunks; they must not know bytes, transports or engines.
+ * <p>It knows ranks, chunks and communicators; it must not know bytes on links, transports or
+ * engines.
  */
 @NullMarked
 package io.collectives.ps;

@@ -1,0 +1,486 @@
+package io.collectives.all;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.AbortedException;
+import io.collectives.Algorithm;
+import io.collectives.CallSettings;
+import io.collectives.CollectiveException;
+import io.collectives.CollectiveHandle;
+import io.collectives.Communicator;
+import io.collectives.ElementType;
+import io.collectives.FusionSettings;
+import io.collectives.GradientReducer;
+import io.collectives.GradientReducer.Tensor;
+import io.collectives.Payload;
+import io.collectives.RankFailedException;
+import io.collectives.ReduceOp;
+import io.collectives.WireType;
+import io.collectives.ps.ParameterServers;
+import io.collectives.ps.Role;
+import io.collectives.ps.Roles;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Parameter servers on one transport: sums, bits, training loops, the end of a job and failures.
+ * Values are small integers, so that sums are exact, but where bits are compared.
+ */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+abstract class ParameterServersJobs {
+  private static final long SEED = Long.getLong("collectives.seed", 20_261_122L);
+  private static final CallSettings CALLS =
+      CallSettings.defaults().withFrameLength(256).withTimeout(Duration.ofSeconds(20));
+
+  private final List<Communicator> opened = new ArrayList<>();
+
+  /** Opens a job whose ranks are threads of this JVM. */
+  abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
+
+  @AfterEach
+  void closeAll() {
+    opened.forEach(Communicator::close);
+  }
+
+  private List<Communicator> ranks(int ranks) throws Exception {
+    List<Communicator> worlds = open(ranks, CALLS);
+    opened.addAll(worlds);
+    return worlds;
+  }
+
+  private interface Body {
+    void run(Communicator world) throws Exception;
+  }
+
+  /** What each rank threw, if anything. */
+  private static List<Throwable> outcomes(List<Communicator> worlds, Body body) throws Exception {
+    List<CompletableFuture<Throwable>> threads = new ArrayList<>();
+    for (Communicator world : worlds) {
+      CompletableFuture<Throwable> outcome = new CompletableFuture<>();
+      threads.add(outcome);
+      Thread thread =
+          new Thread(
+              () -> {
+                try {
+                  body.run(world);
+                  outcome.complete(null);
+                } catch (Throwable e) {
+                  outcome.complete(e);
+                }
+              },
+              "servers-rank" + world.rank());
+      thread.setDaemon(true);
+      thread.start();
+    }
+    List<Throwable> outcomes = new ArrayList<>();
+    for (CompletableFuture<Throwable> thread : threads) {
+      outcomes.add(thread.get(40, TimeUnit.SECONDS));
+    }
+    return outcomes;
+  }
+
+  private static void run(List<Communicator> worlds, Body body) throws Exception {
+    List<Throwable> outcomes = outcomes(worlds, body);
+    for (int rank = 0; rank < outcomes.size(); rank++) {
+      if (outcomes.get(rank) != null) {
+        throw new ExecutionException("rank " + rank, outcomes.get(rank));
+      }
+    }
+  }
+
+  // ------------------------------------------------------------------ calls
+
+  private static final List<Algorithm.ParameterServer> SERVERS =
+      List.of(
+          new Algorithm.ParameterServer(1, 1),
+          new Algorithm.ParameterServer(2, 2),
+          new Algorithm.ParameterServer(3, 1),
+          new Algorithm.ParameterServer(4, 3));
+
+  /**
+   * All roles, types, ops, wire types and sizes that go together; dedicated servers call or serve.
+   */
+  @Test
+  void everyWorkerGetsTheReduction() throws Exception {
+    for (int ranks : new int[] {2, 5}) {
+      List<Communicator> worlds = ranks(ranks);
+      for (Algorithm.ParameterServer algorithm : SERVERS) {
+        if (!algorithm.fits(ranks)) {
+          continue;
+        }
+        int workers = ranks - algorithm.dedicated();
+        run(worlds, world -> calls(world.group(all(ranks)).using(algorithm), workers));
+      }
+    }
+  }
+
+  private static int[] all(int ranks) {
+    return IntStream.range(0, ranks).toArray();
+  }
+
+  private static void calls(Communicator group, int workers) {
+    int rank = group.rank();
+    CollectiveHandle service = null;
+    int call = 0;
+    for (int count : new int[] {0, 3, 1009}) {
+      for (ElementType type :
+          List.of(ElementType.FLOAT32, ElementType.INT64, ElementType.BFLOAT16)) {
+        ReduceOp op = ++call % 2 == 0 ? ReduceOp.AVERAGE : ReduceOp.SUM;
+        Numbers in = new Numbers(type, count, call % 3 == 0);
+        Numbers out = call % 4 < 2 ? in : new Numbers(type, count, call % 3 == 1);
+        for (int i = 0; i < count; i++) {
+          in.set(i, workers * ((rank + 1) * (i % 5)));
+        }
+        if (rank < workers || call <= 4) {
+          group.allReduce(in.payload, out.payload, op);
+          if (rank >= workers) {
+            for (int i = 0; i < count; i++) {
+              if (workers * ((rank + 1) * (i % 5)) != in.get(i)) {
+                throw new AssertionError("a server's memory was written");
+              }
+            }
+            continue;
+          }
+        } else if (service == null) {
+          service = group.serveAsync();
+        }
+        int sum = workers * workers * (workers + 1) / 2;
+        for (int i = 0; i < count && rank < workers; i++) {
+          int expected = sum * (i % 5) / (op == ReduceOp.SUM ? 1 : workers);
+          if (expected != out.get(i)) {
+            throw new AssertionError(
+                type
+                    + " "
+                    + op
+                    + " of "
+                    + count
+                    + ", "
+                    + i
+                    + ": "
+                    + out.get(i)
+                    + ", not "
+                    + expected);
+          }
+        }
+      }
+    }
+    if (rank < workers) {
+      assertThrows(IllegalStateException.class, group::serveAsync);
+      group.close();
+    } else {
+      service.await();
+    }
+  }
+
+  /** Numbers of a type in memory of some kind. */
+  private static final class Numbers {
+    final Payload payload;
+    private final ElementType type;
+    private final ByteBuffer direct;
+    private final float[] floats;
+
+    Numbers(ElementType type, int count, boolean array) {
+      this.type = type;
+      direct = ByteBuffer.allocateDirect(count * type.bytes()).order(ByteOrder.nativeOrder());
+      floats = array && type == ElementType.FLOAT32 ? new float[count] : null;
+      payload = floats == null ? Payload.of(direct, type) : Payload.of(floats);
+    }
+
+    void set(int i, int value) {
+      if (floats != null) {
+        floats[i] = value;
+      } else if (type == ElementType.FLOAT32) {
+        direct.putFloat(4 * i, value);
+      } else if (type == ElementType.INT64) {
+        direct.putLong(8 * i, value);
+      } else {
+        direct.putShort(2 * i, (short) (Float.floatToRawIntBits(value) >>> 16));
+      }
+    }
+
+    int get(int i) {
+      if (floats != null) {
+        return (int) floats[i];
+      } else if (type == ElementType.FLOAT32) {
+        return (int) direct.getFloat(4 * i);
+      } else if (type == ElementType.INT64) {
+        return (int) direct.getLong(8 * i);
+      }
+      return (int) Float.intBitsToFloat(direct.getShort(2 * i) << 16);
+    }
+  }
+
+  // ------------------------------------------------------------------ bits
+
+  /**
+   * Dedicated servers and as many among the workers give the same bits, but for a server's own
+   * contribution, which crosses no link that would round it; and all workers have the same.
+   */
+  @Test
+  void bitsAreTheSameWhereverServersAre() throws Exception {
+    int workers = 3;
+    int servers = 2;
+    List<Communicator> worlds = ranks(workers + servers);
+    ConcurrentHashMap<String, float[]> results = new ConcurrentHashMap<>();
+    for (WireType wire : WireType.values()) {
+      Roles apart = Roles.dedicated(workers + servers, servers);
+      run(
+          worlds,
+          world -> {
+            try (ParameterServers made = ParameterServers.of(world.using(wire), apart, 1)) {
+              if (made.isWorker()) {
+                float[] values = random(world.rank());
+                made.reduction().reduce(0, Payload.of(values), ReduceOp.AVERAGE).await();
+                results.put(wire + " apart " + world.rank(), values);
+              } else {
+                made.serve();
+              }
+            }
+          });
+      run(
+          worlds.subList(0, workers),
+          world -> {
+            Communicator group = world.using(wire).group(0, 1, 2);
+            try (ParameterServers made =
+                ParameterServers.of(group, Roles.shared(workers, servers), 1)) {
+              float[] values = random(world.rank());
+              made.reduction().reduce(0, Payload.of(values), ReduceOp.AVERAGE).await();
+              results.put(wire + " among " + world.rank(), values);
+            }
+          });
+      for (int rank = 0; rank < workers; rank++) {
+        assertArrayEquals(
+            results.get(wire + " apart 0"), results.get(wire + " apart " + rank), "" + wire);
+        String other = wire == WireType.AS_IN_MEMORY ? " apart 0" : " among 0";
+        assertArrayEquals(
+            results.get(wire + other), results.get(wire + " among " + rank), "" + wire);
+      }
+    }
+  }
+
+  private static float[] random(int rank) {
+    Random random = new Random(SEED + rank);
+    float[] values = new float[3001];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = random.nextFloat() * (1 << random.nextInt(20));
+    }
+    return values;
+  }
+
+  // ------------------------------------------------------------------ training
+
+  private static final int[] COUNTS = {7, 900, 1, 333, 2000, 64};
+
+  /** A reducer's tensors, and a step of them. */
+  private static final class Model {
+    final GradientReducer reducer;
+    final float[][] gradients = new float[COUNTS.length][];
+    final List<Tensor> tensors = new ArrayList<>();
+    final int rank;
+
+    Model(ParameterServers servers, FusionSettings fusion) {
+      rank = servers.workers().rank();
+      reducer = GradientReducer.of(servers.workers(), fusion, servers.reduction());
+      for (int i = 0; i < COUNTS.length; i++) {
+        gradients[i] = new float[COUNTS[i]];
+        tensors.add(reducer.register("t" + i, Payload.of(gradients[i])));
+      }
+    }
+
+    void step(GradientReducer by, int step) {
+      for (int i = 0; i < COUNTS.length; i++) {
+        int tensor = rank % 2 == 0 ? i : COUNTS.length - 1 - i;
+        Arrays.fill(gradients[tensor], rank + step + tensor);
+        by.ready(tensors.get(tensor));
+      }
+      by.await();
+    }
+
+    void check(int contributors, int sumOfRanks, int step) {
+      for (int tensor = 0; tensor < COUNTS.length; tensor++) {
+        float[] expected = new float[COUNTS[tensor]];
+        Arrays.fill(expected, sumOfRanks + contributors * (step + tensor));
+        assertArrayEquals(expected, gradients[tensor], "step " + step + ", tensor " + tensor);
+      }
+    }
+  }
+
+  private static final FusionSettings SUMS =
+      FusionSettings.balancedBuffers().withOp(ReduceOp.SUM).withBufferLength(1600);
+
+  /** Balanced buffers, uneven steps, roles in any order; servers end when the workers close. */
+  @Test
+  void trainsWithDedicatedServers() throws Exception {
+    Roles roles = new Roles(List.of(Role.SERVER, Role.WORKER, Role.BOTH, Role.SERVER, Role.WORKER));
+    assertEquals("3 workers, 1 of which serve, and 2 dedicated servers", roles.toString());
+    run(
+        ranks(5),
+        world -> {
+          try (ParameterServers servers = ParameterServers.of(world, roles)) {
+            if (!servers.isWorker()) {
+              assertThrows(IllegalStateException.class, servers::workers);
+              servers.serve();
+              return;
+            }
+            assertThrows(IllegalStateException.class, servers::serve);
+            Model model = new Model(servers, SUMS.withUneven(true));
+            for (int step = 0; step < 3; step++) {
+              model.step(model.reducer, step);
+              model.check(3, 3, step);
+            }
+            assertTrue(
+                model.reducer.toString().contains("1600 + 1600 + 1600 + 1600 + 1600 + 1600 + 1600"),
+                model.reducer.toString());
+            assertTrue(
+                model.reducer.explain().contains("balanced buffers of up to 1600 bytes: as it was"),
+                model.reducer.explain());
+            if (model.rank != 1) {
+              model.step(model.reducer, 3);
+            } else {
+              assertTrue(model.reducer.join());
+            }
+            model.check(2, 2, 3);
+            assertFalse(model.reducer.join());
+            model.reducer.close();
+          }
+        });
+  }
+
+  /** A worker's mistake is the same error at its servers as at the other workers. */
+  @Test
+  void aMistakeOfAWorkerEndsTheServers() throws Exception {
+    List<Throwable> outcomes =
+        outcomes(
+            ranks(4),
+            world -> {
+              try (ParameterServers servers = ParameterServers.of(world, Roles.dedicated(4, 2))) {
+                if (!servers.isWorker()) {
+                  servers.serve();
+                  return;
+                }
+                Model model = new Model(servers, SUMS);
+                model.step(model.reducer, 0);
+                if (model.rank == 1) {
+                  model.reducer.ready(model.tensors.get(2));
+                  model.reducer.ready(model.tensors.get(2));
+                } else {
+                  model.step(model.reducer, 1);
+                }
+              }
+            });
+    for (Throwable outcome : outcomes) {
+      AbortedException error = assertInstanceOf(AbortedException.class, outcome);
+      assertEquals(1, error.worldRank());
+      assertTrue(error.getMessage().contains("tensor \"t2\" became ready twice"), "" + error);
+    }
+  }
+
+  // ------------------------------------------------------------------ failures
+
+  /** A worker or a server leaves without a word; who is left goes on with those who are left. */
+  @Test
+  void survivorsGoOn() throws Exception {
+    for (int[] job : new int[][] {{2, 1}, {2, 4}, {1, 4}}) {
+      Roles roles = Roles.dedicated(5, job[0]);
+      int lost = job[1];
+      List<Communicator> worlds = ranks(5);
+      run(
+          worlds,
+          world -> {
+            ParameterServers servers = ParameterServers.of(world, roles);
+            Model model = null;
+            CollectiveException error = null;
+            try {
+              if (servers.isWorker()) {
+                model = new Model(servers, SUMS);
+                model.step(model.reducer, 0);
+              }
+              if (world.rank() == lost) {
+                world.close();
+                return;
+              } else if (model == null) {
+                servers.serve();
+              } else {
+                model.step(model.reducer, 1);
+              }
+            } catch (CollectiveException e) {
+              error = e;
+            }
+            assertInstanceOf(RankFailedException.class, error, "rank " + world.rank());
+            assertEquals(lost, ((RankFailedException) error).worldRank(), "" + error);
+            Communicator left = world.shrink().group();
+            assertEquals(4, left.size());
+            try (ParameterServers next = servers.on(left)) {
+              if (model == null) {
+                assertFalse(next.isWorker());
+                next.serve();
+                return;
+              }
+              int workers = next.roles().workers();
+              assertEquals(roles.of(lost) == Role.WORKER ? 2 : roles.workers(), workers);
+              GradientReducer reducer = model.reducer.on(next.workers(), next.reduction());
+              model.step(reducer, 2);
+              // The values are those of the old ranks.
+              int sumOfRanks = roles.workers() * (roles.workers() - 1) / 2;
+              model.check(workers, sumOfRanks - (lost < roles.workers() ? lost : 0), 2);
+              reducer.close();
+            }
+          });
+      closeAll();
+      opened.clear();
+    }
+  }
+
+  // ------------------------------------------------------------------ roles
+
+  @Test
+  void rolesComeFromTheEnvironmentsOfAllRanks() throws Exception {
+    run(
+        ranks(4),
+        world -> {
+          int rank = world.rank();
+          assertEquals(Roles.shared(4, 4), Roles.fromEnvironment(world, Map.of("PATH", "/bin")));
+          assertEquals(
+              Roles.dedicated(4, 2),
+              Roles.fromEnvironment(
+                  world, rank == 2 ? Map.of("COLLECTIVES_SERVERS", "2") : Map.of()));
+          String[] roles = {"both", "", "server", "Worker"};
+          assertEquals(
+              new Roles(List.of(Role.BOTH, Role.WORKER, Role.SERVER, Role.WORKER)),
+              Roles.fromEnvironment(
+                  world, Map.of("COLLECTIVES_ROLE", roles[rank], "COLLECTIVES_SERVERS", "2")));
+          String wrong =
+              assertThrows(
+                      IllegalArgumentException.class,
+                      () ->
+                          Roles.fromEnvironment(
+                              world, Map.of("COLLECTIVES_ROLE", rank == 3 ? "boss" : "both")))
+                  .getMessage();
+          assertEquals("COLLECTIVES_ROLE of rank 3: must be worker, server or both", wrong);
+          assertThrows(
+              IllegalArgumentException.class,
+              () ->
+                  Roles.fromEnvironment(
+                      world, Map.of("COLLECTIVES_ROLE", roles[rank], "COLLECTIVES_SERVERS", "3")));
+        });
+  }
+}

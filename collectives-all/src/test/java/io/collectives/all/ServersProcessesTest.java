@@ -1,0 +1,128 @@
+package io.collectives.all;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Collectives;
+import io.collectives.Communicator;
+import io.collectives.FusionSettings;
+import io.collectives.GradientReducer;
+import io.collectives.Payload;
+import io.collectives.RankFailedException;
+import io.collectives.ps.ParameterServers;
+import io.collectives.ps.Roles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Processes that train with dedicated servers, said by the environment. A server is killed, and all
+ * others name it and go on without it; then a worker is, and all others name that one.
+ */
+@Tag("process")
+class ServersProcessesTest {
+  private static final int SIZE = 4;
+  private static final int LOST_SERVER = 2;
+  private static final int LOST_WORKER = 1;
+
+  @TempDir Path directory;
+
+  private final List<Process> processes = new ArrayList<>();
+
+  /** What each rank runs. */
+  static final class Program {
+    public static void main(String[] arguments) {
+      try (Communicator world = Collectives.join()) {
+        ParameterServers servers = ParameterServers.of(world, Roles.fromEnvironment(world));
+        try {
+          train(servers, "first");
+        } catch (RankFailedException e) {
+          System.out.println("lost rank " + e.worldRank());
+        }
+        try {
+          train(servers.on(world.shrink().group()), "second");
+        } catch (RankFailedException e) {
+          System.out.println("then lost rank " + e.worldRank());
+        }
+      }
+    }
+
+    private static void train(ParameterServers servers, String job) {
+      if (!servers.isWorker()) {
+        System.out.println(job + " job: serving");
+        servers.serve();
+        return;
+      }
+      FusionSettings fusion = FusionSettings.balancedBuffers();
+      try (GradientReducer reducer =
+          GradientReducer.of(servers.workers(), fusion, servers.reduction())) {
+        GradientReducer.Tensor tensor = reducer.register("t", Payload.of(new float[300_000]));
+        for (int step = 0; ; step++) {
+          reducer.ready(tensor);
+          reducer.await();
+          if (step == 5) {
+            System.out.println(job + " job: training");
+          }
+        }
+      }
+    }
+  }
+
+  @AfterEach
+  void endAll() {
+    processes.forEach(Process::destroyForcibly);
+  }
+
+  @Test
+  void theOthersNameItAndGoOn() throws Exception {
+    Path meeting = Files.createDirectory(directory.resolve("meeting"));
+    for (int rank = 0; rank < SIZE; rank++) {
+      processes.add(start(rank, meeting));
+    }
+    awaitOutput(0, "first job: training");
+    awaitOutput(1, "first job: training");
+    processes.get(LOST_SERVER).destroyForcibly();
+    for (int rank = 0; rank < SIZE; rank++) {
+      if (rank != LOST_SERVER) {
+        awaitOutput(rank, "lost rank " + LOST_SERVER);
+        awaitOutput(rank, "second job: " + (rank < 2 ? "training" : "serving"));
+      }
+    }
+    processes.get(LOST_WORKER).destroyForcibly();
+    for (int rank : new int[] {0, 3}) {
+      Process survivor = processes.get(rank);
+      assertTrue(survivor.waitFor(20, TimeUnit.SECONDS), "rank " + rank + " hangs");
+      String text = Files.readString(output(rank));
+      assertTrue(text.contains("then lost rank " + LOST_WORKER), "rank " + rank + ": " + text);
+      assertEquals(0, survivor.exitValue());
+    }
+  }
+
+  private void awaitOutput(int rank, String text) {
+    Awaitility.await()
+        .atMost(30, TimeUnit.SECONDS)
+        .alias("rank " + rank + " to say '" + text + "'")
+        .until(() -> Files.readString(output(rank)).contains(text));
+  }
+
+  private Path output(int rank) {
+    return directory.resolve("rank-" + rank + ".txt");
+  }
+
+  private Process start(int rank, Path meeting) throws IOException {
+    ProcessBuilder builder = JavaProcess.of(output(rank), Program.class);
+    builder.environment().put("RANK", "" + rank);
+    builder.environment().put("WORLD_SIZE", "" + SIZE);
+    builder.environment().put("COLLECTIVES_RENDEZVOUS", meeting.toUri().toString());
+    builder.environment().put("COLLECTIVES_SERVERS", "2");
+    return builder.start();
+  }
+}

@@ -1,0 +1,16 @@
+package io.collectives.all;
+
+import io.collectives.CallSettings;
+import io.collectives.Communicator;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.io.TempDir;
+
+final class SharedMemoryParameterServersTest extends ParameterServersJobs {
+  @TempDir private Path directory;
+
+  @Override
+  List<Communicator> open(int ranks, CallSettings calls) throws Exception {
+    return SharedMemoryJobs.join(ranks, directory, calls);
+  }
+}

@@ -1,0 +1,18 @@
+package io.collectives.all;
+
+import io.collectives.CallSettings;
+import io.collectives.Communicator;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.io.TempDir;
+
+final class TcpParameterServersTest extends ParameterServersJobs {
+  @TempDir private Path directory;
+
+  @Override
+  List<Communicator> open(int ranks, CallSettings calls) throws Exception {
+    return TcpJobs.join(
+        ranks, Files.createTempDirectory(directory, "job").toUri(), calls, job -> job);
+  }
+}

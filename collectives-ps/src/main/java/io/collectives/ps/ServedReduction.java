@@ -1,0 +1,90 @@
+package io.collectives.ps;
+
+import io.collectives.BufferReduction;
+import io.collectives.CollectiveHandle;
+import io.collectives.Communicator;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import java.util.List;
+
+/** A worker's end of {@link ParameterServers}: a group of all ranks for each lane. */
+final class ServedReduction implements BufferReduction {
+  /** So many buffers are reduced one after the other, all but the last beside the backward pass. */
+  private static final int BUFFERS = 16;
+
+  /** A server's share of a buffer should fill a frame: that of the default settings. */
+  private static final int SHARE_LENGTH = 128 << 10;
+
+  /** Shares of whole numbers of elements, whatever their type. */
+  private static final int LONGEST_ELEMENT = 8;
+
+  private static final long LONGEST = 1 << 30;
+
+  private final List<Communicator> lanes;
+  private final Roles roles;
+
+  ServedReduction(List<Communicator> lanes, Roles roles) {
+    this.lanes = lanes;
+    this.roles = roles;
+  }
+
+  @Override
+  public int lanes() {
+    return lanes.size();
+  }
+
+  @Override
+  public CollectiveHandle reduce(int lane, Payload buffer, ReduceOp op) {
+    return lanes.get(lane).allReduceAsync(buffer, op);
+  }
+
+  @Override
+  public BufferLength balancedLength(long modelLength) {
+    return balancedLength(modelLength, roles.servers());
+  }
+
+  static BufferLength balancedLength(long modelLength, int servers) {
+    long step = (long) LONGEST_ELEMENT * servers;
+    long part = (modelLength + BUFFERS - 1) / BUFFERS;
+    long least = (long) SHARE_LENGTH * servers;
+    long wanted = Math.min(LONGEST, Math.max(part, least));
+    long length = Math.max(1, (wanted + step - 1) / step) * step;
+    String whole = "the model's " + modelLength + " bytes";
+    String reason =
+        part >= least
+            ? "1/" + BUFFERS + " of " + whole
+            : SHARE_LENGTH
+                + " for each of "
+                + servers
+                + " servers, more than 1/"
+                + BUFFERS
+                + " of "
+                + whole;
+    return new BufferLength(
+        Math.toIntExact(length),
+        (wanted == LONGEST ? "at most 1 GiB, less than " : "")
+            + reason
+            + ", in equal parts for "
+            + servers
+            + (servers == 1 ? " server" : " servers"));
+  }
+
+  @Override
+  public void abort(String reason) {
+    lanes.forEach(lane -> lane.abort(reason));
+  }
+
+  @Override
+  public void close() {
+    lanes.forEach(Communicator::close);
+  }
+
+  @Override
+  public String toString() {
+    return "parameter servers ("
+        + roles
+        + ") in "
+        + lanes.size()
+        + (lanes.size() == 1 ? " lane" : " lanes");
+  }
+}
