@@ -262,7 +262,7 @@ final class Compare implements Callable<Integer> {
     for (int size : ranks) {
       Usage.require(size >= 2 && size <= 64, spec, "--ranks " + size + ": must be from 2 to 64");
       try {
-        algorithm.forRanks(size);
+        algorithm.forWorkers(size);
       } catch (IllegalArgumentException e) {
         throw Usage.error(spec, "--algorithm: " + e.getMessage());
       }

@@ -322,7 +322,7 @@ final class Demo implements Callable<Integer> {
           count >= 1 && count <= 100_000, spec, "--steps " + count + ": must be from 1 to 100000");
       Usage.requireSeconds(warmUpSeconds, spec, "--warmup");
       try {
-        algorithm.forRanks(ranks);
+        algorithm.forWorkers(ranks);
       } catch (IllegalArgumentException e) {
         throw Usage.error(spec, "--algorithm: " + e.getMessage());
       }

@@ -21,7 +21,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "launch",
     customSynopsis =
-        "collectives launch [-h] [--transport=NAME] -n=RANKS [--] COMMAND [ARGUMENT...]",
+        "collectives launch [-h] [--transport=NAME] [--servers=S] -n=RANKS [--] COMMAND [ARGUMENT...]",
     descriptionHeading = "%n",
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n",
@@ -76,6 +76,13 @@ final class Launch implements Callable<Integer> {
           "How they talk, as shm (shared memory), unix (Unix-domain sockets), tcp, or auto (each pair of ranks by the fastest that reaches): sets COLLECTIVES_TRANSPORT. Default: as in the environment, else auto.")
   private Optional<String> transport = Optional.empty();
 
+  @Option(
+      names = "--servers",
+      paramLabel = "S",
+      description =
+          "The last S processes are parameter servers: sets COLLECTIVES_SERVERS, which Roles.fromEnvironment() reads. Default: as in the environment.")
+  private Optional<Integer> servers = Optional.empty();
+
   @Parameters(
       arity = "1..*",
       paramLabel = "COMMAND",
@@ -97,6 +104,12 @@ final class Launch implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     Usage.require(ranks >= 1 && ranks <= 1024, spec, "-n " + ranks + ": must be from 1 to 1024");
+    servers.ifPresent(
+        number ->
+            Usage.require(
+                number >= 1 && number < ranks,
+                spec,
+                "--servers " + number + ": must be from 1 to " + (ranks - 1)));
     List<LinePump> pumps = new ArrayList<>();
     int status;
     try (ProcessGroup group = new ProcessGroup()) {
@@ -129,6 +142,7 @@ final class Launch implements Callable<Integer> {
     builder
         .environment()
         .putAll(transport.map(environment::variables).orElseGet(environment::variables));
+    servers.ifPresent(number -> builder.environment().put("COLLECTIVES_SERVERS", "" + number));
     return builder;
   }
 

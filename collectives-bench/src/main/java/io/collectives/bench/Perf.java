@@ -70,6 +70,8 @@ import picocli.CommandLine.Spec;
       "  collectives perf --placement threads --transport inprocess --ranks 4  threads that share memory",
       "  collectives perf --algorithm ring,direct --bytes 64K,1M --check       two algorithms, results checked",
       "  collectives perf --collective broadcast,all-gather --ranks 4          other collectives",
+      "  collectives perf --ranks 6 --algorithm ring,direct,parameter-server --servers 3 --dedicated",
+      "                                                                        3 workers with a server each, beside 6 ranks",
       "  collectives perf --tensors resnet50,bert-large --transport shm         gradients of a model, fused or not",
       "  collectives perf --ranks 2,4,8,16 --bytes 1M --chart growth.svg       how time grows, drawn",
       "  collectives perf --start-up                                           from JVM start to the first sum",
@@ -129,6 +131,19 @@ final class Perf implements Callable<Integer> {
       hideParamSyntax = true,
       description = "The route: " + AlgorithmChoice.FORMS + ". Default: ${DEFAULT-VALUE}.")
   private List<AlgorithmChoice> algorithms = List.of();
+
+  @Option(
+      names = "--servers",
+      paramLabel = "S",
+      description = "How many of the ranks serve with --algorithm parameter-server. Default: half.")
+  private Optional<Integer> servers = Optional.empty();
+
+  @Option(
+      names = "--dedicated",
+      description =
+          "The servers of --servers are the last ranks and do nothing else; the others work. Without, they are the first "
+              + "ranks and work, too.")
+  private boolean dedicated;
 
   @Option(
       names = "--type",
@@ -487,8 +502,14 @@ final class Perf implements Callable<Integer> {
     Usage.requireSeconds(minSeconds, spec, "--min-time");
     Usage.requireSeconds(warmUpSeconds, spec, "--warmup");
     Usage.requireSeconds(nearSeconds, spec, "--wait-near");
+    Usage.require(
+        servers.isEmpty() ? !dedicated : algorithms.contains(AlgorithmChoice.SERVERS_LEFT_OPEN),
+        spec,
+        "--servers goes with --algorithm parameter-server, and --dedicated with --servers");
     List<PerfCase> cases = new ArrayList<>();
-    for (AlgorithmChoice algorithm : algorithms) {
+    for (AlgorithmChoice wanted : algorithms) {
+      AlgorithmChoice algorithm =
+          servers.map(number -> wanted.withServers(number, dedicated)).orElse(wanted);
       try {
         rankCounts.forEach(algorithm::forRanks);
       } catch (IllegalArgumentException e) {

@@ -1,5 +1,7 @@
 package io.collectives.bench;
 
+import io.collectives.Algorithm;
+import io.collectives.Collective;
 import io.collectives.bench.perf.CaseResult;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.report.ByteSize;
@@ -37,7 +39,8 @@ record PerfRow(
 
   /** What each link carries, by the count of nccl-tests. */
   double busbw() {
-    double others = (ranks - 1.0) / ranks;
+    int n = contributors();
+    double others = (n - 1.0) / n;
     return algbw()
         * switch (work.collective()) {
           case ALL_REDUCE -> 2 * others;
@@ -45,6 +48,14 @@ record PerfRow(
           case BROADCAST, REDUCE -> 1;
           case BARRIER -> 0;
         };
+  }
+
+  /** Dedicated servers bring nothing to a sum. */
+  private int contributors() {
+    return work.collective() == Collective.ALL_REDUCE
+            && work.algorithm().forRanks(ranks) instanceof Algorithm.ParameterServer servers
+        ? ranks - servers.dedicated()
+        : ranks;
   }
 
   private String op() {

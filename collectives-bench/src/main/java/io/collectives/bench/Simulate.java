@@ -47,7 +47,8 @@ import picocli.CommandLine.Spec;
           + "a dimension that does not wrap, its rings are folded.",
       "",
       "dedicated-servers are ranks beside --ranks, each on a host of its own, after those of the workers; without S as many as "
-          + "hosts."
+          + "hosts. atomic-servers have one variable or more each, whole: those of table II of the Herring paper, in proportion to "
+          + "the payload."
     },
     footer = {
       "  collectives simulate --algorithm ring,torus --mesh 128x32 --wrap y",
@@ -341,7 +342,7 @@ final class Simulate implements Callable<Integer> {
                     + " hosts; uplinks carry 1/"
                     + oversubscription
                     + " of what their NICs can, and the first that is free is taken."));
-    if (algorithms.stream().anyMatch(name -> name.startsWith("dedicated-servers"))) {
+    if (algorithms.stream().anyMatch(name -> name.contains("-servers"))) {
       lines.add(
           "Dedicated servers: ranks are the workers; each server has a host of its own, in racks after theirs, and adds what"
               + " it is sent to its memory.");

@@ -49,6 +49,12 @@ class LaunchTest {
   }
 
   @Test
+  void ranksAreToldHowManyServe() {
+    assertEquals(0, launch("-n", "2", "--servers", "1", "sh", "-c", "echo $COLLECTIVES_SERVERS"));
+    assertEquals(List.of("[0] 1", "[1] 1"), sorted(out));
+  }
+
+  @Test
   void allMeetAtOnePort() {
     assertEquals(0, launch("-n", "2", "sh", "-c", "echo $MASTER_PORT"));
     List<String> ports = sorted(out).stream().map(line -> line.substring(4)).distinct().toList();

@@ -10,7 +10,8 @@ import java.util.regex.Pattern;
  * An algorithm as it is written on the command line: {@code ring}, {@code bidirectional-ring},
  * {@code shortest-way-ring}, {@code torus}, {@code torus:4x2}, {@code direct}, {@code exchange},
  * {@code halving-doubling}, {@code double-binary-tree}, {@code parameter-server}, {@code
- * parameter-server:2}.
+ * parameter-server:2}, {@code parameter-server:1+2}: 1 server among the workers, 2 that do nothing
+ * else.
  *
  * @param name the part before the colon
  * @param detail the part after it
@@ -19,8 +20,12 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
   /** All forms, for people. */
   public static final String FORMS =
       "auto, ring, bidirectional-ring, shortest-way-ring, torus[:XxY], direct, exchange,"
-          + " halving-doubling, double-binary-tree, parameter-server[:S]";
+          + " halving-doubling, double-binary-tree, parameter-server[:S], parameter-server:S+DEDICATED";
 
+  /** Servers of whose number nothing is said. */
+  public static final AlgorithmChoice SERVERS_LEFT_OPEN = parse("parameter-server");
+
+  private static final Pattern SERVERS = Pattern.compile("(\\d{1,6})(?:\\+(\\d{1,6}))?");
   private static final Pattern MESH = Pattern.compile("(\\d{1,4})x(\\d{1,4})");
 
   /**
@@ -44,7 +49,7 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
               "double-binary-tree" ->
               detail.isEmpty();
           case "torus" -> detail.isEmpty() || MESH.matcher(detail.get()).matches();
-          case "parameter-server" -> detail.isEmpty() || detail.get().matches("\\d{1,6}");
+          case "parameter-server" -> detail.isEmpty() || SERVERS.matcher(detail.get()).matches();
           default -> false;
         };
     if (!good) {
@@ -76,12 +81,30 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
                   .map(m -> fitting(m, ranks))
                   .orElseGet(() -> Mesh.torusOf(ranks)));
       default ->
-          Algorithm.parameterServer(
-              detail
-                  .map(Integer::valueOf)
-                  .map(s -> fitting(s, ranks))
-                  .orElse(Math.max(1, ranks / 2)));
+          detail
+              .map(servers -> servers(servers, ranks))
+              .orElseGet(() -> Algorithm.parameterServer(Math.max(1, ranks / 2)));
     };
+  }
+
+  /**
+   * The algorithm, as {@link #forRanks}, for a job in which all ranks work.
+   *
+   * @throws IllegalArgumentException also if some would only serve
+   */
+  public Algorithm forWorkers(int ranks) {
+    Algorithm algorithm = forRanks(ranks);
+    if (algorithm instanceof Algorithm.ParameterServer servers && servers.dedicated() > 0) {
+      throw new IllegalArgumentException(this + ": all ranks work here, so none can only serve");
+    }
+    return algorithm;
+  }
+
+  /** The same with servers, if they were left open; all others as they are. */
+  public AlgorithmChoice withServers(int servers, boolean dedicated) {
+    return equals(SERVERS_LEFT_OPEN)
+        ? new AlgorithmChoice(name, Optional.of((dedicated ? "0+" : "") + servers))
+        : this;
   }
 
   /** As it can be written on the command line, with what was left open. */
@@ -114,18 +137,26 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
     return mesh;
   }
 
-  private static int fitting(int servers, int ranks) {
-    if (servers < 1 || servers > ranks) {
+  private static Algorithm servers(String detail, int ranks) {
+    Matcher matcher = SERVERS.matcher(detail);
+    if (!matcher.matches()) {
+      throw new IllegalArgumentException("'" + detail + "' are no servers");
+    }
+    int first = Integer.parseInt(matcher.group(1));
+    int dedicated = matcher.group(2) == null ? 0 : Integer.parseInt(matcher.group(2));
+    int servers = first + dedicated;
+    if (servers < 1 || servers > ranks || dedicated == ranks) {
       throw new IllegalArgumentException(
           "parameter-server:"
-              + servers
+              + detail
               + ": from 1 to "
               + ranks
               + " of "
               + ranks
-              + " ranks can serve");
+              + " ranks can serve"
+              + (dedicated > 0 ? ", and 1 must be a worker" : ""));
     }
-    return servers;
+    return Algorithm.parameterServer(servers, dedicated);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.collectives.bench.perf;
 
+import io.collectives.Algorithm;
 import io.collectives.CollectiveBuffer;
 import io.collectives.Communicator;
 import io.collectives.FusionSettings;
@@ -9,6 +10,9 @@ import io.collectives.PersistentCall;
 import io.collectives.bench.model.Tensor;
 import io.collectives.bench.perf.ModelTensors.Way;
 import io.collectives.plan.Chunks;
+import io.collectives.ps.ParameterServers;
+import io.collectives.ps.Role;
+import io.collectives.ps.Roles;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -27,6 +31,18 @@ abstract class Operation implements AutoCloseable {
   private Operation(Communicator group, PerfCase work) {
     this.group = group;
     this.work = work;
+  }
+
+  /** How many ranks contribute to an all-reduce: the first ones, and all but dedicated servers. */
+  final int contributors() {
+    return work.algorithm().forRanks(group.size()) instanceof Algorithm.ParameterServer servers
+        ? group.size() - servers.dedicated()
+        : group.size();
+  }
+
+  /** Whether this rank does, and gets the result. */
+  final boolean contributes() {
+    return group.rank() < contributors();
   }
 
   /** The one of a case. */
@@ -161,7 +177,7 @@ abstract class Operation implements AutoCloseable {
 
     @Override
     long wrong() {
-      return output.wrongReduction(work.seed(), group.size(), 0, work.op());
+      return contributes() ? output.wrongReduction(work.seed(), contributors(), 0, work.op()) : 0;
     }
   }
 
@@ -177,6 +193,8 @@ abstract class Operation implements AutoCloseable {
     /** The same in one piece, if they are copied. */
     private final float[] copy;
 
+    private final @Nullable ParameterServers servers;
+    private final @Nullable Thread serving;
     private final @Nullable GradientReducer reducer;
     private final List<GradientReducer.Tensor> registered = new ArrayList<>();
 
@@ -184,7 +202,22 @@ abstract class Operation implements AutoCloseable {
       super(group, work);
       way = tensors.way();
       FusionSettings settings = FusionSettings.defaults().withOp(work.op());
-      reducer = way == Way.FUSED ? GradientReducer.of(group, settings) : null;
+      boolean fused = way == Way.FUSED;
+      servers = fused ? servers(group, work) : null;
+      if (servers == null) {
+        serving = null;
+        reducer = fused ? GradientReducer.of(group, settings) : null;
+      } else if (servers.isWorker()) {
+        serving = null;
+        FusionSettings balanced = FusionSettings.balancedBuffers().withOp(work.op());
+        reducer = GradientReducer.of(servers.workers(), balanced, servers.reduction());
+      } else {
+        // What it throws, the workers get as well.
+        serving = new Thread(servers::serve, "perf-server" + group.rank());
+        serving.setDaemon(true);
+        serving.start();
+        reducer = null;
+      }
       for (Tensor tensor : tensors.model().tensors()) {
         Elements made = elements(tensor.count(), tensor.count());
         elements.add(made);
@@ -195,6 +228,21 @@ abstract class Operation implements AutoCloseable {
       }
       all = Payload.of(payloads);
       copy = new float[way == Way.COPIED ? work.count() : 0];
+    }
+
+    /** With dedicated servers, which take part in what the workers' reducers do. */
+    private static @Nullable ParameterServers servers(Communicator group, PerfCase work) {
+      if (work.algorithm().forRanks(group.size()) instanceof Algorithm.ParameterServer algorithm
+          && algorithm.dedicated() > 0) {
+        int workers = group.size() - algorithm.dedicated();
+        List<Role> roles = new ArrayList<>();
+        for (int rank = 0; rank < group.size(); rank++) {
+          roles.add(
+              rank >= workers ? Role.SERVER : rank < algorithm.shared() ? Role.BOTH : Role.WORKER);
+        }
+        return ParameterServers.of(group, new Roles(roles));
+      }
+      return null;
     }
 
     @Override
@@ -250,8 +298,8 @@ abstract class Operation implements AutoCloseable {
     long wrong() {
       long wrong = 0;
       long first = 0;
-      for (Elements tensor : elements) {
-        wrong += tensor.wrongReduction(work.seed(), group.size(), first, work.op());
+      for (Elements tensor : contributes() ? elements : List.<Elements>of()) {
+        wrong += tensor.wrongReduction(work.seed(), contributors(), first, work.op());
         first += tensor.count();
       }
       return wrong;
@@ -261,6 +309,16 @@ abstract class Operation implements AutoCloseable {
     public void close() {
       if (reducer != null) {
         reducer.close();
+      }
+      try {
+        if (serving != null) {
+          serving.join();
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+      if (servers != null) {
+        servers.close();
       }
       super.close();
     }

@@ -23,7 +23,7 @@ import java.util.OptionalDouble;
  *   <li>exchange: one round of M bytes; every rank adds n-1: α + M(β + γ(n-1)), through NICs α +
  *       M(max(β,ν) + γ + (n-2)max(ν,γ));
  *   <li>parameter server of S among the ranks: the first with S for n in M/n: 2(α + βM/S) +
- *       γ(n-1)M/S;
+ *       γ(n-1)M/S; with dedicated ones among them, γWM/S for W workers;
  *   <li>dedicated servers, S for n workers in s slabs: 2(α+βM/Ss) + γnM/Ss + (s-1)max(βM/Ss,
  *       γnM/Ss). Through NICs that are no faster than links and no slower than adding, with S = n:
  *       2α + νM(s+1)/s + γM/Ss;
@@ -84,7 +84,7 @@ final class ClosedForm {
   /** Not a number if there is none. */
   private double nanos() {
     boolean sharing = network.hosts().ranksPerHost() > 1 || network.hosts().racks();
-    if (network.hasSingleLinks() || sharing) {
+    if (network.hasSingleLinks() || sharing || scenario.atomic()) {
       return Double.NaN;
     }
     if (n == 1 && scenario.servers() == 0) {
@@ -169,7 +169,8 @@ final class ClosedForm {
     }
     if (algorithm instanceof Algorithm.ParameterServer servers && task.is(Collective.ALL_REDUCE)) {
       double served = bytes / servers.servers();
-      return nic > 0 ? Double.NaN : 2 * (alpha + served * beta) + (n - 1) * served * add;
+      int added = servers.dedicated() > 0 ? n - servers.dedicated() : n - 1;
+      return nic > 0 ? Double.NaN : 2 * (alpha + served * beta) + added * served * add;
     }
     if (algorithm instanceof Algorithm.Exchange && task.is(Collective.ALL_REDUCE)) {
       return alpha + bytes * (pace + add + (n - 2) * Math.max(nic, add));

@@ -7,14 +7,14 @@ import io.collectives.plan.PlanRequest;
 import io.collectives.plan.Rounds;
 
 /**
- * A parameter server whose servers are ranks of their own, after those of the workers, which bring
- * nothing to the sum and need not end with it (Thangakrishnan et al. 2020, section III-A). So it is
- * no all-reduce of its ranks, and exists in the simulator only.
+ * A parameter server whose servers are ranks of their own, after those of the workers, which serve
+ * hosts of several workers (Thangakrishnan et al. 2020, section III-A). Exists in the simulator
+ * only; what a job does is {@link io.collectives.Algorithm#parameterServer(int, int)}.
  *
  * <p>With g workers on a host, H hosts and S servers: first each worker gets from the others of its
  * host their part of its gth of the payload and adds; it sends each server an Sth of that; servers
  * add and send the sum back; the workers of a host tell each other. With g = 1 only the two rounds
- * in the middle are left.
+ * in the middle are left, which are those of that algorithm.
  *
  * <p>Shape: g S chunks, 1 lane; worker j of a host has the S chunks from j S on, of which the sth
  * is server s's. Steps: 4, or 2. Bytes: of M bytes, a host of workers sends M and receives M; a
@@ -66,6 +66,7 @@ final class DedicatedServersPlan {
                         sink.transfer(workers + server, worker, chunk, 1, Effect.REPLACE)));
     return Plan.of(
         PlanRequest.of(Collective.ALL_REDUCE, workers + servers),
+        workers,
         Math.multiplyExact(perHost, servers),
         inside(workers, perHost, servers, Effect.REDUCE)
             .then(middle)

@@ -17,9 +17,11 @@ import java.util.regex.Pattern;
 /** A plan on a network. */
 public final class Scenario {
   /** What the simulator plans itself. */
-  public static final String FORMS = "dedicated-servers[:S]";
+  public static final String FORMS = "dedicated-servers[:S], atomic-servers[:S]";
 
-  private static final Pattern DEDICATED = Pattern.compile("dedicated-servers(?::(\\d{1,5}))?");
+  private static final String ATOMIC = "atomic-servers";
+  private static final Pattern DEDICATED =
+      Pattern.compile("(dedicated-servers|" + ATOMIC + ")(?::(\\d{1,5}))?");
 
   private final Work work;
   private final String label;
@@ -34,7 +36,9 @@ public final class Scenario {
    * What is to be simulated.
    *
    * @param algorithm one of {@link PlanChoice}, or {@code dedicated-servers}, with as many servers
-   *     as there are hosts of workers, or {@code dedicated-servers:4}
+   *     as there are hosts of workers, or {@code dedicated-servers:4}; or {@code atomic-servers},
+   *     as many as workers, which have one of the variables of {@link AtomicServersPlan#TABLE_II}
+   *     each, in proportion to the payload
    * @param task what it does
    * @param root 0 if the task has none
    * @param ways on a mesh: of this many ranks beside each other, which share a model, each belongs
@@ -83,7 +87,8 @@ public final class Scenario {
   public static Scenario of(Work work, Size size, Fabric fabric) {
     Matcher dedicated = DEDICATED.matcher(work.algorithm());
     if (dedicated.matches()) {
-      return dedicated(work, Optional.ofNullable(dedicated.group(1)), size, fabric);
+      return dedicated(
+          work, dedicated.group(1), Optional.ofNullable(dedicated.group(2)), size, fabric);
     }
     PlanChoice choice = new PlanChoice(work.algorithm());
     Size group = size;
@@ -131,18 +136,23 @@ public final class Scenario {
         0);
   }
 
-  private static Scenario dedicated(Work work, Optional<String> count, Size size, Fabric fabric) {
+  private static Scenario dedicated(
+      Work work, String kind, Optional<String> count, Size size, Fabric fabric) {
     if (size.mesh().isPresent() || !work.task().is(Collective.ALL_REDUCE)) {
       throw new IllegalArgumentException(
           work.algorithm() + " plans an all-reduce of ranks that stand in no mesh only");
     }
     int workers = size.ranks();
-    int perHost = Math.min(workers, fabric.hosts().ranksPerHost());
+    boolean atomic = kind.equals(ATOMIC);
+    int perHost = atomic ? 1 : Math.min(workers, fabric.hosts().ranksPerHost());
     int servers = count.map(Integer::valueOf).orElse(Math.max(1, workers / perHost));
-    Plan plan = DedicatedServersPlan.of(workers, perHost, servers);
+    Plan plan =
+        atomic
+            ? AtomicServersPlan.of(workers, servers, AtomicServersPlan.TABLE_II)
+            : DedicatedServersPlan.of(workers, perHost, servers);
     return new Scenario(
         work,
-        "dedicated-servers:" + servers,
+        kind + ":" + servers,
         workers,
         plan,
         fabric.pairs(workers + servers, workers),
@@ -211,6 +221,11 @@ public final class Scenario {
   /** Whether members are numbered along a circuit of neighbours. */
   boolean circuit() {
     return circuit;
+  }
+
+  /** Whether servers have whole variables, not equal shares. */
+  boolean atomic() {
+    return label.startsWith(ATOMIC);
   }
 
   /** How many servers there are beside the members. */

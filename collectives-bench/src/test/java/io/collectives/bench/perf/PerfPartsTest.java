@@ -35,6 +35,8 @@ class PerfPartsTest {
     "torus, 6, torus:3x2",
     "torus, 7, torus:7x1",
     "parameter-server:3, 4, parameter-server:3",
+    "parameter-server:0+1, 4, parameter-server:0+1",
+    "parameter-server:1+2, 4, parameter-server:1+2",
     "parameter-server, 4, parameter-server:2",
     "parameter-server, 1, parameter-server:1"
   })
@@ -50,6 +52,18 @@ class PerfPartsTest {
     assertEquals(Algorithm.torus(Mesh.torus(4, 2)), AlgorithmChoice.parse("torus:4x2").forRanks(8));
     assertEquals(
         Algorithm.parameterServer(2), AlgorithmChoice.parse("parameter-server:2").forRanks(2));
+    assertEquals(
+        Algorithm.parameterServer(3, 2), AlgorithmChoice.parse("parameter-server:1+2").forRanks(4));
+  }
+
+  @Test
+  void serversThatWereLeftOpenAreThoseOfTheOptions() {
+    AlgorithmChoice open = AlgorithmChoice.parse("parameter-server");
+    assertEquals("parameter-server:3", open.withServers(3, false).toString());
+    assertEquals("parameter-server:0+3", open.withServers(3, true).toString());
+    for (String other : new String[] {"ring", "parameter-server:2"}) {
+      assertEquals(other, AlgorithmChoice.parse(other).withServers(3, true).toString());
+    }
   }
 
   @ParameterizedTest
@@ -65,7 +79,9 @@ class PerfPartsTest {
         "torus:-4x2",
         "torus:99999x1",
         "direct:",
-        "parameter-server:x"
+        "parameter-server:x",
+        "parameter-server:+2",
+        "parameter-server:2+"
       })
   void whatIsNoAlgorithmIsRefused(String text) {
     assertThrows(IllegalArgumentException.class, () -> AlgorithmChoice.parse(text));
@@ -77,7 +93,10 @@ class PerfPartsTest {
     "torus:0x4, 4",
     "torus:9999x9999, 4",
     "parameter-server:0, 4",
-    "parameter-server:5, 4"
+    "parameter-server:5, 4",
+    "parameter-server:0+4, 4",
+    "parameter-server:2+3, 4",
+    "parameter-server:0+0, 4"
   })
   void whatDoesNotFitTheRanksIsRefused(String text, int ranks) {
     AlgorithmChoice choice = AlgorithmChoice.parse(text);
