@@ -142,7 +142,8 @@ public sealed interface Algorithm {
    * because what a worker serves to itself is not rounded. Dedicated servers make the all-reduces
    * with the others, passing payloads of the same type and count that are left alone; or they
    * {@linkplain Communicator#serveAsync() serve} whatever comes. An average is one over the
-   * workers. In all other collectives all ranks are alike.
+   * workers. In all other collectives all ranks are alike. Gradients are reduced by them through
+   * the {@code ParameterServers} of the module collectives-ps.
    *
    * @param servers how many ranks serve, from 1 to the size of the group
    * @param dedicated how many of them do nothing else, less than the size of the group

@@ -54,6 +54,8 @@ class LinkBytesTest {
                 Algorithm.parameterServer(2))
             .flatMap(algorithm -> Stream.of(new Job(algorithm, 4), new Job(algorithm, 5))),
         Stream.of(
+            new Job(Algorithm.parameterServer(2, 2), 5),
+            new Job(Algorithm.parameterServer(3, 2), 5),
             new Job(Algorithm.torus(Mesh.torus(3, 2)), 6),
             new Job(Algorithm.torus(Mesh.torus(3, 3)), 9),
             new Job(Algorithm.torus(new Mesh(4, 2, false, true)), 8)));
