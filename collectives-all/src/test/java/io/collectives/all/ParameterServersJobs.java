@@ -139,6 +139,8 @@ abstract class ParameterServersJobs {
 
   private static void calls(Communicator group, int workers) {
     int rank = group.rank();
+    Communicator half = group.split(rank % 2, 0);
+    assertEquals((group.size() + 1 - rank % 2) / 2, half.size());
     CollectiveHandle service = null;
     int call = 0;
     for (int count : new int[] {0, 3, 1009}) {
@@ -390,6 +392,7 @@ abstract class ParameterServersJobs {
     for (Throwable outcome : outcomes) {
       AbortedException error = assertInstanceOf(AbortedException.class, outcome);
       assertEquals(1, error.worldRank());
+      assertTrue(error.getMessage().startsWith("step 1 of the gradient reducer"), "" + error);
       assertTrue(error.getMessage().contains("tensor \"t2\" became ready twice"), "" + error);
     }
   }

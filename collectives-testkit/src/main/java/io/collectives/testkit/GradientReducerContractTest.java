@@ -742,16 +742,14 @@ public abstract class GradientReducerContractTest {
               job.reducer.toString());
           // The first buffer has all of layer 0 and half of layer 1; the second one lacks layer 2.
           job.ready(0);
-          job.ready(1);
+          float[] other = new float[COUNT]; // From now on, in both buffers.
+          Arrays.fill(other, job.rank + 1);
+          job.reducer.ready(job.tensors.get(1), Payload.of(other));
+          job.gradients[1] = other;
           job.awaitReduced(0);
           job.checkSum(0, 2);
           assertFalse(job.reducer.isReduced(job.tensors.get(1)));
-          // Other memory from now on.
-          float[] other = new float[COUNT];
-          Arrays.fill(other, job.rank + 2);
-          job.reducer.ready(job.tensors.get(2), Payload.of(other));
-          job.gradients[2] = other;
-          job.ready(tensor -> tensor > 2);
+          job.ready(tensor -> tensor > 1);
           job.reducer.await();
           job.checkAllSums(2);
           assertEquals(

@@ -233,8 +233,8 @@ final class FrameApplier {
   }
 
   /**
-   * The same by a rank that contributes nothing: the sum begins with the first contribution, and
-   * goes to nobody's output before it goes to all; else to memory of the library, to be sent.
+   * The same by a rank that contributes nothing: the sum begins with the first contribution. If all
+   * outputs can be reached it goes there only, else to memory of the library, to be sent to all.
    */
   private void serve(
       Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {

@@ -10,8 +10,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.CollectiveException;
+import io.collectives.ElementType;
 import io.collectives.MismatchException;
 import io.collectives.Payload;
+import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
@@ -30,6 +32,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -67,6 +70,11 @@ class ServiceTest {
         }
       }
     }
+  }
+
+  /** The first numbers of generators with seeds that follow each other are much alike. */
+  private static Random random(long seed) {
+    return new Random(seed * 0x9E3779B97F4A7C15L);
   }
 
   /** A job of engines on one thread. */
@@ -134,7 +142,7 @@ class ServiceTest {
   @Test
   void anyScheduleSums() {
     for (long seed = 0; seed < 150; seed++) {
-      Random random = new Random(seed);
+      Random random = random(seed);
       int workers = 1 + random.nextInt(4);
       int dedicated = 1 + random.nextInt(3);
       int shared = random.nextInt(workers + 1);
@@ -164,7 +172,7 @@ class ServiceTest {
         int rank = random.nextInt(ranks);
         int call = made.get(rank).size();
         if (random.nextInt(4) == 0 && rank < callers && call < calls) {
-          Memory shape = new ShapeMemory(io.collectives.ElementType.FLOAT64, count);
+          Memory shape = new ShapeMemory(ElementType.FLOAT64, count);
           Memory from = rank < workers ? Memory.of(Payload.of(in[rank][call])) : shape;
           Memory to = rank >= workers || inPlace ? from : Memory.of(Payload.of(out[rank][call]));
           made.get(rank).add(job.call(rank, from, to, op));
@@ -234,14 +242,14 @@ class ServiceTest {
     }
   }
 
-  private static int first(List<Frame> frames, java.util.function.Predicate<Frame> wanted) {
+  private static int first(List<Frame> frames, Predicate<Frame> wanted) {
     return IntStream.range(0, frames.size())
         .filter(i -> wanted.test(frames.get(i)))
         .min()
         .orElseThrow();
   }
 
-  private static int last(List<Frame> frames, java.util.function.Predicate<Frame> wanted) {
+  private static int last(List<Frame> frames, Predicate<Frame> wanted) {
     return IntStream.range(0, frames.size())
         .filter(i -> wanted.test(frames.get(i)))
         .max()
@@ -295,10 +303,8 @@ class ServiceTest {
     Call call = job.call(1, memory, memory, ReduceOp.SUM);
     job.settle();
     CollectiveException error = call.error();
-    assertTrue(
-        error instanceof io.collectives.RankFailedException failed && failed.worldRank() == 0,
-        "" + error);
-    assertInstanceOf(io.collectives.RankFailedException.class, job.ends.get(2));
+    assertTrue(error instanceof RankFailedException failed && failed.worldRank() == 0, "" + error);
+    assertInstanceOf(RankFailedException.class, job.ends.get(2));
   }
 
   /** Workers that differ are both told, and so is the server, which took the first for right. */
@@ -333,6 +339,203 @@ class ServiceTest {
     job.settle();
     assertInstanceOf(MismatchException.class, call.error());
     assertInstanceOf(MismatchException.class, job.ends.get(2));
+  }
+
+  /**
+   * A rank dies at any moment after all have met, between calls or in one, or nobody does and the
+   * workers leave: nobody waits for ever, every error names the victim, and what is summed is
+   * right.
+   */
+  @Test
+  void whoeverDiesTheOthersNameIt() {
+    int named = 0;
+    for (long seed = 0; seed < 300; seed++) {
+      Random random = random(seed);
+      int workers = 1 + random.nextInt(3);
+      int dedicated = 1 + random.nextInt(2);
+      int ranks = workers + dedicated;
+      int victim = random.nextInt(4) == 0 ? -1 : random.nextInt(ranks);
+      named += new Fault(seed, random, workers, dedicated, victim).run();
+    }
+    assertTrue(named > 200, named + " errors");
+  }
+
+  /** A job on a simulated network and clock, one of whose ranks dies. */
+  private static final class Fault {
+    private static final int CALLS = 6;
+    private static final int COUNT = 150;
+
+    private final String what;
+    private final Random random;
+    private final int workers;
+    private final int ranks;
+    private final int victim;
+    private final ReduceOp op;
+    private final SimulatedNetwork network;
+    private final List<Engine> engines = new ArrayList<>();
+    private final List<Group> groups = new ArrayList<>();
+    private final List<Program> programs = new ArrayList<>();
+    private final List<List<Call>> calls = new ArrayList<>();
+    private final boolean[] left;
+    private final boolean[] over;
+    private final int[][][] values;
+    private final List<@Nullable CollectiveException> ends = new ArrayList<>();
+    private long now = 1;
+    private boolean dead;
+
+    Fault(long seed, Random random, int workers, int dedicated, int victim) {
+      this.what =
+          "seed " + seed + ", " + workers + " workers, " + dedicated + " servers, victim " + victim;
+      this.random = random;
+      this.workers = workers;
+      this.ranks = workers + dedicated;
+      this.victim = victim;
+      this.op = random.nextBoolean() ? ReduceOp.SUM : ReduceOp.AVERAGE;
+      this.left = new boolean[workers];
+      this.over = new boolean[ranks];
+      this.values = new int[workers][CALLS][COUNT];
+      network = new SimulatedNetwork(ranks, () -> now, random, 200_000, random.nextBoolean(), 0);
+      Plan plan = plan(workers, random.nextInt(workers + 1), dedicated);
+      for (int rank = 0; rank < ranks; rank++) {
+        Engine engine =
+            new Engine(network.transport(rank), () -> now, 1 << 20, Bench.SILENCE, text -> {});
+        Group group = new Group(1, IntStream.range(0, ranks).toArray(), rank);
+        engine.add(group);
+        engines.add(engine);
+        groups.add(group);
+        programs.add(Program.compile(SERVED, plan, rank));
+        calls.add(new ArrayList<>());
+        ends.add(null);
+      }
+    }
+
+    private Call submit(int rank, Memory memory) {
+      return engines
+          .get(rank)
+          .submit(
+              groups.get(rank),
+              programs.get(rank),
+              memory,
+              memory,
+              op,
+              64,
+              2,
+              60 * Bench.SECOND,
+              null);
+    }
+
+    /** Returns how many errors there were. */
+    int run() {
+      List<Call> meeting = new ArrayList<>();
+      for (int rank = 0; rank < ranks; rank++) {
+        meeting.add(submit(rank, ints(0)));
+      }
+      while (!meeting.stream().allMatch(Call::isDone)) {
+        step();
+      }
+      for (int rank = workers; rank < ranks; rank++) {
+        int server = rank;
+        engines
+            .get(rank)
+            .serve(
+                groups.get(rank),
+                programs.get(rank),
+                WireType.AS_IN_MEMORY,
+                64,
+                2,
+                60 * Bench.SECOND,
+                error -> {
+                  ends.set(server, error);
+                  over[server] = true;
+                });
+      }
+      long kill = victim < 0 ? Long.MAX_VALUE : random.nextInt(600);
+      for (long step = 0; !isOver(); step++) {
+        assertTrue(step < 2_000_000 && now < 200 * Bench.SECOND, what + ": somebody waits");
+        if (step == kill) {
+          network.kill(victim, random.nextBoolean());
+          dead = true;
+        }
+        if (random.nextInt(8) == 0) {
+          call(random.nextInt(workers));
+        }
+        step();
+      }
+      return check();
+    }
+
+    private void step() {
+      int rank = random.nextInt(ranks);
+      int work = rank == victim && dead ? 0 : engines.get(rank).poll();
+      for (Service ended = engines.get(rank).takeEndedService();
+          ended != null;
+          ended = engines.get(rank).takeEndedService()) {
+        ended.runCompletion();
+      }
+      now += 1 + random.nextInt(work > 0 ? 2_000 : 50_000);
+    }
+
+    /** What a worker does next: a call, or, after the last or an error, it leaves. */
+    private void call(int worker) {
+      List<Call> made = calls.get(worker);
+      if (left[worker] || worker == victim && dead) {
+        return;
+      }
+      boolean failed = made.stream().anyMatch(call -> call.isDone() && call.error() != null);
+      if (!failed && made.size() < CALLS) {
+        int[] mine = values[worker][made.size()];
+        Arrays.setAll(mine, i -> (worker + 1) * i);
+        made.add(submit(worker, Memory.of(Payload.of(mine))));
+      } else if (made.stream().allMatch(Call::isDone)) {
+        engines.get(worker).leave(groups.get(worker));
+        left[worker] = true;
+      }
+    }
+
+    private boolean isOver() {
+      for (int rank = 0; rank < ranks; rank++) {
+        boolean done = rank < workers ? left[rank] : over[rank];
+        if (!done && !(rank == victim && dead)) {
+          return false;
+        }
+      }
+      return true;
+    }
+
+    private int check() {
+      int errors = 0;
+      int sum = workers * (workers + 1) / 2;
+      int divisor = op == ReduceOp.SUM ? 1 : workers;
+      for (int worker = 0; worker < workers; worker++) {
+        for (int call = 0; call < calls.get(worker).size(); call++) {
+          if (worker == victim && dead) {
+            continue;
+          }
+          CollectiveException error = calls.get(worker).get(call).error();
+          errors += error == null ? 0 : named(error);
+          if (error == null) {
+            int[] expected = IntStream.range(0, COUNT).map(i -> sum * i / divisor).toArray();
+            assertArrayEquals(expected, values[worker][call], what + ", call " + call);
+          }
+        }
+      }
+      for (int server = workers; server < ranks; server++) {
+        CollectiveException error = ends.get(server);
+        if (error != null) {
+          errors += named(error);
+        } else {
+          boolean lost = dead && victim < workers && !left[victim];
+          assertFalse(lost, what + ": server " + server + " did not notice");
+        }
+      }
+      return errors;
+    }
+
+    private int named(CollectiveException error) {
+      assertInstanceOf(RankFailedException.class, error, what);
+      assertEquals(victim, ((RankFailedException) error).worldRank(), what + ": " + error);
+      return 1;
+    }
   }
 
   private static Memory ints(int count) {
