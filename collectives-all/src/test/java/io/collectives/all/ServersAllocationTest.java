@@ -1,0 +1,90 @@
+package io.collectives.all;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.management.ThreadMXBean;
+import io.collectives.Algorithm;
+import io.collectives.CallSettings;
+import io.collectives.Collectives;
+import io.collectives.Communicator;
+import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import java.lang.management.ManagementFactory;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
+
+/** A dedicated server that serves whatever comes allocates nothing for it on the heap. */
+@Isolated // Else calls take so long that what beats and deadlines allocate is seen.
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+class ServersAllocationTest {
+  private static final int WORKERS = 2;
+  private static final int WARM_UP = 1500;
+  private static final int WINDOWS = 4;
+  private static final int ROUNDS = 200;
+
+  /** Three calls make a round; what is allocated for a call is 16 bytes at least. */
+  private static final double BYTES_PER_ROUND = 12;
+
+  @Test
+  void aServerAllocatesNothingForACall() throws Exception {
+    CallSettings settings =
+        CallSettings.defaults()
+            .withAlgorithm(Algorithm.parameterServer(1, 1))
+            .withFrameLength(1024);
+    List<Communicator> worlds = Collectives.inProcess(WORKERS + 1, settings);
+    ExecutorService threads = Executors.newFixedThreadPool(WORKERS + 1);
+    long[] server = new long[1];
+    CountDownLatch known = new CountDownLatch(1);
+    try {
+      Future<?> service =
+          threads.submit(
+              () -> {
+                server[0] = Thread.currentThread().getId();
+                known.countDown();
+                worlds.get(WORKERS).serveAsync().await();
+              });
+      known.await();
+      List<Future<Double>> figures =
+          worlds.subList(0, WORKERS).stream()
+              .map(world -> threads.submit(() -> bytesPerRound(world, server[0])))
+              .toList();
+      for (Future<Double> figure : figures) {
+        assertTrue(figure.get() < BYTES_PER_ROUND, figure.get() + " bytes a round of calls");
+      }
+      service.get();
+    } finally {
+      threads.shutdownNow();
+      worlds.forEach(Communicator::close);
+    }
+  }
+
+  private static double bytesPerRound(Communicator world, long server) {
+    try (world) {
+      ThreadMXBean memory = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+      float[] array = new float[3000];
+      Payload longs = Payload.of(new long[500]);
+      Payload halves = Payload.of(new short[700], ElementType.BFLOAT16);
+      long before = 0;
+      long least = Long.MAX_VALUE;
+      for (int i = -WARM_UP; i <= WINDOWS * ROUNDS; i++) {
+        if (i >= 0 && i % ROUNDS == 0) {
+          long now = memory.getThreadAllocatedBytes(server);
+          least = i == 0 ? least : Math.min(least, now - before);
+          before = memory.getThreadAllocatedBytes(server);
+        }
+        world.allReduce(array, ReduceOp.AVERAGE);
+        world.allReduce(longs, ReduceOp.SUM);
+        world.allReduce(halves, ReduceOp.MAX);
+      }
+      return least / (double) ROUNDS;
+    }
+  }
+}
