@@ -340,6 +340,7 @@ abstract class ParameterServersJobs {
           try (ParameterServers servers = ParameterServers.of(world, roles)) {
             if (!servers.isWorker()) {
               assertThrows(IllegalStateException.class, servers::workers);
+              assertTrue(servers.toString().contains(" bytes for frames"), servers.toString());
               servers.serve();
               return;
             }

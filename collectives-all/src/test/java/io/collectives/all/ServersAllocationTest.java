@@ -26,9 +26,9 @@ import org.junit.jupiter.api.parallel.Isolated;
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class ServersAllocationTest {
   private static final int WORKERS = 2;
-  private static final int WARM_UP = 1500;
+  private static final int WARM_UP = 800;
   private static final int WINDOWS = 4;
-  private static final int ROUNDS = 200;
+  private static final int ROUNDS = 100;
 
   /** Three calls make a round; what is allocated for a call is 16 bytes at least. */
   private static final double BYTES_PER_ROUND = 12;

@@ -246,6 +246,7 @@ public final class ParameterServers implements AutoCloseable {
     }
   }
 
+  /** What this rank does, and how much memory the library takes at it for frames and links. */
   @Override
   public String toString() {
     return "rank "
@@ -258,6 +259,10 @@ public final class ParameterServers implements AutoCloseable {
         + roles
         + ", "
         + lanes.size()
-        + (lanes.size() == 1 ? " lane" : " lanes");
+        + (lanes.size() == 1 ? " lane" : " lanes")
+        + ", at most "
+        + world.explain(0).libraryBytes()
+        + " bytes for frames and links"
+        + (isWorker() ? "" : ", and 2 slabsInFlight frames for each buffer under way");
   }
 }
