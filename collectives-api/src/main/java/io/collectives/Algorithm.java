@@ -29,7 +29,8 @@ public sealed interface Algorithm {
    * ranks choose the same. {@link Communicator#explain} tells what it chooses and why.
    *
    * <p>Groups of more than 64 ranks choose among those in which a rank has few peers: {@link
-   * #halvingDoubling} and {@link #ring}.
+   * #halvingDoubling} and {@link #ring}. Reductions that need all contributions at once, by their
+   * {@link Repeatability} or {@link UserOp}, are by one of those that bring them together.
    */
   static Algorithm auto() {
     return new Auto();

@@ -78,7 +78,7 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     };
   }
 
-  /** The first contribution to the first {@code count} elements. */
+  /** The first contribution to the first {@code count} elements; another one follows. */
   abstract void begin(Object block, int count, Scratch scratch);
 
   /** Another contribution. */
@@ -195,10 +195,16 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
 
     private final float[] zeros = new float[BLOCK];
 
+    /** Whether there has been one contribution only. */
+    private boolean isFirst;
+
     void begin(float[] x, int count) {
       System.arraycopy(x, 0, s, 0, count);
-      Arrays.fill(c, 0, count, 0);
-      Arrays.fill(a, 0, count, 0);
+      isFirst = true;
+      if (count < Elements.SHORT) {
+        Arrays.fill(c, 0, count, 0);
+        Arrays.fill(a, 0, count, 0);
+      }
     }
 
     void add(float[] x, int count) {
@@ -213,8 +219,22 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
           s[i] = sum;
           c[i] = losses;
         }
+      } else if (isFirst) {
+        addFirst(s, c, a, x, count);
       } else {
         add(s, c, a, x, count);
+      }
+      isFirst = false;
+    }
+
+    /** floato the first contribution, of which nothing has been lost. */
+    private static void addFirst(float[] s, float[] c, float[] a, float[] x, int count) {
+      for (int i = 0; i < count; i++) {
+        float sum = s[i] + x[i];
+        float added = sum - s[i];
+        c[i] = (s[i] - (sum - added)) + (x[i] - added);
+        a[i] = 0;
+        s[i] = sum;
       }
     }
 
@@ -300,6 +320,9 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     private final double[] gap = new double[BLOCK];
     private final double[] zeros = new double[BLOCK];
 
+    /** Whether there has been one contribution only. */
+    private boolean isFirst;
+
     OfDoubles() {
       super(53);
     }
@@ -307,8 +330,11 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     @Override
     void begin(Object block, int count, Scratch scratch) {
       System.arraycopy((double[]) block, 0, s, 0, count);
-      Arrays.fill(c, 0, count, 0);
-      Arrays.fill(a, 0, count, 0);
+      isFirst = true;
+      if (count < Elements.SHORT) {
+        Arrays.fill(c, 0, count, 0);
+        Arrays.fill(a, 0, count, 0);
+      }
     }
 
     @Override
@@ -325,8 +351,22 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
           s[i] = sum;
           c[i] = losses;
         }
+      } else if (isFirst) {
+        addFirst(s, c, a, x, count);
       } else {
         add(s, c, a, x, count);
+      }
+      isFirst = false;
+    }
+
+    /** doubleo the first contribution, of which nothing has been lost. */
+    private static void addFirst(double[] s, double[] c, double[] a, double[] x, int count) {
+      for (int i = 0; i < count; i++) {
+        double sum = s[i] + x[i];
+        double added = sum - s[i];
+        c[i] = (s[i] - (sum - added)) + (x[i] - added);
+        a[i] = 0;
+        s[i] = sum;
       }
     }
 
