@@ -1,5 +1,6 @@
 package io.collectives.bench;
 
+import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.Collective;
 import io.collectives.ElementType;
@@ -499,6 +500,10 @@ final class Perf implements Callable<Integer> {
         iterations >= 0 && iterations <= 10_000_000,
         spec,
         "--iterations " + iterations + ": must be from 0 to 10000000");
+    Usage.require(
+        calls.repeatability != Repeatability.EXACT || !ops.contains(ReduceOp.PRODUCT),
+        spec,
+        "--repeatability exact with --op product: it is for sums and averages");
     Usage.requireSeconds(minSeconds, spec, "--min-time");
     Usage.requireSeconds(warmUpSeconds, spec, "--warmup");
     Usage.requireSeconds(nearSeconds, spec, "--wait-near");
@@ -515,6 +520,15 @@ final class Perf implements Callable<Integer> {
       } catch (IllegalArgumentException e) {
         throw Usage.error(spec, "--algorithm: " + e.getMessage());
       }
+      Usage.require(
+          calls.repeatability == Repeatability.FASTEST
+              || rankCounts.stream().allMatch(ranks -> canBeInOrder(algorithm, ranks)),
+          spec,
+          "--repeatability "
+              + calls.repeatability
+              + " with --algorithm "
+              + algorithm
+              + ": it passes on partial sums; use auto, exchange, direct or parameter-server");
       for (Collective collective : collectives) {
         for (ElementType type : types) {
           for (ReduceOp.Standard op : ops) {
@@ -553,6 +567,16 @@ final class Perf implements Callable<Integer> {
       }
     }
     return cases;
+  }
+
+  /** Whether all contributions to an element meet at one rank. */
+  private static boolean canBeInOrder(AlgorithmChoice choice, int ranks) {
+    Algorithm algorithm = choice.forRanks(ranks);
+    return ranks <= 2
+        || algorithm instanceof Algorithm.Auto
+        || algorithm instanceof Algorithm.Exchange
+        || algorithm instanceof Algorithm.Direct
+        || algorithm instanceof Algorithm.ParameterServer;
   }
 
   private PerfCase newCase(
