@@ -11,6 +11,8 @@ import io.collectives.Collective;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Float16;
+import io.collectives.FusionSettings;
+import io.collectives.GradientReducer;
 import io.collectives.Mesh;
 import io.collectives.MismatchException;
 import io.collectives.Payload;
@@ -356,6 +358,48 @@ public abstract class RepeatabilityContractTest {
     }
     source.assertGuards();
     target.assertGuards();
+  }
+
+  /** Fusion buffers of any length, filled in any order, give the bits of one call of all. */
+  @ParameterizedTest
+  @EnumSource(names = {"RANK_ORDER", "EXACT"})
+  void fusionBuffersDoNotShow(Repeatability level) throws Exception {
+    int tensors = 5;
+    RankThreads.run(
+        opened(256, 2),
+        world -> {
+          Communicator caller = world.using(level);
+          float[] all = new float[tensors * MOST];
+          Random random = new Random(SEED + world.rank());
+          for (int i = 0; i < all.length; i++) {
+            all[i] = (float) (random.nextGaussian() * Math.exp(4 * random.nextGaussian()));
+          }
+          float[] expected = all.clone();
+          caller.allReduce(expected, ReduceOp.AVERAGE);
+          for (int bufferLength : new int[] {500, 3000, 1 << 20}) {
+            FusionSettings settings =
+                FusionSettings.defaults()
+                    .withBufferLength(bufferLength)
+                    .withFirstBufferLength(bufferLength);
+            float[] fused = all.clone();
+            try (GradientReducer reducer = GradientReducer.of(caller, settings)) {
+              List<GradientReducer.Tensor> parts = new ArrayList<>();
+              for (int i = 0; i < tensors; i++) {
+                parts.add(reducer.register("tensor " + i, Payload.of(fused, i * MOST, MOST)));
+              }
+              for (int i = 0; i < tensors; i++) {
+                reducer.ready(parts.get((i + bufferLength) % tensors));
+              }
+              reducer.await();
+            }
+            for (int i = 0; i < all.length; i++) {
+              assertEquals(
+                  Float.floatToRawIntBits(expected[i]),
+                  Float.floatToRawIntBits(fused[i]),
+                  "element " + i + " in buffers of " + bufferLength + " bytes");
+            }
+          }
+        });
   }
 
   /** What cannot be kept is refused, on every rank and before anything is sent. */
