@@ -497,6 +497,15 @@ final class Perf implements Callable<Integer> {
             + collectives
             + ": it is for all-reduce only; a broadcast is in place, all others are not");
     Usage.require(
+        !calls.finiteCheck
+            || outOfPlace
+            || !collectives.contains(Collective.ALL_REDUCE)
+            || Set.of(ReduceOp.AVERAGE, ReduceOp.MIN, ReduceOp.MAX).containsAll(ops),
+        spec,
+        "--finite-check in place by --op "
+            + ops
+            + ": results of results overflow; take --op average or --out-of-place");
+    Usage.require(
         iterations >= 0 && iterations <= 10_000_000,
         spec,
         "--iterations " + iterations + ": must be from 0 to 10000000");
@@ -751,7 +760,8 @@ final class Perf implements Callable<Integer> {
 
       @Option(
         names = "--finite-check",
-        description = "Reductions look for numbers that are not finite.")
+        description =
+            "Reductions look for numbers that are not finite; with --op average or --out-of-place.")
     private boolean finiteCheck;
 
     CallSettings checked(CommandSpec spec) {

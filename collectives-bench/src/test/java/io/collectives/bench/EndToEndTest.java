@@ -65,6 +65,27 @@ class EndToEndTest {
     assertEquals(1 + 40, perf.out().lines().count());
   }
 
+  @Test
+  void persistentCallsAreMeasuredBesideOthers() {
+    String all = Arrays.stream(Collective.values()).map(Collective::toString).collect(joining(","));
+    Invocation perf =
+        perf(
+            "--ranks 3 --transport inprocess --bytes 4012 --iterations 3 --format tsv --op average "
+                + "--finite-check --persistent --collective "
+                + all);
+    assertEquals(0, perf.status(), perf.err());
+    List<String> lines = perf.out().lines().toList();
+    assertEquals(1 + 2 * Collective.values().length, lines.size());
+    for (int i = 0; i < Collective.values().length; i++) {
+      String[] ordinary = lines.get(1 + 2 * i).split("\t");
+      String[] persistent = lines.get(2 + 2 * i).split("\t");
+      assertEquals(Collective.values()[i].toString(), ordinary[0]);
+      assertEquals(ordinary[0] + ":persistent", persistent[0]);
+      assertEquals("0", ordinary[16]);
+      assertEquals("0", persistent[16]);
+    }
+  }
+
   /** Of a length that no number of ranks divides, so that parts differ. */
   @ParameterizedTest
   @CsvSource({

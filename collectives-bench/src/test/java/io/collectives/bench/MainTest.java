@@ -90,6 +90,7 @@ class MainTest {
         "perf --repeatability exact --op product | collectives perf: --repeatability exact with --op product",
         "perf --repeatability exact --wire-type int8 | collectives perf: repeatability exact with the wire type int8",
         "perf --collective reduce --out-of-place | collectives perf: --out-of-place with --collective [reduce]: it is for",
+        "perf --finite-check | collectives perf: --finite-check in place by --op [sum]: results of results overflow;",
         "perf --algorithm tree | collectives perf: --algorithm: 'tree' is no algorithm; there are auto, ring,",
         "perf --algorithm torus:3x2 | collectives perf: --algorithm: torus:3x2 has 6 places, the job 2 ranks",
         "perf --placement processes --transport inprocess | collectives perf: --transport inprocess with --placement processes: ",

@@ -1,6 +1,7 @@
 package io.collectives.engine.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.collectives.Bfloat16;
 import io.collectives.ElementType;
@@ -57,6 +58,8 @@ class FirstNonFiniteTest {
           String text = kind + ", " + count + " elements, seed " + seed;
           long found = memory.firstNonFinite(from, count, scratch);
           assertEquals(first == Integer.MAX_VALUE ? -1 : from + first, found, text);
+          Elements elements = Elements.of(type);
+          assertFalse(elements.takeMarks(scratch.marks(elements)), "a mark is left, " + text);
           if (found >= 0) {
             assertEquals(value, memory.value(found, scratch), text);
           }
