@@ -23,6 +23,13 @@ public interface BufferReduction extends AutoCloseable {
    * an order of their own. It needs as much memory as a call of each lane that is under way does;
    * see {@link Communicator}.
    *
+   * <p>If the group's wire type is {@link WireType#INT8}, what rounding takes from a buffer of
+   * float32 elements in one step is added in the next ({@linkplain Communicator#allReduce(Payload,
+   * Payload, ReduceOp, Payload) error feedback}), unless the group insists on {@link
+   * Algorithm#exchange} or on a {@link Repeatability} other than {@code FASTEST}. That takes 4 bytes
+   * of memory for each element, zeros at first and again when the op or the length of the buffer
+   * changes; a reduction for {@linkplain #on another group} begins with zeros.
+   *
    * @param group called by all of its ranks, at the same place among the groups that they make; if
    *     it is {@linkplain Communicator#checkingFinite() checking}, so are the reductions
    * @param lanes the same on all ranks, from 1 to 8: how many calls are under way at once
@@ -37,14 +44,14 @@ public interface BufferReduction extends AutoCloseable {
   /**
    * Starts to reduce a buffer in place and returns at once.
    *
-   * @param lane from 0 to {@code lanes() - 1}
-   * @param buffer the same description in every step, unless memory has been replaced
+   * @param index of the buffer, from 0, the same in every step; its lane is {@code index % lanes()}
+   * @param buffer of one type; the same description in every step, unless memory has been replaced
    * @param op {@link ReduceOp#SUM} or {@link ReduceOp#AVERAGE}, the same on all ranks
    * @return ends normally when this rank has the result, with a {@link CollectiveException}
    *     otherwise, by its deadline. A {@link NonFiniteException} says that the result is there, but
    *     is not finite: all ranks get the same, and the next buffer of the lane may follow
    */
-  CollectiveHandle reduce(int lane, Payload buffer, ReduceOp op);
+  CollectiveHandle reduce(int index, Payload buffer, ReduceOp op);
 
   /**
    * Breaks all lanes on all ranks: what is under way and whatever is begun later ends with an

@@ -22,6 +22,10 @@ import org.jspecify.annotations.Nullable;
  * section 3.3). The methods with <em>counts</em> deal as the counts say: part i has {@code
  * counts[i]} elements, which may be 0, and follows part i - 1; every rank passes the same counts.
  *
+ * <p><b>Types.</b> A payload is of one type. All-reduce, broadcast, reduce, send and receive also
+ * take {@linkplain Payload.OfTensors payloads of several}: a call for each type, next to each other
+ * in the order of calls and under way at once, which end as one.
+ *
  * <p><b>Roots.</b> Calls with a root go out from one rank or end at one. They return on each rank
  * when this rank has what it is to get, and the ranks that it sent to have taken that in; so a root
  * cannot run far ahead of the others.
@@ -137,8 +141,9 @@ public interface Communicator extends AutoCloseable {
    * not kept.
    *
    * @param op SUM or AVERAGE
-   * @param residual of float32 elements, as {@code input} and {@code output} then are, as many as
-   *     these; memory that overlaps neither
+   * @param residual of float32 elements, as many as {@code input} has; memory that overlaps neither
+   *     input nor output. If the payload is of several types, as many as it has of float32: all
+   *     else crosses as it is
    * @throws IllegalArgumentException also if the algorithm is {@link Algorithm#exchange}, which
    *     sends one contribution to many; {@link Algorithm#auto} chooses another; and if the {@link
    *     Repeatability} is not FASTEST, because what is added depends on the calls before
@@ -237,8 +242,23 @@ public interface Communicator extends AutoCloseable {
    */
   void reduce(Payload input, @Nullable Payload output, ReduceOp op, int root);
 
+  /**
+   * As {@link #reduce(Payload, Payload, ReduceOp, int)}, with error feedback; see {@link
+   * #allReduce(Payload, Payload, ReduceOp, Payload)}. The result is rounded only where another rank
+   * completes a part of it for the root, and then that one keeps what is lost.
+   *
+   * @param op SUM or AVERAGE
+   * @param residual of float32 elements, as many as {@code input} has; memory that overlaps neither
+   *     input nor output
+   */
+  void reduce(Payload input, @Nullable Payload output, ReduceOp op, int root, Payload residual);
+
   /** Starts {@link #reduce(Payload, Payload, ReduceOp, int)} and returns at once. */
   CollectiveHandle reduceAsync(Payload input, @Nullable Payload output, ReduceOp op, int root);
+
+  /** Starts {@link #reduce(Payload, Payload, ReduceOp, int, Payload)} and returns at once. */
+  CollectiveHandle reduceAsync(
+      Payload input, @Nullable Payload output, ReduceOp op, int root, Payload residual);
 
   /**
    * Reduces the arrays of all ranks and leaves each rank its part.
@@ -257,6 +277,16 @@ public interface Communicator extends AutoCloseable {
   void reduceScatter(Payload input, Payload output, ReduceOp op);
 
   /**
+   * As {@link #reduceScatter(Payload, Payload, ReduceOp)}, with error feedback; see {@link
+   * #allReduce(Payload, Payload, ReduceOp, Payload)}. Results are not rounded.
+   *
+   * @param op SUM or AVERAGE
+   * @param residual of float32 elements, as many as {@code input} has; memory that overlaps neither
+   *     input nor output
+   */
+  void reduceScatter(Payload input, Payload output, ReduceOp op, Payload residual);
+
+  /**
    * As {@link #reduceScatter(Payload, Payload, ReduceOp)}, dealt by counts.
    *
    * @param input of as many elements as the counts add up to
@@ -267,6 +297,9 @@ public interface Communicator extends AutoCloseable {
 
   /** Starts {@link #reduceScatter(Payload, Payload, ReduceOp)} and returns at once. */
   CollectiveHandle reduceScatterAsync(Payload input, Payload output, ReduceOp op);
+
+  /** Starts {@link #reduceScatter(Payload, Payload, ReduceOp, Payload)} and returns at once. */
+  CollectiveHandle reduceScatterAsync(Payload input, Payload output, ReduceOp op, Payload residual);
 
   /** Starts {@link #reduceScatter(Payload, Payload, long[], ReduceOp)} and returns at once. */
   CollectiveHandle reduceScatterAsync(Payload input, Payload output, long[] counts, ReduceOp op);
@@ -484,9 +517,14 @@ public interface Communicator extends AutoCloseable {
   /**
    * What {@link Algorithm#auto} does with an all-reduce of so many bytes in this group, and why.
    *
-   * @param bytes the length of each rank's payload, at least 0
+   * @param bytes the length in memory of each rank's payload of float32 elements, at least 0;
+   *     payloads of other types are sent as they are, and so decided about as by a view with {@link
+   *     WireType#AS_IN_MEMORY}
    */
   Explanation explain(long bytes);
+
+  /** What the calls do that are made through this view of the group. */
+  CallSettings settings();
 
   /**
    * This group, with another algorithm for the calls that are made through the returned view.

@@ -6,7 +6,11 @@ import java.util.Locale;
 /**
  * How {@link Algorithm#auto} decides about an all-reduce.
  *
- * @param bytes the length of each rank's payload
+ * @param bytes the length of each rank's payload in memory
+ * @param wireType as what its elements cross the links
+ * @param sentBytes how much of the payload this rank sends with the chosen algorithm, in bytes as
+ *     they cross the links and without headers. Where ranks share memory, nothing is copied for
+ *     that unless elements are {@linkplain WireType narrow}
  * @param ranks the number of ranks in the group
  * @param chosen the algorithm that is predicted to take the least time
  * @param frameLength the most bytes of a frame, which cuts longer payloads into slabs; where
@@ -22,6 +26,8 @@ import java.util.Locale;
  */
 public record Explanation(
     long bytes,
+    WireType wireType,
+    long sentBytes,
     int ranks,
     Algorithm chosen,
     int frameLength,
@@ -73,6 +79,9 @@ public record Explanation(
             ranks,
             chosen.name(),
             frameLength));
+    text.append(
+        String.format(
+            Locale.ROOT, "elements cross %s: this rank sends %,d bytes%n", wireType, sentBytes));
     for (Prediction prediction : predictions) {
       text.append(
           String.format(

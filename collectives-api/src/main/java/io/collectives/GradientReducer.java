@@ -87,8 +87,10 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p><b>Memory.</b> A reducer holds no gradients, only descriptions: some 200 bytes for each
- * tensor. {@link #toString()} tells how long the buffers are. A step allocates some hundred bytes
- * for each buffer, for the handles of its calls; {@link #ready} allocates nothing.
+ * tensor; with the wire type {@code int8} the reduction by all-reduces also keeps {@linkplain
+ * BufferReduction#allReduce what is lost by rounding}. {@link #toString()} tells how long the
+ * buffers are. A step allocates some hundred bytes for each buffer, for the handles of its calls;
+ * {@link #ready} allocates nothing.
  *
  * <p><b>Threads.</b> {@link #ready} and {@link #unused} may be called by several threads of a
  * backward pass at once; all of these calls must be over before {@link #await} is called. Tensors
@@ -226,6 +228,7 @@ public final class GradientReducer implements AutoCloseable {
 
   /** A fusion buffer, and how far it is in this step. */
   private static final class Buffer {
+    final int index;
     final int lane;
     final List<Slice> slices;
     Payload payload;
@@ -238,6 +241,7 @@ public final class GradientReducer implements AutoCloseable {
     @Nullable NonFiniteException nonFinite;
 
     Buffer(int index, int lanes, Fused fused) {
+      this.index = index;
       this.lane = index % lanes;
       this.slices = fused.slices;
       this.payload = describe(slices);
@@ -266,7 +270,7 @@ public final class GradientReducer implements AutoCloseable {
   private record Slice(Tensor tensor, long offset, long count) {
     Payload payload() {
       Payload whole = tensor.payload;
-      return count == whole.count() ? whole : whole.slice(offset, (int) count);
+      return count == whole.count() ? whole : whole.slice(offset, count);
     }
   }
 
@@ -300,13 +304,14 @@ public final class GradientReducer implements AutoCloseable {
    * step.
    *
    * @param name for errors and layouts; one line
-   * @param gradients read and written in each step; lies where it likes on each rank
+   * @param gradients read and written in each step; lies where it likes on each rank. Of one type;
+   *     other tensors may be of other types
    */
   public Tensor register(String name, Payload gradients) {
     if (name.indexOf('\n') >= 0) {
       throw new IllegalArgumentException("a tensor's name of several lines: must be one line");
     }
-    Objects.requireNonNull(gradients, "gradients");
+    checkType(name, Objects.requireNonNull(gradients, "gradients"));
     lock();
     try {
       if (begun || buffers != null) {
@@ -318,6 +323,17 @@ public final class GradientReducer implements AutoCloseable {
       return tensor;
     } finally {
       unlock();
+    }
+  }
+
+  private static void checkType(String name, Payload gradients) {
+    if (gradients instanceof Payload.OfTensors several) {
+      throw new IllegalArgumentException(
+          "tensor \""
+              + name
+              + "\" of "
+              + several.types()
+              + " elements: a tensor has one type; register those of each type by themselves");
     }
   }
 
@@ -344,7 +360,8 @@ public final class GradientReducer implements AutoCloseable {
    * @param gradients of the tensor's type and count
    */
   public void ready(Tensor tensor, Payload gradients) {
-    settle(tensor, READY, Objects.requireNonNull(gradients, "gradients"));
+    checkType(tensor.name, Objects.requireNonNull(gradients, "gradients"));
+    settle(tensor, READY, gradients);
   }
 
   /**
@@ -689,7 +706,7 @@ public final class GradientReducer implements AutoCloseable {
       buffer.isMoved = false;
     }
     ReduceOp op = isWhole() ? settings.op() : ReduceOp.SUM;
-    CollectiveHandle handle = reduction.reduce(buffer.lane, buffer.payload, op);
+    CollectiveHandle handle = reduction.reduce(buffer.index, buffer.payload, op);
     buffer.handle = handle;
     watch(handle, buffer.lane);
   }

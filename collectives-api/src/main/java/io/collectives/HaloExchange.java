@@ -161,6 +161,10 @@ public final class HaloExchange {
     }
 
     private int[] check(Payload tile, int[] shape, int[] widths) {
+      if (tile instanceof Payload.OfTensors several) {
+        throw new IllegalArgumentException(
+            "a tile of " + several.types() + " elements: it must be of one type");
+      }
       int[] width = widths.length == 1 ? new int[places.length] : widths.clone();
       if (widths.length == 1) {
         Arrays.fill(width, widths[0]);
@@ -243,26 +247,26 @@ public final class HaloExchange {
         end[i] = first[i] + width[i];
       }
     }
-    List<Payload> runs = new ArrayList<>();
-    int[] at = first.clone();
-    int last = dimensions - 1;
-    while (at[0] < end[0]) {
-      long offset = 0;
-      for (int i = 0; i < dimensions; i++) {
-        offset = offset * shape[i] + at[i];
-      }
-      runs.add(tile.slice(offset, end[last] - first[last]));
-      int i = last - 1;
-      while (i > 0 && at[i] == end[i] - 1) {
-        at[i] = first[i];
-        i--;
-      }
-      if (i < 0) {
-        break;
-      }
-      at[i]++;
+    return rectangles(tile, shape, first, end);
+  }
+
+  /** The elements between {@code first} and {@code end} in all dimensions, where they lie. */
+  private static Payload rectangles(Payload tile, int[] shape, int[] first, int[] end) {
+    int last = shape.length - 1;
+    int run = end[last] - first[last];
+    if (last == 0) {
+      return Ranges.slice(tile, first[0], run);
     }
-    return Payload.of(runs);
+    int rows = end[last - 1] - first[last - 1];
+    if (last == 1) {
+      return Payload.submatrix(tile, shape[1], first[0], first[1], rows, run);
+    }
+    List<Payload> planes = new ArrayList<>();
+    for (int plane = first[0]; plane < end[0]; plane++) {
+      int row = plane * shape[1] + first[1];
+      planes.add(Payload.submatrix(tile, shape[2], row, first[2], rows, run));
+    }
+    return Payload.of(planes);
   }
 
   /**

@@ -19,8 +19,19 @@ final class InPlace {
       several.parts().forEach(InPlace::zero);
       return;
     }
+    if (payload instanceof Payload.OfStrided strided) {
+      Buffer base = elements(strided.base());
+      for (int run = 0; run < strided.runs(); run++) {
+        zero(base, run * strided.stride(), strided.run());
+      }
+      return;
+    }
     Buffer buffer = elements(payload);
-    for (int i = 0; i < buffer.capacity(); i++) {
+    zero(buffer, 0, buffer.capacity());
+  }
+
+  private static void zero(Buffer buffer, int first, int count) {
+    for (int i = first; i < first + count; i++) {
       if (buffer instanceof FloatBuffer floats) {
         floats.put(i, 0);
       } else if (buffer instanceof DoubleBuffer doubles) {
@@ -41,8 +52,19 @@ final class InPlace {
       several.parts().forEach(part -> divide(part, divisor));
       return;
     }
+    if (payload instanceof Payload.OfStrided strided) {
+      Buffer base = elements(strided.base());
+      for (int run = 0; run < strided.runs(); run++) {
+        divide(base, run * strided.stride(), strided.run(), strided.type(), divisor);
+      }
+      return;
+    }
     Buffer buffer = elements(payload);
-    for (int i = 0; i < buffer.capacity(); i++) {
+    divide(buffer, 0, buffer.capacity(), payload.type(), divisor);
+  }
+
+  private static void divide(Buffer buffer, int first, int count, ElementType type, int divisor) {
+    for (int i = first; i < first + count; i++) {
       if (buffer instanceof FloatBuffer floats) {
         floats.put(i, floats.get(i) / divisor);
       } else if (buffer instanceof DoubleBuffer doubles) {
@@ -55,7 +77,7 @@ final class InPlace {
         ShortBuffer narrow = (ShortBuffer) buffer;
         narrow.put(
             i,
-            payload.type() == ElementType.BFLOAT16
+            type == ElementType.BFLOAT16
                 ? Bfloat16.of(Bfloat16.toFloat(narrow.get(i)) / divisor)
                 : Float16.of(Float16.toFloat(narrow.get(i)) / divisor));
       }

@@ -10,11 +10,16 @@ package io.collectives;
  * contributions are finite but a result is not, it names no rank and the lowest index of such a
  * result: the sum has overflowed, or a number did that crossed a link in a narrower {@link
  * WireType}.
+ *
+ * <p>Of a {@linkplain Payload.OfTensors payload of several types} it names the lowest rank, of that
+ * the first {@linkplain #type type} in the order of {@link ElementType}, and the index counts the
+ * elements of that type.
  */
 public final class NonFiniteException extends ArithmeticException {
   private static final long serialVersionUID = 1L;
 
   private final int worldRank;
+  private final ElementType type;
   private final long index;
   private final double value;
 
@@ -23,12 +28,15 @@ public final class NonFiniteException extends ArithmeticException {
    *
    * @param worldRank the rank, counted in the whole job, whose contribution it is; -1 if it is a
    *     result
-   * @param index its position in the payload
+   * @param type its type
+   * @param index its position among the elements of that type in the payload
    * @param value infinite or not a number
    */
-  public NonFiniteException(String message, int worldRank, long index, double value) {
+  public NonFiniteException(
+      String message, int worldRank, ElementType type, long index, double value) {
     super(message);
     this.worldRank = worldRank;
+    this.type = type;
     this.index = index;
     this.value = value;
   }
@@ -41,7 +49,12 @@ public final class NonFiniteException extends ArithmeticException {
     return worldRank;
   }
 
-  /** The position of the number in the payload, in elements. */
+  /** The type of the number in memory. */
+  public ElementType type() {
+    return type;
+  }
+
+  /** The position of the number in the payload, among the elements of its type. */
   public long index() {
     return index;
   }

@@ -8,13 +8,17 @@ import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
-import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The memory that a call reads or writes: a range of one array, one direct buffer, a range of a
- * {@link CollectiveBuffer}, or several of these in a row.
+ * {@link CollectiveBuffer}, {@linkplain #strided runs} of one of these that lie a fixed distance
+ * apart, or several of all these in a row, as the tensors of a model, of one type or of several.
  *
  * <p>A payload is a description; it copies nothing and owns nothing. While a call that was given it
  * is under way, the library owns the memory: reading or writing it then gives undefined numbers.
@@ -23,7 +27,11 @@ import java.util.Objects;
  */
 public sealed interface Payload {
 
-  /** The type of every element. */
+  /**
+   * The type of every element.
+   *
+   * @throws UnsupportedOperationException if they are of {@linkplain OfTensors several types}
+   */
   ElementType type();
 
   /** The number of elements; may exceed 2^31 when there are several parts. */
@@ -35,31 +43,14 @@ public sealed interface Payload {
   }
 
   /**
-   * A range of this payload, in the same memory.
+   * A range of this payload, in the same memory. It must be of one type.
    *
    * @param offset the first element
    * @param count the number of elements; may be 0
    */
-  default Payload slice(long offset, int count) {
+  default Payload slice(long offset, long count) {
     Objects.checkFromIndexSize(offset, count, count());
-    if (this instanceof OfArray array) {
-      return new OfArray(array.type(), array.array(), array.offset() + (int) offset, count);
-    } else if (this instanceof OfBuffer direct) {
-      return direct.part((int) offset, count);
-    } else if (this instanceof OfCollectiveBuffer range) {
-      return range.buffer().payload(range.offset() + offset, count);
-    }
-    List<Payload> slices = new ArrayList<>();
-    long start = 0;
-    for (Payload part : ((OfParts) this).parts()) {
-      long from = Math.max(offset, start);
-      long until = Math.min(offset + count, start + part.count());
-      if (from < until) {
-        slices.add(part.slice(from - start, (int) (until - from)));
-      }
-      start += part.count();
-    }
-    return slices.isEmpty() ? ((OfParts) this).parts().get(0).slice(0, 0) : of(slices);
+    return Ranges.slice(this, offset, count);
   }
 
   /** All elements of an array. */
@@ -205,12 +196,94 @@ public sealed interface Payload {
   }
 
   /**
-   * Several payloads of one type, one after the other, as if they were one.
+   * Several payloads, one after the other, as if they were one: the tensors of a model, wherever
+   * each of them lies.
+   *
+   * <p>If they are of several types, the elements of each type are a sequence of their own, in the
+   * order of the parts; see {@link OfTensors} for the calls that take such a payload.
    *
    * @param parts at least one; they must not overlap where the payload is written
    */
   static Payload of(List<Payload> parts) {
-    return new OfParts(List.copyOf(parts));
+    List<Payload> flat = parts.stream().flatMap(Payload::parts).toList();
+    if (flat.isEmpty()) {
+      throw new IllegalArgumentException(
+          "a payload of no parts has no element type; pass an empty array instead");
+    }
+    Map<ElementType, List<Payload>> byType =
+        flat.stream()
+            .collect(
+                Collectors.groupingBy(
+                    Payload::type, LinkedHashMap::new, Collectors.toUnmodifiableList()));
+    List<Payload> payloads = byType.values().stream().<Payload>map(OfParts::new).toList();
+    return payloads.size() == 1 ? payloads.get(0) : new OfTensors(payloads);
+  }
+
+  private static Stream<Payload> parts(Payload payload) {
+    if (payload instanceof OfTensors several) {
+      return several.byType().stream().flatMap(Payload::parts);
+    }
+    return payload instanceof OfParts more ? more.parts().stream() : Stream.of(payload);
+  }
+
+  /**
+   * Runs of elements that lie a fixed distance apart, one after the other, as the vector type of
+   * MPI: run i is elements {@code [offset + i * stride, offset + i * stride + run)} of another
+   * payload. They are read and written where they lie; nothing is copied to be sent.
+   *
+   * <pre>{@code
+   * // columns 2 to 4 of a matrix of 100 rows and 10 columns
+   * Payload.strided(Payload.of(matrix), 2, 100, 3, 10)
+   * }</pre>
+   *
+   * @param base of one type
+   * @param offset where the first run begins
+   * @param runs how many there are; may be 0
+   * @param run the number of elements of each; may be 0
+   * @param stride from the beginning of a run to that of the next one, at least 0. If it is less
+   *     than {@code run}, runs overlap: such a payload can be read, but calls refuse to write it
+   * @throws IndexOutOfBoundsException if a run does not lie within the base
+   */
+  static Payload strided(Payload base, long offset, int runs, int run, long stride) {
+    return Ranges.strided(base, offset, runs, run, stride);
+  }
+
+  /**
+   * A rectangle of a matrix, row by row, where it lies.
+   *
+   * @param matrix its rows, one after the other
+   * @param columns the number of elements of each row of the matrix
+   * @param firstRow of the rectangle in the matrix
+   * @param firstColumn of the rectangle in the matrix
+   * @param rowCount of the rectangle
+   * @param columnCount of the rectangle
+   * @throws IndexOutOfBoundsException if the rectangle does not lie within the matrix
+   */
+  static Payload submatrix(
+      Payload matrix, int columns, int firstRow, int firstColumn, int rowCount, int columnCount) {
+    if (columns < 1
+        || firstRow < 0
+        || firstColumn < 0
+        || rowCount < 0
+        || columnCount < 0
+        || (long) firstRow + rowCount > matrix.count() / columns
+        || (long) firstColumn + columnCount > columns) {
+      throw new IndexOutOfBoundsException(
+          "rows "
+              + firstRow
+              + " and "
+              + rowCount
+              + " in all, columns "
+              + firstColumn
+              + " and "
+              + columnCount
+              + " in all, do not lie within a matrix of "
+              + matrix.count()
+              + " elements in rows of "
+              + columns);
+    }
+    long offset = rowCount == 0 || columnCount == 0 ? 0 : (long) firstRow * columns + firstColumn;
+    return strided(matrix, offset, rowCount, columnCount, columns);
   }
 
   private static ElementType checkShort(ElementType type) {
@@ -280,24 +353,6 @@ public sealed interface Payload {
     public long count() {
       return buffer instanceof ByteBuffer ? buffer.capacity() / type.bytes() : buffer.capacity();
     }
-
-    private OfBuffer part(int offset, int count) {
-      Buffer part;
-      if (buffer instanceof ByteBuffer bytes) {
-        part = bytes.slice(offset * type.bytes(), count * type.bytes()).order(bytes.order());
-      } else if (buffer instanceof FloatBuffer floats) {
-        part = floats.slice(offset, count);
-      } else if (buffer instanceof DoubleBuffer doubles) {
-        part = doubles.slice(offset, count);
-      } else if (buffer instanceof IntBuffer ints) {
-        part = ints.slice(offset, count);
-      } else if (buffer instanceof ShortBuffer shorts) {
-        part = shorts.slice(offset, count);
-      } else {
-        part = ((LongBuffer) buffer).slice(offset, count);
-      }
-      return new OfBuffer(type, part);
-    }
   }
 
   /**
@@ -321,47 +376,79 @@ public sealed interface Payload {
   }
 
   /**
-   * Payloads in a row; made by {@link Payload#of(List)}.
+   * Runs of one payload, a fixed distance apart; made by {@link Payload#strided}.
+   *
+   * @param base no parts and no runs itself; begins with the first run and ends with the last one
+   * @param runs the number of runs, at least 2
+   * @param run the number of elements of each, at least 1
+   * @param stride from the beginning of a run to that of the next one; never {@code run}
+   */
+  record OfStrided(Payload base, int runs, int run, int stride) implements Payload {
+    @Override
+    public ElementType type() {
+      return base.type();
+    }
+
+    @Override
+    public long count() {
+      return (long) runs * run;
+    }
+
+    /** Whether elements belong to several runs, so that the payload cannot be written. */
+    public boolean overlaps() {
+      return stride < run;
+    }
+  }
+
+  /**
+   * Payloads of one type in a row; made by {@link Payload#of(List)}.
    *
    * @param parts the payloads, none of which consists of parts itself
    * @param count the number of elements in all
    */
   record OfParts(List<Payload> parts, long count) implements Payload {
     OfParts(List<Payload> parts) {
-      this(flat(parts), parts.stream().mapToLong(Payload::count).reduce(0, Math::addExact));
-    }
-
-    private static List<Payload> flat(List<Payload> parts) {
-      if (parts.isEmpty()) {
-        throw new IllegalArgumentException(
-            "a payload of no parts has no element type; pass an empty array instead");
-      }
-      List<Payload> flat =
-          parts.stream()
-              .flatMap(
-                  p ->
-                      p instanceof OfParts more
-                          ? more.parts().stream()
-                          : java.util.stream.Stream.of(p))
-              .toList();
-      for (int i = 1; i < flat.size(); i++) {
-        if (flat.get(i).type() != flat.get(0).type()) {
-          throw new IllegalArgumentException(
-              "part "
-                  + i
-                  + " is of "
-                  + flat.get(i).type()
-                  + " and part 0 of "
-                  + flat.get(0).type()
-                  + ": all parts of a payload must be of one type");
-        }
-      }
-      return flat;
+      this(parts, parts.stream().mapToLong(Payload::count).reduce(0, Math::addExact));
     }
 
     @Override
     public ElementType type() {
       return parts.get(0).type();
+    }
+  }
+
+  /**
+   * Payloads of several types; made by {@link Payload#of(List)}.
+   *
+   * <p>All-reduce, broadcast, reduce, send and receive take such a payload, as they take any other,
+   * and make a call of their own for each type, all under way at once; {@link
+   * Communicator#nextSequence} counts each. All ranks pass the same types in the same order, each
+   * with the same number of elements; how these are cut into parts is up to each rank. Calls in
+   * which a payload is dealt to the ranks refuse it.
+   *
+   * @param byType the payload of each type, in the order in which the types came first
+   */
+  record OfTensors(List<Payload> byType) implements Payload {
+
+    /** The types, in their order; at least two. */
+    public List<ElementType> types() {
+      return byType.stream().map(Payload::type).toList();
+    }
+
+    @Override
+    public ElementType type() {
+      throw new UnsupportedOperationException(
+          "a payload of " + types() + " elements has no single type; take each of byType()");
+    }
+
+    @Override
+    public long count() {
+      return byType.stream().mapToLong(Payload::count).reduce(0, Math::addExact);
+    }
+
+    @Override
+    public long length() {
+      return byType.stream().mapToLong(Payload::length).reduce(0, Math::addExact);
     }
   }
 }

@@ -94,9 +94,26 @@ class AutoTest {
     return said;
   }
 
+  /** The same, of a rank that sends another number of bytes. */
+  private static Explanation ofRank(long sentBytes, Explanation said) {
+    return new Explanation(
+        said.bytes(),
+        said.wireType(),
+        sentBytes,
+        said.ranks(),
+        said.chosen(),
+        said.frameLength(),
+        said.predictions(),
+        said.costs(),
+        said.libraryBytes(),
+        said.transports());
+  }
+
   private static void assertSame(List<List<Explanation>> said) {
     for (List<Explanation> other : said) {
-      assertEquals(said.get(0), other);
+      for (int i = 0; i < other.size(); i++) {
+        assertEquals(ofRank(0, said.get(0).get(i)), ofRank(0, other.get(i)));
+      }
     }
     Explanation before = said.get(0).get(0);
     Explanation after = said.get(0).get(SIZES.length);

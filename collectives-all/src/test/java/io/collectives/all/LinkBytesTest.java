@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.Communicator;
+import io.collectives.Explanation;
 import io.collectives.Mesh;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
@@ -16,10 +17,12 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.ServiceLoader;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -128,6 +131,34 @@ class LinkBytesTest {
           }
         }
       }
+    }
+  }
+
+  /** What an explanation says that a rank sends is what it sends. */
+  @ParameterizedTest
+  @EnumSource
+  void explanationsTellWhatIsSent(WireType wire) throws Exception {
+    int ranks = 3;
+    AtomicLongArray said = new AtomicLongArray(ranks);
+    CountedTcp.Job counted =
+        CountedTcp.run(
+            directory,
+            "explained-" + wire,
+            ranks,
+            Algorithm.auto(),
+            world -> {
+              Communicator caller = world.using(wire);
+              Explanation explanation = caller.explain((long) COUNT * Float.BYTES);
+              assertEquals(wire, explanation.wireType());
+              said.set(world.rank(), explanation.sentBytes());
+              call(caller, Collective.ALL_REDUCE);
+            });
+    for (int from = 0; from < ranks; from++) {
+      long bytes = 0;
+      for (int to = 0; to < ranks; to++) {
+        bytes += from == to ? 0 : counted.bytesSent(from, to);
+      }
+      assertEquals(bytes, said.get(from), "of rank " + from);
     }
   }
 

@@ -139,6 +139,16 @@ class SteadyStateAllocationTest {
       Communicator checking = world.checkingFinite();
       PersistentCall sum = world.prepareAllReduce(keptFloats, ReduceOp.SUM);
       PersistentCall gather = world.prepareAllGather(largeShard, large);
+      Payload columns = Payload.submatrix(Payload.of(new float[2000]), 20, 0, 5, 100, 3);
+      Payload tensors =
+          Payload.of(
+              List.of(
+                  columns,
+                  Payload.of(new long[300]),
+                  Payload.strided(buffer.payload(), 1, 3, 260, 300),
+                  Payload.of(new short[200], ElementType.FLOAT16)));
+      Payload residual = Payload.of(new float[1080]);
+      boolean isExchange = world.settings().algorithm() instanceof Algorithm.Exchange;
       long before = 0;
       long least = Long.MAX_VALUE;
       for (int i = -WARM_UP; i <= WINDOWS * ROUNDS; i++) {
@@ -165,6 +175,13 @@ class SteadyStateAllocationTest {
         world.broadcast(allocated, 0);
         world.reduceScatter(allocated, allocatedShard, ReduceOp.SUM);
         world.allGather(allocatedShard, allocated);
+        world.allReduce(columns, ReduceOp.AVERAGE);
+        world.allReduce(tensors, ReduceOp.SUM);
+        narrow.reduce(tensors, tensors, ReduceOp.SUM, 1);
+        world.broadcast(tensors, 0);
+        if (!isExchange) {
+          narrow.allReduce(tensors, tensors, ReduceOp.SUM, residual);
+        }
         world.barrier();
         world.broadcast(array, 1);
         world.broadcast(kept, 0);

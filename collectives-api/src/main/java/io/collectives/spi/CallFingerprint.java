@@ -13,8 +13,8 @@ import java.util.Arrays;
  * What the ranks of a call must agree on, in six 64-bit words that travel with each of its frames.
  *
  * <pre>
- *   word 0   collective (8 bits), op (8), element type (8), wire type (4), checked (1),
- *            repeatability (3), slabs (32)
+ *   word 0   collective (8 bits), op (8), types to come (4), element type (4), wire type (4),
+ *            checked (1), repeatability (3), slabs (32)
  *   word 1   count
  *   words 2-4   32 characters of 6 bits: the name of the algorithm, 24, and of a user's op, 8; 0 is
  *            none
@@ -45,6 +45,7 @@ public final class CallFingerprint {
   private static final int COMMUTATIVE_OP = 0x80;
   private static final int OP_IN_RANK_ORDER = 0x81;
   private static final int COUNT_WORD = 1;
+  private static final int TYPES_SHIFT = 44;
   private static final int DEAL_WORD = 5;
 
   private CallFingerprint() {}
@@ -89,7 +90,7 @@ public final class CallFingerprint {
 
   /** The ordinal of the element type, if there is such a type. */
   public static int type(long[] call) {
-    return (int) (call[0] >>> 40 & 0xff);
+    return (int) (call[0] >>> 40 & 0xf);
   }
 
   /** The ordinal of the op, if there is such an op; another number for one of a user. */
@@ -110,6 +111,15 @@ public final class CallFingerprint {
   /** Whether numbers are checked for being finite. */
   public static boolean isChecked(long[] call) {
     return (call[0] & CHECKED) != 0;
+  }
+
+  /**
+   * Says that this is the call for one type of a payload of several.
+   *
+   * @param types how many more types the payload has, from 0 to 15; their calls follow
+   */
+  public static void typesToCome(long[] target, int types) {
+    target[0] = target[0] & ~(0xfL << TYPES_SHIFT) | (long) types << TYPES_SHIFT;
   }
 
   private static int code(ReduceOp op) {
@@ -194,6 +204,12 @@ public final class CallFingerprint {
     if (type(mine) != type(theirs)) {
       return new Difference("element type", typeName(mine), typeName(theirs));
     }
+    if (typesToCome(mine) != typesToCome(theirs)) {
+      return new Difference(
+          "number of further element types",
+          Integer.toString(typesToCome(mine)),
+          Integer.toString(typesToCome(theirs)));
+    }
     if (mine[DEAL_WORD] >>> 32 != theirs[DEAL_WORD] >>> 32) {
       return new Difference("root", root(mine), root(theirs));
     }
@@ -233,6 +249,7 @@ public final class CallFingerprint {
         + call[1]
         + " "
         + typeName(call)
+        + (typesToCome(call) == 0 ? "" : " and more of " + typesToCome(call) + " other types")
         + ", "
         + opName(call)
         + ", "
@@ -277,6 +294,11 @@ public final class CallFingerprint {
 
   private static String typeName(long[] call) {
     return name(ElementType.values(), type(call));
+  }
+
+  /** How many more types the payload has. */
+  public static int typesToCome(long[] call) {
+    return (int) (call[0] >>> TYPES_SHIFT & 0xf);
   }
 
   private static int wireCode(long[] call) {

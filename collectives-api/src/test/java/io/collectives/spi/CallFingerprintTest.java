@@ -161,6 +161,23 @@ class CallFingerprintTest {
   }
 
   @Test
+  void furtherTypesAreNamed() {
+    long[] mine = usual();
+    long[] theirs = usual();
+    CallFingerprint.typesToCome(theirs, 2);
+    assertFalse(CallFingerprint.same(mine, theirs));
+    CallFingerprint.Difference difference = CallFingerprint.difference(mine, theirs);
+    assertEquals("number of further element types", difference.what());
+    assertEquals("0", difference.mine());
+    assertEquals("2", difference.theirs());
+    assertEquals(
+        "gather of 100 float32 and more of 2 other types, sum, ring, root 2",
+        CallFingerprint.describe(theirs));
+    CallFingerprint.typesToCome(theirs, 0);
+    assertTrue(CallFingerprint.same(mine, theirs));
+  }
+
+  @Test
   void aPairNamesItsOwnCount() {
     long[] mine = usual();
     mine[5] = CallFingerprint.PAIRWISE;

@@ -7,22 +7,37 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
-/** The user's end of an asynchronous call. */
+/**
+ * The user's end of an asynchronous call, or of the calls that a payload of several types takes.
+ */
 final class AsyncHandle extends CompletableFuture<Void> implements CollectiveHandle, Handle {
   private final Driver driver;
   private final Group group;
+  private int open;
+  private @Nullable RuntimeException gravest;
 
-  AsyncHandle(Driver driver, Group group) {
+  /** A handle that ends with the last of so many calls. */
+  AsyncHandle(Driver driver, Group group, int calls) {
     this.driver = driver;
     this.group = group;
+    this.open = calls;
   }
 
   @Override
   public void ended(@Nullable RuntimeException error) {
-    if (error == null) {
+    RuntimeException failure;
+    synchronized (this) {
+      gravest = error == null ? gravest : Batch.graver(gravest, error);
+      open--;
+      if (open > 0) {
+        return;
+      }
+      failure = gravest;
+    }
+    if (failure == null) {
       complete(null);
     } else {
-      completeExceptionally(error);
+      completeExceptionally(failure);
     }
   }
 

@@ -3,6 +3,7 @@ package io.collectives.engine;
 import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.Explanation;
+import io.collectives.WireType;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -167,30 +168,53 @@ final class Chooser {
     return choicesInOrder[collective.ordinal()][sizeOf(bytes)];
   }
 
+  /** About how many bytes cross the links for so many bytes of float32 elements in memory. */
+  static long crossing(long bytes, WireType wire) {
+    return switch (wire) {
+      case AS_IN_MEMORY -> bytes;
+      case BFLOAT16, FLOAT16 -> bytes / 2;
+      case INT8 -> bytes / 4;
+    };
+  }
+
+  /** Counts what this rank sends. */
+  interface SentBytes {
+    /** Of so many bytes of float32 elements, by an algorithm in frames of a length. */
+    long count(Algorithm algorithm, long bytes, int frameLength);
+  }
+
   /** See {@link io.collectives.Communicator#explain}. */
   Explanation explain(
       long bytes,
       boolean inRankOrder,
-      int frameLength,
+      WireType wire,
+      SentBytes sent,
+      int frameSetting,
       long libraryBytes,
       List<String> transports) {
+    long crossing = crossing(bytes, wire);
     List<Explanation.Prediction> predictions = new ArrayList<>();
     List<Algorithm> candidates = candidates(ranks);
     for (int candidate = 0; candidate < candidates.size(); candidate++) {
-      double nanos = predict(Collective.ALL_REDUCE, candidate, bytes);
+      double nanos = predict(Collective.ALL_REDUCE, candidate, crossing);
       if (isAllowed(candidate, inRankOrder) && Double.isFinite(nanos)) {
         predictions.add(new Explanation.Prediction(candidates.get(candidate), nanos / 1e3));
       }
     }
     predictions.sort(Comparator.comparingDouble(Explanation.Prediction::micros));
-    return new Explanation(
-        bytes,
-        ranks,
+    Algorithm chosen =
         candidates.get(
             inRankOrder
-                ? chooseInOrder(Collective.ALL_REDUCE, bytes)
-                : choose(Collective.ALL_REDUCE, bytes)),
-        frames.length(frameLength, bytes),
+                ? chooseInOrder(Collective.ALL_REDUCE, crossing)
+                : choose(Collective.ALL_REDUCE, crossing));
+    int frameLength = frames.length(frameSetting, bytes);
+    return new Explanation(
+        bytes,
+        wire,
+        sent.count(chosen, bytes, frameLength),
+        ranks,
+        chosen,
+        frameLength,
         predictions,
         new Explanation.Costs(
             isMeasured(), costs.hop() / 1e3, costs.frame() / 1e3, costs.moved(), costs.reduced()),

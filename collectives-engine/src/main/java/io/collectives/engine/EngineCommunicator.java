@@ -9,6 +9,7 @@ import io.collectives.CollectiveHandle;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Explanation;
+import io.collectives.NonFiniteException;
 import io.collectives.Payload;
 import io.collectives.PersistentCall;
 import io.collectives.ReduceOp;
@@ -17,6 +18,7 @@ import io.collectives.Survivors;
 import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
+import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.run.Agreement;
 import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Group;
@@ -65,7 +67,7 @@ final class EngineCommunicator implements Communicator {
             : List.of(settings.algorithm());
     this.programs = new Program[2 * algorithms.size()][Collective.values().length][];
     // An algorithm that does not fit is an error now.
-    program(0, Collective.ALL_REDUCE, 0, settings.repeatability() != Repeatability.FASTEST);
+    program(0, Collective.ALL_REDUCE, 0, isInRankOrder());
     this.barrier =
         seat.group.usesMail()
             ? seat.program(Algorithm.exchange(), Collective.BARRIER, 0, false)
@@ -114,12 +116,21 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public void allReduce(Payload input, Payload output, ReduceOp op, Payload residual) {
-    finish(allReduce(input, output, op, residual, null));
+    Objects.requireNonNull(residual, "residual");
+    if (input instanceof Payload.OfTensors several) {
+      finish(allReduce(several, output, op, residual, null));
+    } else {
+      finish(allReduce(input, output, op, residual, null));
+    }
   }
 
   @Override
   public CollectiveHandle allReduceAsync(
       Payload input, Payload output, ReduceOp op, Payload residual) {
+    Objects.requireNonNull(residual, "residual");
+    if (input instanceof Payload.OfTensors several) {
+      return start(several, handle -> allReduce(several, output, op, residual, handle));
+    }
     return start(seat, handle -> allReduce(input, output, op, residual, handle));
   }
 
@@ -134,20 +145,47 @@ final class EngineCommunicator implements Communicator {
       Payload input, Payload output, ReduceOp op, Payload residual, @Nullable Handle handle) {
     Memory in = seat.memory(input);
     Memory out = result(input, in, output);
-    Shapes.residual(input, residual, op, settings.repeatability());
-    Memory kept = writable(residual);
-    Program program = allReduce(in, op);
-    if (program.algorithm() instanceof Algorithm.Exchange) {
-      if (algorithms.size() == 1) {
-        throw new IllegalArgumentException(
-            "a residual with the algorithm \""
-                + program.algorithm().name()
-                + "\", which sends a contribution to all ranks at once: use Algorithm.direct() or"
-                + " another that sends it once");
-      }
-      program = program(Chooser.DIRECT, Collective.ALL_REDUCE, 0, false);
-    }
+    Memory kept = kept(input, residual, op);
+    Program program = sendingOnce(allReduce(in, op));
     return submit(seat, program, in, out, null, null, op, kept, handle);
+  }
+
+  private Batch allReduce(
+      Payload.OfTensors input,
+      Payload output,
+      ReduceOp op,
+      @Nullable Payload residual,
+      @Nullable Handle handle) {
+    List<Payload> inputs = input.byType();
+    List<Payload> outputs = Shapes.sameTypes(input, output);
+    if (residual != null) {
+      Shapes.residual(Shapes.floats(input), residual, op, settings.repeatability());
+    }
+    Batch batch = seat.borrowBatch();
+    for (int i = 0; i < inputs.size(); i++) {
+      Memory in = seat.memory(inputs.get(i));
+      Memory out = result(inputs.get(i), in, outputs.get(i));
+      boolean isKept = residual != null && in.type() == ElementType.FLOAT32;
+      Memory kept = isKept ? writable(residual) : null;
+      Program program = allReduce(in, op);
+      batch.add(isKept ? sendingOnce(program) : program, in, out, kept);
+    }
+    return submit(seat, batch, op, handle);
+  }
+
+  /** A program for an all-reduce in which each rank sends a contribution once. */
+  private Program sendingOnce(Program program) {
+    if (!(program.algorithm() instanceof Algorithm.Exchange)) {
+      return program;
+    }
+    if (algorithms.size() == 1) {
+      throw new IllegalArgumentException(
+          "a residual with the algorithm \""
+              + program.algorithm().name()
+              + "\", which sends a contribution to all ranks at once: use Algorithm.direct() or"
+              + " another that sends it once");
+    }
+    return program(Chooser.DIRECT, Collective.ALL_REDUCE, 0, false);
   }
 
   private void allReduceArray(ElementType type, Object array, int offset, int count, ReduceOp op) {
@@ -161,12 +199,19 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public void allReduce(Payload input, Payload output, ReduceOp op) {
+    if (input instanceof Payload.OfTensors several) {
+      finish(allReduce(several, output, op, null, null));
+      return;
+    }
     Memory in = seat.memory(input);
     finish(submit(allReduce(in, op), in, result(input, in, output), op, null));
   }
 
   @Override
   public CollectiveHandle allReduceAsync(Payload input, Payload output, ReduceOp op) {
+    if (input instanceof Payload.OfTensors several) {
+      return start(several, handle -> allReduce(several, output, op, null, handle));
+    }
     Memory in = seat.memory(input);
     Memory out = result(input, in, output);
     return start(seat, handle -> submit(allReduce(in, op), in, out, op, handle));
@@ -192,7 +237,7 @@ final class EngineCommunicator implements Communicator {
               + settings.algorithm().name()
               + "\": only dedicated servers can serve; see Algorithm.parameterServer");
     }
-    AsyncHandle handle = new AsyncHandle(seat.driver, seat.group);
+    AsyncHandle handle = new AsyncHandle(seat.driver, seat.group, 1);
     Driver driver = seat.driver;
     driver.lock();
     try {
@@ -240,11 +285,18 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public void broadcast(Payload buffer, int root) {
-    finish(broadcast(buffer, root, null));
+    if (buffer instanceof Payload.OfTensors several) {
+      finish(broadcast(several, root, null));
+    } else {
+      finish(broadcast(buffer, root, null));
+    }
   }
 
   @Override
   public CollectiveHandle broadcastAsync(Payload buffer, int root) {
+    if (buffer instanceof Payload.OfTensors several) {
+      return start(several, handle -> broadcast(several, root, handle));
+    }
     return start(seat, handle -> broadcast(buffer, root, handle));
   }
 
@@ -259,32 +311,107 @@ final class EngineCommunicator implements Communicator {
     return submit(program, memory, memory, ReduceOp.SUM, handle);
   }
 
+  private Batch broadcast(Payload.OfTensors buffer, int root, @Nullable Handle handle) {
+    List<Payload> buffers = buffer.byType();
+    Batch batch = seat.borrowBatch();
+    for (int i = 0; i < buffers.size(); i++) {
+      Payload each = buffers.get(i);
+      Memory memory = rank() == root ? seat.memory(each) : writable(each);
+      batch.add(program(Collective.BROADCAST, root, bytes(each)), memory, memory, null);
+    }
+    return submit(seat, batch, ReduceOp.SUM, handle);
+  }
+
   @Override
   public void reduce(Payload input, @Nullable Payload output, ReduceOp op, int root) {
-    finish(reduce(input, output, op, root, null));
+    reduceNow(input, output, op, root, null);
+  }
+
+  @Override
+  public void reduce(
+      Payload input, @Nullable Payload output, ReduceOp op, int root, Payload residual) {
+    reduceNow(input, output, op, root, Objects.requireNonNull(residual, "residual"));
+  }
+
+  private void reduceNow(
+      Payload input, @Nullable Payload output, ReduceOp op, int root, @Nullable Payload residual) {
+    if (input instanceof Payload.OfTensors several) {
+      finish(reduce(several, output, op, root, residual, null));
+    } else {
+      finish(reduce(input, output, op, root, residual, null));
+    }
   }
 
   @Override
   public CollectiveHandle reduceAsync(
       Payload input, @Nullable Payload output, ReduceOp op, int root) {
-    return start(seat, handle -> reduce(input, output, op, root, handle));
+    return reduceLater(input, output, op, root, null);
+  }
+
+  @Override
+  public CollectiveHandle reduceAsync(
+      Payload input, @Nullable Payload output, ReduceOp op, int root, Payload residual) {
+    return reduceLater(input, output, op, root, Objects.requireNonNull(residual, "residual"));
+  }
+
+  private CollectiveHandle reduceLater(
+      Payload input, @Nullable Payload output, ReduceOp op, int root, @Nullable Payload residual) {
+    if (input instanceof Payload.OfTensors several) {
+      return start(several, handle -> reduce(several, output, op, root, residual, handle));
+    }
+    return start(seat, handle -> reduce(input, output, op, root, residual, handle));
+  }
+
+  private Batch reduce(
+      Payload.OfTensors input,
+      @Nullable Payload output,
+      ReduceOp op,
+      int root,
+      @Nullable Payload residual,
+      @Nullable Handle handle) {
+    List<Payload> inputs = input.byType();
+    List<Payload> outputs = inputs;
+    if (rank() == root) {
+      outputs = Shapes.sameTypes(input, Shapes.atRoot(output, "output", root));
+    }
+    if (residual != null) {
+      Shapes.residual(Shapes.floats(input), residual, op, settings.repeatability());
+    }
+    Batch batch = seat.borrowBatch();
+    for (int i = 0; i < inputs.size(); i++) {
+      Payload each = inputs.get(i);
+      Memory in = seat.memory(each);
+      Memory out = rank() == root ? result(each, in, outputs.get(i)) : NOTHING;
+      boolean isKept = residual != null && in.type() == ElementType.FLOAT32;
+      Memory kept = isKept ? writable(residual) : null;
+      batch.add(
+          reduction(Collective.REDUCE, root, bytes(each), each.type(), op), in, out, kept);
+    }
+    return submit(seat, batch, op, handle);
   }
 
   @Override
   public PersistentCall prepareReduce(
       Payload input, @Nullable Payload output, ReduceOp op, int root) {
-    return prepare(seat, handle -> reduce(input, output, op, root, handle), input, output);
+    return prepare(
+        seat, handle -> reduce(input, output, op, root, null, handle), input, output);
   }
 
   private Call reduce(
-      Payload input, @Nullable Payload output, ReduceOp op, int root, @Nullable Handle handle) {
+      Payload input,
+      @Nullable Payload output,
+      ReduceOp op,
+      int root,
+      @Nullable Payload residual,
+      @Nullable Handle handle) {
     Program program = reduction(Collective.REDUCE, root, bytes(input), input.type(), op);
     Memory in = seat.memory(input);
     Memory out = NOTHING;
     if (rank() == root) {
       out = result(input, in, Shapes.atRoot(output, "output", root));
     }
-    return submit(program, in, out, op, handle);
+    Memory kept = kept(input, residual, op);
+    return submit(seat, program, in, out, null, null, op, kept, handle);
   }
 
   @Override
@@ -303,36 +430,52 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public void reduceScatter(Payload input, Payload output, ReduceOp op) {
-    finish(reduceScatter(input, output, null, op, null));
+    finish(reduceScatter(input, output, null, op, null, null));
+  }
+
+  @Override
+  public void reduceScatter(Payload input, Payload output, ReduceOp op, Payload residual) {
+    Objects.requireNonNull(residual, "residual");
+    finish(reduceScatter(input, output, null, op, residual, null));
   }
 
   @Override
   public void reduceScatter(Payload input, Payload output, long[] counts, ReduceOp op) {
-    finish(reduceScatter(input, output, Objects.requireNonNull(counts), op, null));
+    finish(reduceScatter(input, output, Objects.requireNonNull(counts), op, null, null));
   }
 
   @Override
   public CollectiveHandle reduceScatterAsync(Payload input, Payload output, ReduceOp op) {
-    return start(seat, handle -> reduceScatter(input, output, null, op, handle));
+    return start(seat, handle -> reduceScatter(input, output, null, op, null, handle));
+  }
+
+  @Override
+  public CollectiveHandle reduceScatterAsync(
+      Payload input, Payload output, ReduceOp op, Payload residual) {
+    Objects.requireNonNull(residual, "residual");
+    return start(seat, handle -> reduceScatter(input, output, null, op, residual, handle));
   }
 
   @Override
   public CollectiveHandle reduceScatterAsync(
       Payload input, Payload output, long[] counts, ReduceOp op) {
     return start(
-        seat, handle -> reduceScatter(input, output, Objects.requireNonNull(counts), op, handle));
+        seat,
+        handle -> reduceScatter(input, output, Objects.requireNonNull(counts), op, null, handle));
   }
 
   @Override
   public PersistentCall prepareReduceScatter(Payload input, Payload output, ReduceOp op) {
-    return prepare(seat, handle -> reduceScatter(input, output, null, op, handle), input, output);
+    return prepare(
+        seat, handle -> reduceScatter(input, output, null, op, null, handle), input, output);
   }
 
   @Override
   public PersistentCall prepareReduceScatter(
       Payload input, Payload output, long[] counts, ReduceOp op) {
     Objects.requireNonNull(counts);
-    return prepare(seat, handle -> reduceScatter(input, output, counts, op, handle), input, output);
+    return prepare(
+        seat, handle -> reduceScatter(input, output, counts, op, null, handle), input, output);
   }
 
   private Call reduceScatter(
@@ -340,6 +483,7 @@ final class EngineCommunicator implements Communicator {
       Payload output,
       long @Nullable [] counts,
       ReduceOp op,
+      @Nullable Payload residual,
       @Nullable Handle handle) {
     Shapes.dealt(output, "output", input, "input", counts, size(), rank());
     return submit(
@@ -350,7 +494,7 @@ final class EngineCommunicator implements Communicator {
         counts,
         null,
         op,
-        null,
+        kept(input, residual, op),
         handle);
   }
 
@@ -586,46 +730,70 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public void send(Payload payload, int to) {
-    finish(pass(payload, seat.pair(rank(), to), null));
+    Seat pair = seat.pair(rank(), to);
+    if (payload instanceof Payload.OfTensors several) {
+      finish(pass(several, pair, false, null));
+    } else {
+      finish(pass(payload, pair, false, null));
+    }
   }
 
   @Override
   public CollectiveHandle sendAsync(Payload payload, int to) {
-    Seat pair = seat.pair(rank(), to);
-    return start(pair, handle -> pass(payload, pair, handle));
+    return passAsync(payload, seat.pair(rank(), to), false);
   }
 
   @Override
   public PersistentCall prepareSend(Payload payload, int to) {
     Seat pair = seat.pair(rank(), to);
-    return prepare(pair, handle -> pass(payload, pair, handle), payload);
+    return prepare(pair, handle -> pass(payload, pair, false, handle), payload);
   }
 
   @Override
   public void receive(Payload payload, int from) {
     Seat pair = seat.pair(from, rank());
-    seat.memory(payload).checkWritable();
-    finish(pass(payload, pair, null));
+    if (payload instanceof Payload.OfTensors several) {
+      finish(pass(several, pair, true, null));
+    } else {
+      finish(pass(payload, pair, true, null));
+    }
   }
 
   @Override
   public CollectiveHandle receiveAsync(Payload payload, int from) {
-    Seat pair = seat.pair(from, rank());
-    seat.memory(payload).checkWritable();
-    return start(pair, handle -> pass(payload, pair, handle));
+    return passAsync(payload, seat.pair(from, rank()), true);
+  }
+
+  private CollectiveHandle passAsync(Payload payload, Seat pair, boolean written) {
+    if (payload instanceof Payload.OfTensors several) {
+      AsyncHandle handle = new AsyncHandle(seat.driver, pair.group, several.byType().size());
+      pass(several, pair, written, handle);
+      return handle;
+    }
+    return start(pair, handle -> pass(payload, pair, written, handle));
   }
 
   @Override
   public PersistentCall prepareReceive(Payload payload, int from) {
     Seat pair = seat.pair(from, rank());
-    seat.memory(payload).checkWritable();
-    return prepare(pair, handle -> pass(payload, pair, handle), payload);
+    return prepare(pair, handle -> pass(payload, pair, true, handle), payload);
   }
 
   /** A broadcast in the group of a sender and a receiver. */
-  private Call pass(Payload payload, Seat pair, @Nullable Handle handle) {
-    Memory memory = seat.memory(payload);
+  private Call pass(Payload payload, Seat pair, boolean written, @Nullable Handle handle) {
+    Memory memory = written ? writable(payload) : seat.memory(payload);
     return submit(pair, pair.message(), memory, memory, null, null, ReduceOp.SUM, null, handle);
+  }
+
+  private Batch pass(
+      Payload.OfTensors payload, Seat pair, boolean written, @Nullable Handle handle) {
+    List<Payload> payloads = payload.byType();
+    Batch batch = seat.borrowBatch();
+    for (int i = 0; i < payloads.size(); i++) {
+      Memory memory = written ? writable(payloads.get(i)) : seat.memory(payloads.get(i));
+      batch.add(pair.message(), memory, memory, null);
+    }
+    return submit(pair, batch, ReduceOp.SUM, handle);
   }
 
   private Memory result(Payload input, Memory in, Payload output) {
@@ -633,6 +801,15 @@ final class EngineCommunicator implements Communicator {
     Memory out = isSame(input, output) ? in : seat.memory(output);
     out.checkWritable();
     return out;
+  }
+
+  /** The memory of a residual, if there is one. */
+  private @Nullable Memory kept(Payload input, @Nullable Payload residual, ReduceOp op) {
+    if (residual == null) {
+      return null;
+    }
+    Shapes.residual(input, residual, op, settings.repeatability());
+    return writable(residual);
   }
 
   private Memory writable(Payload payload) {
@@ -643,6 +820,12 @@ final class EngineCommunicator implements Communicator {
 
   /** Buffers are not compared, because their equals compares contents. */
   private static boolean isSame(Payload input, Payload output) {
+    if (input instanceof Payload.OfStrided a && output instanceof Payload.OfStrided b) {
+      return a.runs() == b.runs()
+          && a.run() == b.run()
+          && a.stride() == b.stride()
+          && isSame(a.base(), b.base());
+    }
     return input == output
         || (input instanceof Payload.OfArray || input instanceof Payload.OfCollectiveBuffer)
             && input.equals(output);
@@ -651,12 +834,7 @@ final class EngineCommunicator implements Communicator {
   private Program allReduce(Memory memory, ReduceOp op) {
     long bytes = memory.count() * memory.type().bytes();
     if (memory.type() == ElementType.FLOAT32) {
-      bytes =
-          switch (settings.wireType()) {
-            case AS_IN_MEMORY -> bytes;
-            case BFLOAT16, FLOAT16 -> bytes / 2;
-            case INT8 -> bytes / 4;
-          };
+      bytes = Chooser.crossing(bytes, settings.wireType());
     }
     return reduction(Collective.ALL_REDUCE, 0, bytes, memory.type(), op);
   }
@@ -733,9 +911,32 @@ final class EngineCommunicator implements Communicator {
     seat.driver.finish(call);
   }
 
+  /** Waits for all calls of a batch, whatever becomes of any: till then memory is the library's. */
+  private void finish(Batch batch) {
+    RuntimeException error = null;
+    for (int i = 0; i < batch.size; i++) {
+      try {
+        finish(Objects.requireNonNull(batch.calls[i]));
+      } catch (CollectiveException | NonFiniteException e) {
+        error = Batch.graver(error, e);
+      }
+    }
+    seat.giveBack(batch);
+    if (error != null) {
+      throw error;
+    }
+  }
+
   /** Makes a call of a group asynchronous. */
   private CollectiveHandle start(Seat group, Consumer<Handle> submission) {
-    AsyncHandle handle = new AsyncHandle(seat.driver, group.group);
+    AsyncHandle handle = new AsyncHandle(seat.driver, group.group, 1);
+    submission.accept(handle);
+    return handle;
+  }
+
+  /** Makes the calls for the types of a payload asynchronous. */
+  private CollectiveHandle start(Payload.OfTensors payload, Consumer<Handle> submission) {
+    AsyncHandle handle = new AsyncHandle(seat.driver, seat.group, payload.byType().size());
     submission.accept(handle);
     return handle;
   }
@@ -743,6 +944,14 @@ final class EngineCommunicator implements Communicator {
   /** Makes a call of a group persistent. */
   private PersistentCall prepare(
       Seat group, Consumer<Handle> submission, @Nullable Payload... payloads) {
+    for (Payload payload : payloads) {
+      if (payload instanceof Payload.OfTensors several) {
+        throw new IllegalArgumentException(
+            "a persistent call of a payload of "
+                + several.types()
+                + " elements: it takes one type; prepare a call for each of byType()");
+      }
+    }
     PreparedCall prepared = new PreparedCall(seat.driver, group.group, timeoutNanos, payloads);
     submission.accept(prepared);
     return prepared;
@@ -763,6 +972,48 @@ final class EngineCommunicator implements Communicator {
       ReduceOp op,
       @Nullable Memory residual,
       @Nullable Handle handle) {
+    return submit(by, program, input, output, counts, receiveCounts, 0, op, residual, handle);
+  }
+
+  /** Submits calls that have consecutive numbers, whatever other threads submit. */
+  private Batch submit(Seat by, Batch batch, ReduceOp op, @Nullable Handle handle) {
+    Driver driver = seat.driver;
+    driver.lock();
+    try {
+      for (int i = 0; i < batch.size; i++) {
+        batch.calls[i] =
+            submit(
+                by,
+                Objects.requireNonNull(batch.programs[i]),
+                Objects.requireNonNull(batch.inputs[i]),
+                Objects.requireNonNull(batch.outputs[i]),
+                null,
+                null,
+                batch.size - 1 - i,
+                op,
+                batch.residuals[i],
+                handle);
+      }
+    } finally {
+      driver.unlock();
+    }
+    if (handle != null) {
+      seat.giveBack(batch);
+    }
+    return batch;
+  }
+
+  private Call submit(
+      Seat by,
+      Program program,
+      Memory input,
+      Memory output,
+      long @Nullable [] counts,
+      long @Nullable [] receiveCounts,
+      int typesToCome,
+      ReduceOp op,
+      @Nullable Memory residual,
+      @Nullable Handle handle) {
     Objects.requireNonNull(op, "op");
     Driver driver = seat.driver;
     driver.lock();
@@ -778,6 +1029,7 @@ final class EngineCommunicator implements Communicator {
                   output,
                   counts,
                   receiveCounts,
+                  typesToCome,
                   op,
                   settings.wireType(),
                   settings.repeatability(),
@@ -856,10 +1108,31 @@ final class EngineCommunicator implements Communicator {
     return seat.chooser()
         .explain(
             bytes,
-            settings.repeatability() != Repeatability.FASTEST,
+            isInRankOrder(),
+            settings.wireType(),
+            this::sentBytes,
             settings.frameLength(),
             seat.driver.memoryLimit(),
             seat.driver.transports());
+  }
+
+  private long sentBytes(Algorithm algorithm, long bytes, int frameLength) {
+    return fitting(seat.program(algorithm, Collective.ALL_REDUCE, 0, isInRankOrder()))
+        .sentBytes(
+            bytes / Float.BYTES,
+            ElementType.FLOAT32,
+            NarrowWire.of(settings.wireType()),
+            frameLength);
+  }
+
+  /** Whether sums of floating-point numbers are taken in rank order. */
+  private boolean isInRankOrder() {
+    return settings.repeatability() != Repeatability.FASTEST;
+  }
+
+  @Override
+  public CallSettings settings() {
+    return settings;
   }
 
   @Override

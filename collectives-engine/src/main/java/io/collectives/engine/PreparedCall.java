@@ -60,6 +60,8 @@ final class PreparedCall implements PersistentCall, Handle {
   private void find(Payload payload) {
     if (payload instanceof Payload.OfParts several) {
       several.parts().forEach(this::find);
+    } else if (payload instanceof Payload.OfStrided strided) {
+      find(strided.base());
     } else if (payload instanceof Payload.OfCollectiveBuffer range
         && range.buffer() instanceof EngineBuffer buffer) {
       buffers.add(buffer);

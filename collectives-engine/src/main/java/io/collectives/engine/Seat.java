@@ -44,6 +44,7 @@ final class Seat {
   private final Plans plans;
   private final Map<Key, Program> programs = new HashMap<>();
   private final Map<ElementType, Deque<ArrayMemory>> memories = new EnumMap<>(ElementType.class);
+  private final Deque<Batch> batches = new ArrayDeque<>();
   private final MemoryCache payloadMemories = new MemoryCache();
   private final Map<String, Integer> sameRanks = new HashMap<>();
   private final Set<EngineBuffer> buffers = new HashSet<>();
@@ -188,17 +189,41 @@ final class Seat {
   }
 
   /**
-   * The memory of a payload.
+   * The memory of a payload of one type.
    *
-   * @throws IllegalStateException if that is closed
+   * @throws IllegalArgumentException if it is of several
+   * @throws IllegalStateException if a buffer in it is closed
    */
   Memory memory(Payload payload) {
-    if (payload instanceof Payload.OfCollectiveBuffer range
-        && range.buffer() instanceof EngineBuffer buffer
-        && buffer.isClosed()) {
-      throw new IllegalStateException(buffer + " is closed");
-    }
+    check(payload);
     return payloadMemories.memory(payload);
+  }
+
+  /** Room for the calls of a payload of several types. */
+  synchronized Batch borrowBatch() {
+    Batch batch = batches.poll();
+    return batch == null ? new Batch() : batch;
+  }
+
+  synchronized void giveBack(Batch batch) {
+    batch.clear();
+    batches.push(batch);
+  }
+
+  private static void check(Payload payload) {
+    Shapes.oneType(payload);
+    if (payload instanceof Payload.OfCollectiveBuffer range) {
+      if (range.buffer() instanceof EngineBuffer buffer && buffer.isClosed()) {
+        throw new IllegalStateException(buffer + " is closed");
+      }
+    } else if (payload instanceof Payload.OfStrided strided) {
+      check(strided.base());
+    } else if (payload instanceof Payload.OfParts several) {
+      List<Payload> parts = several.parts();
+      for (int i = 0; i < parts.size(); i++) {
+        check(parts.get(i));
+      }
+    }
   }
 
   /** A memory to bind to a user's array. */

@@ -6,6 +6,7 @@ import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.plan.Chunks;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Refuses the arguments of calls that do not fit each other. Allocates only to refuse. */
@@ -32,7 +33,57 @@ final class Shapes {
     return payload;
   }
 
+  /** What all but a few collectives take. */
+  static void oneType(Payload payload) {
+    if (payload instanceof Payload.OfTensors several) {
+      throw new IllegalArgumentException(
+          "a payload of "
+              + several.types()
+              + " elements: only all-reduce, broadcast, reduce, send and receive take several types at"
+              + " once; pass each of byType() in a call of its own");
+    }
+  }
+
+  /** The payloads of each type that go with those of another payload. */
+  static List<Payload> sameTypes(Payload.OfTensors input, Payload output) {
+    if (output instanceof Payload.OfTensors several && haveSameTypes(several, input)) {
+      return several.byType();
+    }
+    throw new IllegalArgumentException(
+        "elements of "
+            + input.types()
+            + " go in and "
+            + (output instanceof Payload.OfTensors several ? several.types() : output.type())
+            + " come out: both must be the same, in the same order");
+  }
+
+  private static boolean haveSameTypes(Payload.OfTensors a, Payload.OfTensors b) {
+    int types = a.byType().size();
+    boolean same = types == b.byType().size();
+    for (int i = 0; i < types && same; i++) {
+      same = a.byType().get(i).type() == b.byType().get(i).type();
+    }
+    return same;
+  }
+
+  /** The float32 elements of a payload. */
+  static Payload floats(Payload.OfTensors several) {
+    for (int i = 0; i < several.byType().size(); i++) {
+      if (several.byType().get(i).type() == ElementType.FLOAT32) {
+        return several.byType().get(i);
+      }
+    }
+    throw new IllegalArgumentException(
+        "a residual for elements of "
+            + several.types()
+            + ": only "
+            + ElementType.FLOAT32
+            + " is rounded on its way");
+  }
+
   static void sameType(Payload input, Payload output) {
+    oneType(input);
+    oneType(output);
     if (input.type() != output.type()) {
       throw new IllegalArgumentException(
           "elements of "
@@ -44,6 +95,8 @@ final class Shapes {
   }
 
   static void sameTypeAndCount(Payload input, Payload output) {
+    oneType(input);
+    oneType(output);
     if (input.type() != output.type() || input.count() != output.count()) {
       throw new IllegalArgumentException(
           "the input has "
@@ -60,6 +113,7 @@ final class Shapes {
 
   /** Where what rounding takes from an input is kept. */
   static void residual(Payload input, Payload residual, ReduceOp op, Repeatability repeatability) {
+    oneType(residual);
     if (repeatability != Repeatability.FASTEST) {
       throw new IllegalArgumentException(
           "a residual with the repeatability "

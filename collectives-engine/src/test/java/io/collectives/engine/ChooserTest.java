@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.Explanation;
+import io.collectives.WireType;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -53,17 +54,15 @@ class ChooserTest {
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 0));
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 1024));
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 20_000));
-    assertEquals(
-        Algorithm.doubleBinaryTree(),
-        chooser.explain(128 << 10, false, 100_000, 7, List.of("shm")).chosen());
+    assertEquals(Algorithm.doubleBinaryTree(), explain(chooser, 128 << 10).chosen());
     assertEquals(Chooser.RING, chooser.choose(Collective.ALL_REDUCE, 100 << 20));
     assertEquals(Chooser.EXCHANGE, chooser.chooseInOrder(Collective.ALL_REDUCE, 1024));
     assertEquals(Chooser.DIRECT, chooser.chooseInOrder(Collective.ALL_REDUCE, 100 << 20));
-    Explanation inOrder = chooser.explain(1 << 20, true, 100_000, 7, List.of("shm"));
+    Explanation inOrder = explain(chooser, 1 << 20, true);
     assertEquals(Algorithm.direct(), inOrder.chosen());
     assertEquals(2, inOrder.predictions().size());
     for (long bytes = 1; bytes < 1L << 40; bytes = bytes * 9 / 8 + 1) {
-      Explanation explanation = chooser.explain(bytes, false, 100_000, 7, List.of("shm"));
+      Explanation explanation = explain(chooser, bytes);
       assertEquals(bytes <= 3 << 20 ? 50_000 : 25_000, explanation.frameLength());
       double least = explanation.predictions().get(0).micros();
       double chosen =
@@ -75,6 +74,21 @@ class ChooserTest {
       assertTrue(chosen <= 1.25 * least, explanation.toString());
       assertTrue(explanation.costs().measured());
     }
+  }
+
+  private static Explanation explain(Chooser chooser, long bytes) {
+    return explain(chooser, bytes, false);
+  }
+
+  private static Explanation explain(Chooser chooser, long bytes, boolean inRankOrder) {
+    return chooser.explain(
+        bytes,
+        inRankOrder,
+        WireType.AS_IN_MEMORY,
+        (algorithm, length, frames) -> length,
+        100_000,
+        7,
+        List.of("shm"));
   }
 
   /** An exchange is measured up to a few KiB; times in cache say nothing of what is not. */

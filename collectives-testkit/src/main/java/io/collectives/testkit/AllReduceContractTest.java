@@ -507,7 +507,7 @@ public abstract class AllReduceContractTest {
       for (ReduceOp.Standard op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
         double[][] plain = new double[ranks][PRIME];
         double[][] fed = new double[ranks][PRIME];
-        float[][] residuals = new float[ranks][PRIME];
+        float[][] residuals = new float[ranks][2 * PRIME];
         long[][] last = new long[ranks][];
         boolean isExchange = algorithm(ranks) instanceof Algorithm.Exchange;
         RankThreads.run(
@@ -518,7 +518,8 @@ public abstract class AllReduceContractTest {
               Cells source = new Cells(ElementType.FLOAT32, Memory.PARTS, PRIME);
               Cells target = new Cells(ElementType.FLOAT32, Memory.DIRECT, PRIME);
               source.fill(inputs[rank]);
-              Payload residual = Payload.of(residuals[rank]);
+              // Its odd elements are somebody else's.
+              Payload residual = Payload.strided(Payload.of(residuals[rank]), 0, PRIME, 1, 2);
               if (isExchange) {
                 String message =
                     assertThrows(
@@ -556,7 +557,8 @@ public abstract class AllReduceContractTest {
             double value = Numbers.value(ElementType.FLOAT32, inputs[rank][i]);
             exact += value;
             magnitude += Math.abs(value);
-            kept += Math.abs(residuals[rank][i]);
+            kept += Math.abs(residuals[rank][2 * i]);
+            assertEquals(0, residuals[rank][2 * i + 1]);
           }
           exact /= op == ReduceOp.AVERAGE ? ranks : 1;
           worstPlain = Math.max(worstPlain, Math.abs(plain[0][i] - calls * exact));
@@ -964,6 +966,46 @@ public abstract class AllReduceContractTest {
       assertEquals(
           members.size() * i + ranks, buffer[i], "element " + i + " in the group of " + members);
     }
+  }
+
+  // ------------------------------------------------------------ several types
+
+  @Test
+  void aPayloadOfSeveralTypesIsOneCall() throws Exception {
+    int[] ranks = {0, 1, 2};
+    RankThreads.run(
+        open(ranks.length, 256, 2),
+        world -> {
+          int rank = world.rank();
+          boolean isExchange = algorithm(ranks.length) instanceof Algorithm.Exchange;
+          Tensors input = new Tensors(rank);
+          Tensors output = new Tensors(7 + rank);
+          int calls = 0;
+          for (Communicator caller : List.of(world, world.using(WireType.BFLOAT16))) {
+            input.fill(rank);
+            caller.allReduce(input.payload(), output.payload(), ReduceOp.SUM);
+            output.assertSum(ranks);
+            input.assertSum(rank);
+            output.fill(rank);
+            caller.allReduceAsync(output.payload(), ReduceOp.SUM).await();
+            output.assertSum(ranks);
+            caller.allReduceAsync(input.payload(), output.payload(), ReduceOp.SUM).await();
+            output.assertSum(ranks);
+            calls += 3;
+            if (!isExchange) {
+              long floats = ((Payload.OfTensors) input.payload()).byType().get(0).count();
+              float[] kept = new float[(int) floats];
+              caller.allReduce(input.payload(), output.payload(), ReduceOp.SUM, Payload.of(kept));
+              output.assertSum(ranks);
+              assertArrayEquals(new float[kept.length], kept, "nothing was lost");
+              calls++;
+            }
+            caller.allReduce(input.payload(), ReduceOp.SUM);
+            input.assertSum(ranks);
+            calls++;
+          }
+          assertEquals((long) calls * Tensors.TYPES, world.nextSequence());
+        });
   }
 
   // ---------------------------------------------------------------- mismatch

@@ -32,11 +32,14 @@ final class Cells {
     /** A range of a buffer that the communicator has allocated. */
     COMMUNICATOR,
     /** Many short parts, arrays and direct buffers in turn. */
-    PARTS
+    PARTS,
+    /** Short runs of an array or of a direct buffer, with guards between them, too. */
+    STRIDED
   }
 
   private static final long GUARD = 0x5a5a_a5a5_5a5a_a5a5L;
   private static final int GUARDS = 3;
+  private static final int GAP = 2;
   private static final int[] PART_COUNTS = {1, 3, 0, 7, 2, 5};
 
   private final ElementType type;
@@ -149,15 +152,43 @@ final class Cells {
                   + ", something was written");
         }
       }
+      for (int i = 0; i < segment.count; i++) {
+        for (int gap = segment.gapAfter(i); gap > 0; gap--) {
+          if (segment.bitsAt(type, segment.place(i) + gap) != guard()) {
+            throw new AssertionError(
+                "after element " + i + " of " + count + " " + type + " in runs");
+          }
+        }
+      }
     }
   }
 
   private Segment segment(Memory kind, int segmentCount) {
     int guards = kind == Memory.ARRAY ? 0 : GUARDS;
+    if (kind == Memory.STRIDED) {
+      // Whole runs only; an odd number of elements in an array.
+      int run = segmentCount % 3 == 0 ? 3 : 1;
+      int all = segmentCount / run * (run + GAP) + 2 * guards;
+      Segment segment =
+          segmentCount % 2 == 1
+              ? new Segment(array(all), null, guards, segmentCount, guards, run)
+              : new Segment(
+                  null,
+                  ByteBuffer.allocateDirect(all * type.bytes()).order(ByteOrder.nativeOrder()),
+                  guards * type.bytes(),
+                  segmentCount,
+                  guards,
+                  run);
+      for (int i = -guards; i < all - guards; i++) {
+        segment.putAt(type, i, guard());
+      }
+      return segment;
+    }
     int all = segmentCount + 2 * guards;
     Segment segment =
         switch (kind) {
-          case ARRAY, RANGE, PARTS -> new Segment(array(all), null, guards, segmentCount, guards);
+          case ARRAY, RANGE, PARTS, STRIDED ->
+              new Segment(array(all), null, guards, segmentCount, guards);
           case DIRECT, VIEW, ODD_DIRECT -> {
             int first = kind == Memory.ODD_DIRECT ? 3 : 0;
             ByteBuffer buffer =
@@ -196,11 +227,44 @@ final class Cells {
     };
   }
 
-  /** A run of elements; {@code offset} counts elements of the array, or bytes of the buffer. */
+  /**
+   * Elements one after the other, or, if they are more than a run, in runs with gaps between them;
+   * {@code offset} counts elements of the array, or bytes of the buffer.
+   */
   private record Segment(
-      @Nullable Object array, @Nullable ByteBuffer buffer, int offset, int count, int guards) {
+      @Nullable Object array,
+      @Nullable ByteBuffer buffer,
+      int offset,
+      int count,
+      int guards,
+      int run) {
+
+    Segment(
+        @Nullable Object array, @Nullable ByteBuffer buffer, int offset, int count, int guards) {
+      this(array, buffer, offset, count, guards, Math.max(1, count));
+    }
+
+    /** Where an element lies, counted from the first. */
+    int place(int index) {
+      if (index < 0 || count == 0) {
+        return index;
+      }
+      return index < count
+          ? index / run * (run + GAP) + index % run
+          : place(count - 1) + 1 + index - count;
+    }
+
+    int gapAfter(int index) {
+      return index % run == run - 1 && index < count - 1 ? GAP : 0;
+    }
 
     Payload payload(ElementType type, Memory memory) {
+      if (memory == Memory.STRIDED) {
+        int runs = count / run;
+        int all = runs * (run + GAP);
+        Segment whole = new Segment(array, buffer, offset, all, guards);
+        return Payload.strided(whole.payload(type, Memory.VIEW), 0, runs, run, run + GAP);
+      }
       if (buffer != null) {
         ByteBuffer range = buffer.duplicate().order(ByteOrder.nativeOrder());
         range.position(offset).limit(offset + count * type.bytes());
@@ -231,6 +295,14 @@ final class Cells {
     }
 
     void put(ElementType type, int index, long bits) {
+      putAt(type, place(index), bits);
+    }
+
+    long bits(ElementType type, int index) {
+      return bitsAt(type, place(index));
+    }
+
+    void putAt(ElementType type, int index, long bits) {
       if (buffer != null) {
         switch (type.bytes()) {
           case 2 -> buffer.putShort(offset + 2 * index, (short) bits);
@@ -250,7 +322,7 @@ final class Cells {
       }
     }
 
-    long bits(ElementType type, int index) {
+    long bitsAt(ElementType type, int index) {
       if (buffer != null) {
         return switch (type.bytes()) {
           case 2 -> buffer.getShort(offset + 2 * index);

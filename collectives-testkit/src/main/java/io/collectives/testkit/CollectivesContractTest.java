@@ -859,6 +859,113 @@ public abstract class CollectivesContractTest {
         });
   }
 
+  /**
+   * What is lost by rounding in one call is made up for in the next ones: what many of them sum up
+   * to is off by what the residuals hold, and no more.
+   */
+  @Test
+  void residualsMakeUpForWhatIsLost() throws Exception {
+    int ranks = 4;
+    int calls = 12;
+    int root = 1;
+    float[][] inputs = new float[ranks][PRIME];
+    SplittableRandom random = new SplittableRandom(SEED);
+    for (float[] input : inputs) {
+      for (int i = 0; i < PRIME; i++) {
+        input[i] = (float) random.nextDouble() - 0.5f;
+      }
+    }
+    // Of reduce-scatters, then of reductions; without a residual, and with one.
+    double[][][] sums = new double[2][2][PRIME];
+    float[][][] residuals = new float[2][ranks][PRIME];
+    RankThreads.run(
+        ranks(ranks, 256, 2),
+        world -> {
+          int rank = world.rank();
+          Communicator narrow = world.using(WireType.INT8);
+          Payload input = Payload.of(inputs[rank]);
+          int first = (int) world.partStart(PRIME, rank);
+          float[] part = new float[(int) world.partCount(PRIME, rank)];
+          Payload shard = Payload.of(part);
+          float[] all = new float[PRIME];
+          Payload whole = rank == root ? Payload.of(all) : null;
+          Payload keptByScatter = Payload.of(residuals[0][rank]);
+          Payload keptByReduce = Payload.of(residuals[1][rank]);
+          for (int call = 0; call < calls; call++) {
+            narrow.reduceScatter(input, shard, ReduceOp.SUM);
+            add(part, sums[0][0], first);
+            narrow.reduce(input, whole, ReduceOp.SUM, root);
+            add(rank == root ? all : new float[0], sums[1][0], 0);
+            if (call % 2 == 0) {
+              narrow.reduceScatter(input, shard, ReduceOp.SUM, keptByScatter);
+              narrow.reduce(input, whole, ReduceOp.SUM, root, keptByReduce);
+            } else {
+              narrow.reduceScatterAsync(input, shard, ReduceOp.SUM, keptByScatter).await();
+              narrow.reduceAsync(input, whole, ReduceOp.SUM, root, keptByReduce).await();
+            }
+            add(part, sums[0][1], first);
+            add(rank == root ? all : new float[0], sums[1][1], 0);
+          }
+        });
+    for (int collective = 0; collective < 2; collective++) {
+      double worstPlain = 0;
+      double worstFed = 0;
+      for (int i = 0; i < PRIME; i++) {
+        double exact = 0;
+        double kept = 0;
+        for (int rank = 0; rank < ranks; rank++) {
+          exact += inputs[rank][i];
+          kept += Math.abs(residuals[collective][rank][i]);
+        }
+        double off = Math.abs(sums[collective][1][i] - calls * exact);
+        assertTrue(off <= kept + calls * ranks * 0x1p-22, "element " + i + " is off by " + off);
+        worstPlain = Math.max(worstPlain, Math.abs(sums[collective][0][i] - calls * exact));
+        worstFed = Math.max(worstFed, off);
+      }
+      assertTrue(3 * worstFed < worstPlain, worstFed + " with residuals, " + worstPlain);
+    }
+  }
+
+  /** Each element is added by one rank. */
+  private static void add(float[] values, double[] sums, int first) {
+    for (int i = 0; i < values.length; i++) {
+      sums[first + i] += values[i];
+    }
+  }
+
+  @Test
+  void payloadsOfSeveralTypes() throws Exception {
+    int[] ranks = {0, 1, 2};
+    RankThreads.run(
+        ranks(ranks.length, 256, 2),
+        world -> {
+          int rank = world.rank();
+          Tensors input = new Tensors(rank);
+          Tensors output = new Tensors(5 - rank);
+          input.fill(rank);
+          output.fill(rank);
+          world.broadcast(output.payload(), 2);
+          output.assertSum(2);
+          world.reduce(input.payload(), rank == 0 ? output.payload() : null, ReduceOp.SUM, 0);
+          output.assertSum(rank == 0 ? ranks : new int[] {2});
+          world.broadcastAsync(output.payload(), 0).await();
+          output.assertSum(ranks);
+          world.reduceAsync(input.payload(), output.payload(), ReduceOp.SUM, 1).await();
+          output.assertSum(ranks);
+          input.assertSum(rank);
+          if (rank == 0) {
+            world.send(input.payload(), 1);
+            world.sendAsync(input.payload(), 1).await();
+          } else if (rank == 1) {
+            world.receive(output.payload(), 0);
+            output.assertSum(0);
+            output.fill(1);
+            world.receiveAsync(output.payload(), 0).await();
+            output.assertSum(0);
+          }
+        });
+  }
+
   /** A rank that dies is named by all others, whatever they call. */
   @ParameterizedTest
   @EnumSource(Kind.class)
@@ -937,6 +1044,10 @@ public abstract class CollectivesContractTest {
    */
   record Wrong(String what, String word, BiConsumer<Communicator, Payload> call) {}
 
+  private static Payload several() {
+    return Payload.of(List.of(Payload.of(new int[2]), Payload.of(new float[2])));
+  }
+
   @Test
   void wrongArgumentsAreRefused() throws Exception {
     Communicator world = ranks(3, 128, 2).get(0);
@@ -970,6 +1081,31 @@ public abstract class CollectivesContractTest {
                 "a wrong own block",
                 "itself",
                 (w, p) -> w.allToAll(p, new long[] {6, 0, 0}, p, new long[] {0, 6, 0})),
+            new Wrong(
+                "several types",
+                "several types",
+                (w, p) -> w.reduceScatter(several(), p, ReduceOp.SUM)),
+            new Wrong("several types", "several types", (w, p) -> w.allGather(p, several())),
+            new Wrong("several types", "several types", (w, p) -> w.gather(several(), p, 0)),
+            new Wrong("several types", "several types", (w, p) -> w.gather(several(), null, 1)),
+            new Wrong("several types", "several types", (w, p) -> w.scatter(null, several(), 1)),
+            new Wrong("several types", "several types", (w, p) -> w.allToAll(p, several())),
+            new Wrong(
+                "several types out", "come out", (w, p) -> w.reduce(several(), p, ReduceOp.SUM, 0)),
+            new Wrong(
+                "runs that overlap",
+                "overlap",
+                (w, p) -> w.broadcast(Payload.strided(p, 0, 2, 2, 1), 1)),
+            new Wrong(
+                "a short residual",
+                "residual",
+                (w, p) ->
+                    w.reduce(
+                        Payload.of(new float[3]),
+                        Payload.of(new float[3]),
+                        ReduceOp.SUM,
+                        0,
+                        Payload.of(new float[2]))),
             new Wrong("oneself", "another", (w, p) -> w.send(p, 0)),
             new Wrong("nobody", "another", (w, p) -> w.receive(p, 3)));
     for (Wrong wrong : wrongs) {

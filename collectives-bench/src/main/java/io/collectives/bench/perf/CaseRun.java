@@ -3,7 +3,9 @@ package io.collectives.bench.perf;
 import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.Communicator;
+import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import java.time.Duration;
 
 /**
@@ -67,7 +69,10 @@ public final class CaseRun implements AutoCloseable {
     return isAuto(world, work)
             && work.collective() == Collective.ALL_REDUCE
             && work.tensors().isEmpty()
-        ? world.explain(work.bytes()).chosen().name()
+        ? (work.type() == ElementType.FLOAT32 ? world : world.using(WireType.AS_IN_MEMORY))
+            .explain(work.bytes())
+            .chosen()
+            .name()
         : CaseResult.NOTHING;
   }
 

@@ -1,8 +1,10 @@
 package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
+import io.collectives.spi.Region;
 import java.nio.Buffer;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A range of an array. Can be bound to one array after the other, so that a call need not allocate
@@ -55,6 +57,11 @@ public final class ArrayMemory extends FlatMemory {
 
   @Override
   public void checkWritable() {}
+
+  @Override
+  @Nullable Region region() {
+    return null;
+  }
 
   Object array() {
     return array;

@@ -63,7 +63,7 @@ public final class BufferMemory extends FlatMemory {
     view = elements.view(bytes);
   }
 
-  /** The region that it is a part of, if any. */
+  @Override
   public @Nullable Region region() {
     return region;
   }

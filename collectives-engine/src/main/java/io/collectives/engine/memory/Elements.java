@@ -115,6 +115,22 @@ abstract sealed class Elements
   abstract void copy(Buffer target, int at, Buffer source, int from, int count);
 
   /**
+   * Copies runs of elements, one by one, between arrays and buffers.
+   *
+   * @param toStride from one run to the next in the target
+   * @param fromStride from one run to the next in the source
+   */
+  abstract void copyRuns(
+      Object target,
+      int to,
+      int toStride,
+      Object source,
+      int from,
+      int fromStride,
+      int run,
+      int runs);
+
+  /**
    * {@code result[i] = own[i] op source[i]} for i from {@code from} to {@code to}; {@code result}
    * may be {@code own}. AVERAGE adds.
    *

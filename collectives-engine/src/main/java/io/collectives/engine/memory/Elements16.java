@@ -71,6 +71,37 @@ final class Elements16 extends Elements {
   }
 
   @Override
+  void copyRuns(
+      Object target,
+      int to,
+      int toStride,
+      Object source,
+      int from,
+      int fromStride,
+      int run,
+      int runs) {
+    for (int i = 0, a = to, b = from; i < runs; i++, a += toStride, b += fromStride) {
+      if (source instanceof short[] s && target instanceof short[] t) {
+        for (int k = 0; k < run; k++) {
+          t[a + k] = s[b + k];
+        }
+      } else if (source instanceof short[] s) {
+        for (int k = 0; k < run; k++) {
+          ((ShortBuffer) target).put(a + k, s[b + k]);
+        }
+      } else if (target instanceof short[] t) {
+        for (int k = 0; k < run; k++) {
+          t[a + k] = ((ShortBuffer) source).get(b + k);
+        }
+      } else {
+        for (int k = 0; k < run; k++) {
+          ((ShortBuffer) target).put(a + k, ((ShortBuffer) source).get(b + k));
+        }
+      }
+    }
+  }
+
+  @Override
   void combine(
       ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch) {
     short[] r = (short[]) result;

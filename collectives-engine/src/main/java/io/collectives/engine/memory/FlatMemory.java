@@ -1,16 +1,19 @@
 package io.collectives.engine.memory;
 
 import io.collectives.ReduceOp;
+import io.collectives.spi.Region;
 import java.nio.Buffer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Memory of one part. Positions count from its first element; ranges were checked by {@link
  * Memory}.
  *
- * <p>Only two things differ between arrays and buffers: how a block gets into an array and how it
- * gets back. All kernels work on arrays with equal indexes; {@link Elements} says why.
+ * <p>Only two things differ between arrays, buffers and short runs of them: how a block gets into
+ * an array and how it gets back. All kernels work on arrays with equal indexes; {@link Elements}
+ * says why.
  */
-abstract sealed class FlatMemory extends Memory permits ArrayMemory, BufferMemory {
+abstract sealed class FlatMemory extends Memory permits ArrayMemory, BufferMemory, StridedMemory {
 
   FlatMemory(Elements elements) {
     super(elements);
@@ -31,10 +34,15 @@ abstract sealed class FlatMemory extends Memory permits ArrayMemory, BufferMemor
   final void replace(int to, int count, FlatMemory source, int from) {
     if (source instanceof ArrayMemory memory) {
       save(to, count, memory.array(), memory.index(from));
+    } else if (source instanceof BufferMemory memory) {
+      replace(to, count, memory.view(), from);
     } else {
-      replace(to, count, ((BufferMemory) source).view(), from);
+      ((StridedMemory) source).copyTo(this, to, count, from);
     }
   }
+
+  /** The region that this is a part of, if any. */
+  abstract @Nullable Region region();
 
   final void reduce(
       ReduceOp op,
@@ -115,6 +123,11 @@ abstract sealed class FlatMemory extends Memory permits ArrayMemory, BufferMemor
   @Override
   final FlatMemory part(int index) {
     return this;
+  }
+
+  @Override
+  final int first(int index) {
+    return 0;
   }
 
   @Override

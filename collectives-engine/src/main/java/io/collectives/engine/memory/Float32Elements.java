@@ -64,6 +64,37 @@ final class Float32Elements extends Elements {
   }
 
   @Override
+  void copyRuns(
+      Object target,
+      int to,
+      int toStride,
+      Object source,
+      int from,
+      int fromStride,
+      int run,
+      int runs) {
+    for (int i = 0, a = to, b = from; i < runs; i++, a += toStride, b += fromStride) {
+      if (source instanceof float[] s && target instanceof float[] t) {
+        for (int k = 0; k < run; k++) {
+          t[a + k] = s[b + k];
+        }
+      } else if (source instanceof float[] s) {
+        for (int k = 0; k < run; k++) {
+          ((FloatBuffer) target).put(a + k, s[b + k]);
+        }
+      } else if (target instanceof float[] t) {
+        for (int k = 0; k < run; k++) {
+          t[a + k] = ((FloatBuffer) source).get(b + k);
+        }
+      } else {
+        for (int k = 0; k < run; k++) {
+          ((FloatBuffer) target).put(a + k, ((FloatBuffer) source).get(b + k));
+        }
+      }
+    }
+  }
+
+  @Override
   void combine(
       ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch) {
     float[] r = (float[]) result;

@@ -64,6 +64,37 @@ final class Float64Elements extends Elements {
   }
 
   @Override
+  void copyRuns(
+      Object target,
+      int to,
+      int toStride,
+      Object source,
+      int from,
+      int fromStride,
+      int run,
+      int runs) {
+    for (int i = 0, a = to, b = from; i < runs; i++, a += toStride, b += fromStride) {
+      if (source instanceof double[] s && target instanceof double[] t) {
+        for (int k = 0; k < run; k++) {
+          t[a + k] = s[b + k];
+        }
+      } else if (source instanceof double[] s) {
+        for (int k = 0; k < run; k++) {
+          ((DoubleBuffer) target).put(a + k, s[b + k]);
+        }
+      } else if (target instanceof double[] t) {
+        for (int k = 0; k < run; k++) {
+          t[a + k] = ((DoubleBuffer) source).get(b + k);
+        }
+      } else {
+        for (int k = 0; k < run; k++) {
+          ((DoubleBuffer) target).put(a + k, ((DoubleBuffer) source).get(b + k));
+        }
+      }
+    }
+  }
+
+  @Override
   void combine(
       ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch) {
     double[] r = (double[]) result;

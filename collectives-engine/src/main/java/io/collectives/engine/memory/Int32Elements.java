@@ -63,6 +63,37 @@ final class Int32Elements extends Elements {
   }
 
   @Override
+  void copyRuns(
+      Object target,
+      int to,
+      int toStride,
+      Object source,
+      int from,
+      int fromStride,
+      int run,
+      int runs) {
+    for (int i = 0, a = to, b = from; i < runs; i++, a += toStride, b += fromStride) {
+      if (source instanceof int[] s && target instanceof int[] t) {
+        for (int k = 0; k < run; k++) {
+          t[a + k] = s[b + k];
+        }
+      } else if (source instanceof int[] s) {
+        for (int k = 0; k < run; k++) {
+          ((IntBuffer) target).put(a + k, s[b + k]);
+        }
+      } else if (target instanceof int[] t) {
+        for (int k = 0; k < run; k++) {
+          t[a + k] = ((IntBuffer) source).get(b + k);
+        }
+      } else {
+        for (int k = 0; k < run; k++) {
+          ((IntBuffer) target).put(a + k, ((IntBuffer) source).get(b + k));
+        }
+      }
+    }
+  }
+
+  @Override
   void combine(
       ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch) {
     int[] r = (int[]) result;

@@ -63,6 +63,37 @@ final class Int64Elements extends Elements {
   }
 
   @Override
+  void copyRuns(
+      Object target,
+      int to,
+      int toStride,
+      Object source,
+      int from,
+      int fromStride,
+      int run,
+      int runs) {
+    for (int i = 0, a = to, b = from; i < runs; i++, a += toStride, b += fromStride) {
+      if (source instanceof long[] s && target instanceof long[] t) {
+        for (int k = 0; k < run; k++) {
+          t[a + k] = s[b + k];
+        }
+      } else if (source instanceof long[] s) {
+        for (int k = 0; k < run; k++) {
+          ((LongBuffer) target).put(a + k, s[b + k]);
+        }
+      } else if (target instanceof long[] t) {
+        for (int k = 0; k < run; k++) {
+          t[a + k] = ((LongBuffer) source).get(b + k);
+        }
+      } else {
+        for (int k = 0; k < run; k++) {
+          ((LongBuffer) target).put(a + k, ((LongBuffer) source).get(b + k));
+        }
+      }
+    }
+  }
+
+  @Override
   void combine(
       ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch) {
     long[] r = (long[]) result;

@@ -5,15 +5,16 @@ import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.Region;
+import java.util.List;
 import java.util.Objects;
 
 /**
  * A payload of a call: the only thing that knows what an element is. Positions and counts are in
  * elements, {@code at} in bytes.
  *
- * <p>A memory is a row of flat parts, mostly one: an array or a direct buffer. Every method here
- * walks the <em>runs</em> of its operands, the longest stretches in which none of them changes its
- * part, and leaves each run to {@link FlatMemory}. No method allocates.
+ * <p>A memory is a row of flat parts, mostly one: an array or a direct buffer, or a range of it.
+ * Every method here walks the <em>runs</em> of its operands, the longest stretches in which none of
+ * them changes its part, and leaves each run to {@link FlatMemory}. No method allocates.
  *
  * <p>Threads: reading (as the source or as {@code own}) changes no state, so any number of threads
  * may read a memory at once, its owner included. Writing is the business of one thread at a time
@@ -44,6 +45,11 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory, ShapeMemory
     if (payload instanceof Payload.OfCollectiveBuffer range) {
       return BufferMemory.of(range);
     }
+    if (payload instanceof Payload.OfStrided strided) {
+      return StridedMemory.isWorthwhile(strided)
+          ? new StridedMemory(elements, strided)
+          : new PartsMemory(elements, List.of(strided));
+    }
     Payload.OfParts several = (Payload.OfParts) payload;
     return several.parts().size() == 1
         ? of(several.parts().get(0))
@@ -62,7 +68,7 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory, ShapeMemory
   public boolean liesIn(Region region) {
     int part = 0;
     for (long at = 0; at < count(); part++) {
-      if (part(part) instanceof BufferMemory buffer && buffer.region() == region) {
+      if (part(part).region() == region) {
         return true;
       }
       at = end(part);
@@ -73,7 +79,7 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory, ShapeMemory
   /**
    * Refuses a memory that cannot be the output of a call.
    *
-   * @throws IllegalArgumentException if a part is a read-only buffer
+   * @throws IllegalArgumentException if a part is a read-only buffer, or has runs that overlap
    */
   public abstract void checkWritable();
 
@@ -84,6 +90,9 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory, ShapeMemory
   abstract int partAt(long position);
 
   abstract FlatMemory part(int index);
+
+  /** Where in the flat memory the first element of a part lies. */
+  abstract int first(int index);
 
   /** The position of the first element of a part. */
   abstract long start(int index);
@@ -125,7 +134,8 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory, ShapeMemory
 
   /**
    * Elements {@code [to, to+count)} become elements {@code [from, from+count)} of {@code source}, a
-   * memory of the same type and any kind; ranges of one memory may overlap if it is flat.
+   * memory of the same type and any kind; ranges of one memory may overlap if it is one array or
+   * buffer.
    */
   public final void replace(long to, int count, Memory source, long from) {
     checkType(source);
@@ -366,7 +376,7 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory, ShapeMemory
   }
 
   private int local(int part, long position) {
-    return (int) (position - start(part));
+    return first(part) + (int) (position - start(part));
   }
 
   private int next(int part, long position) {

@@ -3,27 +3,65 @@ package io.collectives.engine.memory;
 import io.collectives.Payload;
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Flat memories in a row; may have more than 2^31 elements. Parts without elements are left out.
+ * Ranges of flat memories in a row; may have more than 2^31 elements. Parts without elements are
+ * left out; long runs of a strided payload are a part each, so that each is a bulk copy or a vector
+ * loop.
  */
 final class PartsMemory extends Memory {
   private final FlatMemory[] parts;
 
+  /** Part i begins with this element of its flat memory. */
+  private final int[] firsts;
+
   /** Part i holds positions {@code [starts[i], starts[i+1])}. */
   private final long[] starts;
 
+  /** One whose runs overlap, if there is any. */
+  private Payload.@Nullable OfStrided overlapping;
+
   PartsMemory(Elements elements, List<Payload> payloads) {
     super(elements);
-    parts =
-        payloads.stream()
-            .filter(payload -> payload.count() > 0)
-            .map(payload -> (FlatMemory) of(payload))
-            .toArray(FlatMemory[]::new);
-    starts = new long[parts.length + 1];
-    for (int i = 0; i < parts.length; i++) {
-      starts[i + 1] = Math.addExact(starts[i], parts[i].count());
+    int size = payloads.stream().mapToInt(PartsMemory::partsOf).reduce(0, Math::addExact);
+    parts = new FlatMemory[size];
+    firsts = new int[size];
+    starts = new long[size + 1];
+    int next = 0;
+    for (Payload payload : payloads) {
+      if (isRuns(payload)) {
+        next = addRuns(next, (Payload.OfStrided) payload);
+      } else if (payload.count() > 0) {
+        next = add(next, (FlatMemory) of(payload), 0, payload.count());
+      }
     }
+  }
+
+  private static boolean isRuns(Payload payload) {
+    return payload instanceof Payload.OfStrided strided && !StridedMemory.isWorthwhile(strided);
+  }
+
+  private static int partsOf(Payload payload) {
+    return isRuns(payload) ? ((Payload.OfStrided) payload).runs() : payload.count() > 0 ? 1 : 0;
+  }
+
+  private int addRuns(int index, Payload.OfStrided strided) {
+    if (strided.overlaps()) {
+      overlapping = strided;
+    }
+    FlatMemory base = (FlatMemory) of(strided.base());
+    for (int i = 0; i < strided.runs(); i++) {
+      add(index + i, base, i * strided.stride(), strided.run());
+    }
+    return index + strided.runs();
+  }
+
+  private int add(int index, FlatMemory memory, int first, long count) {
+    parts[index] = memory;
+    firsts[index] = first;
+    starts[index + 1] = Math.addExact(starts[index], count);
+    return index + 1;
   }
 
   @Override
@@ -33,6 +71,9 @@ final class PartsMemory extends Memory {
 
   @Override
   public void checkWritable() {
+    if (overlapping != null) {
+      throw StridedMemory.notWritable(overlapping);
+    }
     for (FlatMemory part : parts) {
       part.checkWritable();
     }
@@ -47,6 +88,11 @@ final class PartsMemory extends Memory {
   @Override
   FlatMemory part(int index) {
     return parts[index];
+  }
+
+  @Override
+  int first(int index) {
+    return firsts[index];
   }
 
   @Override

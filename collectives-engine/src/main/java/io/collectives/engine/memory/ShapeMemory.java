@@ -42,6 +42,11 @@ public final class ShapeMemory extends Memory {
   }
 
   @Override
+  int first(int index) {
+    throw nothing();
+  }
+
+  @Override
   long start(int index) {
     throw nothing();
   }

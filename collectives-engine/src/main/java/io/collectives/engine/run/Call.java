@@ -169,12 +169,14 @@ public final class Call {
    * @param counts how many elements each rank has of the payload, or, of a pairwise call, is sent;
    *     nothing if the payload is dealt evenly
    * @param receiveCounts of a pairwise call: how many elements come from each rank
+   * @param typesToCome for how many other types of the same payload calls follow
    */
   void describe(
       Memory in,
       Memory out,
       long @Nullable [] counts,
       long @Nullable [] receiveCounts,
+      int typesToCome,
       ReduceOp reduceOp,
       WireType wireType,
       Repeatability repeatability,
@@ -194,9 +196,7 @@ public final class Call {
             ? OrderedReduction.Manner.EXACT
             : OrderedReduction.Manner.SEQUENTIAL;
     checksFinite = finiteCheck && checks(type);
-    int pieceLength = frameLength / program.widestTransfer;
-    perFrame =
-        Math.max(1, narrow == null ? pieceLength / elementBytes : narrow.fitting(pieceLength));
+    perFrame = program.elementsOfFrame(type, narrow, frameLength);
     int dealt = 0;
     if (counts == null) {
       layout.even(
@@ -216,7 +216,7 @@ public final class Call {
     count = layout.count();
     plain = layout.isPlain() && program.workSlots == null;
     long longest = layout.longest();
-    slabs = Math.toIntExact(Math.max(1, (longest + perFrame - 1) / perFrame));
+    slabs = Program.slabs(longest, perFrame);
     prepareWork(type, longest);
     CallFingerprint.write(
         fingerprint,
@@ -231,6 +231,7 @@ public final class Call {
         program.algorithm,
         program.root,
         dealt);
+    CallFingerprint.typesToCome(fingerprint, typesToCome);
   }
 
   /** Begins anew; the sequence number is set when the call enters its group. */
@@ -407,6 +408,12 @@ public final class Call {
     }
     int[] slots = program.workSlots;
     return slots == null || slots[chunk] < 0 ? output : work[slab % window.length];
+  }
+
+  /** Whether a chunk is written here without being part of this rank's result. */
+  boolean isPassedOn(int chunk) {
+    int[] slots = program.workSlots;
+    return slots != null && slots[chunk] >= 0;
   }
 
   /** The first element of that piece in that memory. */

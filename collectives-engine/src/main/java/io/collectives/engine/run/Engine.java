@@ -230,11 +230,12 @@ public final class Engine {
    *     all-to-all; nothing if the payload is dealt evenly
    * @param receiveCounts how many elements come from each rank in a pairwise all-to-all, else
    *     nothing
+   * @param typesToCome of a payload of several types: for how many others calls follow
    * @param wireType as what float32 elements of a reduction cross the links
    * @param repeatability what all ranks must ask for alike; EXACT is how a program in rank order
    *     takes sums
-   * @param residual of an all-reduce: what that took from this rank's numbers before, and takes
-   *     now; nothing if nobody keeps it
+   * @param residual of a reduction: what that took from this rank's numbers before, and takes now;
+   *     nothing if nobody keeps it
    * @param finiteCheck whether to tell of numbers that are not finite, if it is a reduction
    * @param frameLength the most bytes of a frame
    */
@@ -246,6 +247,7 @@ public final class Engine {
       Memory output,
       long @Nullable [] counts,
       long @Nullable [] receiveCounts,
+      int typesToCome,
       ReduceOp op,
       WireType wireType,
       Repeatability repeatability,
@@ -258,7 +260,7 @@ public final class Engine {
       call = new Call(group, program, slabsInFlight, kept);
     }
     call.describe(
-        input, output, counts, receiveCounts, op, wireType, repeatability, residual, finiteCheck, frameLength);
+        input, output, counts, receiveCounts, typesToCome, op, wireType, repeatability, residual, finiteCheck, frameLength);
     return call;
   }
 
@@ -345,6 +347,7 @@ public final class Engine {
               shape,
               null,
               null,
+              CallFingerprint.typesToCome(next),
               Service.op(next),
               service.wireType,
               Repeatability.FASTEST,

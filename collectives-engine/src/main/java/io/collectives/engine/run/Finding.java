@@ -77,6 +77,7 @@ final class Finding {
                 : " of rank " + rank + " is " + value)
             + "; the call has ended and the group is whole",
         rank,
+        call.input.type(),
         index,
         value);
   }

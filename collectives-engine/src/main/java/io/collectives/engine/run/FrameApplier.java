@@ -366,8 +366,11 @@ final class FrameApplier {
     if (call.op == ReduceOp.AVERAGE) {
       result.divide(at, count, call.program.contributors, scratch);
     }
-    if (call.narrow != null && call.program.collective == Collective.ALL_REDUCE) {
-      // All others get it rounded, and all are to have the same bits.
+    if (call.narrow != null
+        && (call.program.collective == Collective.ALL_REDUCE
+            || call.residual != null && call.isPassedOn(chunk))) {
+      // All others get it rounded, and all are to have the same bits; or the root gets it rounded,
+      // and what that takes is kept here, where the residual of the sum has room.
       long residualFrom = call.position(chunk, run.slab, true);
       call.narrow.round(result, at, count, call.residual, residualFrom, scratch);
     }

@@ -2,6 +2,9 @@ package io.collectives.engine.run;
 
 import io.collectives.Algorithm;
 import io.collectives.Collective;
+import io.collectives.ElementType;
+import io.collectives.engine.memory.NarrowWire;
+import io.collectives.plan.Chunks;
 import io.collectives.plan.DirectPlans;
 import io.collectives.plan.Effect;
 import io.collectives.plan.InvalidPlanException;
@@ -263,6 +266,42 @@ public final class Program {
   /** The most chunks that any transfer of the plan carries. */
   public int widestTransfer() {
     return widestTransfer;
+  }
+
+  /**
+   * The bytes of payload that this rank sends, without headers.
+   *
+   * @param count the elements of a payload that is cut evenly, as that of an all-reduce
+   * @param narrow how elements lie in frames; nothing if as they are in memory
+   * @param frameLength the most bytes of a frame
+   */
+  public long sentBytes(
+      long count, ElementType type, @Nullable NarrowWire narrow, int frameLength) {
+    int slabs = slabs(Chunks.longest(count, chunks), elementsOfFrame(type, narrow, frameLength));
+    long bytes = 0;
+    for (Lane lane : lanes) {
+      for (Step send : lane.sends) {
+        for (int chunk = send.firstChunk; chunk < send.firstChunk + send.chunkCount; chunk++) {
+          long elements = Chunks.count(count, chunk, chunks);
+          for (int slab = 0; slab < slabs; slab++) {
+            int piece = (int) Chunks.count(elements, slab, slabs);
+            bytes += narrow == null ? (long) piece * type.bytes() : narrow.length(piece);
+          }
+        }
+      }
+    }
+    return bytes;
+  }
+
+  /** The most elements of a chunk in a frame. */
+  long elementsOfFrame(ElementType type, @Nullable NarrowWire narrow, int frameLength) {
+    int piece = frameLength / widestTransfer;
+    return Math.max(1, narrow == null ? piece / type.bytes() : narrow.fitting(piece));
+  }
+
+  /** How many slabs it takes that no piece of the longest chunk has more elements. */
+  static int slabs(long longest, long elementsOfFrame) {
+    return Math.toIntExact(Math.max(1, (longest + elementsOfFrame - 1) / elementsOfFrame));
   }
 
   /** The index of a rank in {@link #peers}, negative if it is none. */

@@ -23,10 +23,18 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
     ARRAY_AT_OFFSET,
     BYTE_BUFFER,
     TYPED_VIEW,
-    PARTS
+    PARTS,
+    STRIDED
   }
 
   private static final int MARGIN = 3;
+
+  /** Whether runs meet nothing but runs and arrays; all else meets all else. */
+  static boolean isWorthwhile(Kind... kinds) {
+    List<Kind> all = List.of(kinds);
+    return !all.contains(Kind.STRIDED)
+        || all.stream().allMatch(kind -> kind == Kind.STRIDED || kind == Kind.ARRAY);
+  }
 
   Number[] elements() {
     return look.get();
@@ -39,6 +47,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
       case BYTE_BUFFER -> buffer(type, values, false);
       case TYPED_VIEW -> buffer(type, values, true);
       case PARTS -> parts(type, values, random);
+      case STRIDED -> strided(type, values, random);
     };
   }
 
@@ -132,6 +141,52 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
             parts.stream()
                 .flatMap(part -> java.util.Arrays.stream(part.elements()))
                 .toArray(Number[]::new));
+  }
+
+  /** Runs of one element, of a few, of many and of so many that each is a part; then a rest. */
+  private static Held strided(ElementType type, Number[] values, Random random) {
+    int run = new int[] {1, 3, 20, Elements.SHORT + 1}[random.nextInt(4)];
+    int stride = run + 1 + random.nextInt(5);
+    int runs = values.length / run;
+    Number[] spread = new Number[runs * stride];
+    java.util.Arrays.fill(spread, zero(type));
+    for (int i = 0; i < runs * run; i++) {
+      spread[i / run * stride + i % run] = values[i];
+    }
+    Kind[] flat = {Kind.ARRAY, Kind.ARRAY_AT_OFFSET, Kind.BYTE_BUFFER, Kind.TYPED_VIEW};
+    Held base = of(flat[random.nextInt(flat.length)], type, spread, random);
+    Number[] rest = java.util.Arrays.copyOfRange(values, runs * run, values.length);
+    Held end = of(flat[random.nextInt(flat.length)], type, rest, random);
+    Payload payload = Payload.strided(base.payload, 0, runs, run, stride);
+    if (rest.length > 0) {
+      payload = Payload.of(List.of(payload, end.payload));
+    }
+    return new Held(
+        payload,
+        Memory.of(payload),
+        () -> {
+          Number[] all = base.elements();
+          List<Number> found = new ArrayList<>();
+          for (int i = 0; i < all.length; i++) {
+            if (i % stride < run) {
+              found.add(all[i]);
+            } else if (all[i].doubleValue() != 0) {
+              throw new AssertionError("written between runs of " + run);
+            }
+          }
+          found.addAll(List.of(end.elements()));
+          return found.toArray(Number[]::new);
+        });
+  }
+
+  private static Number zero(ElementType type) {
+    return switch (type) {
+      case FLOAT32 -> (Number) 0f;
+      case FLOAT64 -> (Number) 0d;
+      case INT32 -> (Number) 0;
+      case INT64 -> (Number) 0L;
+      case BFLOAT16, FLOAT16 -> Number16.nearest(type, 0);
+    };
   }
 
   private static Number[] withoutMargins(Number[] all, int margin) {

@@ -37,6 +37,9 @@ class MemoryPropertiesTest {
       for (Kind kind : Kind.values()) {
         for (Kind ownKind : Kind.values()) {
           for (Kind sourceKind : Kind.values()) {
+            if (!Held.isWorthwhile(kind, ownKind, sourceKind)) {
+              continue;
+            }
             for (int count : counts(type)) {
               reduceFromMemory(new Case(type, op, kind, ownKind, sourceKind, count));
             }

@@ -123,6 +123,30 @@ class MemoryTest {
     Memory.of(Payload.of(bytes, ElementType.FLOAT32)).checkWritable();
   }
 
+  /** Short runs, and long ones, which are parts. */
+  @Test
+  void runsThatOverlapAreInputsOnly() {
+    for (int run : new int[] {4, 2 * Elements.SHORT}) {
+      float[] array = new float[3 * run];
+      for (int i = 0; i < array.length; i++) {
+        array[i] = i;
+      }
+      Payload payload = Payload.strided(Payload.of(array), 1, 3, run, run - 1);
+      for (Payload read : List.of(payload, Payload.of(List.of(payload, Payload.of(array))))) {
+        Memory memory = Memory.of(read);
+        float[] result = new float[3 * run];
+        Memory.of(Payload.of(result)).replace(0, 3 * run, memory, 0);
+        assertEquals(1f, result[0]);
+        assertEquals(run, result[run - 1]);
+        assertEquals(run, result[run]);
+        String message =
+            assertThrows(IllegalArgumentException.class, memory::checkWritable).getMessage();
+        assertTrue(message.contains("overlap"), message);
+      }
+      Memory.of(Payload.strided(Payload.of(array), 0, 2, run, run + 1)).checkWritable();
+    }
+  }
+
   @Test
   void bindsOneArrayAfterTheOther() {
     ArrayMemory memory = new ArrayMemory(ElementType.INT32);

@@ -101,6 +101,7 @@ final class Bench {
             out,
             null,
             null,
+            0,
             op,
             WireType.AS_IN_MEMORY,
             Repeatability.FASTEST,

@@ -201,6 +201,7 @@ class HeaderCheckTest {
             memory,
             null,
             null,
+            0,
             ReduceOp.SUM,
             WireType.AS_IN_MEMORY,
             Repeatability.FASTEST,

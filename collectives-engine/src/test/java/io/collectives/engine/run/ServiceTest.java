@@ -379,7 +379,7 @@ class ServiceTest {
     private final boolean[] left;
     private final boolean[] over;
     private final int[][][] values;
-    private final List<@Nullable CollectiveException> ends = new ArrayList<>();
+    private final List<@Nullable RuntimeException> ends = new ArrayList<>();
     private long now = 1;
     private boolean dead;
 
@@ -410,18 +410,16 @@ class ServiceTest {
     }
 
     private Call submit(int rank, Memory memory) {
-      return engines
-          .get(rank)
-          .submit(
-              groups.get(rank),
-              programs.get(rank),
-              memory,
-              memory,
-              op,
-              64,
-              2,
-              60 * Bench.SECOND,
-              null);
+      return Bench.submit(
+          engines.get(rank),
+          groups.get(rank),
+          programs.get(rank),
+          memory,
+          memory,
+          op,
+          64,
+          2,
+          60 * Bench.SECOND);
     }
 
     /** Returns how many errors there were. */
@@ -520,7 +518,7 @@ class ServiceTest {
         }
       }
       for (int server = workers; server < ranks; server++) {
-        CollectiveException error = ends.get(server);
+        CollectiveException error = (CollectiveException) ends.get(server);
         if (error != null) {
           errors += named(error);
         } else {

@@ -1,0 +1,174 @@
+package io.collectives.engine.memory;
+
+import io.collectives.Payload;
+import io.collectives.spi.Region;
+import java.nio.Buffer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs of an array or a buffer, a fixed distance apart, that are too short to be parts of their
+ * own. Blocks of them are gathered into arrays and frames and scattered from there; so sums are
+ * those of whole blocks, by vector loops, whatever the runs are.
+ *
+ * <pre>
+ *   base  [aa.....bb.....cc.....dd]   load  block [aabbccdd]   run 2, stride 7
+ * </pre>
+ */
+final class StridedMemory extends FlatMemory {
+
+  /** Runs from here on are bulk copies; shorter ones go element by element, in one loop for all. */
+  private static final int BULK = 16;
+
+  private final Payload.OfStrided payload;
+  private final FlatMemory base;
+  private final int run;
+  private final int stride;
+
+  StridedMemory(Elements elements, Payload.OfStrided payload) {
+    super(elements);
+    this.payload = payload;
+    this.base = (FlatMemory) of(payload.base());
+    this.run = payload.run();
+    this.stride = payload.stride();
+  }
+
+  /** Whether runs are too short for a vector loop over each. */
+  static boolean isWorthwhile(Payload.OfStrided strided) {
+    return strided.run() < Elements.SHORT;
+  }
+
+  static IllegalArgumentException notWritable(Payload.OfStrided strided) {
+    return new IllegalArgumentException(
+        "runs of "
+            + strided.run()
+            + " elements, one every "
+            + strided.stride()
+            + ", as the output of a call: they overlap, so they can only be an input; pass a stride of"
+            + " at least "
+            + strided.run());
+  }
+
+  @Override
+  public long count() {
+    return payload.count();
+  }
+
+  @Override
+  public void checkWritable() {
+    if (payload.overlaps()) {
+      throw notWritable(payload);
+    }
+    base.checkWritable();
+  }
+
+  @Override
+  @Nullable Region region() {
+    return base.region();
+  }
+
+  @Override
+  void load(int from, int count, Object array, int at) {
+    gather(from, count, array, at);
+  }
+
+  @Override
+  void store(int from, int count, Buffer target, int at) {
+    gather(from, count, target, at);
+  }
+
+  @Override
+  void save(int to, int count, Object array, int at) {
+    scatter(to, count, array, at);
+  }
+
+  @Override
+  void replace(int to, int count, Buffer source, int at) {
+    scatter(to, count, source, at);
+  }
+
+  /** Copies elements to another memory. */
+  void copyTo(FlatMemory target, int to, int count, int from) {
+    if (target instanceof ArrayMemory memory) {
+      gather(from, count, memory.array(), memory.index(to));
+    } else if (target instanceof BufferMemory memory) {
+      gather(from, count, memory.view(), to);
+    } else {
+      for (int done = 0; done < count; ) {
+        int within = (from + done) % run;
+        int piece = Math.min(count - done, run - within);
+        target.replace(to + done, piece, base, index(from + done));
+        done += piece;
+      }
+    }
+  }
+
+  /** Where in the base an element lies. */
+  private int index(int position) {
+    return position / run * stride + position % run;
+  }
+
+  /** To an array or a buffer. */
+  private void gather(int from, int count, Object target, int at) {
+    int head = head(from, count);
+    int whole = (count - head) / run;
+    int tail = count - head - whole * run;
+    gather(from, head, 1, target, at);
+    gather(from + head, run, whole, target, at + head);
+    gather(from + head + whole * run, tail, 1, target, at + head + whole * run);
+  }
+
+  /** From an array or a buffer. */
+  private void scatter(int to, int count, Object source, int at) {
+    int head = head(to, count);
+    int whole = (count - head) / run;
+    int tail = count - head - whole * run;
+    scatter(to, head, 1, source, at);
+    scatter(to + head, run, whole, source, at + head);
+    scatter(to + head + whole * run, tail, 1, source, at + head + whole * run);
+  }
+
+  /** How many elements there are before the next run begins. */
+  private int head(int position, int count) {
+    int within = position % run;
+    return within == 0 ? 0 : Math.min(count, run - within);
+  }
+
+  private void gather(int from, int length, int runs, Object target, int at) {
+    int first = index(from);
+    if (length < BULK) {
+      elements.copyRuns(target, at, length, array(), offset(first), stride, length, runs);
+      return;
+    }
+    for (int i = 0; i < runs; i++) {
+      if (target instanceof Buffer buffer) {
+        base.store(first + i * stride, length, buffer, at + i * length);
+      } else {
+        base.load(first + i * stride, length, target, at + i * length);
+      }
+    }
+  }
+
+  private void scatter(int to, int length, int runs, Object source, int at) {
+    int first = index(to);
+    if (length < BULK) {
+      elements.copyRuns(array(), offset(first), stride, source, at, length, length, runs);
+      return;
+    }
+    for (int i = 0; i < runs; i++) {
+      if (source instanceof Buffer buffer) {
+        base.replace(first + i * stride, length, buffer, at + i * length);
+      } else {
+        base.save(first + i * stride, length, source, at + i * length);
+      }
+    }
+  }
+
+  /** The base's array, or buffer. */
+  private Object array() {
+    return base instanceof ArrayMemory memory ? memory.array() : ((BufferMemory) base).view();
+  }
+
+  private int offset(int index) {
+    return base instanceof ArrayMemory memory ? memory.index(index) : index;
+  }
+}

@@ -1,0 +1,96 @@
+package io.collectives.testkit;
+
+import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.testkit.Cells.Memory;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * Tensors of several types in several kinds of memory, which are one payload. They are filled with
+ * small integers, whose sums are exact in every type and on every wire. Used by one thread at a
+ * time.
+ */
+final class Tensors {
+
+  /** How many types there are, each of which takes a call of its own. */
+  static final int TYPES = 4;
+
+  private static final int COUNT = 211;
+  private static final Memory[] KINDS = {
+    Memory.STRIDED, Memory.DIRECT, Memory.ARRAY, Memory.PARTS, Memory.VIEW
+  };
+
+  private final List<ElementType> types =
+      List.of(
+          ElementType.FLOAT32,
+          ElementType.BFLOAT16,
+          ElementType.INT64,
+          ElementType.FLOAT32,
+          ElementType.FLOAT64);
+
+  private final List<Cells> cells = new ArrayList<>();
+  private final Payload payload;
+
+  /**
+   * The same elements whatever the number.
+   *
+   * @param cut decides where float32 elements are cut into tensors, and what memory they lie in
+   */
+  Tensors(int cut) {
+    for (int i = 0; i < types.size(); i++) {
+      int count = i == 0 ? COUNT + cut : i == 3 ? COUNT - cut : COUNT / (i + 1);
+      cells.add(new Cells(types.get(i), KINDS[(i + cut) % KINDS.length], count));
+    }
+    payload = Payload.of(cells.stream().map(Cells::payload).toList());
+  }
+
+  Payload payload() {
+    return payload;
+  }
+
+  /** Writes what a rank contributes. */
+  void fill(int rank) {
+    Map<ElementType, Integer> starts = new EnumMap<>(ElementType.class);
+    for (int i = 0; i < cells.size(); i++) {
+      ElementType type = types.get(i);
+      long[] bits = new long[cells.get(i).bits().length];
+      int start = starts.merge(type, bits.length, Integer::sum) - bits.length;
+      for (int k = 0; k < bits.length; k++) {
+        bits[k] = bits(type, value(rank, type, start + k));
+      }
+      cells.get(i).fill(bits);
+    }
+  }
+
+  /** Fails if an element is not the sum of what some ranks contributed. */
+  void assertSum(int... ranks) {
+    Map<ElementType, Integer> starts = new EnumMap<>(ElementType.class);
+    for (int i = 0; i < cells.size(); i++) {
+      ElementType type = types.get(i);
+      long[] found = cells.get(i).bits();
+      int start = starts.merge(type, found.length, Integer::sum) - found.length;
+      for (int k = 0; k < found.length; k++) {
+        int at = start + k;
+        int sum = IntStream.of(ranks).map(rank -> value(rank, type, at)).sum();
+        double value = type == ElementType.INT64 ? found[k] : Numbers.value(type, found[k]);
+        if (value != sum) {
+          throw new AssertionError(
+              "element " + k + " of tensor " + i + ", " + type + ": " + value + ", not " + sum);
+        }
+      }
+      cells.get(i).assertGuards();
+    }
+  }
+
+  private static int value(int rank, ElementType type, int index) {
+    return (rank * 31 + index * 7 + type.ordinal() * 5) % 15 - 7;
+  }
+
+  private static long bits(ElementType type, int value) {
+    return type == ElementType.INT64 ? value : Numbers.bits(type, value);
+  }
+}
