@@ -2,6 +2,8 @@ package io.collectives.bench;
 
 import io.collectives.Collectives;
 import io.collectives.Communicator;
+import io.collectives.ElementType;
+import io.collectives.WireType;
 import io.collectives.bench.model.Model;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.process.FreePort;
@@ -52,7 +54,8 @@ import picocli.CommandLine.Spec;
       "",
       "The gradients are made up, but have the model's shapes. Every element of every step is compared with an average in "
           + "double precision that is computed apart; the relative error is relative to the average magnitude of what was "
-          + "averaged. A 64-bit hash tells whether all ranks hold the same bits.",
+          + "averaged, and, where int8 crosses the links, to the greatest magnitude of all. A 64-bit hash tells whether all "
+          + "ranks hold the same bits.",
       "",
       "Times are those of all tensors together on the slowest rank. algbw is bytes / median, busbw algbw x 2(n-1)/n."
     },
@@ -60,7 +63,8 @@ import picocli.CommandLine.Spec;
       "  collectives demo",
       "  collectives demo --model bert-large --steps 3        1.34 GB of gradients a rank: takes 6 GB of memory",
       "  collectives demo --ranks 8 --algorithm torus:4x2",
-      "  collectives demo --transport tcp",
+      "  collectives demo --transport tcp --wire-type bfloat16   half the bytes",
+      "  collectives demo --type bfloat16",
       "",
       "Exit status: 0 when every check passed, 1 when one failed, 2 wrong usage."
     })
@@ -104,13 +108,18 @@ final class Demo implements Callable<Integer> {
         spec,
         "--transport inprocess: processes share no such memory; use auto, shm, unix, tcp, or --placement threads");
     requireMemory(wanted.model());
+    String type =
+        wanted.type() == ElementType.FLOAT32 && wanted.wireType() != WireType.AS_IN_MEMORY
+            ? wanted.type() + " crossing as " + wanted.wireType()
+            : wanted.type().toString();
     PrintWriter out = spec.commandLine().getOut();
     Model model = wanted.model();
     out.printf(
-        "%s: %s tensors, %s parameters, float32; average over %d ranks by %s, %d steps%n%n",
+        "%s: %s tensors, %s parameters, %s; average over %d ranks by %s, %d steps%n%n",
         model.title(),
         model.tensors().size(),
         Units.grouped(model.parameters()),
+        type,
         task.ranks,
         wanted.algorithm().label(task.ranks),
         wanted.steps());
@@ -121,7 +130,7 @@ final class Demo implements Callable<Integer> {
         results.add(run(placement, progress));
       }
     }
-    print(out, model, results);
+    print(out, wanted, results);
     boolean good = results.stream().allMatch(TrainingResult::good);
     out.println();
     out.println(verdict(results, good));
@@ -166,7 +175,8 @@ final class Demo implements Callable<Integer> {
     return "processes over " + (transport == Perf.Transport.TCP ? "TCP" : transport);
   }
 
-  private void print(PrintWriter out, Model model, List<TrainingResult> results) {
+  private void print(PrintWriter out, TrainingTask wanted, List<TrainingResult> results) {
+    Model model = wanted.model();
     List<Columns.Column> columns = new ArrayList<>();
     columns.add(Columns.Column.words("", 18));
     placements.forEach(placement -> columns.add(Columns.Column.numbers(title(placement), 20)));
@@ -174,16 +184,16 @@ final class Demo implements Callable<Integer> {
     out.println(table.header());
     row(out, table, "ranks", results, r -> Integer.toString(r.ranks()));
     row(out, table, "tensors", results, r -> Integer.toString(model.tensors().size()));
-    row(out, table, "bytes a rank", results, r -> Units.grouped(model.bytes()));
+    row(out, table, "bytes a rank", results, r -> Units.grouped(wanted.bytes()));
     row(out, table, "median time", results, r -> Units.time(r.medianNanos()));
     row(out, table, "best time", results, r -> Units.time(r.bestNanos()));
-    row(out, table, "algbw", results, r -> Units.rate(algbw(model, r)));
+    row(out, table, "algbw", results, r -> Units.rate(algbw(wanted, r)));
     row(
         out,
         table,
         "busbw",
         results,
-        r -> Units.rate(algbw(model, r) * 2 * (r.ranks() - 1) / r.ranks()));
+        r -> Units.rate(algbw(wanted, r) * 2 * (r.ranks() - 1) / r.ranks()));
     row(out, table, "absolute error", results, r -> exponential(r.absoluteError()));
     row(out, table, "relative error", results, r -> exponential(r.relativeError()));
     row(out, table, "identical bits", results, r -> r.identicalBits() ? "yes" : "NO");
@@ -213,8 +223,8 @@ final class Demo implements Callable<Integer> {
         : "FAILED: the ranks do not hold identical bits";
   }
 
-  private static double algbw(Model model, TrainingResult result) {
-    return (double) model.bytes() / result.medianNanos();
+  private static double algbw(TrainingTask wanted, TrainingResult result) {
+    return (double) wanted.bytes() / result.medianNanos();
   }
 
   private static String exponential(double value) {
@@ -231,8 +241,11 @@ final class Demo implements Callable<Integer> {
         "-XX:+UseSerialGC", "-Xmn32m", "-Xmx" + heapMebibytes(task.model, ranksInside) + "m");
   }
 
-  private static long heapMebibytes(Model model, int ranksInside) {
-    return ranksInside * (model.bytes() * 102 / 100 / (1 << 20) + 32) + 256;
+  private long heapMebibytes(Model model, int ranksInside) {
+    boolean isFloat32 = task.type == ElementType.FLOAT32;
+    boolean hasResiduals = isFloat32 && task.wireType == WireType.INT8;
+    long bytes = model.parameters() * (task.type.bytes() + (hasResiduals ? Float.BYTES : 0));
+    return ranksInside * (bytes * 102 / 100 / (1 << 20) + 32) + 256;
   }
 
   private void requireMemory(Model model) {
@@ -300,6 +313,22 @@ final class Demo implements Callable<Integer> {
     private AlgorithmChoice algorithm = AlgorithmChoice.parse("auto");
 
     @Option(
+        names = "--type",
+        defaultValue = "float32",
+        paramLabel = "TYPE",
+        description =
+            "The element type of the gradients: float32, float64, bfloat16 or float16. Default: ${DEFAULT-VALUE}.")
+    private ElementType type = ElementType.FLOAT32;
+
+    @Option(
+        names = "--wire-type",
+        defaultValue = "as-in-memory",
+        paramLabel = "TYPE",
+        description =
+            "As what float32 elements cross the links: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
+    private WireType wireType = WireType.AS_IN_MEMORY;
+
+    @Option(
         names = "--warmup",
         defaultValue = "3",
         paramLabel = "SECONDS",
@@ -321,13 +350,23 @@ final class Demo implements Callable<Integer> {
       Usage.require(
           count >= 1 && count <= 100_000, spec, "--steps " + count + ": must be from 1 to 100000");
       Usage.requireSeconds(warmUpSeconds, spec, "--warmup");
+      Usage.require(
+          type != ElementType.INT32 && type != ElementType.INT64,
+          spec,
+          "--type " + type + ": gradients are float32, float64, bfloat16 or float16");
       try {
         algorithm.forWorkers(ranks);
       } catch (IllegalArgumentException e) {
         throw Usage.error(spec, "--algorithm: " + e.getMessage());
       }
       return new TrainingTask(
-          model, algorithm, count, Duration.ofNanos((long) (warmUpSeconds * 1e9)), seed);
+          model,
+          algorithm,
+          type,
+          wireType,
+          count,
+          Duration.ofNanos((long) (warmUpSeconds * 1e9)),
+          seed);
     }
 
     private List<String> arguments(Placement placement) {
@@ -338,6 +377,8 @@ final class Demo implements Callable<Integer> {
       arguments.add("--ranks=" + ranks);
       steps.ifPresent(count -> arguments.add("--steps=" + count));
       arguments.add("--algorithm=" + algorithm);
+      arguments.add("--type=" + type);
+      arguments.add("--wire-type=" + wireType);
       arguments.add("--warmup=" + warmUpSeconds);
       arguments.add("--seed=" + seed);
       return arguments;

@@ -200,10 +200,10 @@ class EndToEndTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"processes", "threads"})
+  @ValueSource(strings = {"processes --wire-type=int8", "threads --type=bfloat16"})
   void demoPasses(String placement) {
     Invocation demo =
-        Invocation.of("demo", "--ranks=2", "--steps=1", "--warmup=0", "--placement=" + placement);
+        Invocation.of(("demo --ranks=2 --steps=1 --warmup=0 --placement=" + placement).split(" "));
     assertEquals(0, demo.status(), demo.out() + demo.err());
     assertTrue(demo.out().contains("25,557,032 parameters"), demo.out());
     assertTrue(demo.out().contains("identical bits: yes"), demo.out());

@@ -111,6 +111,7 @@ class MainTest {
         "launch true | collectives launch: missing required option",
         "demo --model vgg | collectives demo: --model: 'vgg' is none of resnet50, bert-large",
         "demo --ranks 65 | collectives demo: --ranks 65: must be from 1 to 64",
+        "demo --type int32 | collectives demo: --type int32: gradients are float32,",
         "demo --steps 0 | collectives demo: --steps 0: must be",
         "demo --algorithm parameter-server:9 | collectives demo: --algorithm: parameter-server:9: from 1 to 4",
         "demo --algorithm parameter-server:0+1 | collectives demo: --algorithm: parameter-server:0+1: all ranks work here",

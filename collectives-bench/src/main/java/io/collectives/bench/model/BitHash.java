@@ -1,6 +1,6 @@
 package io.collectives.bench.model;
 
-/** A 64-bit hash of the bits of many floats: NaNs and the two zeros count as what they are. */
+/** A 64-bit hash of the bits of many numbers: NaNs and the two zeros count as what they are. */
 public final class BitHash {
   private static final long FACTOR = 0xD6E8FEB86659FD93L;
 
@@ -11,6 +11,24 @@ public final class BitHash {
     long hash = state;
     for (float value : values) {
       hash = hash * FACTOR + Float.floatToRawIntBits(value);
+    }
+    state = hash;
+  }
+
+  /** Takes in an array, after all those before it. */
+  public void add(double[] values) {
+    long hash = state;
+    for (double value : values) {
+      hash = hash * FACTOR + Double.doubleToRawLongBits(value);
+    }
+    state = hash;
+  }
+
+  /** Takes in an array of numbers of 16 bits, after all those before it. */
+  public void add(short[] values) {
+    long hash = state;
+    for (short value : values) {
+      hash = hash * FACTOR + value;
     }
     state = hash;
   }

@@ -8,7 +8,8 @@ package io.collectives.bench.train;
  * @param bestNanos the fastest one
  * @param absoluteError the largest difference to the average in double, over all elements and steps
  * @param relativeError the largest ratio of that difference to the average magnitude of the
- *     element's gradients
+ *     element's gradients, or, where elements are as exact as the greatest only, to that of all
+ * @param tolerance the largest relative error that rounding explains
  * @param identicalBits whether all ranks ended every step with the same bits
  */
 public record TrainingResult(
@@ -17,19 +18,12 @@ public record TrainingResult(
     long bestNanos,
     double absoluteError,
     double relativeError,
+    double tolerance,
     boolean identicalBits) {
-
-  /**
-   * The largest relative error that rounding explains: every addition and the division may be off
-   * by half a unit in the last place, 2^-24.
-   */
-  public double tolerance() {
-    return ranks * 0x1p-24;
-  }
 
   /** Whether nothing but rounding differs from the average in double, and no rank from another. */
   public boolean good() {
-    return identicalBits && relativeError <= tolerance();
+    return identicalBits && relativeError <= tolerance;
   }
 
   /** The result on one line, for another process. */
@@ -44,6 +38,8 @@ public record TrainingResult(
         + " "
         + relativeError
         + " "
+        + tolerance
+        + " "
         + identicalBits;
   }
 
@@ -56,6 +52,7 @@ public record TrainingResult(
         Long.parseLong(fields[2]),
         Double.parseDouble(fields[3]),
         Double.parseDouble(fields[4]),
-        Boolean.parseBoolean(fields[5]));
+        Double.parseDouble(fields[5]),
+        Boolean.parseBoolean(fields[6]));
   }
 }

@@ -3,7 +3,6 @@ package io.collectives.bench.train;
 import io.collectives.Communicator;
 import io.collectives.FusionSettings;
 import io.collectives.GradientReducer;
-import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.bench.model.BitHash;
 import io.collectives.bench.model.Gradients;
@@ -37,24 +36,28 @@ public final class TrainingRun {
   private final GradientReducer reducer;
   private final TrainingTask task;
   private final Gradients gradients;
-  private final float[][] tensors;
+  private final List<Values> tensors = new ArrayList<>();
   private final List<GradientReducer.Tensor> registered;
   private final BitHash hash = new BitHash();
   private double absoluteError;
   private double relativeError;
+  private double greatest;
+  private final float[] block = new float[BLOCK];
 
   private TrainingRun(Communicator world, TrainingTask task) {
     this.world = world.within(LIMIT);
     this.reducer =
         GradientReducer.of(
-            this.world.using(task.algorithm().forRanks(world.size())), FusionSettings.defaults());
+            this.world.using(task.algorithm().forRanks(world.size())).using(task.wireType()),
+            FusionSettings.defaults());
     this.task = task;
     this.gradients = new Gradients(task.seed());
     List<Tensor> shapes = task.model().tensors();
-    this.tensors = shapes.stream().map(tensor -> new float[tensor.count()]).toArray(float[][]::new);
     this.registered = new ArrayList<>();
-    for (int t = 0; t < tensors.length; t++) {
-      registered.add(reducer.register(shapes.get(t).name(), Payload.of(tensors[t])));
+    for (Tensor shape : shapes) {
+      Values tensor = Values.of(task.type(), shape.count());
+      tensors.add(tensor);
+      registered.add(reducer.register(shape.name(), tensor.payload()));
     }
   }
 
@@ -81,7 +84,7 @@ public final class TrainingRun {
       fill(step);
       nanos[step - 1] = average();
       check(step);
-      Arrays.stream(tensors).forEach(hash::add);
+      tensors.forEach(tensor -> tensor.addTo(hash));
     }
     return combined(nanos);
   }
@@ -100,8 +103,13 @@ public final class TrainingRun {
   }
 
   private void fill(int step) {
-    for (int t = 0; t < tensors.length; t++) {
-      gradients.fill(step, world.rank(), t, 0, tensors[t], 0, tensors[t].length);
+    for (int t = 0; t < tensors.size(); t++) {
+      Values tensor = tensors.get(t);
+      for (int first = 0; first < tensor.count(); first += BLOCK) {
+        int length = Math.min(BLOCK, tensor.count() - first);
+        gradients.fill(step, world.rank(), t, first, block, 0, length);
+        tensor.put(first, block, length);
+      }
     }
   }
 
@@ -119,36 +127,41 @@ public final class TrainingRun {
   /** Compares this rank's share of every tensor with the average in double. */
   private void check(int step) {
     int ranks = world.size();
-    float[] part = new float[BLOCK];
+    Values part = Values.of(task.type(), BLOCK);
     double[] sum = new double[BLOCK];
     double[] magnitude = new double[BLOCK];
-    for (int t = 0; t < tensors.length; t++) {
-      long count = tensors[t].length;
+    for (int t = 0; t < tensors.size(); t++) {
+      Values tensor = tensors.get(t);
+      long count = tensor.count();
       int end = (int) (count * (world.rank() + 1) / ranks);
       for (int first = (int) (count * world.rank() / ranks); first < end; first += BLOCK) {
         int length = Math.min(BLOCK, end - first);
         Arrays.fill(sum, 0);
         Arrays.fill(magnitude, 0);
         for (int rank = 0; rank < ranks; rank++) {
-          gradients.fill(step, rank, t, first, part, 0, length);
+          gradients.fill(step, rank, t, first, block, 0, length);
+          part.put(0, block, length);
           for (int i = 0; i < length; i++) {
-            sum[i] += part[i];
-            magnitude[i] += Math.abs(part[i]);
+            double value = part.get(i);
+            sum[i] += value;
+            magnitude[i] += Math.abs(value);
+            greatest = Math.max(greatest, Math.abs(value));
           }
         }
-        compare(tensors[t], first, length, sum, magnitude);
+        compare(tensor, first, length, sum, magnitude);
       }
     }
   }
 
-  private void compare(float[] tensor, int first, int length, double[] sum, double[] magnitude) {
+  private void compare(Values tensor, int first, int length, double[] sum, double[] magnitude) {
     int ranks = world.size();
+    double floor = task.floor();
     for (int i = 0; i < length; i++) {
-      double error = Math.abs(tensor[first + i] - sum[i] / ranks);
+      double error = Math.abs(tensor.get(first + i) - sum[i] / ranks);
       // Math.max keeps a NaN, so that one is not lost.
       absoluteError = Math.max(absoluteError, error);
-      if (error != 0) {
-        relativeError = Math.max(relativeError, error / (magnitude[i] / ranks));
+      if (!(error <= floor) && !task.isScaledTogether()) {
+        relativeError = Math.max(relativeError, (error - floor) / (magnitude[i] / ranks));
       }
     }
   }
@@ -156,8 +169,11 @@ public final class TrainingRun {
   private TrainingResult combined(long[] nanos) {
     world.allReduce(nanos, ReduceOp.MAX);
     Arrays.sort(nanos);
-    double[] errors = {absoluteError, relativeError};
+    double[] errors = {absoluteError, relativeError, greatest};
     world.allReduce(errors, ReduceOp.MAX);
+    if (task.isScaledTogether() && errors[0] != 0) {
+      errors[1] = errors[0] / errors[2];
+    }
     long[] least = {hash.value()};
     long[] greatest = {hash.value()};
     world.allReduce(least, ReduceOp.MIN);
@@ -168,6 +184,7 @@ public final class TrainingRun {
         nanos[0],
         errors[0],
         errors[1],
+        task.tolerance(world.size()),
         least[0] == greatest[0]);
   }
 }
