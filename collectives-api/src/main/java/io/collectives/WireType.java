@@ -12,8 +12,8 @@ package io.collectives;
  * to rank, as a ring does, rounds it at each; {@link Algorithm#direct} rounds each contribution
  * once and the sum once, {@link Algorithm#exchange} each contribution once, that of the rank itself
  * included. The rank that completes an all-reduced sum rounds its own copy, too, so that all ranks
- * end with the same bits; where only one rank gets the result it is rounded only if another one
- * has completed it.
+ * end with the same bits; where only one rank gets the result it is rounded only if another one has
+ * completed it.
  *
  * <p>The bits of a result depend on the plan, the type, the wire type and the number of ranks, and
  * on nothing else. So ranks that share memory round as well, although there is no link to spare;

@@ -5,6 +5,8 @@ import io.collectives.CallSettings;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.JobSettings;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
 import io.collectives.spi.Roster;
@@ -24,11 +26,11 @@ import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** Jobs of threads over TCP whose links are counted. */
 public final class CountedTcp implements TransportProvider {
@@ -61,18 +63,22 @@ public final class CountedTcp implements TransportProvider {
 
     /** How many ranks have linked to a rank, or it to them. */
     int peers(int rank) {
-      Set<Integer> peers = new TreeSet<>(transport(rank).linked);
+      Set<Integer> peers = new TreeSet<>(transport(rank).linked.keySet());
       for (int other = 0; other < ranks; other++) {
-        if (transport(other).linked.contains(rank)) {
+        if (transport(other).linked.containsKey(rank)) {
           peers.add(other);
         }
       }
       return peers.size();
     }
 
-    /** How many bytes of payload have gone from a rank to another. */
+    /**
+     * How many bytes of payload have gone from a rank to another, without what ranks tell each
+     * other beside, as when one of them is late on a busy machine.
+     */
     long bytesSent(int from, int to) {
-      return transport(from).linked.contains(to) ? transport(from).inner.link(to).bytesSent() : 0;
+      CountedLink link = transport(from).linked.get(to);
+      return link == null ? 0 : link.inner.bytesSent() - link.told.get();
     }
 
     /** The ports on which the ranks listen. */
@@ -176,7 +182,7 @@ public final class CountedTcp implements TransportProvider {
       @Override
       public Transport open(Roster roster) {
         Counted counted =
-            new Counted(endpoint.open(roster), new ConcurrentSkipListSet<>(), endpoint.address());
+            new Counted(endpoint.open(roster), new ConcurrentHashMap<>(), endpoint.address());
         TRANSPORTS.put(settings.job() + ":" + settings.rank(), counted);
         return counted;
       }
@@ -188,7 +194,34 @@ public final class CountedTcp implements TransportProvider {
     };
   }
 
-  private record Counted(Transport inner, Set<Integer> linked, String address)
+  /** A link, and how many bytes of what it carries are no payload. */
+  private record CountedLink(Link inner, AtomicLong told) implements Link {
+    @Override
+    public int peer() {
+      return inner.peer();
+    }
+
+    @Override
+    public boolean trySend(FrameHeader header, FrameBody body) {
+      boolean accepted = inner.trySend(header, body);
+      if (accepted && header.kind != FrameHeader.Kind.DATA) {
+        told.addAndGet(header.length);
+      }
+      return accepted;
+    }
+
+    @Override
+    public long bytesSent() {
+      return inner.bytesSent();
+    }
+
+    @Override
+    public long bytesReceived() {
+      return inner.bytesReceived();
+    }
+  }
+
+  private record Counted(Transport inner, Map<Integer, CountedLink> linked, String address)
       implements Transport {
     @Override
     public int rank() {
@@ -202,8 +235,8 @@ public final class CountedTcp implements TransportProvider {
 
     @Override
     public Link link(int peer) {
-      linked.add(peer);
-      return inner.link(peer);
+      return linked.computeIfAbsent(
+          peer, other -> new CountedLink(inner.link(other), new AtomicLong()));
     }
 
     @Override

@@ -139,15 +139,13 @@ class SteadyStateAllocationTest {
       Communicator checking = world.checkingFinite();
       PersistentCall sum = world.prepareAllReduce(keptFloats, ReduceOp.SUM);
       PersistentCall gather = world.prepareAllGather(largeShard, large);
-      Payload columns = Payload.submatrix(Payload.of(new float[2000]), 20, 0, 5, 100, 3);
       Payload tensors =
           Payload.of(
               List.of(
-                  columns,
-                  Payload.of(new long[300]),
-                  Payload.strided(buffer.payload(), 1, 3, 260, 300),
-                  Payload.of(new short[200], ElementType.FLOAT16)));
-      Payload residual = Payload.of(new float[1080]);
+                  Payload.submatrix(Payload.of(new float[400]), 20, 0, 5, 20, 3),
+                  Payload.strided(buffer.payload(), 1, 2, 260, 300),
+                  Payload.of(new short[40], ElementType.FLOAT16)));
+      Payload residual = Payload.of(new float[580]);
       boolean isExchange = world.settings().algorithm() instanceof Algorithm.Exchange;
       long before = 0;
       long least = Long.MAX_VALUE;
@@ -175,12 +173,11 @@ class SteadyStateAllocationTest {
         world.broadcast(allocated, 0);
         world.reduceScatter(allocated, allocatedShard, ReduceOp.SUM);
         world.allGather(allocatedShard, allocated);
-        world.allReduce(columns, ReduceOp.AVERAGE);
-        world.allReduce(tensors, ReduceOp.SUM);
         narrow.reduce(tensors, tensors, ReduceOp.SUM, 1);
-        world.broadcast(tensors, 0);
-        if (!isExchange) {
-          narrow.allReduce(tensors, tensors, ReduceOp.SUM, residual);
+        if (isExchange) {
+          world.allReduce(tensors, ReduceOp.AVERAGE);
+        } else {
+          narrow.allReduce(tensors, tensors, ReduceOp.AVERAGE, residual);
         }
         world.barrier();
         world.broadcast(array, 1);
