@@ -239,6 +239,30 @@ class HaloExchangeTest {
         });
   }
 
+  /** Of a matrix of 6 rows and 9 columns, rows 1 to 4 of columns 2 to 6. */
+  @Test
+  void aTileMayLieWithinAMatrix() throws Exception {
+    run(
+        2,
+        world -> {
+          int rank = world.rank();
+          int[] matrix = new int[6 * 9];
+          Arrays.setAll(matrix, i -> 100 * rank + i);
+          int[] expected = matrix.clone();
+          for (int row = 1; row <= 4; row++) {
+            int halo = 9 * row + (rank == 0 ? 6 : 2);
+            expected[halo] = 100 * (1 - rank) + 9 * row + (rank == 0 ? 3 : 5);
+          }
+          Payload tile = Payload.submatrix(Payload.of(matrix), 9, 1, 2, 4, 5);
+          HaloExchange.on(world, new int[] {1, 2}).tile(tile, new int[] {4, 5}, 0, 1).exchange();
+          assertArrayEquals(expected, matrix);
+          Payload several = Payload.of(List.of(tile, Payload.of(new float[1])));
+          assertThrows(
+              IllegalArgumentException.class,
+              () -> HaloExchange.on(world, new int[] {2}).tile(several, new int[] {21}, 1));
+        });
+  }
+
   @Test
   void bordersThatDoNotFitAreNamed() throws Exception {
     run(
