@@ -41,7 +41,7 @@ final class Finding {
     return finding >>> RANK_SHIFT < RESULT;
   }
 
-  /** Whether nothing in a piece, from this index on, can come before a finding. */
+  /** Whether a finding comes before all that a rank contributes from an index on. */
   static boolean isBefore(long finding, int rank, long index) {
     return finding < contribution(rank, index, Double.NaN);
   }

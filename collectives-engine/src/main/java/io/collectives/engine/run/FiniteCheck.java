@@ -24,9 +24,9 @@ import io.collectives.engine.memory.Scratch;
  *
  * <p><b>Results.</b> If nobody contributed anything that is not finite, whoever completes a piece
  * of a sum looks at it: it may have overflowed, or a part of it on a narrow wire. What is found
- * there goes on like the rest, and is the same on all ranks for the same reason; but in a
- * reduce-scatter, where nobody else need get a frame after that, it stays with the rank whose part
- * it is.
+ * there goes on like the rest, and is the same on all ranks for the same reason. But of a
+ * reduce-scatter the rank tells whose part it is, which looks whether it has completed the piece
+ * itself or been sent it; nobody else need get a frame after that.
  */
 final class FiniteCheck {
   private static final int PIECE = 1 << 20;
