@@ -368,7 +368,8 @@ public abstract class RepeatabilityContractTest {
     RankThreads.run(
         opened(256, 2),
         world -> {
-          Communicator caller = world.using(level);
+          // Whose owners begin with themselves if nothing else is asked for.
+          Communicator caller = world.using(Algorithm.direct()).using(level);
           float[] all = new float[tensors * MOST];
           Random random = new Random(SEED + world.rank());
           for (int i = 0; i < all.length; i++) {
