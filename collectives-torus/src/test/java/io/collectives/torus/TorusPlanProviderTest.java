@@ -75,9 +75,9 @@ class TorusPlanProviderTest {
   void everyBarrierIsRight(Algorithm algorithm) {
     for (int n = 1; n <= 70; n++) {
       Plan barrier = PROVIDER.plan(algorithm, Collective.BARRIER, n).orElseThrow();
-      assertEquals(
-          Integer.SIZE - Integer.numberOfLeadingZeros(n - 1),
-          PlanVerifier.verify(barrier).rounds());
+      int doublings = Integer.SIZE - Integer.numberOfLeadingZeros(n - 1);
+      int rounds = algorithm instanceof Algorithm.Exchange ? Math.min(1, doublings) : doublings;
+      assertEquals(rounds, PlanVerifier.verify(barrier).rounds());
     }
   }
 
