@@ -34,7 +34,18 @@ class CallFingerprintTest {
     long[] words = new long[CallFingerprint.WORDS];
     Repeatability repeatability = Repeatability.FASTEST;
     CallFingerprint.write(
-        words, collective, op, type, wire, repeatability, false, slabs, count, algorithm, root, dealt);
+        words,
+        collective,
+        op,
+        type,
+        wire,
+        repeatability,
+        false,
+        slabs,
+        count,
+        algorithm,
+        root,
+        dealt);
     return words;
   }
 

@@ -758,7 +758,7 @@ final class Perf implements Callable<Integer> {
             "What the bits of floating-point sums may depend on: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
     private Repeatability repeatability = Repeatability.FASTEST;
 
-      @Option(
+    @Option(
         names = "--finite-check",
         description =
             "Reductions look for numbers that are not finite; with --op average or --out-of-place.")

@@ -384,8 +384,7 @@ final class EngineCommunicator implements Communicator {
       Memory out = rank() == root ? result(each, in, outputs.get(i)) : NOTHING;
       boolean isKept = residual != null && in.type() == ElementType.FLOAT32;
       Memory kept = isKept ? writable(residual) : null;
-      batch.add(
-          reduction(Collective.REDUCE, root, bytes(each), each.type(), op), in, out, kept);
+      batch.add(reduction(Collective.REDUCE, root, bytes(each), each.type(), op), in, out, kept);
     }
     return submit(seat, batch, op, handle);
   }
@@ -393,8 +392,7 @@ final class EngineCommunicator implements Communicator {
   @Override
   public PersistentCall prepareReduce(
       Payload input, @Nullable Payload output, ReduceOp op, int root) {
-    return prepare(
-        seat, handle -> reduce(input, output, op, root, null, handle), input, output);
+    return prepare(seat, handle -> reduce(input, output, op, root, null, handle), input, output);
   }
 
   private Call reduce(

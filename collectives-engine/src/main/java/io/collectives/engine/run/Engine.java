@@ -260,7 +260,17 @@ public final class Engine {
       call = new Call(group, program, slabsInFlight, kept);
     }
     call.describe(
-        input, output, counts, receiveCounts, typesToCome, op, wireType, repeatability, residual, finiteCheck, frameLength);
+        input,
+        output,
+        counts,
+        receiveCounts,
+        typesToCome,
+        op,
+        wireType,
+        repeatability,
+        residual,
+        finiteCheck,
+        frameLength);
     return call;
   }
 

@@ -80,7 +80,8 @@ final class FiniteCheck {
     if (isHere(call)) {
       here(call, chunk, slab, result, at, count);
     } else {
-      call.finding = Math.min(call.finding, result(call, shift(call, chunk, slab), result, at, count));
+      call.finding =
+          Math.min(call.finding, result(call, shift(call, chunk, slab), result, at, count));
     }
   }
 
@@ -99,7 +100,8 @@ final class FiniteCheck {
 
   private void here(Call call, int chunk, int slab, Memory result, long at, int count) {
     if (call.program.isResult(chunk)) {
-      call.findingHere = Math.min(call.findingHere, result(call, shift(call, chunk, slab), result, at, count));
+      call.findingHere =
+          Math.min(call.findingHere, result(call, shift(call, chunk, slab), result, at, count));
     }
   }
 

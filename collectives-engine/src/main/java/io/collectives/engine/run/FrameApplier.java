@@ -10,7 +10,6 @@ import io.collectives.engine.memory.Scratch;
 import io.collectives.spi.FrameBytes;
 import java.util.Arrays;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Puts what arrives into this rank's memory. A frame holds the parts of its chunks that its slab
@@ -236,8 +235,7 @@ final class FrameApplier {
    * The same by a rank that contributes nothing: the sum begins with the first contribution. If all
    * outputs can be reached it goes there only, else to memory of the library, to be sent to all.
    */
-  private void serve(
-      Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
+  private void serve(Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
     Program.Step step = meeting.first;
     boolean all = true;
     for (boolean placed : run.placed[meeting.index]) {
