@@ -28,7 +28,7 @@ public interface BufferReduction extends AutoCloseable {
    * Payload, ReduceOp, Payload) error feedback}), unless the group insists on {@link
    * Algorithm#exchange} or on a {@link Repeatability} other than {@code FASTEST}. That takes 4
    * bytes of memory for each element, zeros at first and again when the op or the length of the
-   * buffer changes; a reduction for {@linkplain #on another group} begins with zeros.
+   * buffer changes.
    *
    * @param group called by all of its ranks, at the same place among the groups that they make; if
    *     it is {@linkplain Communicator#checkingFinite() checking}, so are the reductions

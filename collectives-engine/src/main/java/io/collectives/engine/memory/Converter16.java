@@ -38,6 +38,8 @@ final class Converter16 {
   private final int[] lowAid = new int[BLOCK / 2];
   private final int[] highAid = new int[BLOCK / 2];
   private final float[] aid = new float[BLOCK];
+  private final short[] halves = new short[BLOCK];
+  private final short[] highHalves = new short[BLOCK / 2];
 
   /** Floats on their way from or to memory, of formats that need no more than the bits. */
   final FrameBytes bytes = new FrameBytes(ByteBuffer.allocateDirect(BLOCK * Float.BYTES));
@@ -68,6 +70,12 @@ final class Converter16 {
 
   /** Packs {@code 2 * pairs} floats. */
   void narrow(Format16 format, int pairs, float[] values) {
+    if (format.isJdks()) {
+      JdkFloat16.narrow(values, halves, 2 * pairs);
+      System.arraycopy(halves, pairs, highHalves, 0, pairs);
+      JdkFloat16.pack(packed, halves, highHalves, pairs);
+      return;
+    }
     if (format.needsFloats()) {
       Format16.aid(values, aid, 2 * pairs);
       floats.put(0, aid, 0, 2 * pairs);
@@ -86,24 +94,35 @@ final class Converter16 {
   }
 
   /**
-   * Packs numbers of 16 bits as they lie in memory: two neighbours share an int. The last of an odd
-   * count shares its with a zero.
-   *
-   * @return the number of pairs
+   * Floats of numbers of 16 bits that lie in memory, in an order that {@link #narrow(Format16,
+   * float[], short[], int, int)} knows: one more than {@code count} if that is odd.
    */
-  int load(short[] values, int from, int count) {
+  void widen(Format16 format, short[] source, int from, int count, float[] values) {
+    if (format.isJdks()) {
+      System.arraycopy(source, from, halves, 0, count);
+      JdkFloat16.widen(halves, values, count);
+      return;
+    }
+    // Two neighbours share an int; the last of an odd count shares its with a zero.
     int pairs = (count + 1) / 2;
-    shorts.put(0, values, from, count);
+    shorts.put(0, source, from, count);
     if (2 * pairs > count) {
       shorts.put(count, (short) 0);
     }
     ints.get(0, packed, 0, pairs);
-    return pairs;
+    widen(format, pairs, values);
   }
 
-  /** The inverse of {@link #load}. */
-  void save(short[] values, int to, int count) {
-    ints.put(0, packed, 0, (count + 1) / 2);
-    shorts.get(0, values, to, count);
+  /** The inverse of {@link #widen(Format16, short[], int, int, float[])}. */
+  void narrow(Format16 format, float[] values, short[] target, int to, int count) {
+    if (format.isJdks()) {
+      JdkFloat16.narrow(values, halves, count);
+      System.arraycopy(halves, 0, target, to, count);
+      return;
+    }
+    int pairs = (count + 1) / 2;
+    narrow(format, pairs, values);
+    ints.put(0, packed, 0, pairs);
+    shorts.get(0, target, to, count);
   }
 }

@@ -28,14 +28,20 @@ import java.util.Arrays;
  *
  * <p>A float becomes an integer, and back, by adding and taking away {@value #ROUNDER}, in whose
  * neighbourhood floats are whole numbers, rounded to the nearest even; its last bits are the
- * integer. Bits become floats by bulk copies, as in {@link Converter16}, and all loops have one
- * index.
+ * integer. Bits become floats, and floats bits, by bulk copies, as in {@link Converter16}. To copy
+ * half as much, two numbers become one float, {@code (a + 128) + 256 (b + 128)}, and its last 16
+ * bits are those of two bytes, but for the highest bit of each.
+ *
+ * <p>Plane k of a block begins at {@code k * PLANE}, also where planes are shorter. So indexes of a
+ * loop differ by constants, which C2 vectorises too, as long as there are few of them: with more
+ * planes in one loop those of floats would be scalar.
  */
 final class Converter8 {
   /** The most floats of a block. */
   private static final int BLOCK = NarrowWire.BLOCK;
 
-  private static final int WORDS = BLOCK / 4;
+  /** The ints of a block, and the most floats of a plane. */
+  private static final int PLANE = BLOCK / 4;
 
   /** The ints of a group. */
   private static final int GROUP = 64;
@@ -43,7 +49,16 @@ final class Converter8 {
   /** 1.5 times 2^23. */
   private static final float ROUNDER = 12_582_912f;
 
-  private static final int ROUNDER_BITS = 0x4b40_0000;
+  /** What 0 and 0 together become: two bytes of 128. */
+  private static final float ZEROS = 128 + 256 * 128;
+
+  /** The highest bits of all bytes. */
+  private static final int HIGHEST = 0x8080_8080;
+
+  /** 2^23, to which bits can be added, and its bits. */
+  private static final float BASE = 8_388_608f;
+
+  private static final int BASE_BITS = 0x4b00_0000;
   private static final int MAGNITUDE = 0x7fff_ffff;
 
   /** The exponent that stands for NaN. */
@@ -55,13 +70,24 @@ final class Converter8 {
   /** The greatest magnitude that is sent, 127 * 2^121; the next float rounds to infinity. */
   private static final int GREATEST_BITS = 0x7f7e_0000;
 
-  final int[] packed = new int[WORDS];
-  private final int[] a = new int[WORDS];
-  private final int[] b = new int[WORDS];
-  private final int[] c = new int[WORDS];
-  private final int[] d = new int[WORDS];
-  private final float[] scales = new float[BLOCK];
-  private final float[] scaled = new float[BLOCK];
+  final int[] packed = new int[PLANE];
+
+  /** A block whose planes are shorter. */
+  private final float[] planes = new float[BLOCK];
+
+  private final int[] bits = new int[BLOCK];
+
+  /** Of each int the greatest magnitude; beyond there is room to look half a group ahead. */
+  private final int[] most = new int[PLANE + GROUP];
+
+  private final int[] mostOf2 = new int[PLANE + GROUP];
+  private final int[] mostOf4 = new int[PLANE];
+  private final Scales divisors = new Scales();
+  private final Scales factors = new Scales();
+
+  /** Two numbers each: of the first two planes, then of the others. */
+  private final float[] pairs = new float[2 * PLANE];
+
   private final IntBuffer ints;
   private final FloatBuffer floats;
 
@@ -77,52 +103,75 @@ final class Converter8 {
    * @return the exponents of the groups, the first in the lowest byte
    */
   long narrow(float[] values, int words) {
-    toPlanes(values, words);
-    greatest(packed, a, b, c, d, words);
-    long exponents = 0;
-    for (int from = 0; from < words; from += GROUP) {
-      int to = Math.min(words, from + GROUP);
-      int exponent = exponent(greatest(packed, from, to));
-      exponents |= (long) exponent << from / GROUP * 8;
-      Arrays.fill(
-          scales, from, to, exponent == NAN ? Float.NaN : power(-exponent - LEAST_EXPONENT));
+    float[] from = values;
+    if (words < PLANE) {
+      from = planes;
+      for (int plane = 0; plane < 4; plane++) {
+        System.arraycopy(values, plane * words, planes, plane * PLANE, words);
+      }
     }
-    spread(words);
-    round(scaled, values, scales, 4 * words);
-    toPlanes(scaled, words);
-    pack(packed, a, b, c, d, words);
+    int end = 3 * PLANE + words;
+    floats.put(0, from, 0, end);
+    ints.get(0, bits, 0, end);
+    greatest(most, bits, words);
+    int groups = (words + GROUP - 1) / GROUP;
+    Arrays.fill(most, words, groups * GROUP, 0);
+    greatestOf2(mostOf2, most, groups * GROUP);
+    greatestOf4(mostOf4, mostOf2, groups * GROUP);
+    long exponents = 0;
+    for (int group = 0; group < groups; group++) {
+      int exponent = exponent(greatest(mostOf4, group * GROUP));
+      exponents |= (long) exponent << group * 8;
+      divisors.set(group, exponent, -1);
+    }
+    roundLower(pairs, from, divisors.scales, words);
+    roundUpper(pairs, from, divisors.scales, words);
+    floats.put(0, pairs, 0, PLANE + words);
+    ints.get(0, bits, 0, PLANE + words);
+    pack(packed, bits, words);
     return exponents;
   }
 
   /** The inverse of {@link #narrow}. */
   void widen(long exponents, float[] values, int words) {
-    for (int from = 0; from < words; from += GROUP) {
-      int to = Math.min(words, from + GROUP);
-      int exponent = (int) (exponents >>> from / GROUP * 8) & 0xff;
-      Arrays.fill(scales, from, to, exponent == NAN ? Float.NaN : power(exponent + LEAST_EXPONENT));
+    int groups = (words + GROUP - 1) / GROUP;
+    for (int group = 0; group < groups; group++) {
+      factors.set(group, (int) (exponents >>> group * 8) & 0xff, 1);
     }
-    spread(words);
-    unpack(packed, a, b, c, d, words);
-    ints.put(0, a, 0, words);
-    ints.put(words, b, 0, words);
-    ints.put(2 * words, c, 0, words);
-    ints.put(3 * words, d, 0, words);
-    floats.get(0, values, 0, 4 * words);
-    scale(values, scales, 4 * words);
+    unpack(bits, packed, words);
+    ints.put(0, bits, 0, PLANE + words);
+    floats.get(0, pairs, 0, PLANE + words);
+    float[] to = words < PLANE ? planes : values;
+    partLower(to, pairs, factors.scales, words);
+    partUpper(to, pairs, factors.scales, words);
+    if (words < PLANE) {
+      for (int plane = 0; plane < 4; plane++) {
+        System.arraycopy(planes, plane * PLANE, values, plane * words, words);
+      }
+    }
   }
 
-  private void toPlanes(float[] values, int words) {
-    floats.put(0, values, 0, 4 * words);
-    ints.get(0, a, 0, words);
-    ints.get(words, b, 0, words);
-    ints.get(2 * words, c, 0, words);
-    ints.get(3 * words, d, 0, words);
+  /** What the ints of a plane are multiplied with; mostly what it was in the block before. */
+  private static final class Scales {
+    final float[] scales = new float[PLANE];
+    private final int[] exponents = new int[PLANE / GROUP];
+
+    Scales() {
+      Arrays.fill(exponents, -1);
+    }
+
+    /** A group's becomes two to the power of its exponent, or, with a sign of -1, one by that. */
+    void set(int group, int exponent, int sign) {
+      if (exponents[group] != exponent) {
+        exponents[group] = exponent;
+        Arrays.fill(scales, group * GROUP, (group + 1) * GROUP, scale(exponent, sign));
+      }
+    }
   }
 
-  /** All planes have the scales of the first. */
-  private void spread(int words) {
-    System.arraycopy(scales, 0, scales, words, words);
-    System.arraycopy(scales, 0, scales, 2 * words, 2 * words);
+  /** Two to the power of plus or minus what a byte says. */
+  private static float scale(int exponent, int sign) {
+    return exponent == NAN ? Float.NaN : power(sign * (exponent + LEAST_EXPONENT));
   }
 
   private static float power(int exponent) {
@@ -136,7 +185,7 @@ final class Converter8 {
       greatest = Math.max(greatest, Float.floatToRawIntBits(values[i]) & MAGNITUDE);
     }
     int exponent = exponent(greatest);
-    float scale = exponent == NAN ? Float.NaN : power(-exponent - LEAST_EXPONENT);
+    float scale = scale(exponent, -1);
     Arrays.fill(packed, 0, words, 0);
     for (int i = 0; i < 4 * words; i++) {
       int rounded = Float.floatToRawIntBits(values[i] * scale + ROUNDER);
@@ -148,18 +197,10 @@ final class Converter8 {
   /** The inverse of {@link #narrowFew}. */
   void widenFew(long exponents, float[] values, int words) {
     int exponent = (int) exponents & 0xff;
-    float scale = exponent == NAN ? Float.NaN : power(exponent + LEAST_EXPONENT);
+    float scale = scale(exponent, 1);
     for (int i = 0; i < 4 * words; i++) {
       values[i] = (byte) (packed[i % words] >> i / words * 8) * scale;
     }
-  }
-
-  private static int greatest(int[] magnitudes, int from, int to) {
-    int greatest = 0;
-    for (int i = from; i < to; i++) {
-      greatest = Math.max(greatest, magnitudes[i]);
-    }
-    return greatest;
   }
 
   /** The exponent, as a byte, of a group whose greatest magnitude has these bits. */
@@ -173,43 +214,97 @@ final class Converter8 {
   }
 
   /** The bits of magnitudes are in the order of magnitudes. */
-  private static void greatest(int[] most, int[] a, int[] b, int[] c, int[] d, int count) {
+  private static void greatest(int[] most, int[] bits, int count) {
     for (int i = 0; i < count; i++) {
-      int w = a[i] & MAGNITUDE;
-      int x = b[i] & MAGNITUDE;
-      int y = c[i] & MAGNITUDE;
-      int z = d[i] & MAGNITUDE;
+      int w = bits[i] & MAGNITUDE;
+      int x = bits[i + PLANE] & MAGNITUDE;
+      int y = bits[i + 2 * PLANE] & MAGNITUDE;
+      int z = bits[i + 3 * PLANE] & MAGNITUDE;
       int wx = w - (w - x & w - x >> 31);
       int yz = y - (y - z & y - z >> 31);
       most[i] = wx - (wx - yz & wx - yz >> 31);
     }
   }
 
-  private static void round(float[] result, float[] values, float[] scales, int count) {
+  /** Of each group the first half counts. */
+  private static void greatestOf2(int[] result, int[] most, int count) {
     for (int i = 0; i < count; i++) {
-      result[i] = values[i] * scales[i] + ROUNDER;
+      int less = most[i] - most[i + GROUP / 2];
+      result[i] = most[i] - (less & less >> 31);
     }
   }
 
-  private static void scale(float[] values, float[] scales, int count) {
+  /** Of each group the first quarter counts. */
+  private static void greatestOf4(int[] result, int[] most, int count) {
     for (int i = 0; i < count; i++) {
-      values[i] = (values[i] - ROUNDER) * scales[i];
+      int less = most[i] - most[i + GROUP / 4];
+      result[i] = most[i] - (less & less >> 31);
     }
   }
 
-  private static void pack(int[] packed, int[] a, int[] b, int[] c, int[] d, int count) {
+  /** Four at a time, so that none waits for another. */
+  private static int greatest(int[] mostOf4, int from) {
+    int a = 0;
+    int b = 0;
+    int c = 0;
+    int d = 0;
+    for (int i = from; i < from + GROUP / 4; i += 4) {
+      a = Math.max(a, mostOf4[i]);
+      b = Math.max(b, mostOf4[i + 1]);
+      c = Math.max(c, mostOf4[i + 2]);
+      d = Math.max(d, mostOf4[i + 3]);
+    }
+    return Math.max(Math.max(a, b), Math.max(c, d));
+  }
+
+  private static void roundLower(float[] pairs, float[] values, float[] scales, int count) {
     for (int i = 0; i < count; i++) {
-      packed[i] = a[i] & 0xff | (b[i] & 0xff) << 8 | (c[i] & 0xff) << 16 | d[i] << 24;
+      float scale = scales[i];
+      float b = values[i + PLANE] * scale + ROUNDER - ROUNDER;
+      pairs[i] = 256 * b + (values[i] * scale + (ROUNDER + ZEROS));
     }
   }
 
-  private static void unpack(int[] packed, int[] a, int[] b, int[] c, int[] d, int count) {
+  private static void roundUpper(float[] pairs, float[] values, float[] scales, int count) {
     for (int i = 0; i < count; i++) {
-      int word = packed[i];
-      a[i] = (word << 24 >> 24) + ROUNDER_BITS;
-      b[i] = (word << 16 >> 24) + ROUNDER_BITS;
-      c[i] = (word << 8 >> 24) + ROUNDER_BITS;
-      d[i] = (word >> 24) + ROUNDER_BITS;
+      float scale = scales[i];
+      float b = values[i + 3 * PLANE] * scale + ROUNDER - ROUNDER;
+      pairs[i + PLANE] = 256 * b + (values[i + 2 * PLANE] * scale + (ROUNDER + ZEROS));
+    }
+  }
+
+  private static void pack(int[] packed, int[] bits, int count) {
+    for (int i = 0; i < count; i++) {
+      packed[i] = (bits[i] & 0xffff | bits[i + PLANE] << 16) ^ HIGHEST;
+    }
+  }
+
+  private static void unpack(int[] bits, int[] packed, int count) {
+    for (int i = 0; i < count; i++) {
+      int word = packed[i] ^ HIGHEST;
+      bits[i] = word & 0xffff | BASE_BITS;
+      bits[i + PLANE] = word >>> 16 | BASE_BITS;
+    }
+  }
+
+  /** What is left when 256 b is taken away is less than half of 256, so b is found by rounding. */
+  private static void partLower(float[] values, float[] pairs, float[] scales, int count) {
+    for (int i = 0; i < count; i++) {
+      float scale = scales[i];
+      float pair = pairs[i] - (BASE + ZEROS);
+      float b = pair * (1 / 256f) + ROUNDER - ROUNDER;
+      values[i] = (pair - 256 * b) * scale;
+      values[i + PLANE] = b * scale;
+    }
+  }
+
+  private static void partUpper(float[] values, float[] pairs, float[] scales, int count) {
+    for (int i = 0; i < count; i++) {
+      float scale = scales[i];
+      float pair = pairs[i + PLANE] - (BASE + ZEROS);
+      float b = pair * (1 / 256f) + ROUNDER - ROUNDER;
+      values[i + 2 * PLANE] = (pair - 256 * b) * scale;
+      values[i + 3 * PLANE] = b * scale;
     }
   }
 }

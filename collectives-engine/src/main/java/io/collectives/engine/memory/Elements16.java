@@ -114,13 +114,10 @@ final class Elements16 extends Elements {
     while (to - at >= SHORT) {
       // Whole pairs: a user's op is to see nothing but elements.
       int count = Math.min(to - at, Converter16.BLOCK) & ~1;
-      int pairs = converter.load(a, at, count);
-      converter.widen(format, pairs, left);
-      converter.load(b, at, count);
-      converter.widen(format, pairs, right);
-      Float32Elements.INSTANCE.combine(op, left, left, right, 0, 2 * pairs, scratch);
-      converter.narrow(format, pairs, left);
-      converter.save(r, at, count);
+      converter.widen(format, a, at, count, left);
+      converter.widen(format, b, at, count, right);
+      Float32Elements.INSTANCE.combine(op, left, left, right, 0, count, scratch);
+      converter.narrow(format, left, r, at, count);
       at += count;
     }
     if (op instanceof UserOp users) {
@@ -204,6 +201,11 @@ final class Elements16 extends Elements {
     return format.widen(((short[]) values)[index]);
   }
 
+  /** Pairs are converted together. */
+  private static int even(int count) {
+    return count + count % 2;
+  }
+
   @Override
   void divide(Object array, int from, int to, int divisor, Scratch scratch) {
     short[] a = (short[]) array;
@@ -212,11 +214,9 @@ final class Elements16 extends Elements {
     int at = from;
     while (to - at >= SHORT) {
       int count = Math.min(to - at, Converter16.BLOCK);
-      int pairs = converter.load(a, at, count);
-      converter.widen(format, pairs, values);
-      Float32Elements.INSTANCE.divide(values, 0, 2 * pairs, divisor, scratch);
-      converter.narrow(format, pairs, values);
-      converter.save(a, at, count);
+      converter.widen(format, a, at, count, values);
+      Float32Elements.INSTANCE.divide(values, 0, even(count), divisor, scratch);
+      converter.narrow(format, values, a, at, count);
       at += count;
     }
     for (; at < to; at++) {

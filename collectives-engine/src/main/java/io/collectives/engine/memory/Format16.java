@@ -156,6 +156,11 @@ enum Format16 {
   /** Whether conversions take more than the bits: {@link #widened} and {@link #aid}. */
   abstract boolean needsFloats();
 
+  /** Whether {@link JdkFloat16} converts it faster. */
+  boolean isJdks() {
+    return this == FLOAT16 && JdkFloat16.FAST;
+  }
+
   /**
    * The bits of floats become the packed bits of the nearest numbers; all arrays may be written.
    *
