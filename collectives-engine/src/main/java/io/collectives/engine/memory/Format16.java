@@ -11,7 +11,8 @@ import io.collectives.Float16;
  * one index: two narrow numbers share an int, conditions are masks made by arithmetic shifts
  * ({@code (a - b) >> 31} is all ones where a is less than b), and bits become floats by bulk copies
  * ({@link Converter16}). The loops must give the very bits of the single conversions, which are
- * those of {@link Bfloat16} and {@link Float16}.
+ * those of {@link Bfloat16} and {@link Float16}. From JDK 20 on there are conversions of float16
+ * that C2 does vectorise ({@link JdkFloat16}).
  */
 enum Format16 {
   /** The upper half of a float. */

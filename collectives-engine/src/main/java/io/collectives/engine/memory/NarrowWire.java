@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A piece is cut into blocks of {@value #BLOCK} elements, the last one shorter. A block is
  * packed in planes ({@link Converter16}, {@link Converter8}), not in the order of its elements:
- * only so both ends convert at about the speed of a copy. A number that has been rounded stays what
- * it is if its piece is packed again, so it does not matter how often a sum is passed on.
+ * only so both ends convert it in vector loops. A number that has been rounded stays what it is if
+ * its piece is packed again, so it does not matter how often a sum is passed on.
  *
  * <p><b>Residual.</b> Where there is one, what it holds is added to the elements before they are
  * rounded, and afterwards it holds what rounding has taken from them: the sum of what is sent in
