@@ -1,6 +1,5 @@
 package io.collectives.spi;
 
-import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
@@ -55,6 +54,8 @@ public final class CallFingerprint {
    *
    * @param target {@link #WORDS} words
    * @param checked whether ranks look for numbers that are not finite
+   * @param algorithm its {@linkplain io.collectives.Algorithm#name() name}, which may be an
+   *     allocation to ask for
    * @param root 0 if the collective has none
    * @param dealt {@link #hash} of the counts of all ranks, 0 if the payload is dealt evenly
    */
@@ -68,7 +69,7 @@ public final class CallFingerprint {
       boolean checked,
       int slabs,
       long count,
-      Algorithm algorithm,
+      String algorithm,
       int root,
       int dealt) {
     target[0] =
@@ -82,7 +83,7 @@ public final class CallFingerprint {
     target[COUNT_WORD] = count;
     target[DEAL_WORD] = (long) root << 32 | dealt & 0xffffffffL;
     Arrays.fill(target, NAME_WORD, DEAL_WORD, 0);
-    putName(target, algorithm.name(), 0, NAME_LENGTH);
+    putName(target, algorithm, 0, NAME_LENGTH);
     if (op instanceof UserOp) {
       putName(target, op.toString(), NAME_LENGTH, UserOp.NAME_LENGTH);
     }

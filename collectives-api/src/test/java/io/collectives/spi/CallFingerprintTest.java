@@ -43,7 +43,7 @@ class CallFingerprintTest {
         false,
         slabs,
         count,
-        algorithm,
+        algorithm.name(),
         root,
         dealt);
     return words;
@@ -61,7 +61,7 @@ class CallFingerprintTest {
         false,
         1,
         100,
-        Algorithm.parameterServer(1_000_000),
+        Algorithm.parameterServer(1_000_000).name(),
         0,
         0);
     return words;
@@ -160,7 +160,7 @@ class CallFingerprintTest {
         true,
         3,
         100,
-        Algorithm.ring(),
+        Algorithm.ring().name(),
         2,
         0);
     assertFalse(CallFingerprint.same(usual(), checked));

@@ -433,7 +433,7 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
   static final class OfShorts extends ExactSum {
     private final Format16 format;
     private final FloatSums sums = new FloatSums();
-    private final int[] upper = new int[BLOCK / 2];
+    private final short[] upper = new short[Converter16.BLOCK];
 
     OfShorts(Format16 format, int precision) {
       super(precision);
@@ -449,7 +449,10 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
           wide[i] = format.widen(values[i]);
         }
       } else {
-        converter.widen(format, converter.load(values, 0, count), wide);
+        converter.widen(format, values, 0, count, wide);
+        if (count < wide(count) && format.isJdks()) {
+          wide[count] = 0;
+        }
       }
       return wide;
     }
@@ -460,8 +463,8 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     }
 
     /** Where the float of an element is. */
-    private static int place(int element, int count) {
-      if (count < Elements.SHORT) {
+    private int place(int element, int count) {
+      if (count < Elements.SHORT || format.isJdks()) {
         return element;
       }
       return element / 2 + element % 2 * ((count + 1) / 2);
@@ -490,12 +493,9 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
         }
       } else {
         Converter16 converter = scratch.converter16();
-        int pairs = wide(count) / 2;
-        converter.narrow(format, pairs, most);
-        System.arraycopy(converter.packed, 0, upper, 0, pairs);
-        converter.narrow(format, pairs, least);
-        certain &= Arrays.mismatch(converter.packed, 0, pairs, upper, 0, pairs) < 0;
-        converter.save(values, 0, count);
+        converter.narrow(format, most, upper, 0, count);
+        converter.narrow(format, least, values, 0, count);
+        certain &= Arrays.mismatch(values, 0, count, upper, 0, count) < 0;
       }
       for (int i = 0; i < count && !certain; i++) {
         int at = place(i, count);

@@ -228,7 +228,7 @@ public final class Call {
         checksFinite,
         program.pairwise ? (int) perFrame : slabs,
         count,
-        program.algorithm,
+        program.algorithmName,
         program.root,
         dealt);
     CallFingerprint.typesToCome(fingerprint, typesToCome);

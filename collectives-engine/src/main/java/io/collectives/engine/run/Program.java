@@ -60,6 +60,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Program {
   final Algorithm algorithm;
+
+  /** Put together once: some names are made of several parts. */
+  final String algorithmName;
+
   final Collective collective;
   final int ranks;
   final int rank;
@@ -136,6 +140,7 @@ public final class Program {
       int widestTransfer,
       int[] writes) {
     this.algorithm = algorithm;
+    this.algorithmName = algorithm.name();
     this.collective = plan.collective();
     this.ranks = plan.ranks();
     this.rank = rank;

@@ -347,7 +347,7 @@ final class Simulation {
         false,
         1,
         count + 1,
-        algorithm(size),
+        algorithm(size).name(),
         0,
         0);
     byte[] body = new byte[0];
