@@ -91,13 +91,23 @@ class HeaderCheckTest {
             "rank 1 has collective all-reduce, rank 0 has collective barrier",
             h -> h.call[0] ^= 1L << 56),
         new Tampering(
-            "wire type", MismatchException.class, "wire type", h -> h.call[0] ^= 1L << 32),
+            "further types",
+            MismatchException.class,
+            "rank 1 has number of further element types 0, rank 0 has number of further element"
+                + " types 1",
+            h -> h.call[0] ^= 1L << 44),
+        new Tampering(
+            "wire type", MismatchException.class, "wire type", h -> h.call[0] ^= 1L << 36),
+        new Tampering(
+            "repeatability", MismatchException.class, "repeatability", h -> h.call[0] ^= 1L << 32),
+        new Tampering(
+            "check", MismatchException.class, "check for finite", h -> h.call[0] ^= 1L << 35),
         new Tampering("slabs", MismatchException.class, "number of slabs", h -> h.call[0]++),
         new Tampering(
             "algorithm",
             MismatchException.class,
             "algorithm ring, rank 0 has algorithm sing",
-            h -> h.call[2] ^= 1L << 56));
+            h -> h.call[2] ^= 1L));
   }
 
   @ParameterizedTest
