@@ -24,7 +24,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Types.</b> A payload is of one type. All-reduce, broadcast, reduce, send and receive also
  * take {@linkplain Payload.OfTensors payloads of several}: a call for each type, next to each other
- * in the order of calls and under way at once, which end as one.
+ * in the order of calls and under way at once, which end as one. An op that is not for all of the
+ * types is refused before anything is sent. {@linkplain PersistentCall Persistent calls} take one
+ * type.
  *
  * <p><b>Roots.</b> Calls with a root go out from one rank or end at one. They return on each rank
  * when this rank has what it is to get, and the ranks that it sent to have taken that in; so a root
@@ -571,7 +573,8 @@ public interface Communicator extends AutoCloseable {
    * <p><b>Who tells.</b> All ranks of an all-reduce, the same. Of a reduce, the root. Of a
    * reduce-scatter all ranks, the same, if a contribution is not finite; if only a result is not,
    * the rank whose part it is in. A contribution counts even if the operation would not let it
-   * through, as an infinity with {@link ReduceOp#MIN}. Integers are finite.
+   * through, as an infinity with {@link ReduceOp#MIN}. Integers are finite. All elements of a
+   * payload of several types are checked; one number is told of.
    */
   Communicator checkingFinite();
 

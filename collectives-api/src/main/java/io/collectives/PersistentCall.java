@@ -24,6 +24,9 @@ import java.time.Duration;
  * {@link Algorithm#auto} chooses when a call is prepared, so prepare it on all ranks before, or on
  * all after, a {@link Communicator#tune}.
  *
+ * <p><b>Types.</b> A persistent call is of one type; for a {@linkplain Payload.OfTensors payload of
+ * several} prepare a call for each of {@code byType()}, and start them one after the other.
+ *
  * <p><b>Memory.</b> The payloads belong to the library from {@link #start} to {@link #await}, and
  * to the caller in between. A call keeps its tables, and memory for what passes through this rank,
  * to itself until it is closed; that of a reduce-scatter is described with {@link Communicator}.
