@@ -219,9 +219,14 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public PersistentCall prepareAllReduce(Payload input, Payload output, ReduceOp op) {
-    Memory in = seat.memory(input);
-    Memory out = result(input, in, output);
-    return prepare(seat, handle -> submit(allReduce(in, op), in, out, op, handle), input, output);
+    return prepare(
+        seat,
+        handle -> {
+          Memory in = seat.memory(input);
+          submit(allReduce(in, op), in, result(input, in, output), op, handle);
+        },
+        input,
+        output);
   }
 
   @Override
