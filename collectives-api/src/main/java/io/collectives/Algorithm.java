@@ -93,7 +93,8 @@ public sealed interface Algorithm {
   /**
    * Every rank sends the whole payload to every other, and each sums all contributions itself, in
    * the order of ranks: 1 round, each rank sends M(n-1) bytes. Nothing is faster for payloads so
-   * small that only the number of hops counts. Other collectives are those of {@link #direct}.
+   * small that only the number of hops counts. A barrier is the same without a payload, other
+   * collectives are those of {@link #direct}.
    */
   static Algorithm exchange() {
     return new Exchange();

@@ -69,9 +69,18 @@ final class EngineCommunicator implements Communicator {
     // An algorithm that does not fit is an error now.
     program(0, Collective.ALL_REDUCE, 0, isInRankOrder());
     this.barrier =
-        seat.group.usesMail()
+        seat.group.usesMail() && speaksWithAll(settings.algorithm())
             ? seat.program(Algorithm.exchange(), Collective.BARRIER, 0, false)
             : program(Collective.BARRIER, 0, 0);
+  }
+
+  /**
+   * Whether all ranks are peers of each other, so that a barrier by exchange needs no more links.
+   */
+  private static boolean speaksWithAll(Algorithm algorithm) {
+    return algorithm instanceof Algorithm.Auto
+        || algorithm instanceof Algorithm.Exchange
+        || algorithm instanceof Algorithm.Direct;
   }
 
   @Override

@@ -34,8 +34,8 @@ final class ServedReduction implements BufferReduction {
   }
 
   @Override
-  public CollectiveHandle reduce(int lane, Payload buffer, ReduceOp op) {
-    return lanes.get(lane).allReduceAsync(buffer, op);
+  public CollectiveHandle reduce(int index, Payload buffer, ReduceOp op) {
+    return lanes.get(index % lanes.size()).allReduceAsync(buffer, op);
   }
 
   @Override
