@@ -27,8 +27,10 @@ import io.collectives.testkit.Cells.Memory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -66,7 +68,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
 public abstract class AllReduceContractTest {
-  private static final int MOST_RANKS = 9;
+  private static final int MOST_RANKS = 8;
   private static final long SEED = Long.getLong("collectives.seed", 20_261_120L);
   private static final int[] FRAME_LENGTHS = {64, 256};
   private static final int[] SLABS_IN_FLIGHT = {1, 3};
@@ -196,7 +198,7 @@ public abstract class AllReduceContractTest {
   }
 
   static IntStream ranks() {
-    return IntStream.rangeClosed(1, MOST_RANKS);
+    return IntStream.of(1, 2, 3, 5, MOST_RANKS);
   }
 
   @ParameterizedTest
@@ -251,15 +253,14 @@ public abstract class AllReduceContractTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {2, 3, 5, 8})
+  @ValueSource(ints = {3, 8})
   void bitsDependOnInputsAlgorithmAndRanksOnly(int ranks) throws Exception {
-    int count = PRIME;
-    for (ElementType type : ranks == 3 ? FLOATING : FLOATING.subList(0, 2)) {
-      long[][] inputs = inputs(type, ReduceOp.SUM, SEED, ranks, count);
-      long @Nullable [] expected = null;
-      for (int frameLength : new int[] {64, 200, 256, 128 * 1024}) {
-        for (int slabsInFlight : SLABS_IN_FLIGHT) {
-          List<Communicator> worlds = open(ranks, frameLength, slabsInFlight);
+    Map<ElementType, long[]> expected = new EnumMap<>(ElementType.class);
+    for (int frameLength : new int[] {64, 200, 128 * 1024}) {
+      for (int slabsInFlight : SLABS_IN_FLIGHT) {
+        List<Communicator> worlds = open(ranks, frameLength, slabsInFlight);
+        for (ElementType type : ranks == 3 ? FLOATING : FLOATING.subList(0, 2)) {
+          long[][] inputs = inputs(type, ReduceOp.SUM, SEED, ranks, PRIME);
           for (int run = 0; run < 2; run++) {
             for (Style style : Style.values()) {
               Case c =
@@ -278,19 +279,19 @@ public abstract class AllReduceContractTest {
               RankThreads.run(
                   worlds, world -> results[world.rank()] = reduce(world, c, inputs[world.rank()]));
               assertSameOnAllRanks(results);
-              expected = expected == null ? results[0] : expected;
+              if (expected.putIfAbsent(type, results[0]) == null) {
+                Numbers.assertReduced(type, ReduceOp.SUM, inputs, results[0]);
+              }
               assertSameBits(
                   type,
-                  expected,
+                  Objects.requireNonNull(expected.get(type)),
                   results[0],
                   "run " + run + " of " + c + " has other bits than the first");
             }
           }
-          worlds.forEach(Communicator::close);
         }
+        worlds.forEach(Communicator::close);
       }
-      Numbers.assertReduced(
-          type, ReduceOp.SUM, inputs, expected == null ? new long[count] : expected);
     }
   }
 
@@ -419,7 +420,7 @@ public abstract class AllReduceContractTest {
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
   void narrowWiresAgreeAndAreNear(WireType wire) throws Exception {
-    for (int ranks : new int[] {1, 2, 5}) {
+    for (int ranks : new int[] {2, 5}) {
       for (ReduceOp.Standard op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE, ReduceOp.MAX)) {
         long[][] inputs = inputs(ElementType.FLOAT32, op, SEED, ranks, 2 * PRIME);
         long @Nullable [] expected = null;
@@ -501,7 +502,7 @@ public abstract class AllReduceContractTest {
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
   void residualsMakeUpForWhatIsLost(WireType wire) throws Exception {
     int calls = 40;
-    for (int ranks : new int[] {2, 5}) {
+    for (int ranks : new int[] {5}) {
       long[][] inputs = inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, ranks, PRIME);
       List<Communicator> worlds = open(ranks, 256, 2);
       for (ReduceOp.Standard op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {

@@ -84,7 +84,11 @@ final class Mail {
     for (Group group : groups) {
       Call call = group.mail.peek();
       if (call != null) {
-        take(call);
+        try {
+          take(call);
+        } catch (Throwable t) {
+          failures.abort(group, t.toString(), t); // A user's op, or no memory.
+        }
       }
     }
   }
