@@ -197,8 +197,12 @@ public abstract class AllReduceContractTest {
     }
   }
 
+  static IntStream ranksOfBits() {
+    return Kit.ranks(3, 3, MOST_RANKS);
+  }
+
   static IntStream ranks() {
-    return IntStream.of(1, 2, 3, 5, MOST_RANKS);
+    return Kit.ranks(5, 1, 2, 3, 5, MOST_RANKS);
   }
 
   @ParameterizedTest
@@ -253,7 +257,7 @@ public abstract class AllReduceContractTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {3, 8})
+  @MethodSource("ranksOfBits")
   void bitsDependOnInputsAlgorithmAndRanksOnly(int ranks) throws Exception {
     Map<ElementType, long[]> expected = new EnumMap<>(ElementType.class);
     for (int frameLength : new int[] {64, 200, 128 * 1024}) {
@@ -420,7 +424,7 @@ public abstract class AllReduceContractTest {
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
   void narrowWiresAgreeAndAreNear(WireType wire) throws Exception {
-    for (int ranks : new int[] {2, 5}) {
+    for (int ranks : Kit.ranks(5, 2, 5).toArray()) {
       for (ReduceOp.Standard op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE, ReduceOp.MAX)) {
         long[][] inputs = inputs(ElementType.FLOAT32, op, SEED, ranks, 2 * PRIME);
         long @Nullable [] expected = null;
