@@ -4,6 +4,7 @@ import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.Explanation;
 import io.collectives.WireType;
+import io.collectives.spi.Mailbox;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -47,6 +48,10 @@ final class Chooser {
   private static final long MOST_IN_CACHE = 3 << 20;
 
   private final int ranks;
+
+  /** Up to how many bytes an exchange goes without frames. */
+  private final long mailed;
+
   private final Costs costs;
   private final @Nullable Measured measured;
   private final Frames frames;
@@ -64,6 +69,11 @@ final class Chooser {
    * @param frames how long the frames of an all-reduce are best
    */
   Chooser(int ranks, Costs costs, @Nullable Measured measured, Frames frames) {
+    this(ranks, costs, measured, frames, -1);
+  }
+
+  private Chooser(int ranks, Costs costs, @Nullable Measured measured, Frames frames, long mailed) {
+    this.mailed = mailed;
     this.frames = frames;
     this.ranks = ranks;
     this.costs = costs;
@@ -75,6 +85,11 @@ final class Chooser {
         choicesInOrder[collective.ordinal()][size] = (byte) best(collective, bytes, true);
       }
     }
+  }
+
+  /** The same where exchanges of up to so many bytes need no frames; see {@link Mailbox}. */
+  Chooser withMail(long bytes) {
+    return new Chooser(ranks, costs, measured, frames, bytes);
   }
 
   /**
@@ -223,6 +238,10 @@ final class Chooser {
   }
 
   private double predict(Collective collective, int candidate, double bytes) {
+    if (collective == Collective.ALL_REDUCE && candidate == EXCHANGE && bytes <= mailed) {
+      // Not measured, as the group that is tuned has frames only; this is more than it takes.
+      return costs.hop() + costs.frame();
+    }
     if (measured != null && collective == Collective.ALL_REDUCE) {
       return measured.predict(candidate, bytes);
     }

@@ -12,6 +12,7 @@ import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
 import io.collectives.plan.Rounds;
+import io.collectives.spi.Mailbox;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
@@ -80,7 +81,6 @@ final class Seat {
       @Nullable Group survivorsOf,
       Costs costs,
       Chooser.Frames frames) {
-    this.chooser = new Chooser(group.size(), costs, null, frames);
     this.driver = driver;
     this.plans = plans;
     this.group = group;
@@ -99,6 +99,11 @@ final class Seat {
     } finally {
       driver.unlock();
     }
+    this.chooser = withMail(new Chooser(group.size(), costs, null, frames));
+  }
+
+  private Chooser withMail(Chooser plain) {
+    return group.usesMail() ? plain.withMail(Mailbox.CAPACITY) : plain;
   }
 
   /** This rank's part of a plan, compiled when it is first asked for. */
@@ -158,7 +163,7 @@ final class Seat {
 
   /** From the next call on this decides, on all ranks of the group. */
   void decideBy(Chooser better) {
-    chooser = better;
+    chooser = withMail(better);
   }
 
   /** This group and those of the pairs in it that have exchanged messages. */

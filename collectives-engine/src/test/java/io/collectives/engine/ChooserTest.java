@@ -111,6 +111,24 @@ class ChooserTest {
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 100 << 20));
   }
 
+  /** Whatever was measured by frames. */
+  @Test
+  void anExchangeWithoutFramesIsChosen() {
+    int[] sizes = {8, 1 << 10, 64 << 10, 8 << 20};
+    double[] others = {9_000, 9_500, 20_000, 400_000};
+    double[][] nanos = {{40_000, 50_000, 90_000}, others, others, others, others};
+    Costs costs = new Costs(3_000, 500, 0.1, 0.05);
+    Chooser frames =
+        new Chooser(2, costs, new Chooser.Measured(sizes, nanos), Chooser.Frames.OF_SHARED_MEMORY);
+    assertEquals(Chooser.DIRECT, frames.choose(Collective.ALL_REDUCE, 8));
+    Chooser mail = frames.withMail(2048);
+    assertEquals(Chooser.EXCHANGE, mail.choose(Collective.ALL_REDUCE, 8));
+    assertEquals(Chooser.EXCHANGE, mail.choose(Collective.ALL_REDUCE, 1024));
+    assertEquals(Chooser.DIRECT, mail.choose(Collective.ALL_REDUCE, 8192));
+    assertEquals(
+        frames.choose(Collective.REDUCE_SCATTER, 8), mail.choose(Collective.REDUCE_SCATTER, 8));
+  }
+
   /** A rank of a large group has few peers. */
   @Test
   void largeGroupsHaveFewPeers() {
