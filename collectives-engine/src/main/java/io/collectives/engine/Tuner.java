@@ -13,8 +13,13 @@ import java.util.function.DoubleFunction;
  * Measures all-reduces of a group, all ranks at once and by every candidate in turn, so that what
  * disturbs one disturbs all: first of payloads that stay in cache, then of one that does not, then
  * longer or shorter frames for those that were fastest. Early turns, in which the just-in-time
- * compiler is at work, are left out. Every rank takes the median of its own, and all take the
+ * compiler is at work, are left out, and so are from half of the time on the candidates that are
+ * far behind: the others get their turns. Every rank takes the median of its own, and all take the
  * greatest of these: one set of numbers for all.
+ *
+ * <p>Where ranks outnumber the processors a call may take twice as long as the one before, and a
+ * second holds few calls of long payloads; so what a candidate was worth at the sizes next to one
+ * counts there, too ({@link #smoothed}).
  */
 final class Tuner {
   private static final int[] SIZES = {
@@ -28,8 +33,8 @@ final class Tuner {
   private static final int SIZES_OF_EXCHANGE = 5;
 
   private static final long SMALL_UNTIL_NANOS = 500_000_000;
-  private static final long LARGE_UNTIL_NANOS = 700_000_000;
-  private static final long FRAMES_UNTIL_NANOS = 850_000_000;
+  private static final long LARGE_UNTIL_NANOS = 750_000_000;
+  private static final long FRAMES_UNTIL_NANOS = 900_000_000;
   private static final int MOST_TURNS = 400;
   private static final int MOST_LARGE_TURNS = 8;
 
@@ -42,8 +47,11 @@ final class Tuner {
   /** The same where nothing is copied into frames. */
   private static final double[] SHARED_FRAMES = {4, 1, 8};
 
-  /** Another length must save so much, or it may be noise. */
-  private static final double WORTH = 0.9;
+  /** Another length must save so much, or it is noise: few of these calls fit into the time. */
+  private static final double WORTH = 0.75;
+
+  /** Who takes so many times as long as the fastest is measured no more. */
+  private static final double FAR_BEHIND = 1.4;
 
   private final Communicator group;
 
@@ -99,8 +107,9 @@ final class Tuner {
         nanos[candidate][size] = size < LARGE ? smallNanos[nextSmall++] : largeNanos[nextLarge++];
       }
     }
+    double[][] smoothed = smoothed(nanos);
     return new Chooser(
-        group.size(), costs(nanos), new Chooser.Measured(SIZES, nanos), bestFrames(nanos));
+        group.size(), costs(nanos), new Chooser.Measured(SIZES, smoothed), bestFrames(smoothed));
   }
 
   private int isPresent(Algorithm algorithm) {
@@ -119,25 +128,89 @@ final class Tuner {
    * @return the nanoseconds of a call of each, the same on all ranks
    */
   private double[] measure(List<Experiment> experiments, long untilNanos, int most) {
-    double[][] samples = new double[experiments.size()][most];
-    int turns = 0;
-    long[] elapsed = new long[1];
+    int count = experiments.size();
+    double[][] samples = new double[count][most];
+    int[] turns = new int[count];
+    boolean[] behind = new boolean[count];
+    long[] elapsed = {System.nanoTime() - start};
+    group.allReduce(elapsed, ReduceOp.MAX);
+    long halfTime = (elapsed[0] + untilNanos) / 2;
+    boolean all = true;
+    int turn = 0;
     do {
-      for (int i = 0; i < samples.length; i++) {
-        samples[i][turns] = time(experiments.get(i));
+      for (int i = 0; i < count; i++) {
+        if (!behind[i]) {
+          samples[i][turns[i]++] = time(experiments.get(i));
+        }
       }
-      turns++;
+      turn++;
       elapsed[0] = System.nanoTime() - start;
       group.allReduce(elapsed, ReduceOp.MAX);
-    } while (turns < most && elapsed[0] < untilNanos);
+      if (all && elapsed[0] > halfTime) {
+        all = false;
+        leaveOut(experiments, medians(samples, turns), behind);
+      }
+    } while (turn < most && elapsed[0] < untilNanos);
+    return medians(samples, turns);
+  }
+
+  /** The median of the later half of the samples of each, the greatest of all ranks. */
+  private double[] medians(double[][] samples, int[] turns) {
     double[] medians = new double[samples.length];
     for (int i = 0; i < samples.length; i++) {
-      double[] late = Arrays.copyOfRange(samples[i], turns / 2, turns);
+      double[] late = Arrays.copyOfRange(samples[i], turns[i] / 2, turns[i]);
       Arrays.sort(late);
       medians[i] = late[late.length / 2];
     }
     group.allReduce(medians, ReduceOp.MAX);
     return medians;
+  }
+
+  private static void leaveOut(List<Experiment> experiments, double[] nanos, boolean[] behind) {
+    double[] least = new double[SIZES.length];
+    Arrays.fill(least, Double.POSITIVE_INFINITY);
+    for (int i = 0; i < nanos.length; i++) {
+      int size = experiments.get(i).size;
+      least[size] = Math.min(least[size], nanos[i]);
+    }
+    for (int i = 0; i < nanos.length; i++) {
+      behind[i] = nanos[i] > FAR_BEHIND * least[experiments.get(i).size];
+    }
+  }
+
+  /**
+   * The same with less noise: how many times as long as the fastest a candidate takes changes
+   * little from one size to the next, so it is the geometric mean of what was measured at a size,
+   * counted twice, and at its neighbours.
+   *
+   * @param nanos by candidate and size; infinite for candidates that are not there
+   */
+  static double[][] smoothed(double[][] nanos) {
+    int sizes = SIZES.length;
+    double[] least = new double[sizes];
+    for (int size = 0; size < sizes; size++) {
+      least[size] = Double.POSITIVE_INFINITY;
+      for (double[] times : nanos) {
+        if (size < times.length) {
+          least[size] = Math.min(least[size], times[size]);
+        }
+      }
+    }
+    double[][] smoothed = new double[nanos.length][];
+    for (int candidate = 0; candidate < nanos.length; candidate++) {
+      double[] times = nanos[candidate];
+      smoothed[candidate] = times.clone();
+      for (int size = 0; size < times.length && Double.isFinite(times[0]); size++) {
+        int before = Math.max(0, size - 1);
+        int after = Math.min(times.length - 1, size + 1);
+        double product =
+            Math.pow(times[size] / least[size], 2)
+                * (times[before] / least[before])
+                * (times[after] / least[after]);
+        smoothed[candidate][size] = least[size] * Math.pow(product, 0.25);
+      }
+    }
+    return smoothed;
   }
 
   private double time(Experiment experiment) {
