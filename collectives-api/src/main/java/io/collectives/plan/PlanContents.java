@@ -43,8 +43,11 @@ abstract class PlanContents {
   int lane;
   int round;
 
+  /** Rounds of all lanes are counted, from 1. */
+  int roundNumber;
+
   /** How many chunks the transfer carries that is being applied. */
-  private int chunksOfMove;
+  int chunksOfMove;
 
   PlanContents(Plan plan, LaneChunks laneChunks, Ends ends) {
     ranks = plan.ranks();
@@ -70,6 +73,14 @@ abstract class PlanContents {
    */
   abstract String lack(long value, long complete);
 
+  /**
+   * Whether several ranks complete one of the chunks by a reduction; then {@link SumOrders} must
+   * prove that they take the same sum.
+   */
+  boolean hasSeveralOwners() {
+    return false;
+  }
+
   /** Before the first round of a lane. */
   final void start(int lane) {
     int[] chunks = laneChunks.of(lane);
@@ -91,6 +102,7 @@ abstract class PlanContents {
   final void round(int lane, int round) {
     this.lane = lane;
     this.round = round;
+    roundNumber++;
     moveValues = 0;
     carriedCount = 0;
   }
@@ -107,9 +119,17 @@ abstract class PlanContents {
     if (carriedCount + chunkCount > carried.length) {
       carried = Arrays.copyOf(carried, larger(carried.length, chunkCount));
     }
-    System.arraycopy(held, cell(from, firstChunk), carried, carriedCount, chunkCount);
+    int sent = cell(from, firstChunk);
+    System.arraycopy(held, sent, carried, carriedCount, chunkCount);
     carriedCount += chunkCount;
+    read(sent, cell(to, firstChunk), chunkCount, effect);
   }
+
+  /**
+   * The round has a transfer from some cells to others, a chunk of a rank being a cell; heard of
+   * all of its transfers before any of them is applied.
+   */
+  void read(int sent, int written, int count, Effect effect) {}
 
   /** Applies the transfers that the round has read, in their order. */
   final void apply() {
@@ -139,7 +159,7 @@ abstract class PlanContents {
     for (int rank = 0; rank < ranks; rank++) {
       for (int chunk : laneChunks.of(lane)) {
         long value = held[cell(rank, chunk)];
-        if (value != complete[chunk] && ends.needs(rank, chunk)) {
+        if (ends.needs(rank, chunk) && !isComplete(value, chunk)) {
           throw new InvalidPlanException(
               "at the end chunk "
                   + chunk
@@ -152,12 +172,17 @@ abstract class PlanContents {
     }
   }
 
-  private int cell(int rank, int chunk) {
+  /** Whether this is what a rank is to have of a chunk in the end, and what may replace others. */
+  boolean isComplete(long value, int chunk) {
+    return value == complete[chunk];
+  }
+
+  final int cell(int rank, int chunk) {
     return rank * cellsOfRank + laneChunks.place(chunk);
   }
 
   private long replacement(long arriving, int from, int to, int chunk) {
-    if (arriving != complete[chunk]) {
+    if (!isComplete(arriving, chunk)) {
       String fault = " as a replacement, but it " + lack(arriving, complete[chunk]);
       throw InvalidPlanException.of(lane, round, from, to, chunk, fault);
     }
@@ -183,6 +208,11 @@ abstract class PlanContents {
     Once(Plan plan, LaneChunks laneChunks, Ends ends) {
       super(plan, laneChunks, ends);
       owners = new Owners(plan);
+    }
+
+    @Override
+    boolean hasSeveralOwners() {
+      return owners.several;
     }
 
     @Override
@@ -229,6 +259,11 @@ abstract class PlanContents {
       this.seed = seed;
       tags = new SplittableRandom(seed).longs().filter(tag -> tag != 0).limit(ranks).toArray();
       owners = new Owners(plan);
+    }
+
+    @Override
+    boolean hasSeveralOwners() {
+      return owners.several;
     }
 
     @Override
@@ -288,44 +323,44 @@ abstract class PlanContents {
     }
   }
 
-  /** The rank at which each chunk became complete by a reduction, and those of exchanges. */
+  /** The ranks at which chunks became complete by a reduction. */
   private static final class Owners {
-    private final boolean mayExchange;
+    private final boolean maySeveral;
+
+    /** The first one of each chunk. */
     private final int[] ownerOfChunk;
 
-    /** One more than the first round in which a chunk was reduced; a chunk has one lane. */
-    private final int[] firstRound;
+    /** Whether a chunk has another one, too. */
+    private final boolean[] shared;
 
     /** Whether a chunk was reduced together with others. */
     private final boolean[] withOthers;
 
-    private final boolean[] exchanged;
+    /** Whether any chunk has several. */
+    private boolean several;
 
     Owners(Plan plan) {
-      mayExchange =
+      maySeveral =
           plan.collective() == Collective.ALL_REDUCE && plan.contributors() == plan.ranks();
       ownerOfChunk = new int[plan.chunks()];
       Arrays.fill(ownerOfChunk, -1);
-      firstRound = new int[plan.chunks()];
+      shared = new boolean[plan.chunks()];
       withOthers = new boolean[plan.chunks()];
-      exchanged = new boolean[plan.chunks()];
     }
 
     void reduced(PlanContents contents, long after, int from, int to, int chunk) {
-      boolean completes = after == contents.complete(chunk);
+      boolean completes = contents.isComplete(after, chunk);
       int owner = ownerOfChunk[chunk];
-      if (firstRound[chunk] == 0) {
-        firstRound[chunk] = contents.round + 1;
-      }
       withOthers[chunk] |= contents.chunksOfMove > 1;
-      exchanged[chunk] |= completes && owner >= 0;
+      shared[chunk] |= completes && owner >= 0;
+      several |= shared[chunk];
       String fault = null;
-      if (owner >= 0 && !(mayExchange && firstRound[chunk] == contents.round + 1)) {
+      if (owner >= 0 && !maySeveral) {
         fault =
             completes
                 ? ", which completes it, as rank " + owner + " did: a chunk has one owner"
                 : " to be reduced, but it is complete at rank " + owner + " already";
-      } else if (exchanged[chunk] && withOthers[chunk]) {
+      } else if (shared[chunk] && withOthers[chunk]) {
         fault = ", which several ranks complete: none may be sent it together with other chunks";
       }
       if (fault != null) {

@@ -25,14 +25,19 @@ import io.collectives.Mesh;
  * which reduce nothing. No contribution reaches a chunk twice, and nothing is reduced into a chunk
  * that holds nothing, but at a rank that serves: there are such ranks in an all-reduce whose plan
  * has fewer {@linkplain Plan#contributors() contributors} than ranks. A REPLACE carries a chunk
- * that is complete: it holds all contributions to it. A chunk with several contributors becomes
- * complete by REDUCE at exactly one rank, its <em>owner</em>, by the last REDUCE of it that the
- * plan names, and everywhere else by REPLACE: so the owner may divide it (an average) or round it
- * (a narrow wire type) before it goes on, and all ranks end with the same bits whatever the order
- * of sums. Only in an <em>exchange</em>, in an all-reduce, it becomes complete by REDUCE at several
- * ranks: in the first round in which it is sent at all, by itself, so that each of them gets the
- * single contribution of every other rank; there the sum is taken in the order of ranks, and so the
- * bits are the same again. Where some ranks serve there is no exchange.
+ * that is complete: it holds all contributions to it.
+ *
+ * <p><b>What holds for sums.</b> All ranks end with the same bits, whatever op they reduce with. A
+ * chunk with several contributors becomes complete by REDUCE at exactly one rank, its
+ * <em>owner</em>, by the last REDUCE of it that the plan names, and everywhere else by REPLACE: so
+ * the owner may divide it (an average) or round it (a narrow wire type) before it goes on. Only in
+ * an all-reduce to which all ranks contribute it may become complete by REDUCE at several ranks,
+ * which divide and round it, too. Then it is sent by itself, without other chunks, and they must
+ * take the very same sum: the same operands, in the same places. Which sum a rank takes is said by
+ * three rules. In an <em>exchange</em>, where it is sent the single contribution of every other
+ * rank in one round, it takes them in the order of ranks. If it sends the chunk in the round in
+ * which it is reduced into, as partners do that swap what they have, the lower rank's operand comes
+ * first, and its own is rounded like what it sends. Else its own comes first.
  *
  * <p><b>What holds at the ends.</b> With part i of n ranks being the chunks from i k to (i + 1) k -
  * 1 of n k, and the pair (i, j) those from (i n + j) k on of n n k:
@@ -69,8 +74,8 @@ import io.collectives.Mesh;
  *
  * <p>Time grows with the number of transfers and chunks in them. Memory is 12 bytes for each rank
  * and each chunk of the largest lane, 12 for each chunk, and up to about 150 for each transfer of
- * the largest round. A ring of 4,096 ranks, with 33,546,240 transfers, takes about two seconds and
- * 0.25 GB.
+ * the largest round; if several ranks complete a chunk, 20 more for each rank and chunk. A ring of
+ * 4,096 ranks, with 33,546,240 transfers, takes about two seconds and 0.25 GB.
  */
 public final class PlanVerifier {
 
@@ -111,7 +116,11 @@ public final class PlanVerifier {
         plan.ranks() <= Long.SIZE
             ? new PlanContents.Once(plan, laneChunks, ends)
             : new PlanContents.Sums(plan, laneChunks, ends, seed);
-    return walk(plan, laneChunks, framesPerLink, contents);
+    PlanFigures figures = walk(plan, laneChunks, framesPerLink, contents);
+    if (contents.hasSeveralOwners()) {
+      walk(plan, laneChunks, framesPerLink, new SumOrders(plan, laneChunks, ends, seed));
+    }
+    return figures;
   }
 
   /**

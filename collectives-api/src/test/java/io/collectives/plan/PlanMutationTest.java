@@ -83,7 +83,7 @@ class PlanMutationTest {
   }
 
   private static TablePlan right(SplittableRandom random, int n) {
-    return switch (random.nextInt(16)) {
+    return switch (random.nextInt(18)) {
       case 0 -> TablePlan.ring(n);
       case 1 -> TablePlan.twice(TablePlan.ring(n));
       case 2 -> TablePlan.star(n, 3);
@@ -95,6 +95,7 @@ class PlanMutationTest {
         int servers = random.nextInt(1, n);
         yield TablePlan.served(n - servers, servers);
       }
+      case 16, 17 -> swaps(n);
       case 5 -> TablePlan.copyOf(Dissemination.barrier(n));
       default -> {
         Collective[] all = Collective.values();
@@ -113,6 +114,31 @@ class PlanMutationTest {
             owners,
             DirectExchange.reduceScatter(ranks, owners)
                 .then(DirectExchange.allGather(ranks, owners))));
+  }
+
+  /**
+   * Recursive doubling of as many ranks as are a power of two; the others give theirs to them first
+   * and get the result last.
+   */
+  private static TablePlan swaps(int ranks) {
+    int core = Integer.highestOneBit(ranks);
+    List<List<Transfer>> rounds = new ArrayList<>();
+    List<Transfer> in = new ArrayList<>();
+    List<Transfer> out = new ArrayList<>();
+    for (int rank = core; rank < ranks; rank++) {
+      in.add(new Transfer(rank, rank - core, 0, 1, Effect.REDUCE));
+      out.add(new Transfer(rank - core, rank, 0, 1, Effect.REPLACE));
+    }
+    rounds.add(in);
+    for (int distance = 1; distance < core; distance *= 2) {
+      List<Transfer> round = new ArrayList<>();
+      for (int rank = 0; rank < core; rank++) {
+        round.add(new Transfer(rank, rank ^ distance, 0, 1, Effect.REDUCE));
+      }
+      rounds.add(round);
+    }
+    rounds.add(out);
+    return new TablePlan(Collective.ALL_REDUCE, ranks, 1, new ArrayList<>(List.of(rounds)));
   }
 
   private static TablePlan mutant(SplittableRandom random, int n) {
@@ -166,9 +192,14 @@ class PlanMutationTest {
 
     private final boolean barrier;
     private Map<List<Integer>, int[]> held = new HashMap<>();
+
+    /** The same sums, written down: brackets around two operands, ' behind what was rounded. */
+    private Map<List<Integer>, String> sums = new HashMap<>();
+
     private final Map<Integer, Integer> laneOfChunk = new HashMap<>();
-    private final Set<Integer> completed = new HashSet<>();
-    private final Set<Integer> reducedBefore = new HashSet<>();
+    private final Map<Integer, Integer> completions = new HashMap<>();
+    private final Set<Integer> together = new HashSet<>();
+    private final Map<Integer, Set<String>> replacements = new HashMap<>();
 
     SecondJudge(TablePlan plan, boolean strict) {
       this.plan = plan;
@@ -179,6 +210,7 @@ class PlanMutationTest {
           int[] counts = new int[plan.ranks()];
           counts[rank] = contributors(chunk).contains(rank) ? 1 : 0;
           held.put(List.of(rank, chunk), counts);
+          sums.put(List.of(rank, chunk), "x" + rank);
         }
       }
     }
@@ -236,7 +268,59 @@ class PlanMutationTest {
           }
         }
       }
+      for (int chunk = 0; chunk < plan.chunks(); chunk++) {
+        if (completions.getOrDefault(chunk, 0) > 1) {
+          if (together.contains(chunk)) {
+            return "completed by several together with others";
+          }
+          Set<String> different = new HashSet<>(replacements.getOrDefault(chunk, Set.of()));
+          for (int rank : receivers(chunk)) {
+            different.add(sums.get(List.of(rank, chunk)));
+          }
+          if (different.size() > 1) {
+            return "different sums " + different;
+          }
+        }
+      }
       return null;
+    }
+
+    /** What the sums are after a round, none of whose contributions comes twice. */
+    private void add(List<Transfer> round) {
+      Map<List<Integer>, String> next = new HashMap<>(sums);
+      Map<List<Integer>, Integer> reductions = new HashMap<>();
+      Set<List<Integer>> sent = new HashSet<>();
+      for (Transfer t : round) {
+        for (int chunk : chunks(t)) {
+          sent.add(List.of(t.from(), chunk));
+          if (t.effect() == Effect.REDUCE) {
+            reductions.merge(List.of(t.to(), chunk), 1, Integer::sum);
+          }
+        }
+      }
+      for (Transfer t : round) {
+        for (int chunk : chunks(t)) {
+          List<Integer> to = List.of(t.to(), chunk);
+          String carried = sums.get(List.of(t.from(), chunk));
+          if (t.effect() == Effect.REPLACE) {
+            replacements.computeIfAbsent(chunk, c -> new HashSet<>()).add(carried);
+            next.put(to, carried);
+          } else if (reductions.get(to) == plan.ranks() - 1) {
+            String inOrder = "x0'";
+            for (int rank = 1; rank < plan.ranks(); rank++) {
+              inOrder = "(" + inOrder + "+x" + rank + "')";
+            }
+            next.put(to, inOrder);
+          } else if (!sent.contains(to)) {
+            next.put(to, "(" + next.get(to) + "+" + carried + "')");
+          } else if (t.from() < t.to()) {
+            next.put(to, "(" + carried + "'+" + next.get(to) + "')");
+          } else {
+            next.put(to, "(" + next.get(to) + "'+" + carried + "')");
+          }
+        }
+      }
+      sums = next;
     }
 
     private @Nullable String shape(int lane, List<Transfer> round) {
@@ -272,9 +356,6 @@ class PlanMutationTest {
     private @Nullable String move(List<Transfer> round) {
       Map<List<Integer>, int[]> next = new HashMap<>();
       held.forEach((cell, counts) -> next.put(cell, counts.clone()));
-      Map<Integer, Integer> completions = new HashMap<>();
-      Set<Integer> together = new HashSet<>();
-      Set<Integer> reduced = new HashSet<>();
       for (Transfer t : round) {
         for (int chunk : chunks(t)) {
           int[] carried = held.get(List.of(t.from(), chunk));
@@ -299,29 +380,22 @@ class PlanMutationTest {
               return "twice";
             }
           }
-          boolean mayExchange =
-              plan.collective() == Collective.ALL_REDUCE
-                  && workers().equals(all())
-                  && !reducedBefore.contains(chunk);
-          if (!barrier && completed.contains(chunk) && !mayExchange) {
+          boolean maySeveral =
+              plan.collective() == Collective.ALL_REDUCE && workers().equals(all());
+          if (!barrier && completions.containsKey(chunk) && !maySeveral) {
             return "reduced after it was complete";
           }
           if (!barrier && complete(there, chunk)) {
-            completed.add(chunk);
             completions.merge(chunk, 1, Integer::sum);
           }
-          reduced.add(chunk);
           if (t.chunkCount() > 1) {
             together.add(chunk);
           }
         }
       }
-      for (int chunk : together) {
-        if (completions.getOrDefault(chunk, 0) > 1) {
-          return "exchanged together with others";
-        }
+      if (!barrier) {
+        add(round);
       }
-      reducedBefore.addAll(reduced);
       held = next;
       return null;
     }

@@ -182,17 +182,17 @@ final class EngineCommunicator implements Communicator {
     return submit(seat, batch, op, handle);
   }
 
-  /** A program for an all-reduce in which each rank sends a contribution once. */
+  /** A program for an all-reduce in which each contribution goes into one sum. */
   private Program sendingOnce(Program program) {
-    if (!(program.algorithm() instanceof Algorithm.Exchange)) {
+    if (!program.hasSeveralOwners()) {
       return program;
     }
     if (algorithms.size() == 1) {
       throw new IllegalArgumentException(
           "a residual with the algorithm \""
               + program.algorithm().name()
-              + "\", which sends a contribution to all ranks at once: use Algorithm.direct() or"
-              + " another that sends it once");
+              + "\", in which several ranks take the same sum: use Algorithm.direct() or another in"
+              + " which one rank does");
     }
     return program(Chooser.DIRECT, Collective.ALL_REDUCE, 0, false);
   }

@@ -612,22 +612,21 @@ public final class Engine {
       run.sendOver(step);
       return true;
     }
-    // Narrow numbers are not in memory: they are made here, by the rank whose scratch it takes.
-    boolean snapshot = step.snapshot || call.narrow != null && transport.sharesMemory();
     Call.LaneRun sender = run.lanes[lane];
     OutFrame out = sender.refused;
     if (out == null) {
       out = freeOut.isEmpty() ? new OutFrame(applier.scratch()) : freeOut.pop();
       out.fill(call, run, step, length);
-      if (snapshot) {
+      if (mustBeCopied(call, step, out)) {
         out.snapshot();
       } else if (run.isPlaced(step)) {
         out.place();
       }
     }
+    boolean copied = out.copy() != null;
     sender.refused = null;
     if (!link.trySend(header, out)) {
-      if (snapshot) {
+      if (copied) {
         sender.refused = out;
       } else {
         freeOut.push(out);
@@ -638,13 +637,24 @@ public final class Engine {
     if (out.isReleased()) {
       run.sendOver(step);
       freeOut.push(out);
-    } else if (snapshot) {
+    } else if (copied) {
       run.sendOver(step);
       lingering.add(out);
     } else {
       call.views.add(out);
     }
     return true;
+  }
+
+  /**
+   * Whether a receiver would read this rank's memory, but that is written to before all have, or
+   * holds no narrow numbers. These are made here, by the rank whose scratch it takes. What is not
+   * read in place the link copies.
+   */
+  private boolean mustBeCopied(Call call, Program.Step step, OutFrame out) {
+    return transport.sharesMemory()
+        ? step.snapshot || call.narrow != null
+        : step.snapshot && out.pieces() > 0;
   }
 
   private boolean applyHeld(Call call) {

@@ -2,6 +2,7 @@ package io.collectives.engine.run;
 
 import io.collectives.Collective;
 import io.collectives.ReduceOp;
+import io.collectives.UserOp;
 import io.collectives.engine.memory.FusedReduction;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
@@ -70,7 +71,11 @@ final class FrameApplier {
           boolean untouched = step.untouched[i];
           Memory own = call.memory(chunk, run.slab, untouched);
           long ownFrom = call.position(chunk, run.slab, untouched) + skip / elementBytes;
-          result.reduce(call.op, to, count, own, ownFrom, source, position, scratch);
+          if (step.swaps[i] && call.op instanceof UserOp) {
+            swap(call, step, result, to, count, own, ownFrom, source, position);
+          } else {
+            result.reduce(call.op, to, count, own, ownFrom, source, position, scratch);
+          }
           complete(call, run, step, i, result, to, count);
         }
         from += bytes;
@@ -101,7 +106,11 @@ final class FrameApplier {
       } else {
         Memory own = call.memory(chunk, run.slab, step.untouched[i]);
         long ownFrom = call.position(chunk, run.slab, step.untouched[i]);
-        narrow.reduce(call.op, result, to, count, own, ownFrom, source, position, scratch);
+        if (step.swaps[i]) {
+          swap(call, step, result, to, count, own, ownFrom, source, position);
+        } else {
+          narrow.reduce(call.op, result, to, count, own, ownFrom, source, position, scratch);
+        }
         complete(call, run, step, i, result, to, count);
       }
       position += narrow.length(count);
@@ -143,10 +152,64 @@ final class FrameApplier {
         boolean untouched = step.untouched[i];
         Memory own = call.memory(chunk, run.slab, untouched);
         long ownFrom = call.position(chunk, run.slab, untouched);
-        result.reduce(call.op, to, count, own, ownFrom, theirs, from, scratch);
+        if (step.swaps[i] && call.op instanceof UserOp) {
+          swap(call, step, result, to, count, own, ownFrom, theirs, from);
+        } else {
+          result.reduce(call.op, to, count, own, ownFrom, theirs, from, scratch);
+        }
         complete(call, run, step, i, result, to, count);
       }
     }
+  }
+
+  /**
+   * Reduces as the peer does that this rank swaps sums with: what either has as the other one gets
+   * it, and the lower rank's first. Standard ops are commutative to the last bit, so the order
+   * matters to those of users only.
+   */
+  private void swap(
+      Call call,
+      Program.Step step,
+      Memory result,
+      long to,
+      int count,
+      Memory own,
+      long ownFrom,
+      FrameBytes theirs,
+      int at) {
+    if (step.peer < call.program.rank) {
+      ordered.add(theirs, at);
+      ordered.add(own, ownFrom);
+    } else {
+      ordered.add(own, ownFrom);
+      ordered.add(theirs, at);
+    }
+    reduceInOrder(call, result, to, count);
+  }
+
+  private void swap(
+      Call call,
+      Program.Step step,
+      Memory result,
+      long to,
+      int count,
+      Memory own,
+      long ownFrom,
+      Memory theirs,
+      long from) {
+    if (step.peer < call.program.rank) {
+      ordered.add(theirs, from);
+      ordered.add(own, ownFrom);
+    } else {
+      ordered.add(own, ownFrom);
+      ordered.add(theirs, from);
+    }
+    reduceInOrder(call, result, to, count);
+  }
+
+  private void reduceInOrder(Call call, Memory result, long to, int count) {
+    ordered.run(
+        call.op, OrderedReduction.Manner.SEQUENTIAL, result, to, count, 1, call.narrow, scratch);
   }
 
   /**

@@ -33,7 +33,9 @@ import org.jspecify.annotations.Nullable;
  * writes before it, and for this rank's reads before it to be over, which is when the receivers
  * have written them. A read in the same round as a write of the same chunk would be a circle (two
  * ranks that swap sums), so it is marked as a {@linkplain Step#snapshot snapshot} and is over at
- * once.
+ * once: it is copied, unless the link does so anyway. A rank in such a circle takes what it holds
+ * as others get it, and the lower rank's operand first, so that ranks that swap sums take the same
+ * one; see {@link io.collectives.plan.PlanVerifier}.
  *
  * <p><b>Meetings.</b> Where all contributions to a chunk go to its owner in one round, and the sum
  * from there to all in a later one, as in the direct plans, the owner may wait for all of them and
@@ -42,8 +44,8 @@ import org.jspecify.annotations.Nullable;
  * that must be done, and the frames of the later round only say that the sum is there. Whether they
  * do is seen by the contributions: if one of them comes as bytes, each is added when its turn has
  * come, and whoever's output could not be reached is sent the sum. The order of the sum stays that
- * of the plan. In an exchange, where several ranks complete a chunk in one round, each of them
- * waits for all contributions, too, to take the sum in the order of ranks.
+ * of the plan. In an exchange, where several ranks complete a chunk, each from the contributions of
+ * all others in one round, they wait for all of them, too, to take the sum in the order of ranks.
  *
  * <p><b>In rank order.</b> A program may be asked to take every reduction in the order of ranks.
  * Then all of them are meetings, also of contributions that come as bytes, which are held until all
@@ -117,6 +119,9 @@ public final class Program {
   /** Whether every reduction is taken in the order of ranks. */
   final boolean inRankOrder;
 
+  /** Whether several ranks complete a chunk, each for itself. */
+  final boolean hasSeveralOwners;
+
   /**
    * The most chunks that any transfer of the plan, of any rank, carries; frames are sized by it.
    */
@@ -134,6 +139,7 @@ public final class Program {
       int rank,
       boolean pairwise,
       boolean inRankOrder,
+      boolean hasSeveralOwners,
       int[] peers,
       Lane[] lanes,
       Meeting[] meetings,
@@ -149,6 +155,7 @@ public final class Program {
     this.contributors = plan.contributors();
     this.pairwise = pairwise;
     this.inRankOrder = inRankOrder;
+    this.hasSeveralOwners = hasSeveralOwners;
     this.echoes = pairwise || collective.rooted();
     this.peers = peers;
     this.lanes = lanes;
@@ -266,6 +273,14 @@ public final class Program {
   /** What it does. */
   public Collective collective() {
     return collective;
+  }
+
+  /**
+   * Whether several ranks take the same sum, each for itself. Then each contribution goes into
+   * several sums, and what rounding takes from it cannot be made up for.
+   */
+  public boolean hasSeveralOwners() {
+    return hasSeveralOwners;
   }
 
   /** The most chunks that any transfer of the plan carries. */
@@ -402,6 +417,9 @@ public final class Program {
     /** For a receive: whether it completes the chunk, so that an average is to be divided here. */
     final boolean[] completes;
 
+    /** For a receive: whether this rank sends the chunk in the same round. */
+    final boolean[] swaps;
+
     /**
      * For a send: whether a write of the same round follows, so that what is sent must be copied.
      */
@@ -421,6 +439,7 @@ public final class Program {
       this.untouched = new boolean[chunkCount];
       this.replaces = new boolean[chunkCount];
       this.completes = new boolean[chunkCount];
+      this.swaps = new boolean[chunkCount];
     }
 
     boolean hasSameChunks(Step other) {
@@ -531,6 +550,7 @@ public final class Program {
           rank,
           pairwise,
           inRankOrder,
+          contributions != null && contributions.hasSeveralOwners(),
           peers,
           lanes,
           meetings.toArray(Meeting[]::new),
@@ -590,8 +610,10 @@ public final class Program {
           send.untouched[i] = writes[chunk] == 0;
           reads[chunk]++;
           for (Step receive : roundReceives) {
-            send.snapshot |=
-                receive.firstChunk <= chunk && chunk < receive.firstChunk + receive.chunkCount;
+            if (receive.firstChunk <= chunk && chunk < receive.firstChunk + receive.chunkCount) {
+              send.snapshot = true;
+              receive.swaps[chunk - receive.firstChunk] = true;
+            }
           }
         }
       }
@@ -636,6 +658,11 @@ public final class Program {
       counts = new int[Math.multiplyExact(plan.ranks(), chunks)];
       Arrays.fill(counts, 0, contributors * chunks, 1);
       completions = new int[chunks];
+    }
+
+    /** Whether several ranks complete any of the chunks. */
+    boolean hasSeveralOwners() {
+      return Arrays.stream(completions).anyMatch(owners -> owners > 1);
     }
 
     /** Whether several ranks complete one of the chunks that a step brings. */
