@@ -23,14 +23,16 @@ public sealed interface Algorithm {
 
   /**
    * For each call the algorithm that is predicted to take the least time for its payload: {@link
-   * #exchange}, {@link #direct}, {@link #halvingDoubling} or {@link #ring}. The prediction is made
-   * from what {@link Communicator#tune()} has measured, or else from figures that hold between
-   * ranks of one host; it depends on the collective, the number of ranks and of bytes only, so all
-   * ranks choose the same. {@link Communicator#explain} tells what it chooses and why.
+   * #exchange}, {@link #recursiveDoubling}, {@link #direct}, {@link #halvingDoubling} or {@link
+   * #ring}. The prediction is made from what {@link Communicator#tune()} has measured, or else from
+   * figures that hold between ranks of one host; it depends on the collective, the number of ranks
+   * and of bytes only, so all ranks choose the same. {@link Communicator#explain} tells what it
+   * chooses and why.
    *
    * <p>Groups of more than 64 ranks choose among those in which a rank has few peers: {@link
-   * #halvingDoubling} and {@link #ring}. Reductions that need all contributions at once, by their
-   * {@link Repeatability} or {@link UserOp}, are by one of those that bring them together.
+   * #recursiveDoubling}, {@link #halvingDoubling} and {@link #ring}. Reductions that need all
+   * contributions at once, by their {@link Repeatability} or {@link UserOp}, are by one of those
+   * that bring them together.
    */
   static Algorithm auto() {
     return new Auto();
@@ -98,6 +100,19 @@ public sealed interface Algorithm {
    */
   static Algorithm exchange() {
     return new Exchange();
+  }
+
+  /**
+   * Recursive doubling (Thakur, Rabenseifner and Gropp 2005, section 4.4): in round k ranks 2^k
+   * apart swap all that they have, and both add it up in the order of ranks, so that all end with
+   * the same bits. log2 n rounds, each rank sends M log2 n bytes if n is a power of two. Otherwise
+   * some ranks hand theirs to their neighbour first and are handed the result last: floor(log2 n) +
+   * 2 rounds, and up to M bytes more. For payloads so small that the number of messages counts: n
+   * log2 n of them in all, where {@link #exchange} takes n(n-1). Other collectives are those of
+   * {@link #halvingDoubling}.
+   */
+  static Algorithm recursiveDoubling() {
+    return new RecursiveDoubling();
   }
 
   /**
@@ -245,6 +260,14 @@ public sealed interface Algorithm {
     @Override
     public String name() {
       return "exchange";
+    }
+  }
+
+  /** See {@link Algorithm#recursiveDoubling()}. */
+  record RecursiveDoubling() implements Algorithm {
+    @Override
+    public String name() {
+      return "recursive-doubling";
     }
   }
 

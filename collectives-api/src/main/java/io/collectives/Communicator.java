@@ -146,9 +146,10 @@ public interface Communicator extends AutoCloseable {
    * @param residual of float32 elements, as many as {@code input} has; memory that overlaps neither
    *     input nor output. If the payload is of several types, as many as it has of float32: all
    *     else crosses as it is
-   * @throws IllegalArgumentException also if the algorithm is {@link Algorithm#exchange}, which
-   *     sends one contribution to many; {@link Algorithm#auto} chooses another; and if the {@link
-   *     Repeatability} is not FASTEST, because what is added depends on the calls before
+   * @throws IllegalArgumentException also if the algorithm is {@link Algorithm#exchange} or {@link
+   *     Algorithm#recursiveDoubling}, in which several ranks take the same sum; {@link
+   *     Algorithm#auto} chooses another; and if the {@link Repeatability} is not FASTEST, because
+   *     what is added depends on the calls before
    */
   void allReduce(Payload input, Payload output, ReduceOp op, Payload residual);
 

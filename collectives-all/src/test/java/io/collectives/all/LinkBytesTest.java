@@ -52,6 +52,7 @@ class LinkBytesTest {
                 Algorithm.shortestWayRing(),
                 Algorithm.direct(),
                 Algorithm.exchange(),
+                Algorithm.recursiveDoubling(),
                 Algorithm.halvingDoubling(),
                 Algorithm.doubleBinaryTree(),
                 Algorithm.parameterServer(2))

@@ -43,6 +43,7 @@ class SameBitsTest {
             Algorithm.torus(Mesh.torus(3, 2)),
             Algorithm.direct(),
             Algorithm.exchange(),
+            Algorithm.recursiveDoubling(),
             Algorithm.halvingDoubling())) {
       CallSettings inProcess = CallSettings.defaults().withAlgorithm(algorithm).withWireType(wire);
       CallSettings tcp = inProcess.withFrameLength(512).withSlabsInFlight(3);

@@ -229,6 +229,7 @@ class CallFingerprintTest {
             Algorithm.bidirectionalRing(),
             Algorithm.shortestWayRing(),
             Algorithm.direct(),
+            Algorithm.recursiveDoubling(),
             Algorithm.halvingDoubling(),
             Algorithm.doubleBinaryTree(),
             Algorithm.parameterServer(1_000_000),

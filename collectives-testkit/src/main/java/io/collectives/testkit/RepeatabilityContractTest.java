@@ -412,6 +412,7 @@ public abstract class RepeatabilityContractTest {
             Algorithm.bidirectionalRing(),
             Algorithm.shortestWayRing(),
             Algorithm.torus(Mesh.torus(2, 2)),
+            Algorithm.recursiveDoubling(),
             Algorithm.halvingDoubling(),
             Algorithm.doubleBinaryTree());
     UserOp own = UserOp.commutative("larger").withFloats(Math::max);

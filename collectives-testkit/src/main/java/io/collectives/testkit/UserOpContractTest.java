@@ -148,6 +148,7 @@ public abstract class UserOpContractTest {
     all.add(Algorithm.ring());
     all.add(Algorithm.torus(Mesh.torus(2, 2)));
     all.add(Algorithm.halvingDoubling());
+    all.add(Algorithm.recursiveDoubling());
     RankThreads.run(
         opened(),
         world -> {

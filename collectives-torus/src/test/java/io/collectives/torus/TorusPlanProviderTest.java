@@ -41,6 +41,7 @@ class TorusPlanProviderTest {
         Algorithm.shortestWayRing(),
         Algorithm.direct(),
         Algorithm.exchange(),
+        Algorithm.recursiveDoubling(),
         Algorithm.halvingDoubling(),
         Algorithm.doubleBinaryTree());
   }
@@ -207,6 +208,26 @@ class TorusPlanProviderTest {
     }
   }
 
+  @Test
+  void recursiveDoublingTakesTheDocumentedStepsAndBytes() {
+    for (int n = 2; n <= 64; n++) {
+      PlanFigures figures = verify(Algorithm.recursiveDoubling(), n);
+      int p = Integer.highestOneBit(n);
+      int log = Integer.numberOfTrailingZeros(p);
+      boolean power = p == n;
+      assertEquals(1, figures.chunks());
+      assertEquals(log + (power ? 0 : 2), figures.rounds());
+      assertEquals((long) p * log + 2 * (n - p), figures.transfers());
+      assertEquals(log + (power ? 0 : 1), figures.mostPeers());
+      Sent sent = Sent.of(allReduce(Algorithm.recursiveDoubling(), n));
+      for (int rank = 0; rank < n; rank++) {
+        boolean paired = rank < 2 * (n - p);
+        long expected = paired ? rank % 2 == 0 ? log + 1 : 1 : log;
+        assertEquals(expected, sent.chunks(rank), "rank " + rank + " of " + n);
+      }
+    }
+  }
+
   /** Its two chunks are halves of M. */
   @Test
   void aDoubleBinaryTreeTakesTheDocumentedStepsAndBytes() {
@@ -226,6 +247,7 @@ class TorusPlanProviderTest {
     for (int n : new int[] {65, 100, 127, 128, 129, 1000, 1024}) {
       verify(Algorithm.shortestWayRing(), n);
       verify(Algorithm.halvingDoubling(), n);
+      verify(Algorithm.recursiveDoubling(), n);
       verify(Algorithm.doubleBinaryTree(), n);
     }
   }
