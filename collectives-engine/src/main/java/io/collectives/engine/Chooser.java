@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * is made from numbers that they have agreed on.
  *
  * <p>All-reduces of a group that was tuned are predicted by what each algorithm took there, on
- * lines between the sizes that were measured; all else by {@link Costs}, which speak for the first
- * few candidates only. The decision for each of a few sizes in every octave is made once and looked
+ * lines between the sizes that were measured; all else by {@link Costs}, which speak for some of
+ * the candidates only. The decision for each of a few sizes in every octave is made once and looked
  * up then.
  */
 final class Chooser {
@@ -26,11 +26,14 @@ final class Chooser {
   static final int HALVING_DOUBLING = 2;
   static final int RING = 3;
 
-  /** Those whose costs are known without measuring. */
+  /** The first ones, whose costs are known without measuring. */
   private static final int PREDICTED = 4;
 
   /** Where fewer messages are worth more than equal shares: two ranks serve all. */
   private static final int TWO_SERVERS = 5;
+
+  /** Likewise, of short payloads; an all-reduce only, as its other collectives are of others. */
+  static final int RECURSIVE_DOUBLING = 6;
 
   /** In larger groups a rank would have too many peers. */
   private static final int MOST_RANKS_ALL_TO_ALL = 64;
@@ -130,8 +133,9 @@ final class Chooser {
             Algorithm.halvingDoubling(),
             Algorithm.ring(),
             Algorithm.doubleBinaryTree(),
-            Algorithm.parameterServer(2));
-    // With two ranks they would be what direct is.
+            Algorithm.parameterServer(2),
+            Algorithm.recursiveDoubling());
+    // With two ranks the last ones would be what direct is, and what an exchange is.
     return ranks > 2 ? candidates : candidates.subList(0, TWO_SERVERS);
   }
 
@@ -245,7 +249,8 @@ final class Chooser {
     if (measured != null && collective == Collective.ALL_REDUCE) {
       return measured.predict(candidate, bytes);
     }
-    return candidate < PREDICTED
+    boolean doubles = collective == Collective.ALL_REDUCE && candidate == RECURSIVE_DOUBLING;
+    return candidate < PREDICTED || doubles
         ? costs.predict(collective, candidate, ranks, bytes)
         : Double.POSITIVE_INFINITY;
   }

@@ -4,7 +4,7 @@ import io.collectives.Collective;
 
 /**
  * What a hop, a frame and a byte cost in a group while all ranks are at work, in nanoseconds, and
- * what a call by each of the first {@linkplain Chooser#candidates candidates} takes from that.
+ * what a call by some of the {@linkplain Chooser#candidates candidates} takes from that.
  *
  * <p>The model is T = rounds x hop + frames x frame + M (sent x moved + taken x reduced), with the
  * numbers of the busiest rank: rounds in sequence, frames that it sends, and the parts of the
@@ -40,6 +40,11 @@ record Costs(double hop, double frame, double moved, double reduced) {
           switch (candidate) {
             // What is sent and what arrives is copied, because both must wait for the others.
             case Chooser.EXCHANGE -> time(1, others, 2 * others, others, bytes);
+            // Neighbours hand over, as above; what is sent is copied, because it is added to.
+            case Chooser.RECURSIVE_DOUBLING -> {
+              double doubling = powerOfTwo ? levels : levels + 1;
+              yield time(doubling, doubling, 2 * doubling, doubling, bytes);
+            }
             case Chooser.DIRECT -> time(2, 2 * others, 2 * part, part, bytes);
             case Chooser.HALVING_DOUBLING ->
                 time(2 * halving, 2 * halving, 2 * (part + handedOver), part + handedOver, bytes);

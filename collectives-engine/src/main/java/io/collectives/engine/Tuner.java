@@ -32,6 +32,9 @@ final class Tuner {
   /** An exchange sends the payload to everybody, so it is for short ones only. */
   private static final int SIZES_OF_EXCHANGE = 5;
 
+  /** Recursive doubling sends the payload in each round. */
+  private static final int SIZES_OF_DOUBLING = 6;
+
   private static final long SMALL_UNTIL_NANOS = 500_000_000;
   private static final long LARGE_UNTIL_NANOS = 750_000_000;
   private static final long FRAMES_UNTIL_NANOS = 900_000_000;
@@ -88,7 +91,7 @@ final class Tuner {
     List<Experiment> small = new ArrayList<>();
     List<Experiment> large = new ArrayList<>();
     for (int candidate = 0; candidate < nanos.length; candidate++) {
-      int sizes = candidate == Chooser.EXCHANGE ? SIZES_OF_EXCHANGE : SIZES.length;
+      int sizes = sizes(candidate);
       nanos[candidate] = new double[sizes];
       Arrays.fill(nanos[candidate], Double.POSITIVE_INFINITY);
       if (present[candidate] != 0) {
@@ -110,6 +113,15 @@ final class Tuner {
     double[][] smoothed = smoothed(nanos);
     return new Chooser(
         group.size(), costs(nanos), new Chooser.Measured(SIZES, smoothed), bestFrames(smoothed));
+  }
+
+  /** Up to how many sizes a candidate is for. */
+  private static int sizes(int candidate) {
+    return switch (candidate) {
+      case Chooser.EXCHANGE -> SIZES_OF_EXCHANGE;
+      case Chooser.RECURSIVE_DOUBLING -> SIZES_OF_DOUBLING;
+      default -> SIZES.length;
+    };
   }
 
   private int isPresent(Algorithm algorithm) {
@@ -249,7 +261,7 @@ final class Tuner {
   private Algorithm fastest(double[][] nanos, int size) {
     int fastest = Chooser.DIRECT;
     for (int candidate = fastest + 1; candidate < nanos.length; candidate++) {
-      if (nanos[candidate][size] < nanos[fastest][size]) {
+      if (size < nanos[candidate].length && nanos[candidate][size] < nanos[fastest][size]) {
         fastest = candidate;
       }
     }

@@ -32,6 +32,12 @@ class ChooserTest {
     assertEquals(
         2000 + 200 + 800 * 2 * 0.5,
         PLAIN.predict(Collective.BROADCAST, Chooser.HALVING_DOUBLING, 4, 800));
+    assertEquals(
+        2000 + 200 + 800 * 2 * 1.25,
+        PLAIN.predict(Collective.ALL_REDUCE, Chooser.RECURSIVE_DOUBLING, 4, 800));
+    assertEquals(
+        4000 + 400 + 800 * 4 * 1.25,
+        PLAIN.predict(Collective.ALL_REDUCE, Chooser.RECURSIVE_DOUBLING, 5, 800));
     for (int candidate = 0; candidate <= Chooser.RING; candidate++) {
       assertEquals(0, PLAIN.predict(Collective.ALL_REDUCE, candidate, 1, 800));
     }
@@ -47,12 +53,14 @@ class ChooserTest {
       {3_000, 9_000, 30_000, 240_000},
       {3_000, 9_000, 15_000, 400_000},
       {INFINITY, INFINITY, INFINITY, INFINITY}, // Not there.
+      {900, 1_200},
     };
     int[] sizes = {8, 16 << 10, 128 << 10, 1 << 20};
     Chooser chooser =
         new Chooser(4, PLAIN, new Chooser.Measured(sizes, nanos), new Chooser.Frames(0.5, 0.25));
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 0));
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 1024));
+    assertEquals(Chooser.RECURSIVE_DOUBLING, chooser.choose(Collective.ALL_REDUCE, 14_000));
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 20_000));
     assertEquals(Algorithm.doubleBinaryTree(), explain(chooser, 128 << 10).chosen());
     assertEquals(Chooser.RING, chooser.choose(Collective.ALL_REDUCE, 100 << 20));
@@ -132,18 +140,23 @@ class ChooserTest {
   /** A rank of a large group has few peers. */
   @Test
   void largeGroupsHaveFewPeers() {
-    List<Algorithm> few = List.of(Algorithm.halvingDoubling(), Algorithm.ring());
+    List<Algorithm> few =
+        List.of(Algorithm.recursiveDoubling(), Algorithm.halvingDoubling(), Algorithm.ring());
     for (int ranks : new int[] {65, 4096}) {
       Chooser chooser = new Chooser(ranks, Costs.OF_SOCKETS, null, Chooser.Frames.OF_SOCKETS);
       for (Collective collective : Collective.values()) {
         for (long bytes = 1; bytes < 1L << 40; bytes *= 3) {
           int chosen = chooser.choose(collective, bytes);
+          assertTrue(collective == Collective.ALL_REDUCE || chosen != Chooser.RECURSIVE_DOUBLING);
           assertTrue(few.contains(Chooser.candidates(ranks).get(chosen)));
           int inOrder = chooser.chooseInOrder(collective, bytes);
           assertTrue(inOrder == Chooser.EXCHANGE || inOrder == Chooser.DIRECT);
         }
       }
     }
+    Chooser large = new Chooser(65, Costs.OF_SOCKETS, null, Chooser.Frames.OF_SOCKETS);
+    assertEquals(Chooser.RECURSIVE_DOUBLING, large.choose(Collective.ALL_REDUCE, 8));
+    assertEquals(Chooser.HALVING_DOUBLING, large.choose(Collective.ALL_REDUCE, 1 << 20));
     Chooser small = new Chooser(8, Costs.OF_SOCKETS, null, Chooser.Frames.OF_SOCKETS);
     assertEquals(Chooser.EXCHANGE, small.choose(Collective.ALL_REDUCE, 8));
     assertEquals(Chooser.DIRECT, small.choose(Collective.ALL_REDUCE, 1 << 20));
