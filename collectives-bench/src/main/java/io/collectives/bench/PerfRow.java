@@ -153,7 +153,7 @@ record PerfRow(
 
     private static int width(PerfCase work, int ranks) {
       String label = work.algorithm().label(ranks);
-      return label.equals("auto") ? "auto: halving-doubling".length() : label.length();
+      return label.equals("auto") ? "auto: recursive-doubling".length() : label.length();
     }
 
     void row(PerfRow row) {

@@ -43,7 +43,8 @@ class AccuracyTest {
 
   @Test
   void theEngineAndThePlanHaveTheSameFigures() {
-    String arguments = "--algorithm halving-doubling,exchange --ranks 5 --type float32,float64";
+    String arguments =
+        "--algorithm halving-doubling,recursive-doubling --ranks 5 --type float32,float64";
     List<String> byEngine = rows(arguments);
     // The narrow wires are those of float32.
     assertEquals(2 * (4 + 1), byEngine.size());

@@ -43,6 +43,11 @@ final class PlanSums implements Sums {
   /** How many of them reduce into each chunk that is looked at. */
   private final int[] reductions;
 
+  /** By rank and chunk that is looked at: the number of the last round in which it was sent. */
+  private final int[][] sentIn;
+
+  private int roundNumber;
+
   private final Values result;
   private int step;
 
@@ -56,6 +61,7 @@ final class PlanSums implements Sums {
     held = new Held[plan.ranks()][sample.picked()];
     residuals = new Memory[wire.feedback() ? plan.ranks() : 0][sample.picked()];
     reductions = new int[sample.picked()];
+    sentIn = new int[plan.ranks()][sample.picked()];
     result = Values.of(type, sample.elements());
   }
 
@@ -92,6 +98,7 @@ final class PlanSums implements Sums {
 
   private void read(int lane, int round) {
     moves.clear();
+    roundNumber++;
     Arrays.fill(reductions, 0);
     plan.transfers(
         lane,
@@ -102,6 +109,7 @@ final class PlanSums implements Sums {
             if (effect == Effect.REDUCE) {
               reductions[index]++;
             }
+            sentIn[from][index] = roundNumber;
             if (!isExchanged(index)) {
               moves.add(new Move(from, to, index, effect, held(from, index)));
             }
@@ -110,11 +118,10 @@ final class PlanSums implements Sums {
   }
 
   /**
-   * Whether several ranks complete a chunk in this round. One takes a contribution less than there
-   * are ranks to do so, and who has one completes it alone.
+   * Whether all ranks complete a chunk in this round, each from the contributions of all others.
    */
   private boolean isExchanged(int index) {
-    return reductions[index] >= plan.ranks();
+    return plan.ranks() > 1 && reductions[index] == plan.ranks() * (plan.ranks() - 1);
   }
 
   private void apply() {
@@ -148,17 +155,25 @@ final class PlanSums implements Sums {
 
   /** What arrives. */
   private Held sent(Move move) {
+    return rounded(
+        move.carried, move.effect == Effect.REDUCE ? residual(move.from, move.index) : null);
+  }
+
+  private Held rounded(Held values, @Nullable Memory residual) {
     if (narrow == null) {
-      return move.carried;
+      return values;
     }
-    Held arriving = room(move.carried.ranks);
-    arriving.memory.replace(0, sample.length(), move.carried.memory, 0);
-    round(arriving, move.effect == Effect.REDUCE ? residual(move.from, move.index) : null);
-    return arriving;
+    Held copy = room(values.ranks);
+    copy.memory.replace(0, sample.length(), values.memory, 0);
+    round(copy, residual);
+    return copy;
   }
 
   private Held reduced(Move move) {
     Held own = held(move.to, move.index);
+    if (sentIn[move.to][move.index] == roundNumber) {
+      own = rounded(own, null); // As its partner gets it.
+    }
     Held sum = room(own.ranks + move.carried.ranks);
     add(sum, own, sent(move));
     if (sum.ranks == plan.ranks()) {

@@ -9,9 +9,9 @@ import java.util.regex.Pattern;
 /**
  * An algorithm as it is written on the command line: {@code ring}, {@code bidirectional-ring},
  * {@code shortest-way-ring}, {@code torus}, {@code torus:4x2}, {@code direct}, {@code exchange},
- * {@code halving-doubling}, {@code double-binary-tree}, {@code parameter-server}, {@code
- * parameter-server:2}, {@code parameter-server:1+2}: 1 server among the workers, 2 that do nothing
- * else.
+ * {@code recursive-doubling}, {@code halving-doubling}, {@code double-binary-tree}, {@code
+ * parameter-server}, {@code parameter-server:2}, {@code parameter-server:1+2}: 1 server among the
+ * workers, 2 that do nothing else.
  *
  * @param name the part before the colon
  * @param detail the part after it
@@ -20,7 +20,8 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
   /** All forms, for people. */
   public static final String FORMS =
       "auto, ring, bidirectional-ring, shortest-way-ring, torus[:XxY], direct, exchange,"
-          + " halving-doubling, double-binary-tree, parameter-server[:S], parameter-server:S+DEDICATED";
+          + " recursive-doubling, halving-doubling, double-binary-tree, parameter-server[:S],"
+          + " parameter-server:S+DEDICATED";
 
   /** Servers of whose number nothing is said. */
   public static final AlgorithmChoice SERVERS_LEFT_OPEN = parse("parameter-server");
@@ -45,6 +46,7 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
               "shortest-way-ring",
               "direct",
               "exchange",
+              "recursive-doubling",
               "halving-doubling",
               "double-binary-tree" ->
               detail.isEmpty();
@@ -72,6 +74,7 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
       case "shortest-way-ring" -> Algorithm.shortestWayRing();
       case "direct" -> Algorithm.direct();
       case "exchange" -> Algorithm.exchange();
+      case "recursive-doubling" -> Algorithm.recursiveDoubling();
       case "halving-doubling" -> Algorithm.halvingDoubling();
       case "double-binary-tree" -> Algorithm.doubleBinaryTree();
       case "torus" ->

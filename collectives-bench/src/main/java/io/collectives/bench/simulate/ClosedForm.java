@@ -22,6 +22,8 @@ import java.util.OptionalDouble;
  *       follow each other: 2α + M/n(2max(β,ν) + (n-2)(ν + max(ν,γ)) + γ);
  *   <li>exchange: one round of M bytes; every rank adds n-1: α + M(β + γ(n-1)), through NICs α +
  *       M(max(β,ν) + γ + (n-2)max(ν,γ));
+ *   <li>recursive doubling of 2^k ranks: k rounds of M bytes, each of which is added: k(α +
+ *       M(β+γ));
  *   <li>parameter server of S among the ranks: the first with S for n in M/n: 2(α + βM/S) +
  *       γ(n-1)M/S; with dedicated ones among them, γWM/S for W workers;
  *   <li>dedicated servers, S for n workers in s slabs: 2(α+βM/Ss) + γnM/Ss + (s-1)max(βM/Ss,
@@ -186,14 +188,19 @@ final class ClosedForm {
       }
       return halves(deal, tell);
     }
+    boolean doubling = algorithm instanceof Algorithm.RecursiveDoubling;
     boolean halving =
         algorithm instanceof Algorithm.HalvingDoubling
+            || doubling
             || algorithm instanceof Algorithm.DoubleBinaryTree && !task.is(Collective.ALL_REDUCE);
     if (!halving || Integer.bitCount(n) != 1) {
       return Double.NaN;
     }
+    if (doubling && task.is(Collective.ALL_REDUCE)) {
+      return log(n) * (alpha + bytes * (pace + add));
+    }
     if (task.is(Collective.BROADCAST) || task.is(Collective.REDUCE)) {
-      boolean tree = algorithm instanceof Algorithm.HalvingDoubling && nic == 0;
+      boolean tree = !(algorithm instanceof Algorithm.DoubleBinaryTree) && nic == 0;
       double adding = task.is(Collective.REDUCE) ? add : 0;
       return tree ? log(n) * (alpha + bytes * (beta + adding)) : Double.NaN;
     }

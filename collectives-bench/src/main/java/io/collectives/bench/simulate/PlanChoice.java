@@ -22,7 +22,8 @@ public record PlanChoice(String text) {
    */
   public static final String FORMS =
       "ring, bidirectional-ring, shortest-way-ring, torus[:XxY], direct, exchange,"
-          + " halving-doubling, double-binary-tree, parameter-server[:S], parameter-server:S+DEDICATED";
+          + " recursive-doubling, halving-doubling, double-binary-tree, parameter-server[:S],"
+          + " parameter-server:S+DEDICATED";
 
   /** Checks the form; whether a module knows the name shows when a plan is asked for. */
   public PlanChoice {

@@ -27,6 +27,7 @@ class PlanSumsTest {
         "torus",
         "direct",
         "exchange",
+        "recursive-doubling",
         "halving-doubling",
         "double-binary-tree",
         "parameter-server"

@@ -40,6 +40,8 @@ class ClosedFormTest {
     "direct, reduce, 48",
     "exchange, all-reduce, 96",
     "exchange, reduce-scatter, 96",
+    "recursive-doubling, all-reduce, 30",
+    "recursive-doubling, reduce, 18",
     "halving-doubling, all-reduce, 30",
     "halving-doubling, reduce-scatter, 30",
     "halving-doubling, all-gather, 30",
