@@ -156,11 +156,12 @@ public sealed interface Algorithm {
    * <p>Part s of a buffer is the sum of the workers' from rank s (modulo their number) on, so the
    * bits are the same whether servers are dedicated or among the workers, as long as there are as
    * many workers and servers, and no more servers than workers; unless the wire type is narrow,
-   * because what a worker serves to itself is not rounded. Dedicated servers make the all-reduces
-   * with the others, passing payloads of the same type and count that are left alone; or they
-   * {@linkplain Communicator#serveAsync() serve} whatever comes. An average is one over the
-   * workers. In all other collectives all ranks are alike. Gradients are reduced by them through
-   * the {@code ParameterServers} of the module collectives-ps.
+   * because what a worker serves to itself is not rounded. {@link Repeatability} asks for other
+   * orders. Dedicated servers make the all-reduces with the others, passing payloads of the same
+   * type and count that are left alone; or they {@linkplain Communicator#serveAsync serve} whatever
+   * comes. An average is one over the workers. In all other collectives all ranks are alike.
+   * Gradients are reduced by them through the {@code ParameterServers} of the module
+   * collectives-ps.
    *
    * @param servers how many ranks serve, from 1 to the size of the group
    * @param dedicated how many of them do nothing else, less than the size of the group

@@ -35,7 +35,7 @@ final class AllReduceLanes implements BufferReduction {
     CallSettings settings = group.settings();
     this.feedsBack =
         settings.wireType() == WireType.INT8
-            && settings.repeatability() == Repeatability.FASTEST
+            && !settings.repeatability().needsAllAtOnce()
             && !(settings.algorithm() instanceof Algorithm.Exchange);
   }
 

@@ -26,7 +26,7 @@ public interface BufferReduction extends AutoCloseable {
    * <p>If the group's wire type is {@link WireType#INT8}, what rounding takes from a buffer of
    * float32 elements in one step is added in the next ({@linkplain Communicator#allReduce(Payload,
    * Payload, ReduceOp, Payload) error feedback}), unless the group insists on {@link
-   * Algorithm#exchange} or on a {@link Repeatability} other than {@code FASTEST}. That takes 4
+   * Algorithm#exchange} or on sums in rank order or exact ({@link Repeatability}). That takes 4
    * bytes of memory for each element, zeros at first and again when the op or the length of the
    * buffer changes.
    *

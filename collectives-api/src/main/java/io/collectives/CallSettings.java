@@ -56,7 +56,7 @@ public record CallSettings(
           "call timeout " + timeout + ": must be more than zero and at most 365 days");
     }
     Objects.requireNonNull(wireType, "wireType");
-    if (Objects.requireNonNull(repeatability, "repeatability") != Repeatability.FASTEST
+    if (Objects.requireNonNull(repeatability, "repeatability").needsAllAtOnce()
         && wireType == WireType.INT8) {
       throw new IllegalArgumentException(
           "repeatability "

@@ -148,8 +148,8 @@ public interface Communicator extends AutoCloseable {
    *     else crosses as it is
    * @throws IllegalArgumentException also if the algorithm is {@link Algorithm#exchange} or {@link
    *     Algorithm#recursiveDoubling}, in which several ranks take the same sum; {@link
-   *     Algorithm#auto} chooses another; and if the {@link Repeatability} is not FASTEST, because
-   *     what is added depends on the calls before
+   *     Algorithm#auto} chooses another; and if the {@link Repeatability} is RANK_ORDER or EXACT,
+   *     because what is added depends on the calls before
    */
   void allReduce(Payload input, Payload output, ReduceOp op, Payload residual);
 
@@ -176,21 +176,24 @@ public interface Communicator extends AutoCloseable {
   CollectiveHandle allReduceAsync(Payload input, Payload output, ReduceOp op, Payload residual);
 
   /**
-   * Takes part in the all-reduces of this group as they come, whatever their type, count and op, as
-   * a rank that contributes nothing and gets no result: a dedicated server of {@link
-   * Algorithm#parameterServer(int, int)}. Between them no deadline runs. Memory: for each call that
-   * is under way {@code 2 slabsInFlight} frames, however long the payloads are. What rounding to a
-   * narrow wire type takes from the sums is not kept.
+   * Takes part in the all-reduces of this group as they come, whatever their type, count, op and
+   * {@link Repeatability}, as a rank that contributes nothing and gets no result: a dedicated
+   * server of {@link Algorithm#parameterServer(int, int)}. Between them no deadline runs. Memory:
+   * for each call that is under way {@code 2 slabsInFlight} frames, however long the payloads are;
+   * and those that wait: none in the order of arrival, at most as many from each other rank in any
+   * other order. What rounding to a narrow wire type takes from the sums is not kept.
    *
    * <p>While it serves, this rank makes no other calls of the group, and the others make nothing
    * but all-reduces; what differs is found as in any call, with the value of the first frame that
    * came as that of this rank.
    *
+   * @param ops the ops of users that others may reduce by; a frame tells no more than their names.
+   *     Another one is an {@link AbortedException} on all ranks
    * @return ends normally when all ranks that contribute have left the group, as by {@link #close};
    *     with a {@link CollectiveException} when the group breaks, or one of them is lost
    * @throws IllegalStateException if this rank contributes to all-reduces
    */
-  CollectiveHandle serveAsync();
+  CollectiveHandle serveAsync(UserOp... ops);
 
   /**
    * The first element of a rank's part of a payload that is dealt evenly.

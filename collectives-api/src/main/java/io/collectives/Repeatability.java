@@ -5,7 +5,7 @@ package io.collectives;
  * all-reduce, reduce and reduce-scatter of floating-point numbers by {@link ReduceOp#SUM}, {@link
  * ReduceOp#AVERAGE} or {@link ReduceOp#PRODUCT}, whose result depends on the order of the
  * operations; integers, {@link ReduceOp#MIN} and {@link ReduceOp#MAX} are the same in every order,
- * and run as they always do.
+ * and run as they always do (by {@link #ARRIVAL_ORDER} as contributions come, too).
  *
  * <p>{@link #RANK_ORDER} and {@link #EXACT} need all contributions to an element at one rank at
  * once. {@link Algorithm#exchange}, {@link Algorithm#direct} and {@link Algorithm#parameterServer}
@@ -20,6 +20,18 @@ package io.collectives;
  * of a reduce-scatter is not.
  */
 public enum Repeatability {
+  /**
+   * In the order in which contributions arrive, where a plan brings several to one rank at once: at
+   * the servers of {@link Algorithm#parameterServer}, at the owners of {@link Algorithm#direct}.
+   * The bits may differ from run to run; in one call all ranks get the same, as one rank takes each
+   * sum. Nobody's contribution waits for that of a slower rank, nor does a server hold it: each is
+   * added as soon as all of its frame is here. Ranks that share memory take them one by one, too,
+   * not in one pass.
+   *
+   * <p>An {@link Algorithm#exchange}, where every rank takes the sum, and a {@link UserOp} that is
+   * not commutative stay in the order of ranks.
+   */
+  ARRIVAL_ORDER("arrival-order"),
   /**
    * What the fastest algorithm gives: the bits depend on the inputs, the algorithm and the number
    * of ranks, not on the transport, nor on the run.
@@ -48,6 +60,11 @@ public enum Repeatability {
 
   Repeatability(String label) {
     this.label = label;
+  }
+
+  /** Whether all contributions to an element must be at one rank at once. */
+  public boolean needsAllAtOnce() {
+    return this == RANK_ORDER || this == EXACT;
   }
 
   /** The name in tables, on the command line and in errors, as {@code rank-order}. */

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.AbortedException;
 import io.collectives.Algorithm;
+import io.collectives.Bfloat16;
 import io.collectives.CallSettings;
 import io.collectives.CollectiveException;
 import io.collectives.CollectiveHandle;
@@ -17,9 +18,12 @@ import io.collectives.ElementType;
 import io.collectives.FusionSettings;
 import io.collectives.GradientReducer;
 import io.collectives.GradientReducer.Tensor;
+import io.collectives.NonFiniteGradient;
 import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
+import io.collectives.UserOp;
 import io.collectives.WireType;
 import io.collectives.ps.ParameterServers;
 import io.collectives.ps.Role;
@@ -31,6 +35,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -279,6 +284,84 @@ abstract class ParameterServersJobs {
     }
   }
 
+  private static final UserOp SECOND =
+      UserOp.inRankOrder("second").withFloats((left, right) -> right);
+
+  /** Dedicated servers, and such among the workers, add in whatever order they are asked to. */
+  @Test
+  void sumsAreTakenInEveryOrder() throws Exception {
+    int ranks = 5;
+    List<Communicator> worlds = ranks(ranks);
+    for (Algorithm.ParameterServer algorithm : SERVERS.subList(1, 3)) {
+      for (WireType wire : List.of(WireType.AS_IN_MEMORY, WireType.BFLOAT16)) {
+        int workers = ranks - algorithm.dedicated();
+        List<Throwable> outcomes =
+            outcomes(
+                worlds,
+                world -> {
+                  Communicator group = world.group(all(ranks)).using(algorithm).using(wire);
+                  if (world.rank() >= workers) {
+                    group.serveAsync(SECOND).await();
+                  } else {
+                    orders(group, workers);
+                  }
+                });
+        for (Throwable outcome : outcomes) {
+          assertInstanceOf(AbortedException.class, outcome, algorithm + ", " + wire);
+          String message = outcome.getMessage();
+          assertTrue(message.contains("\"larger\"") && message.contains("[second]"), message);
+        }
+      }
+    }
+  }
+
+  private static void orders(Communicator group, int workers) {
+    WireType wire = group.settings().wireType();
+    float[] mine = random(group.rank());
+    float[] second = mine.clone();
+    group.allReduce(second, SECOND);
+    float[] last = random(workers - 1);
+    for (int i = 0; i < last.length; i++) {
+      last[i] = onWire(last[i], wire);
+    }
+    assertArrayEquals(last, second);
+    for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
+      int divisor = op == ReduceOp.SUM ? 1 : workers;
+      float[] inOrder = new float[mine.length];
+      double[] exactly = new double[mine.length];
+      for (int rank = 0; rank < workers; rank++) {
+        float[] theirs = random(rank);
+        for (int i = 0; i < mine.length; i++) {
+          inOrder[i] = rank == 0 ? onWire(theirs[i], wire) : inOrder[i] + onWire(theirs[i], wire);
+          exactly[i] += onWire(theirs[i], wire);
+        }
+      }
+      float[] rounded = new float[mine.length];
+      for (int i = 0; i < mine.length; i++) {
+        inOrder[i] = onWire(inOrder[i] / divisor, wire);
+        rounded[i] = onWire((float) exactly[i] / divisor, wire);
+      }
+      float[] sum = mine.clone();
+      group.using(Repeatability.RANK_ORDER).allReduce(sum, op);
+      assertArrayEquals(inOrder, sum);
+      sum = mine.clone();
+      group.using(Repeatability.EXACT).allReduce(sum, op);
+      assertArrayEquals(rounded, sum);
+      int total = workers * workers * (workers + 1) / 2 / divisor;
+      float[] floats = new float[mine.length];
+      Arrays.fill(floats, workers * (group.rank() + 1));
+      group.using(Repeatability.ARRIVAL_ORDER).allReduce(floats, op);
+      float[] totals = new float[mine.length];
+      Arrays.fill(totals, total);
+      assertArrayEquals(totals, floats);
+    }
+    group.allReduce(mine, UserOp.commutative("larger").withFloats(Math::max));
+  }
+
+  private static float onWire(float value, WireType wire) {
+    return wire == WireType.BFLOAT16 ? Bfloat16.toFloat(Bfloat16.of(value)) : value;
+  }
+
   private static float[] random(int rank) {
     Random random = new Random(SEED + rank);
     float[] values = new float[3001];
@@ -299,6 +382,9 @@ abstract class ParameterServersJobs {
     final List<Tensor> tensors = new ArrayList<>();
     final int rank;
 
+    /** The tensor whose last gradient is no number, if there is one. */
+    int spoil = -1;
+
     Model(ParameterServers servers, FusionSettings fusion) {
       rank = servers.workers().rank();
       reducer = GradientReducer.of(servers.workers(), fusion, servers.reduction());
@@ -312,9 +398,16 @@ abstract class ParameterServersJobs {
       for (int i = 0; i < COUNTS.length; i++) {
         int tensor = rank % 2 == 0 ? i : COUNTS.length - 1 - i;
         Arrays.fill(gradients[tensor], rank + step + tensor);
+        if (tensor == spoil) {
+          gradients[tensor][COUNTS[tensor] - 1] = Float.NaN;
+        }
         by.ready(tensors.get(tensor));
       }
       by.await();
+    }
+
+    void checkAverages(int averageRank, int step) {
+      check(1, averageRank, step);
     }
 
     void check(int contributors, int sumOfRanks, int step) {
@@ -366,6 +459,81 @@ abstract class ParameterServersJobs {
             model.reducer.close();
           }
         });
+  }
+
+  /** One way of reducing for each step of a job. */
+  private enum Manner {
+    FLOAT16 {
+      @Override
+      Communicator of(Communicator world) {
+        return world.using(WireType.FLOAT16).checkingFinite();
+      }
+    },
+    BFLOAT16_BY_RANK {
+      @Override
+      Communicator of(Communicator world) {
+        return world.using(WireType.BFLOAT16).using(Repeatability.RANK_ORDER);
+      }
+    },
+    EXACT {
+      @Override
+      Communicator of(Communicator world) {
+        return world.using(Repeatability.EXACT).checkingFinite();
+      }
+    },
+    AS_THEY_COME {
+      @Override
+      Communicator of(Communicator world) {
+        return world.using(Repeatability.ARRIVAL_ORDER).checkingFinite();
+      }
+    };
+
+    abstract Communicator of(Communicator world);
+  }
+
+  /**
+   * Averages by dedicated servers: narrow wires, every order, uneven ends, and what is not finite,
+   * which is the same news to all workers.
+   */
+  @Test
+  void averagesInEveryManner() throws Exception {
+    List<Communicator> worlds = ranks(4);
+    for (Manner manner : Manner.values()) {
+      run(
+          worlds,
+          world -> {
+            Communicator job = manner.of(world);
+            try (ParameterServers servers = ParameterServers.of(job, Roles.dedicated(4, 1))) {
+              if (!servers.isWorker()) {
+                servers.serve();
+                return;
+              }
+              Model model = new Model(servers, SUMS.withOp(ReduceOp.AVERAGE).withUneven(true));
+              model.step(model.reducer, 0);
+              model.checkAverages(1, 0);
+              assertEquals(Optional.empty(), model.reducer.nonFinite());
+              if (job.settings().finiteCheck()) {
+                model.spoil = model.rank == 1 ? 3 : -1;
+                model.step(model.reducer, 1);
+                model.spoil = -1;
+                NonFiniteGradient found = model.reducer.nonFinite().orElseThrow();
+                assertEquals(1, found.worldRank());
+                assertEquals("t3", found.tensor());
+                assertEquals(332, found.index());
+                assertTrue(Double.isNaN(found.value()));
+              }
+              if (model.rank != 1) {
+                model.step(model.reducer, 2);
+              } else {
+                assertTrue(model.reducer.join());
+              }
+              model.checkAverages(1, 2);
+              assertEquals(Optional.empty(), model.reducer.nonFinite());
+              assertFalse(model.reducer.join());
+              model.reducer.close();
+            }
+          });
+    }
   }
 
   /** A worker's mistake is the same error at its servers as at the other workers. */

@@ -104,9 +104,15 @@ public final class CallFingerprint {
     return call[COUNT_WORD];
   }
 
-  /** Whether it asks for sums whose bits depend on less than those of the usual ones. */
-  public static boolean isRepeatable(long[] call) {
-    return repeatabilityCode(call) != Repeatability.FASTEST.ordinal();
+  /** The ordinal of the repeatability, if there is such a level. */
+  public static int repeatability(long[] call) {
+    return (int) (call[0] >>> 32 & 0x7);
+  }
+
+  /** Whether it reduces by a user's op of this name, which is commutative if this one is. */
+  public static boolean isBy(long[] call, UserOp op) {
+    return op(call) == code(op)
+        && name(call, NAME_LENGTH, UserOp.NAME_LENGTH).equals(op.toString());
   }
 
   /** Whether numbers are checked for being finite. */
@@ -230,8 +236,8 @@ public final class CallFingerprint {
     if (wireCode(mine) != wireCode(theirs)) {
       return new Difference("wire type", wire(mine), wire(theirs));
     }
-    if (repeatabilityCode(mine) != repeatabilityCode(theirs)) {
-      return new Difference("repeatability", repeatability(mine), repeatability(theirs));
+    if (repeatability(mine) != repeatability(theirs)) {
+      return new Difference("repeatability", repeatabilityName(mine), repeatabilityName(theirs));
     }
     if (isChecked(mine) != isChecked(theirs)) {
       return new Difference("check for finite numbers", check(mine), check(theirs));
@@ -256,7 +262,9 @@ public final class CallFingerprint {
         + ", "
         + algorithm(call)
         + (wireCode(call) == 0 ? "" : ", as " + wire(call))
-        + (repeatabilityCode(call) == 0 ? "" : ", " + repeatability(call))
+        + (repeatability(call) == Repeatability.FASTEST.ordinal()
+            ? ""
+            : ", " + repeatabilityName(call))
         + (isChecked(call) ? ", checked" : "")
         + (call[DEAL_WORD] >>> 32 == 0 ? "" : ", root " + root(call))
         + ((int) call[DEAL_WORD] == 0 ? "" : ", counts per rank " + dealt(call));
@@ -310,12 +318,8 @@ public final class CallFingerprint {
     return name(WireType.values(), wireCode(call));
   }
 
-  private static int repeatabilityCode(long[] call) {
-    return (int) (call[0] >>> 32 & 0x7);
-  }
-
-  private static String repeatability(long[] call) {
-    return name(Repeatability.values(), repeatabilityCode(call));
+  private static String repeatabilityName(long[] call) {
+    return name(Repeatability.values(), repeatability(call));
   }
 
   private static String check(long[] call) {

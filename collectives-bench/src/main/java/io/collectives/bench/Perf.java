@@ -530,7 +530,7 @@ final class Perf implements Callable<Integer> {
         throw Usage.error(spec, "--algorithm: " + e.getMessage());
       }
       Usage.require(
-          calls.repeatability == Repeatability.FASTEST
+          !calls.repeatability.needsAllAtOnce()
               || rankCounts.stream().allMatch(ranks -> canBeInOrder(algorithm, ranks)),
           spec,
           "--repeatability "

@@ -15,10 +15,12 @@ import io.collectives.PersistentCall;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.Survivors;
+import io.collectives.UserOp;
 import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
+import io.collectives.engine.run.AddOrder;
 import io.collectives.engine.run.Agreement;
 import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Group;
@@ -45,9 +47,8 @@ final class EngineCommunicator implements Communicator {
   private final List<Algorithm> algorithms;
 
   /**
-   * Programs in use, by algorithm, collective and root; those in rank order follow. Those of the
-   * seat are found by a key, which is an allocation. Any thread may fill it in, with the same
-   * values.
+   * Programs in use, by order and algorithm, collective and root. Those of the seat are found by a
+   * key, which is an allocation. Any thread may fill it in, with the same values.
    */
   private final Program @Nullable [][] @Nullable [] programs;
 
@@ -65,12 +66,13 @@ final class EngineCommunicator implements Communicator {
         settings.algorithm() instanceof Algorithm.Auto
             ? Chooser.candidates(size())
             : List.of(settings.algorithm());
-    this.programs = new Program[2 * algorithms.size()][Collective.values().length][];
+    this.programs =
+        new Program[AddOrder.values().length * algorithms.size()][Collective.values().length][];
     // An algorithm that does not fit is an error now.
-    program(0, Collective.ALL_REDUCE, 0, isInRankOrder());
+    program(0, Collective.ALL_REDUCE, 0, Order.of(settings.repeatability()));
     this.barrier =
         seat.group.usesMail() && speaksWithAll(settings.algorithm())
-            ? seat.program(Algorithm.exchange(), Collective.BARRIER, 0, false)
+            ? seat.program(Algorithm.exchange(), Collective.BARRIER, 0, AddOrder.OF_PLAN)
             : program(Collective.BARRIER, 0, 0);
   }
 
@@ -194,7 +196,7 @@ final class EngineCommunicator implements Communicator {
               + "\", in which several ranks take the same sum: use Algorithm.direct() or another in"
               + " which one rank does");
     }
-    return program(Chooser.DIRECT, Collective.ALL_REDUCE, 0, false);
+    return program(Chooser.DIRECT, Collective.ALL_REDUCE, 0, Order.of(settings.repeatability()));
   }
 
   private void allReduceArray(ElementType type, Object array, int offset, int count, ReduceOp op) {
@@ -239,8 +241,8 @@ final class EngineCommunicator implements Communicator {
   }
 
   @Override
-  public CollectiveHandle serveAsync() {
-    Program program = program(0, Collective.ALL_REDUCE, 0, false);
+  public CollectiveHandle serveAsync(UserOp... ops) {
+    Program program = program(0, Collective.ALL_REDUCE, 0, AddOrder.OF_PLAN);
     if (program.contributes()) {
       throw new IllegalStateException(
           "rank "
@@ -251,6 +253,7 @@ final class EngineCommunicator implements Communicator {
               + settings.algorithm().name()
               + "\": only dedicated servers can serve; see Algorithm.parameterServer");
     }
+    List<UserOp> userOps = List.of(ops);
     AsyncHandle handle = new AsyncHandle(seat.driver, seat.group, 1);
     Driver driver = seat.driver;
     driver.lock();
@@ -259,7 +262,9 @@ final class EngineCommunicator implements Communicator {
           .engine()
           .serve(
               seat.group,
-              program,
+              program.contributors(),
+              (op, type, level) -> program(0, Collective.ALL_REDUCE, 0, Order.of(op, type, level)),
+              userOps,
               settings.wireType(),
               settings.frameLength(),
               settings.slabsInFlight(),
@@ -862,22 +867,26 @@ final class EngineCommunicator implements Communicator {
    */
   private Program program(Collective collective, int root, long bytes) {
     int algorithm = algorithms.size() == 1 ? 0 : seat.chooser().choose(collective, bytes);
-    return program(algorithm, collective, root, false);
+    return program(algorithm, collective, root, AddOrder.OF_PLAN);
   }
 
-  /** The same of a collective that reduces, which may have to be in rank order. */
+  /** The same of a collective that reduces, in the order that it needs. */
   private Program reduction(
       Collective collective, int root, long bytes, ElementType type, ReduceOp op) {
-    if (!Order.isNeeded(op, type, settings.repeatability())) {
-      return program(collective, root, bytes);
+    AddOrder order = Order.of(op, type, settings.repeatability());
+    int algorithm = 0;
+    if (algorithms.size() > 1) {
+      algorithm =
+          order == AddOrder.OF_RANKS
+              ? seat.chooser().chooseInOrder(collective, bytes)
+              : seat.chooser().choose(collective, bytes);
     }
-    int algorithm = algorithms.size() == 1 ? 0 : seat.chooser().chooseInOrder(collective, bytes);
-    return program(algorithm, collective, root, true);
+    return program(algorithm, collective, root, order);
   }
 
-  private Program program(int algorithm, Collective collective, int root, boolean inRankOrder) {
+  private Program program(int algorithm, Collective collective, int root, AddOrder order) {
     Shapes.root(root, size());
-    int kind = inRankOrder ? algorithms.size() + algorithm : algorithm;
+    int kind = order.ordinal() * algorithms.size() + algorithm;
     Program[] byRoot = programs[kind][collective.ordinal()];
     if (byRoot == null) {
       byRoot = new Program[size()];
@@ -885,7 +894,7 @@ final class EngineCommunicator implements Communicator {
     }
     Program program = byRoot[root];
     if (program == null) {
-      program = fitting(seat.program(algorithms.get(algorithm), collective, root, inRankOrder));
+      program = fitting(seat.program(algorithms.get(algorithm), collective, root, order));
       byRoot[root] = program;
     }
     return program;
@@ -1120,7 +1129,7 @@ final class EngineCommunicator implements Communicator {
     return seat.chooser()
         .explain(
             bytes,
-            isInRankOrder(),
+            settings.repeatability().needsAllAtOnce(),
             settings.wireType(),
             this::sentBytes,
             settings.frameLength(),
@@ -1129,17 +1138,13 @@ final class EngineCommunicator implements Communicator {
   }
 
   private long sentBytes(Algorithm algorithm, long bytes, int frameLength) {
-    return fitting(seat.program(algorithm, Collective.ALL_REDUCE, 0, isInRankOrder()))
+    AddOrder order = Order.of(settings.repeatability());
+    return fitting(seat.program(algorithm, Collective.ALL_REDUCE, 0, order))
         .sentBytes(
             bytes / Float.BYTES,
             ElementType.FLOAT32,
             NarrowWire.of(settings.wireType()),
             frameLength);
-  }
-
-  /** Whether sums of floating-point numbers are taken in rank order. */
-  private boolean isInRankOrder() {
-    return settings.repeatability() != Repeatability.FASTEST;
   }
 
   @Override
@@ -1203,7 +1208,7 @@ final class EngineCommunicator implements Communicator {
   private Communicator of(Seat other) {
     Algorithm algorithm = settings.algorithm();
     Algorithm instead =
-        settings.repeatability() == Repeatability.FASTEST ? Algorithm.ring() : Algorithm.direct();
+        settings.repeatability().needsAllAtOnce() ? Algorithm.direct() : Algorithm.ring();
     CallSettings fitting =
         algorithm.fits(other.group.size()) ? settings : settings.withAlgorithm(instead);
     return new EngineCommunicator(other, fitting, world, false);

@@ -4,17 +4,28 @@ import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.UserOp;
+import io.collectives.engine.run.AddOrder;
 
-/** Which reductions must take their contributions in the order of ranks, or all at once. */
+/** Which order reductions must take their contributions in. */
 final class Order {
   private Order() {}
 
+  /** That of a level, where the op and the type leave it to that. */
+  static AddOrder of(Repeatability repeatability) {
+    return switch (repeatability) {
+      case ARRIVAL_ORDER -> AddOrder.OF_ARRIVAL;
+      case FASTEST -> AddOrder.OF_PLAN;
+      case RANK_ORDER, EXACT -> AddOrder.OF_RANKS;
+    };
+  }
+
   /**
-   * Whether one does; depends on nothing that ranks do not agree on.
+   * That of a reduction; depends on nothing that ranks do not agree on.
    *
    * @throws IllegalArgumentException if the op cannot reduce the type, or not so
    */
-  static boolean isNeeded(ReduceOp op, ElementType type, Repeatability repeatability) {
+  static AddOrder of(ReduceOp op, ElementType type, Repeatability repeatability) {
+    AddOrder wanted = of(repeatability);
     if (op instanceof UserOp users) {
       if (!users.supports(type)) {
         throw new IllegalArgumentException(
@@ -31,14 +42,17 @@ final class Order {
                 + op
                 + "\" with the repeatability exact: that is for sums and averages; use rank-order");
       }
-      return !users.isCommutative() || repeatability == Repeatability.RANK_ORDER;
+      return users.isCommutative() ? wanted : AddOrder.OF_RANKS;
     }
-    if (repeatability == Repeatability.FASTEST || isInteger(type)) {
-      return false;
+    if (!repeatability.needsAllAtOnce()) {
+      return wanted;
+    }
+    if (isInteger(type)) {
+      return AddOrder.OF_PLAN;
     }
     return switch ((ReduceOp.Standard) op) {
-      case MIN, MAX -> false;
-      case SUM, AVERAGE -> true;
+      case MIN, MAX -> AddOrder.OF_PLAN;
+      case SUM, AVERAGE -> wanted;
       case PRODUCT -> {
         if (repeatability == Repeatability.EXACT) {
           throw new IllegalArgumentException(
@@ -47,7 +61,7 @@ final class Order {
                   + " with the repeatability exact: that is for sums and averages, and for products"
                   + " of integers; use rank-order");
         }
-        yield true;
+        yield wanted;
       }
     };
   }

@@ -6,6 +6,7 @@ import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
+import io.collectives.engine.run.AddOrder;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.run.Program;
 import io.collectives.plan.Effect;
@@ -43,7 +44,10 @@ final class Seat {
   final Driver driver;
   final Group group;
   private final Plans plans;
+
+  /** Its own lock, as services ask for programs while they hold the driver's. */
   private final Map<Key, Program> programs = new HashMap<>();
+
   private final Map<ElementType, Deque<ArrayMemory>> memories = new EnumMap<>(ElementType.class);
   private final Deque<Batch> batches = new ArrayDeque<>();
   private final MemoryCache payloadMemories = new MemoryCache();
@@ -107,23 +111,24 @@ final class Seat {
   }
 
   /** This rank's part of a plan, compiled when it is first asked for. */
-  synchronized Program program(
-      Algorithm algorithm, Collective collective, int root, boolean inRankOrder) {
-    return programs.computeIfAbsent(
-        new Key(algorithm, collective, root, inRankOrder),
-        key -> {
-          Plan plan = plans.plan(algorithm, new PlanRequest(collective, group.size(), root));
-          return inRankOrder
-              ? Program.compileInRankOrder(algorithm, plan, group.rank())
-              : Program.compile(algorithm, plan, group.rank());
-        });
+  Program program(Algorithm algorithm, Collective collective, int root, AddOrder order) {
+    synchronized (programs) {
+      return programs.computeIfAbsent(
+          new Key(algorithm, collective, root, order),
+          key -> {
+            Plan plan = plans.plan(algorithm, new PlanRequest(collective, group.size(), root));
+            return Program.compile(algorithm, plan, group.rank(), order);
+          });
+    }
   }
 
   /** This rank's part of an all-to-all in which each pair of ranks has counts of its own. */
-  synchronized Program pairwise(Algorithm algorithm) {
-    return programs.computeIfAbsent(
-        new Key(algorithm, Collective.ALL_TO_ALL, PAIRWISE, false),
-        key -> Program.pairwise(algorithm, group.size(), group.rank()));
+  Program pairwise(Algorithm algorithm) {
+    synchronized (programs) {
+      return programs.computeIfAbsent(
+          new Key(algorithm, Collective.ALL_TO_ALL, PAIRWISE, AddOrder.OF_PLAN),
+          key -> Program.pairwise(algorithm, group.size(), group.rank()));
+    }
   }
 
   /**
@@ -288,5 +293,5 @@ final class Seat {
     return z ^ z >>> 31;
   }
 
-  private record Key(Algorithm algorithm, Collective collective, int root, boolean inRankOrder) {}
+  private record Key(Algorithm algorithm, Collective collective, int root, AddOrder order) {}
 }

@@ -114,7 +114,7 @@ final class Shapes {
   /** Where what rounding takes from an input is kept. */
   static void residual(Payload input, Payload residual, ReduceOp op, Repeatability repeatability) {
     oneType(residual);
-    if (repeatability != Repeatability.FASTEST) {
+    if (repeatability.needsAllAtOnce()) {
       throw new IllegalArgumentException(
           "a residual with the repeatability "
               + repeatability

@@ -49,8 +49,10 @@ import org.jspecify.annotations.Nullable;
  * when that of the last worker is in, while later ones come. It adds in the order of workers,
  * beginning with another one for each share, so the bits do not depend on who is late, nor on
  * whether its servers are dedicated (see {@link io.collectives.Algorithm#parameterServer(int,
- * int)}). A server needs memory for the frames under way only, {@code 2 slabsInFlight} of each
- * buffer that is, however large the model.
+ * int)}); or, as {@code world}'s {@link io.collectives.Repeatability} says, in the order of
+ * arrival, in which nobody's segments wait for those of a slower worker, in the order of ranks, or
+ * exactly. A server needs memory for the frames under way only, {@code 2 slabsInFlight} of each
+ * buffer that is, and what waits for its turn, however large the model.
  *
  * <p><b>Failures.</b> If a rank is lost, all others get a {@link RankFailedException} that names
  * it: workers from their reducer, dedicated servers from {@link #serve()}. {@linkplain

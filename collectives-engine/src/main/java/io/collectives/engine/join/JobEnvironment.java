@@ -44,10 +44,10 @@ import org.jspecify.annotations.Nullable;
  * the first pod of Kubernetes' job; and on a port that every rank derives from the launcher's
  * number of the job. COLLECTIVES_RENDEZVOUS overrides all of that, and COLLECTIVES_JOB,
  * COLLECTIVES_TRANSPORT, COLLECTIVES_LISTEN, COLLECTIVES_JOIN_TIMEOUT, COLLECTIVES_CALL_TIMEOUT,
- * COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_REPEATABILITY (fastest, rank-order or exact, see {@link
- * Repeatability}), COLLECTIVES_FLIGHT_DIRECTORY, COLLECTIVES_MEMORY_DIRECTORY (of the transports
- * {@code shm} and {@code unix}) and COLLECTIVES_HOST (see {@link JobSettings#host}) what their
- * names say. Empty variables count as not set.
+ * COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_REPEATABILITY (arrival-order, fastest, rank-order or
+ * exact, see {@link Repeatability}), COLLECTIVES_FLIGHT_DIRECTORY, COLLECTIVES_MEMORY_DIRECTORY (of
+ * the transports {@code shm} and {@code unix}) and COLLECTIVES_HOST (see {@link JobSettings#host})
+ * what their names say. Empty variables count as not set.
  *
  * <p>What keeps others out, see {@link Security}: COLLECTIVES_SECRET_FILE, a file that only its
  * owner may read, or COLLECTIVES_SECRET, the secret itself; COLLECTIVES_TLS_CERTIFICATE,
@@ -518,7 +518,8 @@ public final class JobEnvironment {
         return repeatability;
       }
     }
-    throw wrong("COLLECTIVES_REPEATABILITY", "needed is fastest, rank-order or exact");
+    throw wrong(
+        "COLLECTIVES_REPEATABILITY", "needed is arrival-order, fastest, rank-order or exact");
   }
 
   private Duration duration(String name, Duration otherwise) {

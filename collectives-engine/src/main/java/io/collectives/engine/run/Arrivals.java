@@ -340,7 +340,7 @@ final class Arrivals implements FrameSink {
     Call call = in.call;
     if (call != null && !call.isDone()) {
       try {
-        if (call.narrow == null || length == in.length) {
+        if (call.narrow == null && !in.step.anyOrder || length == in.length) {
           applier.bytes(call, in.run, in.step, in.received, source, at, length);
         } else {
           FrameBytes whole = in.gather(source, at, length);

@@ -13,6 +13,7 @@ import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.memory.OrderedReduction;
 import io.collectives.plan.Chunks;
+import io.collectives.plan.Effect;
 import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.Region;
 import java.util.ArrayList;
@@ -669,6 +670,23 @@ public final class Call {
       }
     }
 
+    /**
+     * Whether a chunk has not been written, so that this rank's contribution is still the input.
+     */
+    boolean isUntouched(int chunk) {
+      return writes[chunk] == 0;
+    }
+
+    /** Whether what comes takes the place of a chunk: that of another, or of nothing at all. */
+    boolean replaces(Program.Step receive, int chunk) {
+      return receive.effect == Effect.REPLACE || isUntouched(chunk) && !program.contributes();
+    }
+
+    /** Whether what comes completes its chunk i. */
+    boolean completes(Program.Step receive, int i) {
+      return receive.completes[i] && writes[receive.firstChunk + i] == receive.writesAtMost[i];
+    }
+
     boolean sendReady(Program.Step step) {
       for (int i = 0; i < step.chunkCount; i++) {
         if (writes[step.firstChunk + i] != step.writesBefore[i]) {
@@ -681,7 +699,9 @@ public final class Call {
     boolean receiveReady(Program.Step step) {
       for (int i = 0; i < step.chunkCount; i++) {
         int chunk = step.firstChunk + i;
-        if (writes[chunk] != step.writesBefore[i] || reads[chunk] != step.readsBefore[i]) {
+        if (writes[chunk] < step.writesBefore[i]
+            || writes[chunk] > step.writesAtMost[i]
+            || reads[chunk] != step.readsBefore[i]) {
           return false;
         }
       }

@@ -3,6 +3,7 @@ package io.collectives.engine.run;
 import io.collectives.CollectiveException;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
+import io.collectives.UserOp;
 import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
 import io.collectives.spi.CallFingerprint;
@@ -308,12 +309,16 @@ public final class Engine {
    * Enters the all-reduces of a group as they come, as a rank that contributes nothing; until the
    * others have left, or the group breaks. The other parameters are those of each call.
    *
-   * @param program whose rank {@linkplain Program#contributes does not contribute}
+   * @param contributors how many ranks contribute, the first ones; this one is none of them
+   * @param programs of the calls that come
+   * @param userOps what others may reduce by, beside the standard ops
    * @param completion hears of the end from {@link Service#runCompletion}
    */
   public void serve(
       Group group,
-      Program program,
+      int contributors,
+      Service.Programs programs,
+      List<UserOp> userOps,
       WireType wireType,
       int frameLength,
       int slabsInFlight,
@@ -321,7 +326,15 @@ public final class Engine {
       Call.Completion completion) {
     services.add(
         new Service(
-            group, program, wireType, frameLength, slabsInFlight, timeoutNanos, completion));
+            group,
+            contributors,
+            programs,
+            userOps,
+            wireType,
+            frameLength,
+            slabsInFlight,
+            timeoutNanos,
+            completion));
   }
 
   private int poll(Service service) {
@@ -348,19 +361,20 @@ public final class Engine {
     }
     try {
       Memory shape = service.shape(next);
+      ReduceOp op = service.op(next);
       Call call =
           prepare(
               false,
               group,
-              service.program,
+              service.program(op, shape, next),
               shape,
               shape,
               null,
               null,
               CallFingerprint.typesToCome(next),
-              Service.op(next),
+              op,
               service.wireType,
-              Repeatability.FASTEST,
+              Service.repeatability(next),
               null,
               CallFingerprint.isChecked(next),
               service.frameLength,

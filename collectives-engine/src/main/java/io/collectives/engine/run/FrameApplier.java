@@ -64,11 +64,11 @@ final class FrameApplier {
         Memory result = call.memory(chunk, run.slab, false);
         long to = call.position(chunk, run.slab, false) + skip / elementBytes;
         int count = bytes / elementBytes;
-        if (step.replaces[i]) {
+        if (run.replaces(step, chunk)) {
           result.replace(to, count, source, position);
           check.replaced(call, chunk, run.slab, result, to, count);
         } else {
-          boolean untouched = step.untouched[i];
+          boolean untouched = run.isUntouched(chunk);
           Memory own = call.memory(chunk, run.slab, untouched);
           long ownFrom = call.position(chunk, run.slab, untouched) + skip / elementBytes;
           if (step.swaps[i] && call.op instanceof UserOp) {
@@ -100,12 +100,13 @@ final class FrameApplier {
       int count = call.pieceCount(chunk, run.slab);
       Memory result = call.memory(chunk, run.slab, false);
       long to = call.position(chunk, run.slab, false);
-      if (step.replaces[i]) {
+      if (run.replaces(step, chunk)) {
         narrow.replace(result, to, count, source, position, scratch);
         check.replaced(call, chunk, run.slab, result, to, count);
       } else {
-        Memory own = call.memory(chunk, run.slab, step.untouched[i]);
-        long ownFrom = call.position(chunk, run.slab, step.untouched[i]);
+        boolean untouched = run.isUntouched(chunk);
+        Memory own = call.memory(chunk, run.slab, untouched);
+        long ownFrom = call.position(chunk, run.slab, untouched);
         if (step.swaps[i]) {
           swap(call, step, result, to, count, own, ownFrom, source, position);
         } else {
@@ -145,11 +146,11 @@ final class FrameApplier {
       long to = call.position(chunk, run.slab, false);
       Memory theirs = source.source(result.type(), i);
       long from = source.sourceAt(i);
-      if (step.replaces[i]) {
+      if (run.replaces(step, chunk)) {
         result.replace(to, count, theirs, from);
         check.replaced(call, chunk, run.slab, result, to, count);
       } else {
-        boolean untouched = step.untouched[i];
+        boolean untouched = run.isUntouched(chunk);
         Memory own = call.memory(chunk, run.slab, untouched);
         long ownFrom = call.position(chunk, run.slab, untouched);
         if (step.swaps[i] && call.op instanceof UserOp) {
@@ -265,6 +266,7 @@ final class FrameApplier {
     }
     for (int i = 0; i < step.chunkCount; i++) {
       int chunk = step.firstChunk + i;
+      boolean untouched = run.isUntouched(chunk);
       Memory result = call.memory(chunk, slab, false);
       for (int k = 0; k < frames.length; k++) {
         View theirs = view(frames[k]);
@@ -280,8 +282,8 @@ final class FrameApplier {
           result,
           call.position(chunk, slab, false),
           call.pieceCount(chunk, slab),
-          call.memory(chunk, slab, step.untouched[i]),
-          call.position(chunk, slab, step.untouched[i]),
+          call.memory(chunk, slab, untouched),
+          call.position(chunk, slab, untouched),
           divisor(call),
           scratch);
       check.completed(
@@ -379,15 +381,14 @@ final class FrameApplier {
     int at = 0;
     for (int i = 0; i < step.chunkCount; i++) {
       int chunk = step.firstChunk + i;
+      boolean untouched = run.isUntouched(chunk);
       int count = call.pieceCount(chunk, slab);
       Memory result = call.memory(chunk, slab, false);
       long to = call.position(chunk, slab, false);
       int me = call.group.rank();
       for (int rank = 0; rank < call.program.contributors; rank++) {
         if (rank == me) {
-          ordered.add(
-              call.memory(chunk, slab, step.untouched[i]),
-              call.position(chunk, slab, step.untouched[i]));
+          ordered.add(call.memory(chunk, slab, untouched), call.position(chunk, slab, untouched));
           continue;
         }
         int place = rank < me ? rank : rank - 1;
@@ -420,7 +421,7 @@ final class FrameApplier {
   /** If all contributions to a chunk are in what was reduced just now, makes it the result. */
   private void complete(
       Call call, Call.SlabRun run, Program.Step step, int i, Memory result, long at, int count) {
-    if (!step.completes[i]) {
+    if (!run.completes(step, i)) {
       return;
     }
     int chunk = step.firstChunk + i;

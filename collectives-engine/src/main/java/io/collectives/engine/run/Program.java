@@ -52,9 +52,15 @@ import org.jspecify.annotations.Nullable;
  * are here; a plan in which a rank adds something else than the contribution of each other rank,
  * all in one round, cannot do that.
  *
+ * <p><b>In the order of arrival.</b> Or a program may be asked to let nobody wait for another. Then
+ * reductions into a chunk in one round may follow in any order, each when all of its frame is here:
+ * a frame of which bytes have been added cannot let another one pass. There are no meetings but
+ * those of exchanges, whose order all ranks must agree on. What a write finds (a chunk that is
+ * still untouched, or one that it completes) is seen when it is done.
+ *
  * <p><b>Serving.</b> A rank that {@linkplain Plan#contributors() does not contribute} has no memory
- * of the user's. Its chunks hold nothing at first, so the contribution that the plan names first is
- * put there, and the others are added to it.
+ * of the user's. Its chunks hold nothing at first, so the first contribution is put there, and the
+ * others are added to it.
  *
  * <p>A chunk that this rank is to have in the end is written to the user's output. Other chunks
  * that pass through this rank, as partial sums do, have a {@linkplain #workSlots slot} in memory of
@@ -244,16 +250,18 @@ public final class Program {
 
   /** Compiles the part of {@code rank}. Takes as long as the whole plan has transfers. */
   public static Program compile(Algorithm algorithm, Plan plan, int rank) {
-    return new Compiler(plan, rank, false).compile(algorithm, false);
+    return compile(algorithm, plan, rank, AddOrder.OF_PLAN);
   }
 
   /**
-   * As {@link #compile}, with every reduction in the order of ranks.
+   * As {@link #compile(Algorithm, Plan, int)}, with reductions in some order.
    *
-   * @throws IllegalArgumentException if the plan cannot; the same on all ranks
+   * @throws IllegalArgumentException if the plan cannot do that; the same on all ranks
    */
-  public static Program compileInRankOrder(Algorithm algorithm, Plan plan, int rank) {
-    return new Compiler(plan, rank, true).compile(algorithm, false);
+  public static Program compile(Algorithm algorithm, Plan plan, int rank, AddOrder order) {
+    // One contribution is in order, and is met by no other.
+    boolean isAlone = plan.contributors() == 1;
+    return new Compiler(plan, rank, isAlone ? AddOrder.OF_PLAN : order).compile(algorithm, false);
   }
 
   /**
@@ -262,7 +270,7 @@ public final class Program {
    */
   public static Program pairwise(Algorithm algorithm, int ranks, int rank) {
     Plan plan = DirectPlans.of(PlanRequest.of(Collective.ALL_TO_ALL, ranks));
-    return new Compiler(plan, rank, false).compile(algorithm, true);
+    return new Compiler(plan, rank, AddOrder.OF_PLAN).compile(algorithm, true);
   }
 
   /** By which algorithm. */
@@ -281,6 +289,11 @@ public final class Program {
    */
   public boolean hasSeveralOwners() {
     return hasSeveralOwners;
+  }
+
+  /** How many ranks contribute, the first ones. */
+  public int contributors() {
+    return contributors;
   }
 
   /** The most chunks that any transfer of the plan carries. */
@@ -399,26 +412,29 @@ public final class Program {
     /** How often the chunk must have been written before. */
     final int[] writesBefore;
 
+    /** For a receive: how often at most; more if others of its round may come before it. */
+    final int[] writesAtMost;
+
     /** For a receive: how many reads of the chunk must be over before. */
     final int[] readsBefore;
 
     /**
-     * Whether the chunk has not been written before, so that this rank's contribution is still in
-     * the input only.
+     * For a send: whether the chunk has not been written before, so that this rank's contribution
+     * is still in the input only.
      */
     final boolean[] untouched;
 
     /**
-     * For a receive: whether what comes takes the place of the chunk, as by a REPLACE, or because
-     * the chunk holds nothing yet.
+     * For a receive: whether the last one of its round that writes the chunk completes it, so that
+     * an average is to be divided here.
      */
-    final boolean[] replaces;
-
-    /** For a receive: whether it completes the chunk, so that an average is to be divided here. */
     final boolean[] completes;
 
     /** For a receive: whether this rank sends the chunk in the same round. */
     final boolean[] swaps;
+
+    /** For a receive: whether others may come before it that the plan names after it. */
+    boolean anyOrder;
 
     /**
      * For a send: whether a write of the same round follows, so that what is sent must be copied.
@@ -435,9 +451,9 @@ public final class Program {
       this.chunkCount = chunkCount;
       this.effect = effect;
       this.writesBefore = new int[chunkCount];
+      this.writesAtMost = new int[chunkCount];
       this.readsBefore = new int[chunkCount];
       this.untouched = new boolean[chunkCount];
-      this.replaces = new boolean[chunkCount];
       this.completes = new boolean[chunkCount];
       this.swaps = new boolean[chunkCount];
     }
@@ -454,7 +470,7 @@ public final class Program {
   private static final class Compiler {
     private final Plan plan;
     private final int rank;
-    private final boolean inRankOrder;
+    private final AddOrder order;
     private final int[] writes;
     private final int[] reads;
     private final @Nullable Contributions contributions;
@@ -462,10 +478,10 @@ public final class Program {
     private final List<Meeting> meetings = new ArrayList<>();
     private int widest = 1;
 
-    Compiler(Plan plan, int rank, boolean inRankOrder) {
+    Compiler(Plan plan, int rank, AddOrder order) {
       this.plan = plan;
       this.rank = rank;
-      this.inRankOrder = inRankOrder;
+      this.order = order;
       this.writes = new int[plan.chunks()];
       this.reads = new int[plan.chunks()];
       this.contributions =
@@ -536,6 +552,7 @@ public final class Program {
         }
         lanes[lane] = new Lane(sends.get(lane).toArray(Step[]::new), byPeer);
       }
+      boolean inRankOrder = order == AddOrder.OF_RANKS;
       if (contributions != null && (owners != null || inRankOrder)) {
         for (int lane = 0; lane < lanes.length; lane++) {
           findMeetings(contributions, sends.get(lane), receives.get(lane));
@@ -543,6 +560,9 @@ public final class Program {
         if (inRankOrder && !(contributions.meet() && all(receives, Compiler::meetsIfReduced))) {
           throw inNoOrder(algorithm);
         }
+      }
+      if (contributions != null && order == AddOrder.OF_ARRIVAL) {
+        receives.forEach(lane -> letPass(contributions, lane));
       }
       return new Program(
           algorithm,
@@ -581,8 +601,12 @@ public final class Program {
     private void findMeetings(Contributions counts, List<Step> sends, List<Step> receives) {
       for (Step first : receives) {
         boolean exchange = counts.isExchanged(first);
-        boolean placing = !exchange && owners != null && owners.allMeetAt(rank, first);
-        boolean ordered = exchange || inRankOrder && first.effect == Effect.REDUCE;
+        boolean placing =
+            !exchange
+                && order != AddOrder.OF_ARRIVAL
+                && owners != null
+                && owners.allMeetAt(rank, first);
+        boolean ordered = exchange || order == AddOrder.OF_RANKS && first.effect == Effect.REDUCE;
         if (first.meeting != null || !ordered && !placing) {
           continue;
         }
@@ -597,6 +621,46 @@ public final class Program {
           in.forEach(step -> step.meeting = meeting);
           if (placing) {
             out.forEach(step -> step.meeting = meeting);
+          }
+        }
+      }
+    }
+
+    /** Reductions into a chunk in one round may come in any order, where one rank takes the sum. */
+    private void letPass(Contributions counts, List<Step> receives) {
+      int[] least = new int[plan.chunks()];
+      int[] most = new int[plan.chunks()];
+      boolean[] complete = new boolean[plan.chunks()];
+      for (int from = 0, to; from < receives.size(); from = to) {
+        int round = receives.get(from).round;
+        for (to = from; to < receives.size() && receives.get(to).round == round; ) {
+          to++;
+        }
+        List<Step> together =
+            receives.subList(from, to).stream()
+                .filter(step -> step.effect == Effect.REDUCE && !counts.isExchanged(step))
+                .toList();
+        for (Step step : together) {
+          for (int i = 0; i < step.chunkCount; i++) {
+            least[step.firstChunk + i] = Integer.MAX_VALUE;
+            complete[step.firstChunk + i] = false;
+          }
+        }
+        for (Step step : together) {
+          for (int i = 0; i < step.chunkCount; i++) {
+            int chunk = step.firstChunk + i;
+            least[chunk] = Math.min(least[chunk], step.writesBefore[i]);
+            most[chunk] = step.writesBefore[i];
+            complete[chunk] |= step.completes[i];
+          }
+        }
+        for (Step step : together) {
+          for (int i = 0; i < step.chunkCount; i++) {
+            int chunk = step.firstChunk + i;
+            step.writesBefore[i] = least[chunk];
+            step.writesAtMost[i] = most[chunk];
+            step.completes[i] = complete[chunk];
+            step.anyOrder |= least[chunk] < most[chunk];
           }
         }
       }
@@ -621,11 +685,8 @@ public final class Program {
         for (int i = 0; i < receive.chunkCount; i++) {
           int chunk = receive.firstChunk + i;
           receive.writesBefore[i] = writes[chunk];
+          receive.writesAtMost[i] = writes[chunk];
           receive.readsBefore[i] = reads[chunk];
-          receive.untouched[i] = writes[chunk] == 0;
-          receive.replaces[i] =
-              receive.effect == Effect.REPLACE
-                  || receive.untouched[i] && rank >= plan.contributors();
           writes[chunk]++;
         }
       }

@@ -3,6 +3,8 @@ package io.collectives.engine.run;
 import io.collectives.CollectiveException;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
+import io.collectives.UserOp;
 import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.ShapeMemory;
@@ -24,9 +26,12 @@ import org.jspecify.annotations.Nullable;
 public final class Service {
   private static final ElementType[] TYPES = ElementType.values();
   private static final ReduceOp[] OPS = ReduceOp.Standard.values();
+  private static final Repeatability[] LEVELS = Repeatability.values();
 
   final Group group;
-  final Program program;
+  private final int contributors;
+  private final Programs programs;
+  private final List<UserOp> userOps;
   final WireType wireType;
   final int frameLength;
   final int slabsInFlight;
@@ -43,16 +48,30 @@ public final class Service {
   private int nextShape;
   private @Nullable CollectiveException error;
 
+  /** A rank's part of the all-reduces that it serves. */
+  public interface Programs {
+    /**
+     * That of a reduction; called by the driver.
+     *
+     * @throws IllegalArgumentException if there is none such
+     */
+    Program of(ReduceOp op, ElementType type, Repeatability repeatability);
+  }
+
   Service(
       Group group,
-      Program program,
+      int contributors,
+      Programs programs,
+      List<UserOp> userOps,
       WireType wireType,
       int frameLength,
       int slabsInFlight,
       long timeoutNanos,
       Call.Completion completion) {
     this.group = group;
-    this.program = program;
+    this.contributors = contributors;
+    this.programs = programs;
+    this.userOps = userOps;
     this.wireType = wireType;
     this.frameLength = frameLength;
     this.slabsInFlight = slabsInFlight;
@@ -87,20 +106,49 @@ public final class Service {
    *
    * @throws IllegalArgumentException if this rank cannot do it
    */
-  static ReduceOp op(long[] call) {
+  ReduceOp op(long[] call) {
     int op = CallFingerprint.op(call);
-    if (op >= OPS.length || CallFingerprint.isRepeatable(call)) {
-      throw new IllegalArgumentException(
-          CallFingerprint.describe(call)
-              + ": a rank that only serves does sum, average, min, max and product, with the"
-              + " repeatability fastest");
+    if (op < OPS.length) {
+      return OPS[op];
     }
-    return OPS[op];
+    for (int i = 0; i < userOps.size(); i++) {
+      if (CallFingerprint.isBy(call, userOps.get(i))) {
+        return userOps.get(i);
+      }
+    }
+    throw new IllegalArgumentException(
+        CallFingerprint.describe(call)
+            + ": a rank that only serves does sum, average, min, max, product"
+            + (userOps.isEmpty() ? "" : " and " + userOps)
+            + "; give it the op by Communicator.serveAsync(op)");
+  }
+
+  /**
+   * What the bits of a call of other ranks may depend on.
+   *
+   * @throws IllegalArgumentException if there is no such level
+   */
+  static Repeatability repeatability(long[] call) {
+    int level = CallFingerprint.repeatability(call);
+    if (level >= LEVELS.length) {
+      throw new IllegalArgumentException(
+          "a call that cannot be: " + CallFingerprint.describe(call));
+    }
+    return LEVELS[level];
+  }
+
+  /**
+   * This rank's part of a call of other ranks.
+   *
+   * @throws IllegalArgumentException if it has none
+   */
+  Program program(ReduceOp op, Memory shape, long[] call) {
+    return programs.of(op, shape.type(), repeatability(call));
   }
 
   /** Whether all contributors have said that they take no part any more. */
   boolean isNeedless() {
-    for (int member = 0; member < program.contributors; member++) {
+    for (int member = 0; member < contributors; member++) {
       if (!group.left[member]) {
         return false;
       }
@@ -111,7 +159,7 @@ public final class Service {
   /** Why a contributor is lost that has not left, nothing if there is none. */
   @Nullable Failure loss() {
     if (!group.gone.isEmpty()) {
-      for (int member = 0; member < program.contributors; member++) {
+      for (int member = 0; member < contributors; member++) {
         if (!group.left[member] && group.gone.containsKey(member)) {
           return group.gone.get(member);
         }

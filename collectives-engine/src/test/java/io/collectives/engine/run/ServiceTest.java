@@ -42,7 +42,7 @@ class ServiceTest {
   private static final Algorithm SERVED = Algorithm.named("served");
 
   /** Workers, of which the first {@code shared} serve, too, and dedicated servers after them. */
-  private static Plan plan(int workers, int shared, int dedicated) {
+  static Plan plan(int workers, int shared, int dedicated) {
     int servers = shared + dedicated;
     Rounds in =
         Rounds.of(
@@ -89,13 +89,17 @@ class ServiceTest {
     final List<Frame> sent = new ArrayList<>();
 
     Job(int workers, int shared, int dedicated) {
+      this(workers, shared, dedicated, AddOrder.OF_PLAN);
+    }
+
+    Job(int workers, int shared, int dedicated, AddOrder order) {
       this.workers = workers;
       int ranks = workers + dedicated;
       Plan plan = plan(workers, shared, dedicated);
       bench =
           new Bench(ranks, Algorithm.direct(), (rank, inner) -> new Recording(inner, rank, sent));
       for (int rank = 0; rank < ranks; rank++) {
-        programs.add(Program.compile(SERVED, plan, rank));
+        programs.add(Program.compile(SERVED, plan, rank, order));
         ends.add(null);
       }
     }
@@ -112,7 +116,9 @@ class ServiceTest {
             .get(rank)
             .serve(
                 bench.groups.get(rank),
-                programs.get(rank),
+                workers,
+                (op, type, level) -> programs.get(server),
+                List.of(),
                 WireType.AS_IN_MEMORY,
                 bench.frameLength,
                 bench.slabsInFlight,
@@ -138,6 +144,11 @@ class ServiceTest {
 
   private record Frame(int from, int to, int slab, int round) {}
 
+  /** Every one in turn, and of different seeds different ones. */
+  private static AddOrder order(long seed) {
+    return AddOrder.values()[(int) (seed % AddOrder.values().length)];
+  }
+
   /** Whatever the roles and the schedule, the sums are right and servers hold no payload. */
   @Test
   void anyScheduleSums() {
@@ -146,7 +157,7 @@ class ServiceTest {
       int workers = 1 + random.nextInt(4);
       int dedicated = 1 + random.nextInt(3);
       int shared = random.nextInt(workers + 1);
-      Job job = new Job(workers, shared, dedicated);
+      Job job = new Job(workers, shared, dedicated, order(seed));
       job.bench.slabsInFlight = 1 + random.nextInt(3);
       int calls = 1 + random.nextInt(2 * Calls.IN_FLIGHT);
       int count = random.nextInt(300);
@@ -403,7 +414,7 @@ class ServiceTest {
         engine.add(group);
         engines.add(engine);
         groups.add(group);
-        programs.add(Program.compile(SERVED, plan, rank));
+        programs.add(Program.compile(SERVED, plan, rank, order(seed)));
         calls.add(new ArrayList<>());
         ends.add(null);
       }
@@ -437,7 +448,9 @@ class ServiceTest {
             .get(rank)
             .serve(
                 groups.get(rank),
-                programs.get(rank),
+                workers,
+                (op, type, level) -> programs.get(server),
+                List.of(),
                 WireType.AS_IN_MEMORY,
                 64,
                 2,

@@ -576,9 +576,12 @@ final class Simulation {
     };
   }
 
-  /** Whether all contributions meet, of algorithms that can: in every second run. */
-  private boolean isInRankOrder() {
-    return count % 2 == 1 && (algorithm == 1 || algorithm == 4);
+  /** All contributions meet, of algorithms that can, in every second run, or nobody waits. */
+  private AddOrder order() {
+    if (count % 2 == 1 && (algorithm == 1 || algorithm == 4)) {
+      return AddOrder.OF_RANKS;
+    }
+    return count % 4 == 0 ? AddOrder.OF_ARRIVAL : AddOrder.OF_PLAN;
   }
 
   @Override
@@ -917,8 +920,8 @@ final class Simulation {
           key -> {
             Algorithm route = algorithm(group.size());
             Plan plan = Bench.plan(route, collective, group.size());
-            return isInRankOrder() && collective == Collective.ALL_REDUCE
-                ? Program.compileInRankOrder(route, plan, group.rank())
+            return collective == Collective.ALL_REDUCE
+                ? Program.compile(route, plan, group.rank(), order())
                 : Program.compile(route, plan, group.rank());
           });
     }
