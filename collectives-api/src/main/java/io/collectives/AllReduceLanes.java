@@ -1,9 +1,5 @@
 package io.collectives;
 
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.stream.IntStream;
 
 /** A group of the same ranks for each lane. */
@@ -12,16 +8,12 @@ final class AllReduceLanes implements BufferReduction {
   /** So many calls the engine keeps frames for. */
   private static final int MOST_LANES = 8;
 
-  /** The most elements of an array. */
-  private static final int LONGEST = 1 << 28;
-
   private final Communicator[] lanes;
 
   /** Whether what rounding takes from a buffer is kept for its next step. */
   private final boolean feedsBack;
 
-  /** By index of the buffer. */
-  private final Map<Integer, Residual> residuals = new HashMap<>();
+  private final Residuals residuals = new Residuals();
 
   AllReduceLanes(Communicator group, int lanes) {
     if (lanes < 1 || lanes > MOST_LANES) {
@@ -44,26 +36,6 @@ final class AllReduceLanes implements BufferReduction {
     return group.group(IntStream.range(0, group.size()).toArray());
   }
 
-  /** What a buffer has lost, in the unit of an op. */
-  private record Residual(Payload payload, ReduceOp op) {
-    static Residual ofZeros(long count, ReduceOp op) {
-      List<Payload> parts = new ArrayList<>();
-      for (long left = count; left > 0; left -= LONGEST) {
-        parts.add(Payload.of(new float[(int) Math.min(left, LONGEST)]));
-      }
-      return new Residual(parts.isEmpty() ? Payload.of(new float[0]) : Payload.of(parts), op);
-    }
-  }
-
-  private synchronized Payload residual(int index, long count, ReduceOp op) {
-    Residual kept = residuals.get(index);
-    if (kept == null || kept.payload.count() != count || kept.op != op) {
-      kept = Residual.ofZeros(count, op);
-      residuals.put(index, kept);
-    }
-    return kept.payload;
-  }
-
   @Override
   public int lanes() {
     return lanes.length;
@@ -73,7 +45,7 @@ final class AllReduceLanes implements BufferReduction {
   public CollectiveHandle reduce(int index, Payload buffer, ReduceOp op) {
     Communicator lane = lanes[index % lanes.length];
     return feedsBack && buffer.type() == ElementType.FLOAT32
-        ? lane.allReduceAsync(buffer, buffer, op, residual(index, buffer.count(), op))
+        ? lane.allReduceAsync(buffer, buffer, op, residuals.of(index, buffer.count(), op))
         : lane.allReduceAsync(buffer, op);
   }
 

@@ -176,12 +176,25 @@ public interface Communicator extends AutoCloseable {
   CollectiveHandle allReduceAsync(Payload input, Payload output, ReduceOp op, Payload residual);
 
   /**
+   * The same, of a buffer that is reduced again and again, under a number by which ranks that
+   * {@linkplain #serveAsync serve} know it: so they, too, keep what rounding takes from the part of
+   * its sum that they complete, and add it in the next call of this number.
+   *
+   * @param input of one type
+   * @param number at least 1, the same on all ranks; another one for each residual
+   */
+  CollectiveHandle allReduceAsync(
+      Payload input, Payload output, ReduceOp op, Payload residual, int number);
+
+  /**
    * Takes part in the all-reduces of this group as they come, whatever their type, count, op and
    * {@link Repeatability}, as a rank that contributes nothing and gets no result: a dedicated
    * server of {@link Algorithm#parameterServer(int, int)}. Between them no deadline runs. Memory:
    * for each call that is under way {@code 2 slabsInFlight} frames, however long the payloads are;
    * and those that wait: none in the order of arrival, at most as many from each other rank in any
-   * other order. What rounding to a narrow wire type takes from the sums is not kept.
+   * other order. What rounding to a narrow wire type takes from the sums is kept for buffers that
+   * {@linkplain #allReduceAsync(Payload, Payload, ReduceOp, Payload, int) have a number}, 4 bytes
+   * for each element that this rank adds up, until the service ends, and lost for others.
    *
    * <p>While it serves, this rank makes no other calls of the group, and the others make nothing
    * but all-reduces; what differs is found as in any call, with the value of the first frame that

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.collectives.AbortedException;
 import io.collectives.Algorithm;
 import io.collectives.Bfloat16;
+import io.collectives.BufferReduction;
 import io.collectives.CallSettings;
 import io.collectives.CollectiveException;
 import io.collectives.CollectiveHandle;
@@ -369,6 +370,89 @@ abstract class ParameterServersJobs {
       values[i] = random.nextFloat() * (1 << random.nextInt(20));
     }
     return values;
+  }
+
+  /**
+   * What rounding to int8 takes, from contributions and from sums, is made up for in later steps,
+   * wherever servers are: results added up are off by about one rounding each way. Without that the
+   * same is lost in every step.
+   */
+  @Test
+  void whatServersAndWorkersLoseIsMadeUpFor() throws Exception {
+    int steps = 20;
+    int count = 501;
+    float[][] gradients = new float[3][count];
+    double[] exact = new double[count];
+    Random random = new Random(SEED);
+    for (float[] of : gradients) {
+      for (int i = 0; i < count; i++) {
+        of[i] = random.nextFloat() * 2 - 1;
+        exact[i] += of[i] / 3.0;
+      }
+    }
+    // Contributions, and so averages, are less than 1, and multiples of 1/64 on their way.
+    double roundings = 2 * 1 / 128.0;
+    for (Roles roles :
+        List.of(
+            Roles.dedicated(5, 2),
+            new Roles(List.of(Role.WORKER, Role.BOTH, Role.SERVER, Role.WORKER, Role.SERVER)))) {
+      run(
+          ranks(5),
+          world -> {
+            Communicator narrow = world.using(WireType.INT8);
+            try (ParameterServers servers = ParameterServers.of(narrow, roles)) {
+              if (!servers.isWorker()) {
+                servers.serve();
+                return;
+              }
+              float[] mine = gradients[servers.workers().rank()];
+              double[] sums = new double[count];
+              try (BufferReduction reduction = servers.reduction()) {
+                for (int step = 0; step < steps; step++) {
+                  // Buffers of other lengths and numbers, whose residuals are theirs.
+                  float[] other = new float[count - 1];
+                  Arrays.fill(other, 1000 * (step + 1));
+                  reduction.reduce(2, Payload.of(other), ReduceOp.SUM).await();
+                  float[] buffer = mine.clone();
+                  reduction.reduce(0, Payload.of(buffer), ReduceOp.AVERAGE).await();
+                  for (int i = 0; i < count; i++) {
+                    sums[i] += buffer[i];
+                  }
+                }
+              }
+              assertTrue(error(sums, exact, steps) <= roundings, error(sums, exact, steps) + "");
+            }
+          });
+      closeAll();
+      opened.clear();
+    }
+    run(
+        ranks(5),
+        world -> {
+          Communicator group =
+              world.group(all(5)).using(Algorithm.parameterServer(2, 2)).using(WireType.INT8);
+          if (world.rank() >= 3) {
+            group.serveAsync().await();
+            return;
+          }
+          double[] sums = new double[count];
+          for (int step = 0; step < steps; step++) {
+            float[] buffer = gradients[group.rank()].clone();
+            group.allReduce(buffer, ReduceOp.AVERAGE);
+            for (int i = 0; i < count; i++) {
+              sums[i] += buffer[i];
+            }
+          }
+          assertTrue(error(sums, exact, steps) > 10 * roundings, error(sums, exact, steps) + "");
+          group.close();
+        });
+  }
+
+  private static double error(double[] sums, double[] exact, int steps) {
+    return IntStream.range(0, sums.length)
+        .mapToDouble(i -> Math.abs(sums[i] - steps * exact[i]))
+        .max()
+        .orElseThrow();
   }
 
   // ------------------------------------------------------------------ training

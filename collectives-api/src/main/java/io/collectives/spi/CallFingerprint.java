@@ -17,7 +17,8 @@ import java.util.Arrays;
  *   word 1   count
  *   words 2-4   32 characters of 6 bits: the name of the algorithm, 24, and of a user's op, 8; 0 is
  *            none
- *   word 5   root (32), hash of the counts of all ranks (32), 0 if the payload is dealt evenly
+ *   word 5   root, or number of the buffer in an all-reduce, 0 if it has none (32),
+ *            hash of the counts of all ranks (32), 0 if the payload is dealt evenly
  * </pre>
  *
  * <p>In an all-to-all with counts no two ranks know the same of it. There the count is that of what
@@ -129,6 +130,24 @@ public final class CallFingerprint {
     target[0] = target[0] & ~(0xfL << TYPES_SHIFT) | (long) types << TYPES_SHIFT;
   }
 
+  /**
+   * Says by what number servers know the buffer of this all-reduce.
+   *
+   * @param number 0 if it has none
+   */
+  public static void buffer(long[] target, int number) {
+    target[DEAL_WORD] = (long) number << 32 | target[DEAL_WORD] & 0xffffffffL;
+  }
+
+  /** The number of the buffer of an all-reduce; 0 if it has none. */
+  public static int buffer(long[] call) {
+    return (int) (call[DEAL_WORD] >>> 32);
+  }
+
+  private static boolean isAllReduce(long[] call) {
+    return call[0] >>> 56 == Collective.ALL_REDUCE.ordinal();
+  }
+
   private static int code(ReduceOp op) {
     if (op instanceof UserOp own) {
       return own.isCommutative() ? COMMUTATIVE_OP : OP_IN_RANK_ORDER;
@@ -218,7 +237,8 @@ public final class CallFingerprint {
           Integer.toString(typesToCome(theirs)));
     }
     if (mine[DEAL_WORD] >>> 32 != theirs[DEAL_WORD] >>> 32) {
-      return new Difference("root", root(mine), root(theirs));
+      String what = isAllReduce(mine) ? "number of the buffer" : "root";
+      return new Difference(what, root(mine), root(theirs));
     }
     if (mine[1] != theirs[1] && isPairwise(mine) && isPairwise(theirs)) {
       return new Difference(
@@ -266,7 +286,9 @@ public final class CallFingerprint {
             ? ""
             : ", " + repeatabilityName(call))
         + (isChecked(call) ? ", checked" : "")
-        + (call[DEAL_WORD] >>> 32 == 0 ? "" : ", root " + root(call))
+        + (call[DEAL_WORD] >>> 32 == 0
+            ? ""
+            : (isAllReduce(call) ? ", buffer " : ", root ") + root(call))
         + ((int) call[DEAL_WORD] == 0 ? "" : ", counts per rank " + dealt(call));
   }
 

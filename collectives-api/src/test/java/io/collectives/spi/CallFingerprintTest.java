@@ -148,6 +148,37 @@ class CallFingerprintTest {
   }
 
   @Test
+  void buffersHaveNumbers() {
+    long[] mine = of(ReduceOp.SUM, Repeatability.FASTEST);
+    long[] theirs = mine.clone();
+    assertEquals(0, CallFingerprint.buffer(mine));
+    CallFingerprint.buffer(theirs, Integer.MAX_VALUE);
+    assertEquals(Integer.MAX_VALUE, CallFingerprint.buffer(theirs));
+    assertFalse(CallFingerprint.same(mine, theirs));
+    assertEquals(
+        new CallFingerprint.Difference("number of the buffer", "0", "2147483647"),
+        CallFingerprint.difference(mine, theirs));
+    assertEquals(
+        CallFingerprint.describe(mine) + ", buffer 2147483647", CallFingerprint.describe(theirs));
+    CallFingerprint.buffer(theirs, 0);
+    assertTrue(CallFingerprint.same(mine, theirs));
+  }
+
+  /** What a rank that serves needs to know. */
+  @Test
+  void callsTellTheirOpAndLevel() {
+    UserOp own = UserOp.commutative("a =.9z-_");
+    for (Repeatability level : Repeatability.values()) {
+      long[] call = of(own, level);
+      assertEquals(level.ordinal(), CallFingerprint.repeatability(call));
+      assertTrue(CallFingerprint.isBy(call, own));
+      assertFalse(CallFingerprint.isBy(call, UserOp.commutative("a =.9z-")));
+      assertFalse(CallFingerprint.isBy(call, UserOp.inRankOrder("a =.9z-_")));
+      assertFalse(CallFingerprint.isBy(of(ReduceOp.SUM, level), own));
+    }
+  }
+
+  @Test
   void aCheckIsPartOfACall() {
     long[] checked = new long[CallFingerprint.WORDS];
     CallFingerprint.write(

@@ -131,7 +131,7 @@ final class EngineCommunicator implements Communicator {
     if (input instanceof Payload.OfTensors several) {
       finish(allReduce(several, output, op, residual, null));
     } else {
-      finish(allReduce(input, output, op, residual, null));
+      finish(allReduce(input, output, op, residual, 0, null));
     }
   }
 
@@ -142,23 +142,44 @@ final class EngineCommunicator implements Communicator {
     if (input instanceof Payload.OfTensors several) {
       return start(several, handle -> allReduce(several, output, op, residual, handle));
     }
-    return start(seat, handle -> allReduce(input, output, op, residual, handle));
+    return start(seat, handle -> allReduce(input, output, op, residual, 0, handle));
+  }
+
+  @Override
+  public CollectiveHandle allReduceAsync(
+      Payload input, Payload output, ReduceOp op, Payload residual, int number) {
+    Objects.requireNonNull(residual, "residual");
+    Shapes.oneType(input);
+    if (number < 1) {
+      throw new IllegalArgumentException("buffer number " + number + ": must be at least 1");
+    }
+    return start(seat, handle -> allReduce(input, output, op, residual, number, handle));
   }
 
   @Override
   public PersistentCall prepareAllReduce(
       Payload input, Payload output, ReduceOp op, Payload residual) {
     return prepare(
-        seat, handle -> allReduce(input, output, op, residual, handle), input, output, residual);
+        seat, handle -> allReduce(input, output, op, residual, 0, handle), input, output, residual);
   }
 
+  /**
+   * An all-reduce with error feedback.
+   *
+   * @param number of the buffer, 0 if it has none
+   */
   private Call allReduce(
-      Payload input, Payload output, ReduceOp op, Payload residual, @Nullable Handle handle) {
+      Payload input,
+      Payload output,
+      ReduceOp op,
+      Payload residual,
+      int number,
+      @Nullable Handle handle) {
     Memory in = seat.memory(input);
     Memory out = result(input, in, output);
     Memory kept = kept(input, residual, op);
     Program program = sendingOnce(allReduce(in, op));
-    return submit(seat, program, in, out, null, null, op, kept, handle);
+    return submit(seat, program, in, out, null, null, 0, number, op, kept, handle);
   }
 
   private Batch allReduce(
@@ -993,7 +1014,7 @@ final class EngineCommunicator implements Communicator {
       ReduceOp op,
       @Nullable Memory residual,
       @Nullable Handle handle) {
-    return submit(by, program, input, output, counts, receiveCounts, 0, op, residual, handle);
+    return submit(by, program, input, output, counts, receiveCounts, 0, 0, op, residual, handle);
   }
 
   /** Submits calls that have consecutive numbers, whatever other threads submit. */
@@ -1011,6 +1032,7 @@ final class EngineCommunicator implements Communicator {
                 null,
                 null,
                 batch.size - 1 - i,
+                0,
                 op,
                 batch.residuals[i],
                 handle);
@@ -1032,6 +1054,7 @@ final class EngineCommunicator implements Communicator {
       long @Nullable [] counts,
       long @Nullable [] receiveCounts,
       int typesToCome,
+      int number,
       ReduceOp op,
       @Nullable Memory residual,
       @Nullable Handle handle) {
@@ -1058,6 +1081,9 @@ final class EngineCommunicator implements Communicator {
                   settings.finiteCheck(),
                   frameLength(program, output.count() * output.type().bytes()),
                   settings.slabsInFlight());
+      if (number > 0) {
+        call.numbered(number);
+      }
       if (handle instanceof PreparedCall prepared) {
         prepared.describedBy(call);
         return call;

@@ -54,6 +54,12 @@ import org.jspecify.annotations.Nullable;
  * exactly. A server needs memory for the frames under way only, {@code 2 slabsInFlight} of each
  * buffer that is, and what waits for its turn, however large the model.
  *
+ * <p><b>Error feedback.</b> With the wire type {@code int8} each worker keeps what rounding takes
+ * from its buffers, as in {@link BufferReduction#allReduce}, and each server, dedicated or not,
+ * what rounding takes from the sums of its shares, and adds it in the next step: 4 bytes for each
+ * element of a buffer at a worker, and of its shares at a server. Buffers are known to servers by
+ * their index; when the length of one or the op changes both begin with zeros.
+ *
  * <p><b>Failures.</b> If a rank is lost, all others get a {@link RankFailedException} that names
  * it: workers from their reducer, dedicated servers from {@link #serve()}. {@linkplain
  * Communicator#shrink Shrink} the job then; {@link #on} gives those who are left their roles, and

@@ -1,10 +1,14 @@
 package io.collectives.ps;
 
 import io.collectives.BufferReduction;
+import io.collectives.CallSettings;
 import io.collectives.CollectiveHandle;
 import io.collectives.Communicator;
+import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.Residuals;
+import io.collectives.WireType;
 import java.util.List;
 
 /** A worker's end of {@link ParameterServers}: a group of all ranks for each lane. */
@@ -23,9 +27,17 @@ final class ServedReduction implements BufferReduction {
   private final List<Communicator> lanes;
   private final Roles roles;
 
+  /** Whether what rounding takes from a buffer is kept for its next step. */
+  private final boolean feedsBack;
+
+  private final Residuals residuals = new Residuals();
+
   ServedReduction(List<Communicator> lanes, Roles roles) {
     this.lanes = lanes;
     this.roles = roles;
+    CallSettings settings = lanes.get(0).settings();
+    this.feedsBack =
+        settings.wireType() == WireType.INT8 && !settings.repeatability().needsAllAtOnce();
   }
 
   @Override
@@ -35,7 +47,12 @@ final class ServedReduction implements BufferReduction {
 
   @Override
   public CollectiveHandle reduce(int index, Payload buffer, ReduceOp op) {
-    return lanes.get(index % lanes.size()).allReduceAsync(buffer, op);
+    Communicator lane = lanes.get(index % lanes.size());
+    if (!feedsBack || buffer.type() != ElementType.FLOAT32) {
+      return lane.allReduceAsync(buffer, op);
+    }
+    Payload residual = residuals.of(index, buffer.count(), op);
+    return lane.allReduceAsync(buffer, buffer, op, residual, index + 1);
   }
 
   @Override

@@ -7,6 +7,7 @@ import io.collectives.NonFiniteException;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
+import io.collectives.Residuals;
 import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
@@ -76,6 +77,9 @@ public final class Call {
 
   /** What narrow numbers have taken from this rank's before; nothing if nobody keeps it. */
   @Nullable Memory residual;
+
+  /** The element of the payload that the residual begins with. */
+  private long residualStart;
 
   /** Whether numbers are checked; see {@link FiniteCheck}. */
   boolean checksFinite;
@@ -192,6 +196,7 @@ public final class Call {
     WireType wire = wireType(wireType, type);
     narrow = NarrowWire.of(wire);
     residual = narrow == null ? null : keptResidual;
+    residualStart = 0;
     manner =
         program.inRankOrder && repeatability == Repeatability.EXACT
             ? OrderedReduction.Manner.EXACT
@@ -233,6 +238,42 @@ public final class Call {
         program.root,
         dealt);
     CallFingerprint.typesToCome(fingerprint, typesToCome);
+  }
+
+  /**
+   * Says by what number servers know the buffer of this all-reduce, after it was described.
+   *
+   * @param number 0 if it has none
+   */
+  public void numbered(int number) {
+    CallFingerprint.buffer(fingerprint, number);
+  }
+
+  /**
+   * Lets a rank that serves keep what narrow numbers take from the sums that it completes, after
+   * the call was described.
+   */
+  void keepResidual(Residuals residuals) {
+    int number = CallFingerprint.buffer(fingerprint);
+    int[] slots = program.workSlots;
+    if (number == 0 || narrow == null || slots == null) {
+      return;
+    }
+    long from = Long.MAX_VALUE;
+    long to = 0;
+    for (int chunk = 0; chunk < program.chunks; chunk++) {
+      if (slots[chunk] >= 0) {
+        from = Math.min(from, layout.inputStart(chunk));
+        to = Math.max(to, layout.inputStart(chunk) + layout.chunkCount(chunk));
+      }
+    }
+    residual = Memory.of(residuals.of(number, to - from, op));
+    residualStart = from;
+  }
+
+  /** The first element of a slab's piece of a chunk in the residual. */
+  long residualPosition(int chunk, int slab) {
+    return position(chunk, slab, true) - residualStart;
   }
 
   /** Begins anew; the sequence number is set when the call enters its group. */

@@ -379,6 +379,8 @@ public final class Engine {
               CallFingerprint.isChecked(next),
               service.frameLength,
               service.slabsInFlight);
+      call.numbered(CallFingerprint.buffer(next));
+      call.keepResidual(service.residuals);
       entered.add(call);
       start(call, service.timeoutNanos, null);
     } catch (RuntimeException e) {

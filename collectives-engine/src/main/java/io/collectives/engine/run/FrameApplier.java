@@ -433,7 +433,7 @@ final class FrameApplier {
             || call.residual != null && call.isPassedOn(chunk))) {
       // All others get it rounded, and all are to have the same bits; or the root gets it rounded,
       // and what that takes is kept here, where the residual of the sum has room.
-      long residualFrom = call.position(chunk, run.slab, true);
+      long residualFrom = call.residualPosition(chunk, run.slab);
       call.narrow.round(result, at, count, call.residual, residualFrom, scratch);
     }
     check.completed(call, chunk, run.slab, result, at, count);

@@ -177,7 +177,7 @@ final class OutFrame implements View, LendableBody {
       } else {
         // Sums are on their way to all, who are to get them as they are here.
         Memory residual = step.effect == Effect.REDUCE ? call.residual : null;
-        long residualFrom = call.position(chunk, slab, true);
+        long residualFrom = call.residualPosition(chunk, slab);
         narrow.store(memory, from, count, target, position, residual, residualFrom, scratch);
       }
       position += call.pieceLength(count);

@@ -4,6 +4,7 @@ import io.collectives.CollectiveException;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
+import io.collectives.Residuals;
 import io.collectives.UserOp;
 import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
@@ -39,6 +40,9 @@ public final class Service {
 
   /** Calls that have not been recycled. */
   final List<Call> calls = new ArrayList<>();
+
+  /** What rounding takes from the sums of buffers that have a number. */
+  final Residuals residuals = new Residuals();
 
   private final Call.Completion completion;
 
