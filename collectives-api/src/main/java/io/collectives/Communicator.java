@@ -43,8 +43,8 @@ import org.jspecify.annotations.Nullable;
  * aborts} the group, gets the {@link AbortedException} that all ranks get, and stays interrupted.
  *
  * <p><b>Numbers.</b> All ranks end with the same bits. They depend on the inputs, the algorithm and
- * the number of ranks, not on the transport, nor on the run; on less if {@linkplain Repeatability
- * asked for}.
+ * the number of ranks, not on the transport, nor on the run; on less, or on who is first, if
+ * {@linkplain Repeatability asked for}.
  *
  * <p><b>Threads.</b> A communicator may be used by any thread, and calls of one thread may be under
  * way while another makes the next; their order is the order in which the methods were entered.

@@ -294,24 +294,23 @@ abstract class ParameterServersJobs {
     int ranks = 5;
     List<Communicator> worlds = ranks(ranks);
     for (Algorithm.ParameterServer algorithm : SERVERS.subList(1, 3)) {
-      for (WireType wire : List.of(WireType.AS_IN_MEMORY, WireType.BFLOAT16)) {
-        int workers = ranks - algorithm.dedicated();
-        List<Throwable> outcomes =
-            outcomes(
-                worlds,
-                world -> {
-                  Communicator group = world.group(all(ranks)).using(algorithm).using(wire);
-                  if (world.rank() >= workers) {
-                    group.serveAsync(SECOND).await();
-                  } else {
-                    orders(group, workers);
-                  }
-                });
-        for (Throwable outcome : outcomes) {
-          assertInstanceOf(AbortedException.class, outcome, algorithm + ", " + wire);
-          String message = outcome.getMessage();
-          assertTrue(message.contains("\"larger\"") && message.contains("[second]"), message);
-        }
+      WireType wire = algorithm.shared() > 0 ? WireType.AS_IN_MEMORY : WireType.BFLOAT16;
+      int workers = ranks - algorithm.dedicated();
+      List<Throwable> outcomes =
+          outcomes(
+              worlds,
+              world -> {
+                Communicator group = world.group(all(ranks)).using(algorithm).using(wire);
+                if (world.rank() >= workers) {
+                  group.serveAsync(SECOND).await();
+                } else {
+                  orders(group, workers);
+                }
+              });
+      for (Throwable outcome : outcomes) {
+        assertInstanceOf(AbortedException.class, outcome, algorithm + ", " + wire);
+        String message = outcome.getMessage();
+        assertTrue(message.contains("\"larger\"") && message.contains("[second]"), message);
       }
     }
   }
@@ -399,7 +398,7 @@ abstract class ParameterServersJobs {
       run(
           ranks(5),
           world -> {
-            Communicator narrow = world.using(WireType.INT8);
+            Communicator narrow = world.using(WireType.INT8).using(Repeatability.ARRIVAL_ORDER);
             try (ParameterServers servers = ParameterServers.of(narrow, roles)) {
               if (!servers.isWorker()) {
                 servers.serve();
@@ -435,6 +434,11 @@ abstract class ParameterServersJobs {
             group.serveAsync().await();
             return;
           }
+          Payload some = Payload.of(new float[3]);
+          Payload lost = Payload.of(new float[3]);
+          assertThrows(
+              IllegalArgumentException.class,
+              () -> group.allReduceAsync(some, some, ReduceOp.SUM, lost, 0));
           double[] sums = new double[count];
           for (int step = 0; step < steps; step++) {
             float[] buffer = gradients[group.rank()].clone();

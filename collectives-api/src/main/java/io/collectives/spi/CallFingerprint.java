@@ -112,8 +112,17 @@ public final class CallFingerprint {
 
   /** Whether it reduces by a user's op of this name, which is commutative if this one is. */
   public static boolean isBy(long[] call, UserOp op) {
-    return op(call) == code(op)
-        && name(call, NAME_LENGTH, UserOp.NAME_LENGTH).equals(op.toString());
+    if (op(call) != code(op)) {
+      return false;
+    }
+    String name = op.toString();
+    for (int i = 0; i < UserOp.NAME_LENGTH; i++) {
+      int wanted = i < name.length() ? CHARACTERS.indexOf(name.charAt(i)) : 0;
+      if (character(call, NAME_LENGTH + i) != wanted) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Whether numbers are checked for being finite. */
@@ -172,18 +181,23 @@ public final class CallFingerprint {
   private static String name(long[] call, int at, int length) {
     StringBuilder name = new StringBuilder();
     for (int i = 0; i < length; i++) {
-      int bit = (at + i) * CHARACTER_BITS;
-      int shift = bit % Long.SIZE;
-      long code = call[NAME_WORD + bit / Long.SIZE] >>> shift;
-      if (shift > Long.SIZE - CHARACTER_BITS) {
-        code |= call[NAME_WORD + bit / Long.SIZE + 1] << Long.SIZE - shift;
-      }
-      code &= (1 << CHARACTER_BITS) - 1;
+      int code = character(call, at + i);
       if (code != 0) {
-        name.append(CHARACTERS.charAt((int) Math.min(code, UNKNOWN)));
+        name.append(CHARACTERS.charAt(Math.min(code, UNKNOWN)));
       }
     }
     return name.toString();
+  }
+
+  /** The code of a character of the names; 0 if there is none. */
+  private static int character(long[] call, int at) {
+    int bit = at * CHARACTER_BITS;
+    int shift = bit % Long.SIZE;
+    long code = call[NAME_WORD + bit / Long.SIZE] >>> shift;
+    if (shift > Long.SIZE - CHARACTER_BITS) {
+      code |= call[NAME_WORD + bit / Long.SIZE + 1] << Long.SIZE - shift;
+    }
+    return (int) code & (1 << CHARACTER_BITS) - 1;
   }
 
   /** Puts another count into a fingerprint. */

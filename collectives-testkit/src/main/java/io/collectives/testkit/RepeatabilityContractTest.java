@@ -1,5 +1,6 @@
 package io.collectives.testkit;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -277,6 +278,47 @@ public abstract class RepeatabilityContractTest {
             check(world, shelf, c, order);
           }
         });
+  }
+
+  /** Whatever comes first, and whatever the plan, each contribution is in the sum once. */
+  @Test
+  void contributionsAreAddedAsTheyCome() throws Exception {
+    List<Algorithm> algorithms = new ArrayList<>(ALGORITHMS);
+    algorithms.add(Algorithm.shortestWayRing());
+    algorithms.add(Algorithm.torus(Mesh.torus(2, 2)));
+    algorithms.add(Algorithm.doubleBinaryTree());
+    RankThreads.run(
+        opened(256, 2),
+        world -> {
+          for (Algorithm algorithm : algorithms) {
+            Communicator caller = world.using(Repeatability.ARRIVAL_ORDER).using(algorithm);
+            addAsTheyCome(caller, ReduceOp.SUM);
+            addAsTheyCome(caller.using(WireType.BFLOAT16), ReduceOp.AVERAGE);
+          }
+        });
+  }
+
+  private static void addAsTheyCome(Communicator caller, ReduceOp op) {
+    int rank = caller.rank();
+    float[] input = new float[MOST];
+    float[] expected = new float[MOST];
+    for (int i = 0; i < MOST; i++) {
+      input[i] = RANKS * (rank + 1) * (i % 3);
+      expected[i] = RANKS * RANKS * (RANKS + 1) / 2 * (i % 3) / (op == ReduceOp.SUM ? 1 : RANKS);
+    }
+    Payload from = Payload.of(input);
+    float[] output = new float[MOST];
+    caller.allReduce(from, Payload.of(output), op);
+    assertArrayEquals(expected, output);
+    Arrays.fill(output, 0);
+    caller.reduce(from, Payload.of(output), op, 1);
+    assertArrayEquals(rank == 1 ? expected : new float[MOST], output);
+    int first = (int) caller.partStart(MOST, rank);
+    float[] part = new float[(int) caller.partCount(MOST, rank)];
+    caller.reduceScatter(input, part, op);
+    assertArrayEquals(Arrays.copyOfRange(expected, first, first + part.length), part);
+    caller.allReduce(input, op);
+    assertArrayEquals(expected, input);
   }
 
   /** In a group, the order of ranks is that of the group; exact sums know none. */

@@ -36,6 +36,8 @@ import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Ranks that contribute nothing: what they add, when they send it, and how they come to know. */
 class ServiceTest {
@@ -224,9 +226,10 @@ class ServiceTest {
    * The first result leaves a server before the last input has left the workers, and each sum as
    * soon as the last contribution to it is there (Herring, section IV-A).
    */
-  @Test
-  void resultsLeaveWhileInputsStillCome() {
-    Job job = new Job(3, 0, 2);
+  @ParameterizedTest
+  @EnumSource
+  void resultsLeaveWhileInputsStillCome(AddOrder order) {
+    Job job = new Job(3, 0, 2, order);
     job.bench.slabsInFlight = 2;
     job.serve();
     int slabs = 12;
