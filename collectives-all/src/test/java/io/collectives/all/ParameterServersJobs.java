@@ -470,8 +470,10 @@ abstract class ParameterServersJobs {
     final List<Tensor> tensors = new ArrayList<>();
     final int rank;
 
-    /** The tensor whose last gradient is no number, if there is one. */
+    /** The tensor whose last gradient is another number, if there is one. */
     int spoil = -1;
+
+    float spoilt = Float.NaN;
 
     Model(ParameterServers servers, FusionSettings fusion) {
       rank = servers.workers().rank();
@@ -487,7 +489,7 @@ abstract class ParameterServersJobs {
         int tensor = rank % 2 == 0 ? i : COUNTS.length - 1 - i;
         Arrays.fill(gradients[tensor], rank + step + tensor);
         if (tensor == spoil) {
-          gradients[tensor][COUNTS[tensor] - 1] = Float.NaN;
+          gradients[tensor][COUNTS[tensor] - 1] = spoilt;
         }
         by.ready(tensors.get(tensor));
       }
@@ -609,6 +611,16 @@ abstract class ParameterServersJobs {
                 assertEquals("t3", found.tensor());
                 assertEquals(332, found.index());
                 assertTrue(Double.isNaN(found.value()));
+              }
+              if (manner == Manner.FLOAT16) {
+                // All contributions are finite, but this one is too large for the wire.
+                model.spoil = model.rank == 1 ? 3 : -1;
+                model.spoilt = 70_000;
+                model.step(model.reducer, 1);
+                model.spoil = -1;
+                assertEquals(
+                    new NonFiniteGradient(-1, "t3", 332, Double.POSITIVE_INFINITY),
+                    model.reducer.nonFinite().orElseThrow());
               }
               if (model.rank != 1) {
                 model.step(model.reducer, 2);

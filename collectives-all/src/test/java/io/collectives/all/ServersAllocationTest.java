@@ -10,6 +10,7 @@ import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
 import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -78,6 +79,8 @@ class ServersAllocationTest {
   private static double bytesPerRound(Communicator world, long server, long progress) {
     try (world) {
       ThreadMXBean memory = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+      Communicator asTheyCome = world.using(Repeatability.ARRIVAL_ORDER);
+      Communicator exact = world.using(Repeatability.EXACT);
       float[] array = new float[3000];
       Payload longs = Payload.of(new long[500]);
       Payload halves = Payload.of(new short[700], ElementType.BFLOAT16);
@@ -92,8 +95,8 @@ class ServersAllocationTest {
               memory.getThreadAllocatedBytes(server) + memory.getThreadAllocatedBytes(progress);
         }
         world.allReduce(array, ReduceOp.AVERAGE);
-        world.allReduce(longs, ReduceOp.SUM);
-        world.allReduce(halves, ReduceOp.MAX);
+        asTheyCome.allReduce(longs, ReduceOp.SUM);
+        exact.allReduce(halves, ReduceOp.SUM);
       }
       return least / (double) ROUNDS;
     }

@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
  * transport of bytes copies it once, one that shares memory hands it over. At the receiver the
  * bytes are combined with the chunk, or stored into it, while they arrive, straight from the
  * transport's buffer or from the sender's memory. A frame whose turn has not come (a sum is taken
- * in the order of the plan, or this rank has not entered the call yet) is <em>held</em>: a copy of
- * the bytes, or the sender's view.
+ * in the order of the plan, unless that of arrival is asked for; or this rank has not entered the
+ * call yet) is <em>held</em>: a copy of the bytes, or the sender's view.
  *
  * <p><b>Why what is held is bounded.</b> A rank begins slab s only when its slab s - slabsInFlight
  * is over. In a collective in which every rank contributes to every result, that means that every
