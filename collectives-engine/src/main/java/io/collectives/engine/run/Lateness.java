@@ -22,6 +22,10 @@ import org.jspecify.annotations.Nullable;
 final class Lateness {
   private static final long VERDICT_NANOS = 200_000_000;
   private static final long LAG_NANOS = 2_000_000_000;
+
+  /** A call whose time limit is longer than this many times the lag may wait, as a server does. */
+  private static final long LAGS = 1_000;
+
   private static final long WARNING_PAUSE_NANOS = 10_000_000_000L;
 
   private final Transport transport;
@@ -77,7 +81,7 @@ final class Lateness {
       Group group = call.group;
       if (now - call.deadlineNanos >= 0 && !group.lateness.asked) {
         ask(group.lateness, now);
-      } else if (now - call.startNanos >= LAG_NANOS
+      } else if (now - call.startNanos >= lagNanos(call)
           && now - group.nextWarningNanos >= 0
           && !group.lag.asked) {
         ask(group.lag, now);
@@ -92,6 +96,11 @@ final class Lateness {
         judge(question, now);
       }
     }
+  }
+
+  /** After how long it is worth a warning that a call waits. */
+  private static long lagNanos(Call call) {
+    return Math.max(LAG_NANOS, (call.deadlineNanos - call.startNanos) / LAGS);
   }
 
   private void ask(Question question, long now) {

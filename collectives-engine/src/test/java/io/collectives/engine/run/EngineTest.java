@@ -472,6 +472,21 @@ class EngineTest {
     }
   }
 
+  /** Who sets a limit of hours expects to wait. */
+  @Test
+  void aCallThatMayTakeLongWarnsLater() {
+    Bench bench = met(2);
+    bench.timeoutNanos = 4000 * Bench.SECOND;
+    bench.sum(0, new int[100]);
+    for (int i = 0; i < 39; i++) {
+      bench.pass(Bench.SECOND / 10);
+    }
+    assertEquals(List.of(), bench.warnings, "before a thousandth of the limit");
+    bench.pass(Bench.SECOND / 10);
+    bench.pass(Bench.SECOND / 4);
+    assertEquals(1, bench.warnings.size(), bench.warnings::toString);
+  }
+
   /** What was read from memory that its user may have written over is never part of a result. */
   @Test
   void memoryOfAFailedCallSpoilsTheReadersCall() {
