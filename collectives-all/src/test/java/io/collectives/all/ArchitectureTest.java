@@ -16,6 +16,7 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
+import io.collectives.plan.Chunks;
 import io.collectives.spi.PlanProvider;
 import io.netty.bootstrap.AbstractBootstrap;
 import io.netty.channel.ChannelOutboundInvoker;
@@ -24,6 +25,7 @@ import java.io.ObjectOutput;
 import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.nio.channels.FileChannel;
 import java.nio.channels.NetworkChannel;
 import javax.net.ServerSocketFactory;
 
@@ -49,7 +51,7 @@ class ArchitectureTest {
   static final ArchRule ALGORITHMS_KNOW_PLANS_ONLY =
       classes()
           .that()
-          .resideInAnyPackage("io.collectives.torus..", "io.collectives.ps..")
+          .resideInAnyPackage("io.collectives.torus..", "io.collectives.ps")
           .should()
           .onlyDependOnClassesThat(
               resideInAnyPackage(
@@ -61,6 +63,28 @@ class ArchitectureTest {
                       "java.util..",
                       "org.jspecify..")
                   .or(equivalentTo(PlanProvider.class)));
+
+  @ArchTest
+  static final ArchRule PARAMETER_STORES_KNOW_COMMUNICATORS_AND_FILES =
+      classes()
+          .that()
+          .resideInAPackage("io.collectives.ps.store..")
+          .should()
+          .onlyDependOnClassesThat(
+              resideInAnyPackage(
+                      "io.collectives",
+                      "io.collectives.ps",
+                      "io.collectives.ps.store",
+                      "java.io",
+                      "java.lang..",
+                      "java.nio",
+                      "java.nio.charset",
+                      "java.nio.file..",
+                      "java.time",
+                      "java.util..",
+                      "org.jspecify..")
+                  .or(equivalentTo(Chunks.class))
+                  .or(equivalentTo(FileChannel.class)));
 
   @ArchTest
   static final ArchRule ALGORITHMS_DO_NOT_KNOW_EACH_OTHER =

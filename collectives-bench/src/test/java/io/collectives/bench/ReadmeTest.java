@@ -32,6 +32,14 @@ class ReadmeTest {
     }
   }
 
+  @Test
+  void theExampleWithServersTrains() throws Exception {
+    String output = output("Serve.java", 35);
+    for (int rank = 0; rank < 2; rank++) {
+      assertPrints("[" + rank + "] rank " + rank + " of 4: -5.00", output);
+    }
+  }
+
   /** Here nobody dies; what happens then is the matter of tests that know when. */
   @Test
   void theExampleThatSurvivesComesToItsEnd() throws Exception {

@@ -1,0 +1,182 @@
+package io.collectives.ps.store;
+
+import io.collectives.CallTimeoutException;
+import io.collectives.CollectiveHandle;
+import io.collectives.Communicator;
+import io.collectives.Payload;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A worker's end of a {@link ParameterStore}. It talks to all servers at once, each about its own
+ * part, and waits until all have answered.
+ */
+final class Client {
+  private final Communicator patient;
+  private final int[] servers;
+  private final Duration limit;
+  private final Model model;
+  private final Payload[] weights;
+  private final Payload[] gradients;
+  private final long[] request = new long[Message.REQUEST];
+  private final Payload requestPayload = Payload.of(request);
+  private final long[][] answers;
+  private final Payload[] answerPayloads;
+
+  /** What is under way, and with whom. */
+  private final List<CollectiveHandle> handles = new ArrayList<>();
+
+  private final List<Integer> partners = new ArrayList<>();
+  private long clock;
+
+  /** The clock of the last snapshot that all servers have written. */
+  private long complete;
+
+  /**
+   * @param patient the group with a time limit that is never reached
+   * @param servers their ranks in it
+   * @param limit how long to wait for an answer
+   */
+  Client(
+      Communicator patient,
+      int[] servers,
+      Duration limit,
+      Model model,
+      Payload weights,
+      Payload gradients) {
+    this.patient = patient;
+    this.servers = servers;
+    this.limit = limit;
+    this.model = model;
+    this.weights = parts(model, weights, servers.length);
+    this.gradients = parts(model, gradients, servers.length);
+    this.answers = new long[servers.length][Message.ANSWER];
+    this.answerPayloads = new Payload[servers.length];
+    for (int i = 0; i < servers.length; i++) {
+      answerPayloads[i] = Payload.of(answers[i]);
+    }
+  }
+
+  private static Payload[] parts(Model model, Payload all, int parts) {
+    Payload[] slices = new Payload[parts];
+    for (int part = 0; part < parts; part++) {
+      slices[part] = all.slice(model.start(part, parts), model.partCount(part, parts));
+    }
+    return slices;
+  }
+
+  long clock() {
+    return clock;
+  }
+
+  /** Says what this worker trains, and tells the first weights to the servers that want them. */
+  void begin(Staleness staleness) {
+    ask(Message.HELLO, model.count(), model.digest(), model.tensors(), staleness.bound());
+    awaitAnswers();
+    clock = Long.MAX_VALUE;
+    boolean[] wanted = new boolean[servers.length];
+    for (int i = 0; i < servers.length; i++) {
+      clock = Math.min(clock, answers[i][0]);
+      wanted[i] = answers[i][1] != 0;
+    }
+    complete = 0;
+    set(Message.INITIAL, clock, 0, 0, 0);
+    for (int i = 0; i < servers.length; i++) {
+      if (wanted[i]) {
+        watch(i, patient.sendAsync(requestPayload, servers[i]));
+        watch(i, patient.sendAsync(weights[i], servers[i]));
+      }
+    }
+    awaitAll();
+  }
+
+  /** Gives all servers a gradient, or gets weights from them, or both. */
+  void exchange(boolean pushes, boolean pulls) {
+    if (pushes) {
+      clock++;
+    }
+    ask((pushes ? Message.PUSH : 0) | (pulls ? Message.PULL : 0), clock, 0, 0, 0);
+    for (int i = 0; i < servers.length; i++) {
+      if (pushes) {
+        watch(i, patient.sendAsync(gradients[i], servers[i]));
+      }
+      if (pulls) {
+        watch(i, patient.receiveAsync(weights[i], servers[i]));
+      }
+    }
+    awaitAll();
+  }
+
+  void snapshot() {
+    ask(Message.SNAPSHOT, clock, complete, 0, 0);
+    awaitAnswers();
+    for (int i = 0; i < servers.length; i++) {
+      String error = Message.error(answers[i]);
+      if (error != null) {
+        throw new SnapshotException(
+            "server rank " + patient.worldRank(servers[i]) + " has written no snapshot: " + error);
+      }
+    }
+    complete = clock;
+  }
+
+  void finish() {
+    ask(Message.FINISH, clock, 0, 0, 0);
+    awaitAll();
+  }
+
+  private void set(long kind, long first, long second, long third, long fourth) {
+    request[0] = kind;
+    request[1] = first;
+    request[2] = second;
+    request[3] = third;
+    request[4] = fourth;
+  }
+
+  private void ask(long kind, long first, long second, long third, long fourth) {
+    set(kind, first, second, third, fourth);
+    for (int i = 0; i < servers.length; i++) {
+      watch(i, patient.sendAsync(requestPayload, servers[i]));
+    }
+  }
+
+  private void awaitAnswers() {
+    for (int i = 0; i < servers.length; i++) {
+      watch(i, patient.receiveAsync(answerPayloads[i], servers[i]));
+    }
+    awaitAll();
+  }
+
+  private void watch(int server, CollectiveHandle handle) {
+    handles.add(handle);
+    partners.add(server);
+  }
+
+  /** Servers judge who is late; if one of them is stuck itself, this worker does. */
+  private void awaitAll() {
+    long deadline = System.nanoTime() + limit.toNanos();
+    try {
+      for (int i = 0; i < handles.size(); i++) {
+        long left = Math.max(0, deadline - System.nanoTime());
+        if (!handles.get(i).await(Duration.ofNanos(left))) {
+          int culprit = patient.worldRank(servers[partners.get(i)]);
+          throw new CallTimeoutException(
+              "rank "
+                  + patient.worldRank(patient.rank())
+                  + " waited "
+                  + limit.toMillis()
+                  + " ms at step "
+                  + clock
+                  + " for server rank "
+                  + culprit
+                  + ", which does not answer",
+              culprit);
+        }
+      }
+    } finally {
+      handles.clear();
+      partners.clear();
+    }
+  }
+}

@@ -1,0 +1,28 @@
+package io.collectives.ps.store;
+
+import java.util.function.LongToDoubleFunction;
+
+/** See {@link Optimizer#sgd}. */
+record Sgd(LongToDoubleFunction rate) implements Optimizer {
+  @Override
+  public String name() {
+    return "sgd";
+  }
+
+  @Override
+  public int stateCount() {
+    return 0;
+  }
+
+  @Override
+  public void update(
+      float[] weights, float[] gradients, float[][] state, int from, int to, long step) {
+    descend(weights, gradients, from, to, (float) rate.applyAsDouble(step));
+  }
+
+  private static void descend(float[] w, float[] g, int from, int to, float rate) {
+    for (int i = from; i < to; i++) {
+      w[i] -= rate * g[i];
+    }
+  }
+}
