@@ -1,5 +1,9 @@
 package io.collectives;
 
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
@@ -171,6 +175,33 @@ public sealed interface Algorithm {
   }
 
   /**
+   * A parameter server, as {@link #parameterServer(int, int)}, of ranks that are together on hosts
+   * (Herring, Thangakrishnan et al. 2020, sections III-3 and III-A). Either adds 2 rounds to the 2:
+   *
+   * <ul>
+   *   <li><b>Hierarchy.</b> The workers of a host reduce-scatter among themselves first, so that
+   *       each of g sends its gth of the sum to the servers only, and all-gather last. On the host
+   *       of a server that is a worker, too, its whole part goes straight to it. If all workers are
+   *       on one host they have nothing to reduce first, and are taken as if they were alone.
+   *   <li><b>Proxies.</b> Ranks that only serve and are together are the proxies of <em>one</em>
+   *       server. Each speaks with its share of the workers; between themselves they reduce-scatter
+   *       what they were sent, and all-gather the sums. A server of P proxies has no more
+   *       connections to workers than one without, and at most P(P-1)/2 between them.
+   * </ul>
+   *
+   * <p>Partial sums are passed on, so sums cannot be taken in the order of ranks, or exactly.
+   *
+   * @param servers how many ranks serve, from 1 to the size of the group
+   * @param dedicated how many of them do nothing else, less than the size of the group
+   * @param hosts for each rank of the group the number of its host: workers of the same number are
+   *     together, and so are ranks of the same number that only serve. Nothing for ranks that are
+   *     all alone. See {@link ParameterServer#hosts(int, int, int, int)}
+   */
+  static Algorithm parameterServer(int servers, int dedicated, List<Integer> hosts) {
+    return new ParameterServer(servers, dedicated, hosts);
+  }
+
+  /**
    * An algorithm that is not this library's own, planned by a {@link
    * io.collectives.spi.PlanProvider} on the class path.
    *
@@ -289,13 +320,15 @@ public sealed interface Algorithm {
   }
 
   /**
-   * See {@link Algorithm#parameterServer(int, int)}.
+   * See {@link Algorithm#parameterServer(int, int, List)}.
    *
    * @param servers how many ranks serve
    * @param dedicated how many of them contribute nothing
+   * @param hosts by rank the number of its host, numbered in the order in which they appear;
+   *     nothing if each rank is alone
    */
-  record ParameterServer(int servers, int dedicated) implements Algorithm {
-    /** Checks the number of servers. */
+  record ParameterServer(int servers, int dedicated, List<Integer> hosts) implements Algorithm {
+    /** Checks the number of servers, and numbers the hosts. */
     public ParameterServer {
       if (servers < 1) {
         throw new IllegalArgumentException(
@@ -309,11 +342,78 @@ public sealed interface Algorithm {
                 + servers
                 + ": must be from 0 to all");
       }
+      if (!hosts.isEmpty() && (hosts.size() <= dedicated || hosts.size() < servers)) {
+        throw new IllegalArgumentException(
+            "parameter server with "
+                + servers
+                + " servers, "
+                + dedicated
+                + " of which are dedicated, and hosts of "
+                + hosts.size()
+                + " ranks: one is needed for each rank of the group, servers and workers");
+      }
+      hosts = numbered(hosts, hosts.size() - dedicated);
     }
 
-    /** As {@code parameter-server 2}; with dedicated servers, as {@code parameter-server 1+2}. */
+    /** Ranks that are all alone. */
+    public ParameterServer(int servers, int dedicated) {
+      this(servers, dedicated, List.of());
+    }
+
+    /** In the order in which they appear, the workers' first; nothing if no ranks are together. */
+    private static List<Integer> numbered(List<Integer> hosts, int workers) {
+      Map<Integer, Integer> numbers = new HashMap<>();
+      List<Integer> numbered = new ArrayList<>();
+      int next = 0;
+      for (int rank = 0; rank < hosts.size(); rank++) {
+        if (rank == workers) {
+          numbers.clear();
+        }
+        Integer known = numbers.putIfAbsent(hosts.get(rank), next);
+        numbered.add(known == null ? next++ : known);
+      }
+      return next == hosts.size() ? List.of() : List.copyOf(numbered);
+    }
+
+    /**
+     * Hosts of ranks that follow each other.
+     *
+     * @param workers the first ranks, among them servers that work
+     * @param workersPerHost of each host but the last, which has those that are left
+     * @param dedicated the last ranks, which only serve
+     * @param proxies how many of these make up a server; {@code dedicated} is a multiple of it
+     */
+    public static List<Integer> hosts(int workers, int workersPerHost, int dedicated, int proxies) {
+      if (workersPerHost < 1 || proxies < 1 || dedicated % proxies != 0) {
+        throw new IllegalArgumentException(
+            "hosts of "
+                + workersPerHost
+                + " workers, and "
+                + dedicated
+                + " dedicated servers with "
+                + proxies
+                + " proxies each: at least 1 of both is needed, and full servers");
+      }
+      List<Integer> hosts = new ArrayList<>();
+      for (int worker = 0; worker < workers; worker++) {
+        hosts.add(worker / workersPerHost);
+      }
+      for (int server = 0; server < dedicated; server++) {
+        hosts.add(workers + server / proxies);
+      }
+      return hosts;
+    }
+
+    /**
+     * As {@code parameter-server 2}; with dedicated servers, as {@code parameter-server 1+2}; on
+     * hosts, as {@code servers 1+2 on 1a2b3c}, a number that tells their ranks.
+     */
     @Override
     public String name() {
+      if (!hosts.isEmpty()) {
+        String told = Integer.toString(hosts.hashCode() & Integer.MAX_VALUE, Character.MAX_RADIX);
+        return "servers " + shared() + "+" + dedicated + " on " + told;
+      }
       return "parameter-server " + (dedicated == 0 ? "" + servers : shared() + "+" + dedicated);
     }
 
@@ -324,7 +424,7 @@ public sealed interface Algorithm {
 
     @Override
     public boolean fits(int ranks) {
-      return dedicated < ranks && servers <= ranks;
+      return dedicated < ranks && servers <= ranks && (hosts.isEmpty() || hosts.size() == ranks);
     }
 
     @Override

@@ -22,7 +22,7 @@ public final class ParameterServerPlanProvider implements PlanProvider {
     if (!(algorithm instanceof Algorithm.ParameterServer server)) {
       return Optional.empty();
     }
-    ParameterServerPlan.requireFit(request.ranks(), server);
+    Shares.requireFit(request.ranks(), server);
     return Optional.of(
         request.collective() == Collective.ALL_REDUCE
             ? ParameterServerPlan.allReduce(request.ranks(), server)
