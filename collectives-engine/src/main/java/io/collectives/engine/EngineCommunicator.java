@@ -283,7 +283,7 @@ final class EngineCommunicator implements Communicator {
           .engine()
           .serve(
               seat.group,
-              program.contributors(),
+              program,
               (op, type, level) -> program(0, Collective.ALL_REDUCE, 0, Order.of(op, type, level)),
               userOps,
               settings.wireType(),

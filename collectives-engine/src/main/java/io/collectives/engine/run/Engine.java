@@ -309,14 +309,14 @@ public final class Engine {
    * Enters the all-reduces of a group as they come, as a rank that contributes nothing; until the
    * others have left, or the group breaks. The other parameters are those of each call.
    *
-   * @param contributors how many ranks contribute, the first ones; this one is none of them
+   * @param program one of them: all have the same contributors, and the same peers
    * @param programs of the calls that come
    * @param userOps what others may reduce by, beside the standard ops
    * @param completion hears of the end from {@link Service#runCompletion}
    */
   public void serve(
       Group group,
-      int contributors,
+      Program program,
       Service.Programs programs,
       List<UserOp> userOps,
       WireType wireType,
@@ -327,7 +327,7 @@ public final class Engine {
     services.add(
         new Service(
             group,
-            contributors,
+            program,
             programs,
             userOps,
             wireType,

@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
  * made the call itself, the comparison with the frames of the others included; but between calls it
  * waits for nobody, so no deadline runs.
  *
- * <p>It ends well when all contributors have left, and with the error of the group when that
- * breaks. A contributor that is lost breaks the group, even between calls: it would have told that
- * it leaves.
+ * <p>It ends well when all contributors that it speaks with have left, and with the error of the
+ * group when that breaks. One that is lost breaks the group, even between calls, and so does
+ * another rank that serves, if this one speaks with it: it would have told that it leaves.
  */
 public final class Service {
   private static final ElementType[] TYPES = ElementType.values();
@@ -30,7 +30,7 @@ public final class Service {
   private static final Repeatability[] LEVELS = Repeatability.values();
 
   final Group group;
-  private final int contributors;
+  private final Program program;
   private final Programs programs;
   private final List<UserOp> userOps;
   final WireType wireType;
@@ -64,7 +64,7 @@ public final class Service {
 
   Service(
       Group group,
-      int contributors,
+      Program program,
       Programs programs,
       List<UserOp> userOps,
       WireType wireType,
@@ -73,7 +73,7 @@ public final class Service {
       long timeoutNanos,
       Call.Completion completion) {
     this.group = group;
-    this.contributors = contributors;
+    this.program = program;
     this.programs = programs;
     this.userOps = userOps;
     this.wireType = wireType;
@@ -150,20 +150,25 @@ public final class Service {
     return programs.of(op, shape.type(), repeatability(call));
   }
 
-  /** Whether all contributors have said that they take no part any more. */
+  /**
+   * Whether the contributors that this rank speaks with have said that they take no part any more;
+   * without them there can be no call. If it speaks with none, all that it speaks with.
+   */
   boolean isNeedless() {
-    for (int member = 0; member < contributors; member++) {
-      if (!group.left[member]) {
+    int[] peers = program.peers;
+    boolean speaksWithContributors = peers.length > 0 && peers[0] < program.contributors;
+    for (int member : peers) {
+      if (!group.left[member] && (member < program.contributors || !speaksWithContributors)) {
         return false;
       }
     }
     return true;
   }
 
-  /** Why a contributor is lost that has not left, nothing if there is none. */
+  /** Why one is lost that this rank speaks with and that has not left, nothing if there is none. */
   @Nullable Failure loss() {
     if (!group.gone.isEmpty()) {
-      for (int member = 0; member < contributors; member++) {
+      for (int member : program.peers) {
         if (!group.left[member] && group.gone.containsKey(member)) {
           return group.gone.get(member);
         }
