@@ -77,6 +77,13 @@ public interface Communicator extends AutoCloseable {
   /** The rank in the whole job of the given rank of this group. */
   int worldRank(int rank);
 
+  /**
+   * What tells the host of this rank from those of others: the same text at ranks that could share
+   * memory, whatever transport they use, and different at others. {@link JobSettings#host} is a
+   * part of it. Up to 256 characters, for comparison only.
+   */
+  String host();
+
   /** Reduces the whole array of every rank, in place. */
   default void allReduce(float[] buffer, ReduceOp op) {
     allReduce(buffer, 0, buffer.length, op);

@@ -102,6 +102,11 @@ final class EngineCommunicator implements Communicator {
   }
 
   @Override
+  public String host() {
+    return world.host();
+  }
+
+  @Override
   public void allReduce(float[] buffer, int offset, int count, ReduceOp op) {
     Objects.checkFromIndexSize(offset, count, buffer.length);
     allReduceArray(ElementType.FLOAT32, buffer, offset, count, op);

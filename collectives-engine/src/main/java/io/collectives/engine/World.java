@@ -7,6 +7,7 @@ import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.UnavailableException;
 import io.collectives.engine.run.Group;
+import io.collectives.engine.sharedmemory.Neighbourhood;
 import org.jspecify.annotations.Nullable;
 
 /** What the groups of one job share at a rank, and what it takes to meet again. */
@@ -21,6 +22,11 @@ final class World {
     this.runtime = runtime;
     this.driver = driver;
     this.job = job;
+  }
+
+  /** See {@link Communicator#host()}. */
+  String host() {
+    return job == null ? "this JVM" : Neighbourhood.of(job).key();
   }
 
   /**

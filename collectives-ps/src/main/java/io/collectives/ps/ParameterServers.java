@@ -114,6 +114,7 @@ public final class ParameterServers implements AutoCloseable {
     if (lanes < 1 || lanes > MOST_LANES) {
       throw new IllegalArgumentException(lanes + " lanes: must be from 1 to " + MOST_LANES);
     }
+    roles.requireFit();
     ParameterServers servers = new ParameterServers(world, roles, lanes);
     servers.meet();
     return servers;
@@ -215,8 +216,10 @@ public final class ParameterServers implements AutoCloseable {
   }
 
   /**
-   * The same roles for the ranks that are left of this job. If no server is left, all that are left
-   * serve as well. This one is closed.
+   * The same roles for the ranks that are left of this job, on the same hosts. A server goes on
+   * with the proxies that are left of it; those that are too many for the workers that are left
+   * become servers of their own. If no server is left, all that are left serve as well. This one is
+   * closed.
    *
    * @param left all of its ranks call this, as in {@link #of(Communicator, Roles)}; they were ranks
    *     of this job. For others make new roles
@@ -224,19 +227,15 @@ public final class ParameterServers implements AutoCloseable {
   public ParameterServers on(Communicator left) {
     int laneCount = lanes.size();
     close();
-    List<Role> kept =
-        IntStream.range(0, left.size()).mapToObj(rank -> roleOf(left.worldRank(rank))).toList();
-    Roles next =
-        kept.stream().anyMatch(Role::serves)
-            ? new Roles(kept)
-            : Roles.shared(kept.size(), kept.size());
-    return of(left, next, laneCount);
+    int[] kept =
+        IntStream.range(0, left.size()).map(rank -> formerRank(left.worldRank(rank))).toArray();
+    return of(left, roles.of(kept), laneCount);
   }
 
-  private Role roleOf(int worldRank) {
+  private int formerRank(int worldRank) {
     for (int rank = 0; rank < world.size(); rank++) {
       if (world.worldRank(rank) == worldRank) {
-        return roles.of(rank);
+        return rank;
       }
     }
     throw new IllegalArgumentException(

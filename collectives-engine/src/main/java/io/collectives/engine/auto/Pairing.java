@@ -1,6 +1,5 @@
 package io.collectives.engine.auto;
 
-import io.collectives.engine.sharedmemory.Neighbourhood;
 import io.collectives.engine.sharedmemory.SharedMemoryTransportProvider;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -38,7 +37,7 @@ final class Pairing {
     for (AutoAddress rank : ranks) {
       if (rank.addresses().containsKey(SharedMemoryTransportProvider.NAME)) {
         crowds.merge(
-            key(rank.where()),
+            rank.where().key(),
             new Crowd(1, rank.where().room()),
             (all, one) -> new Crowd(all.ranks + 1, Math.min(all.room, one.room)));
       }
@@ -65,11 +64,7 @@ final class Pairing {
     if (!one.where().isSame(other.where())) {
       return false;
     }
-    Crowd crowd = crowds.get(key(one.where()));
+    Crowd crowd = crowds.get(one.where().key());
     return !name.equals(SharedMemoryTransportProvider.NAME) || crowd != null && crowd.fits();
-  }
-
-  private static String key(Neighbourhood where) {
-    return where.boot() + ":" + where.place();
   }
 }

@@ -33,7 +33,12 @@ public record Neighbourhood(String host, String boot, String place, int room) {
 
   /** Whether ranks in both reach each other through the files of a directory; symmetric. */
   public boolean isSame(Neighbourhood other) {
-    return boot.equals(other.boot) && place.equals(other.place);
+    return key().equals(other.key());
+  }
+
+  /** What is the same for all ranks of a neighbourhood, and for no others. */
+  public String key() {
+    return boot + ":" + place;
   }
 
   private static String place(Path directory) {
