@@ -81,6 +81,11 @@ public final class CountedTcp implements TransportProvider {
       return link == null ? 0 : link.inner.bytesSent() - link.told.get();
     }
 
+    /** The transfers that a rank has sent, in their order. */
+    List<FrameHeader> sent(int rank) {
+      return transport(rank).sent;
+    }
+
     /** The ports on which the ranks listen. */
     Set<Integer> ports() {
       Set<Integer> ports = new TreeSet<>();
@@ -182,7 +187,11 @@ public final class CountedTcp implements TransportProvider {
       @Override
       public Transport open(Roster roster) {
         Counted counted =
-            new Counted(endpoint.open(roster), new ConcurrentHashMap<>(), endpoint.address());
+            new Counted(
+                endpoint.open(roster),
+                new ConcurrentHashMap<>(),
+                Collections.synchronizedList(new ArrayList<>()),
+                endpoint.address());
         TRANSPORTS.put(settings.job() + ":" + settings.rank(), counted);
         return counted;
       }
@@ -194,8 +203,8 @@ public final class CountedTcp implements TransportProvider {
     };
   }
 
-  /** A link, and how many bytes of what it carries are no payload. */
-  private record CountedLink(Link inner, AtomicLong told) implements Link {
+  /** A link, how many bytes of what it carries are no payload, and what its rank sends. */
+  private record CountedLink(Link inner, AtomicLong told, List<FrameHeader> sent) implements Link {
     @Override
     public int peer() {
       return inner.peer();
@@ -206,6 +215,10 @@ public final class CountedTcp implements TransportProvider {
       boolean accepted = inner.trySend(header, body);
       if (accepted && header.kind != FrameHeader.Kind.DATA) {
         told.addAndGet(header.length);
+      } else if (accepted) {
+        FrameHeader copy = new FrameHeader();
+        copy.copyFrom(header);
+        sent.add(copy);
       }
       return accepted;
     }
@@ -221,7 +234,11 @@ public final class CountedTcp implements TransportProvider {
     }
   }
 
-  private record Counted(Transport inner, Map<Integer, CountedLink> linked, String address)
+  private record Counted(
+      Transport inner,
+      Map<Integer, CountedLink> linked,
+      List<FrameHeader> sent,
+      String address)
       implements Transport {
     @Override
     public int rank() {
@@ -236,7 +253,7 @@ public final class CountedTcp implements TransportProvider {
     @Override
     public Link link(int peer) {
       return linked.computeIfAbsent(
-          peer, other -> new CountedLink(inner.link(other), new AtomicLong()));
+          peer, other -> new CountedLink(inner.link(other), new AtomicLong(), sent));
     }
 
     @Override

@@ -60,6 +60,7 @@ class LinkBytesTest {
         Stream.of(
             new Job(Algorithm.parameterServer(2, 2), 5),
             new Job(Algorithm.parameterServer(3, 2), 5),
+            new Job(Algorithm.parameterServer(4, 4, List.of(0, 1, 0, 1, 2, 2, 3, 3)), 8),
             new Job(Algorithm.torus(Mesh.torus(3, 2)), 6),
             new Job(Algorithm.torus(Mesh.torus(3, 3)), 9),
             new Job(Algorithm.torus(new Mesh(4, 2, false, true)), 8)));

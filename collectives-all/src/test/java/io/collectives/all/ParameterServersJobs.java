@@ -139,6 +139,25 @@ abstract class ParameterServersJobs {
     }
   }
 
+  /** Proxies, workers on hosts, servers among them, and all of it at once. */
+  @Test
+  void everyWorkerGetsTheReductionOverHostsAndProxies() throws Exception {
+    List<Communicator> worlds = ranks(8);
+    for (Algorithm.ParameterServer algorithm :
+        List.of(
+            new Algorithm.ParameterServer(4, 4, hosts(0, 1, 2, 3, 4, 4, 5, 5)),
+            new Algorithm.ParameterServer(4, 4, hosts(0, 1, 0, 1, 4, 4, 5, 5)),
+            new Algorithm.ParameterServer(4, 2, hosts(0, 0, 0, 1, 1, 2, 3, 3)),
+            new Algorithm.ParameterServer(8, 0, hosts(0, 0, 0, 1, 1, 1, 2, 2)))) {
+      int workers = 8 - algorithm.dedicated();
+      run(worlds, world -> calls(world.group(all(8)).using(algorithm), workers));
+    }
+  }
+
+  private static List<Integer> hosts(Integer... hosts) {
+    return List.of(hosts);
+  }
+
   private static int[] all(int ranks) {
     return IntStream.range(0, ranks).toArray();
   }
@@ -672,9 +691,20 @@ abstract class ParameterServersJobs {
   @Test
   void survivorsGoOn() throws Exception {
     for (int[] job : new int[][] {{2, 1}, {2, 4}, {1, 4}}) {
-      Roles roles = Roles.dedicated(5, job[0]);
-      int lost = job[1];
-      List<Communicator> worlds = ranks(5);
+      survivorsGoOn(Roles.dedicated(5, job[0]), job[1]);
+    }
+  }
+
+  /** A proxy leaves without a word, or a worker, after which there are more proxies than workers. */
+  @Test
+  void survivorsOfProxiesAndHostsGoOn() throws Exception {
+    Roles roles = Roles.dedicated(6, 1, 2).withHosts(List.of("a", "a", "b", "b", "c", "c"));
+    survivorsGoOn(roles, 4);
+    survivorsGoOn(Roles.dedicated(4, 1, 2), 0);
+  }
+
+  private void survivorsGoOn(Roles roles, int lost) throws Exception {
+      List<Communicator> worlds = ranks(roles.size());
       run(
           worlds,
           world -> {
@@ -700,7 +730,7 @@ abstract class ParameterServersJobs {
             assertInstanceOf(RankFailedException.class, error, "rank " + world.rank());
             assertEquals(lost, ((RankFailedException) error).worldRank(), "" + error);
             Communicator left = world.shrink().group();
-            assertEquals(4, left.size());
+            assertEquals(roles.size() - 1, left.size());
             try (ParameterServers next = servers.on(left)) {
               if (model == null) {
                 assertFalse(next.isWorker());
@@ -708,7 +738,7 @@ abstract class ParameterServersJobs {
                 return;
               }
               int workers = next.roles().workers();
-              assertEquals(roles.of(lost) == Role.WORKER ? 2 : roles.workers(), workers);
+              assertEquals(roles.workers() - (roles.of(lost) == Role.WORKER ? 1 : 0), workers);
               GradientReducer reducer = model.reducer.on(next.workers(), next.reduction());
               model.step(reducer, 2);
               // The values are those of the old ranks.
@@ -719,7 +749,6 @@ abstract class ParameterServersJobs {
           });
       closeAll();
       opened.clear();
-    }
   }
 
   // ------------------------------------------------------------------ roles
@@ -735,6 +764,30 @@ abstract class ParameterServersJobs {
               Roles.dedicated(4, 2),
               Roles.fromEnvironment(
                   world, rank == 2 ? Map.of("COLLECTIVES_SERVERS", "2") : Map.of()));
+          assertEquals(
+              Roles.dedicated(4, 1, 2).withHosts(List.of("a", "a", "", "")),
+              Roles.fromEnvironment(
+                  world,
+                  rank == 1
+                      ? Map.of("COLLECTIVES_PROXIES", "2", "COLLECTIVES_HIERARCHY", "true")
+                      : Map.of("COLLECTIVES_SERVERS", "1")));
+          assertTrue(
+              assertThrows(
+                      IllegalArgumentException.class,
+                      () -> Roles.fromEnvironment(world, Map.of("COLLECTIVES_PROXIES", "2")))
+                  .getMessage()
+                  .startsWith("COLLECTIVES_PROXIES=2, but neither"));
+          assertEquals(
+              "COLLECTIVES_HIERARCHY of rank 2: must be true or false",
+              assertThrows(
+                      IllegalArgumentException.class,
+                      () ->
+                          Roles.fromEnvironment(
+                              world, rank == 2 ? Map.of("COLLECTIVES_HIERARCHY", "2") : Map.of()))
+                  .getMessage());
+          assertThrows(
+              IllegalArgumentException.class,
+              () -> Roles.fromEnvironment(world, Map.of("COLLECTIVES_HIERARCHY", "" + (rank > 0))));
           String[] roles = {"both", "", "server", "Worker"};
           assertEquals(
               new Roles(List.of(Role.BOTH, Role.WORKER, Role.SERVER, Role.WORKER)),

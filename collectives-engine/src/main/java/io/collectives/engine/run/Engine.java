@@ -345,6 +345,7 @@ public final class Engine {
         recycle(entered.remove(i));
       }
     }
+    service.passOnWhoLeft(failures);
     Failure loss = service.loss();
     if (loss != null) {
       failures.fail(group, loss);

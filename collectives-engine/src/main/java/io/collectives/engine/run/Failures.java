@@ -134,6 +134,14 @@ final class Failures {
     tell(group, new Failure(Failure.Kind.LEFT, me, me, message));
   }
 
+  /** Tells a member of another one's leaving, which that one does not tell it. */
+  void passOnThatLeft(Group group, int member, int leaver) {
+    int culprit = group.members[leaver];
+    String message = "rank " + culprit + " has left " + group;
+    send(
+        group, member, new Failure(Failure.Kind.LEFT, transport.rank(), culprit, message));
+  }
+
   void close(Group group) {
     Failure why =
         new Failure(

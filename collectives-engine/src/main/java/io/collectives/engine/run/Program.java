@@ -13,8 +13,11 @@ import io.collectives.plan.PlanRequest;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -93,6 +96,12 @@ public final class Program {
   /** The ranks of the group that this rank exchanges frames with, ascending. */
   final int[] peers;
 
+  /**
+   * Of a rank that serves: the contributors that it exchanges frames with, or that its peers do
+   * which serve as well; ascending.
+   */
+  final int[] served;
+
   /** By index of the peer: whether frames go to it. */
   final boolean[] sendsTo;
 
@@ -147,6 +156,7 @@ public final class Program {
       boolean inRankOrder,
       boolean hasSeveralOwners,
       int[] peers,
+      int[] served,
       Lane[] lanes,
       Meeting[] meetings,
       int widestTransfer,
@@ -164,6 +174,7 @@ public final class Program {
     this.hasSeveralOwners = hasSeveralOwners;
     this.echoes = pairwise || collective.rooted();
     this.peers = peers;
+    this.served = served;
     this.lanes = lanes;
     this.meetings = meetings;
     this.widestTransfer = widestTransfer;
@@ -476,6 +487,10 @@ public final class Program {
     private final @Nullable Contributions contributions;
     private final @Nullable OwnersOfMeetings owners;
     private final List<Meeting> meetings = new ArrayList<>();
+
+    /** By rank that serves: the contributors that it exchanges frames with. */
+    private final Map<Integer, BitSet> contributorsOf = new HashMap<>();
+
     private int widest = 1;
 
     Compiler(Plan plan, int rank, AddOrder order) {
@@ -510,6 +525,9 @@ public final class Program {
               round,
               (from, to, first, count, effect) -> {
                 widest = Math.max(widest, count);
+                if (rank >= plan.contributors()) {
+                  serves(Math.max(from, to), Math.min(from, to));
+                }
                 if (contributions != null) {
                   contributions.transfer(from, to, first, count, effect);
                 }
@@ -572,10 +590,25 @@ public final class Program {
           inRankOrder,
           contributions != null && contributions.hasSeveralOwners(),
           peers,
+          served(peers),
           lanes,
           meetings.toArray(Meeting[]::new),
           widest,
           writes);
+    }
+
+    private void serves(int server, int other) {
+      if (server >= plan.contributors() && other < plan.contributors()) {
+        contributorsOf.computeIfAbsent(server, key -> new BitSet()).set(other);
+      }
+    }
+
+    private int[] served(int[] peers) {
+      BitSet served = contributorsOf.getOrDefault(rank, new BitSet());
+      for (int peer : peers) {
+        served.or(contributorsOf.getOrDefault(peer, new BitSet()));
+      }
+      return served.stream().toArray();
     }
 
     private static boolean all(List<List<Step>> lanes, Predicate<Step> condition) {

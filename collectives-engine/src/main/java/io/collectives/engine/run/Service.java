@@ -20,8 +20,9 @@ import org.jspecify.annotations.Nullable;
  * made the call itself, the comparison with the frames of the others included; but between calls it
  * waits for nobody, so no deadline runs.
  *
- * <p>It ends well when all contributors that it speaks with have left, and with the error of the
- * group when that breaks. One that is lost breaks the group, even between calls, and so does
+ * <p>It ends well when all contributors have left, and with the error of the group when that
+ * breaks. Ranks that serve the same contributors together, as proxies of one server do, tell each
+ * other who has left. A contributor that is lost breaks the group, even between calls, and so does
  * another rank that serves, if this one speaks with it: it would have told that it leaves.
  */
 public final class Service {
@@ -45,6 +46,9 @@ public final class Service {
   final Residuals residuals = new Residuals();
 
   private final Call.Completion completion;
+
+  /** By rank: whether the others that serve have been told that it left. */
+  private final boolean[] passedOn;
 
   /** The shapes of the last payloads, because most come again. */
   private final @Nullable ShapeMemory[] shapes = new ShapeMemory[64];
@@ -81,6 +85,7 @@ public final class Service {
     this.slabsInFlight = slabsInFlight;
     this.timeoutNanos = timeoutNanos;
     this.completion = completion;
+    this.passedOn = new boolean[group.size()];
   }
 
   /**
@@ -151,18 +156,30 @@ public final class Service {
   }
 
   /**
-   * Whether the contributors that this rank speaks with have said that they take no part any more;
-   * without them there can be no call. If it speaks with none, all that it speaks with.
+   * Whether all contributors of whom this rank would hear have said that they take no part any
+   * more: its own, and those of the other ranks that serve and that it speaks with.
    */
   boolean isNeedless() {
-    int[] peers = program.peers;
-    boolean speaksWithContributors = peers.length > 0 && peers[0] < program.contributors;
-    for (int member : peers) {
-      if (!group.left[member] && (member < program.contributors || !speaksWithContributors)) {
+    for (int member : program.served) {
+      if (!group.left[member]) {
         return false;
       }
     }
     return true;
+  }
+
+  /** Tells the other ranks that serve who of this rank's contributors has left; they do not hear. */
+  void passOnWhoLeft(Failures failures) {
+    for (int member : program.peers) {
+      if (member < program.contributors && group.left[member] && !passedOn[member]) {
+        passedOn[member] = true;
+        for (int other : program.peers) {
+          if (other >= program.contributors) {
+            failures.passOnThatLeft(group, other, member);
+          }
+        }
+      }
+    }
   }
 
   /** Why one is lost that this rank speaks with and that has not left, nothing if there is none. */
