@@ -83,6 +83,14 @@ final class Launch implements Callable<Integer> {
           "The last S processes are parameter servers: sets COLLECTIVES_SERVERS, which Roles.fromEnvironment() reads. Default: as in the environment.")
   private Optional<Integer> servers = Optional.empty();
 
+  @Option(
+      names = "--proxies",
+      paramLabel = "P",
+      description =
+          "Each of these servers is P processes, its proxies, which share the workers: sets COLLECTIVES_PROXIES. So the last S*P "
+              + "processes serve. Default: as in the environment, else 1.")
+  private Optional<Integer> proxies = Optional.empty();
+
   @Parameters(
       arity = "1..*",
       paramLabel = "COMMAND",
@@ -110,6 +118,18 @@ final class Launch implements Callable<Integer> {
                 number >= 1 && number < ranks,
                 spec,
                 "--servers " + number + ": must be from 1 to " + (ranks - 1)));
+    proxies.ifPresent(
+        number ->
+            Usage.require(
+                number >= 1
+                    && servers.isPresent()
+                    && (long) number * servers.get() < ranks,
+                spec,
+                "--proxies "
+                    + number
+                    + ": must be at least 1, goes with --servers, and leaves at least one of "
+                    + ranks
+                    + " processes to work"));
     List<LinePump> pumps = new ArrayList<>();
     int status;
     try (ProcessGroup group = new ProcessGroup()) {
@@ -143,6 +163,7 @@ final class Launch implements Callable<Integer> {
         .environment()
         .putAll(transport.map(environment::variables).orElseGet(environment::variables));
     servers.ifPresent(number -> builder.environment().put("COLLECTIVES_SERVERS", "" + number));
+    proxies.ifPresent(number -> builder.environment().put("COLLECTIVES_PROXIES", "" + number));
     return builder;
   }
 

@@ -17,6 +17,7 @@ import io.collectives.bench.perf.ModelTensors;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.perf.ProcessRanks;
 import io.collectives.bench.perf.Ranks;
+import io.collectives.bench.perf.Seating;
 import io.collectives.bench.perf.StartUp;
 import io.collectives.bench.perf.ThreadRanks;
 import io.collectives.bench.process.FreePort;
@@ -27,6 +28,8 @@ import io.collectives.bench.report.LogChart;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
 import io.collectives.bench.report.Units;
+import io.collectives.bench.simulate.PlanChoice;
+import io.collectives.bench.simulate.Size;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -73,6 +76,8 @@ import picocli.CommandLine.Spec;
       "  collectives perf --collective broadcast,all-gather --ranks 4          other collectives",
       "  collectives perf --ranks 6 --algorithm ring,direct,parameter-server --servers 3 --dedicated",
       "                                                                        3 workers with a server each, beside 6 ranks",
+      "  collectives perf --ranks 8 --algorithm parameter-server --servers 2 --dedicated --proxies 2 --workers-per-host 2",
+      "                                                                        2 hosts of 2 workers, 2 servers of 2 proxies",
       "  collectives perf --tensors resnet50,bert-large --transport shm         gradients of a model, fused or not",
       "  collectives perf --ranks 2,4,8,16 --bytes 1M --chart growth.svg       how time grows, drawn",
       "  collectives perf --start-up                                           from JVM start to the first sum",
@@ -145,6 +150,32 @@ final class Perf implements Callable<Integer> {
           "The servers of --servers are the last ranks and do nothing else; the others work. Without, they are the first "
               + "ranks and work, too.")
   private boolean dedicated;
+
+  @Option(
+      names = "--proxies",
+      defaultValue = "1",
+      paramLabel = "P",
+      description =
+          "Of how many ranks, its proxies, each server of --dedicated is made; so S*P ranks only serve. Default: ${DEFAULT-VALUE}.")
+  private int proxies;
+
+  @Option(
+      names = "--proxies-in",
+      defaultValue = "processes",
+      paramLabel = "PLACEMENT",
+      description =
+          "Whether the proxies of a server are ${COMPLETION-CANDIDATES} (of one process), with --placement processes. Default: ${DEFAULT-VALUE}.")
+  private Placement proxiesIn = Placement.PROCESSES;
+
+  @Option(
+      names = "--workers-per-host",
+      defaultValue = "1",
+      paramLabel = "G",
+      description =
+          "With --servers: so many workers are taken to be on one host, and reduce among themselves first. With this or --proxies, "
+              + "each process is told its host (COLLECTIVES_HOST), so that --transport auto takes TCP between hosts. Default: "
+              + "${DEFAULT-VALUE}.")
+  private int workersPerHost;
 
   @Option(
       names = "--type",
@@ -313,7 +344,8 @@ final class Perf implements Callable<Integer> {
       printer.start(cases, rankCounts);
       for (int ranks : rankCounts) {
         progress.stage("starting " + ranks + " " + placement);
-        try (Ranks job = start(ranks, placement, transport, settings, calls.arguments())) {
+        try (Ranks job =
+            start(seating(ranks), placement, transport, settings, calls.arguments())) {
           progress.clear();
           via = via(transport, job);
           for (int i = 0; i < cases.size(); i++) {
@@ -520,12 +552,30 @@ final class Perf implements Callable<Integer> {
         servers.isEmpty() ? !dedicated : algorithms.contains(AlgorithmChoice.SERVERS_LEFT_OPEN),
         spec,
         "--servers goes with --algorithm parameter-server, and --dedicated with --servers");
+    Usage.require(
+        proxies == 1 || proxies > 1 && dedicated,
+        spec,
+        "--proxies " + proxies + ": must be at least 1, and goes with --servers and --dedicated");
+    Usage.require(
+        proxiesIn == Placement.PROCESSES || proxies > 1 && placement() == Placement.PROCESSES,
+        spec,
+        "--proxies-in threads goes with --proxies and --placement processes");
+    Usage.require(
+        workersPerHost == 1 || workersPerHost > 1 && servers.isPresent(),
+        spec,
+        "--workers-per-host " + workersPerHost + ": must be at least 1, and goes with --servers");
     List<PerfCase> cases = new ArrayList<>();
     for (AlgorithmChoice wanted : algorithms) {
       AlgorithmChoice algorithm =
-          servers.map(number -> wanted.withServers(number, dedicated)).orElse(wanted);
+          servers
+              .map(number -> wanted.withServers(number, dedicated, proxies, workersPerHost))
+              .orElse(wanted);
       try {
-        rankCounts.forEach(algorithm::forRanks);
+        for (int ranks : rankCounts) {
+          if (algorithm.forRanks(ranks) instanceof Algorithm.ParameterServer) {
+            new PlanChoice(algorithm.toString()).plan(Size.of(ranks));
+          }
+        }
       } catch (IllegalArgumentException e) {
         throw Usage.error(spec, "--algorithm: " + e.getMessage());
       }
@@ -585,7 +635,19 @@ final class Perf implements Callable<Integer> {
         || algorithm instanceof Algorithm.Auto
         || algorithm instanceof Algorithm.Exchange
         || algorithm instanceof Algorithm.Direct
-        || algorithm instanceof Algorithm.ParameterServer;
+        || algorithm instanceof Algorithm.ParameterServer servers && servers.hosts().isEmpty();
+  }
+
+  /** Where the ranks are, if some of them are together. */
+  private Seating seating(int ranks) {
+    return proxies == 1 && workersPerHost == 1
+        ? Seating.alone(ranks)
+        : Seating.onHosts(
+            ranks,
+            workersPerHost,
+            dedicated ? servers.orElseThrow() * proxies : 0,
+            proxies,
+            proxiesIn == Placement.THREADS);
   }
 
   private PerfCase newCase(
@@ -647,9 +709,20 @@ final class Perf implements Callable<Integer> {
       CallSettings settings,
       List<String> rankArguments)
       throws IOException {
+    return start(Seating.alone(ranks), placement, transport, settings, rankArguments);
+  }
+
+  private static Ranks start(
+      Seating seating,
+      Placement placement,
+      Transport transport,
+      CallSettings settings,
+      List<String> rankArguments)
+      throws IOException {
+    int ranks = seating.ranks();
     if (placement == Placement.PROCESSES) {
       return ProcessRanks.start(
-          ranks,
+          seating,
           transport.toString(),
           JavaCommand.of(Main.class, List.of(), rankArguments),
           System.err);
@@ -805,10 +878,13 @@ final class Perf implements Callable<Integer> {
 
     @Mixin private Calls calls = new Calls();
 
+    @Option(names = "--threads", defaultValue = "1", description = "How many ranks run here.")
+    private int threads;
+
     @Override
     public Integer call() throws InterruptedException {
       ProcessRanks.serve(
-          System.getenv(), calls.checked(spec), ParentLines.read(System.in), System.out);
+          System.getenv(), threads, calls.checked(spec), ParentLines.read(System.in), System.out);
       return 0;
     }
   }

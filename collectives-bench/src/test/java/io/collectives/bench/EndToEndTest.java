@@ -65,6 +65,20 @@ class EndToEndTest {
     assertEquals(1 + 45, perf.out().lines().count());
   }
 
+  /** Proxies are threads of one process, which share memory; workers reach them by TCP. */
+  @Test
+  void proxiesAreMeasured() {
+    Invocation perf =
+        perf(
+            "--ranks 4 --bytes 1000 --iterations 3 --format tsv --algorithm parameter-server"
+                + " --servers 1 --dedicated --proxies 2 --proxies-in threads");
+    assertEquals(0, perf.status(), perf.err());
+    String[] cells = perf.out().lines().toList().get(1).split("\t");
+    assertEquals("parameter-server:0+1x2", cells[1]);
+    assertEquals("auto (tcp)", cells[2]);
+    assertEquals("0", cells[16]);
+  }
+
   @Test
   void persistentCallsAreMeasuredBesideOthers() {
     String all = Arrays.stream(Collective.values()).map(Collective::toString).collect(joining(","));

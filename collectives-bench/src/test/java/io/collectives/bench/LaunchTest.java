@@ -52,6 +52,10 @@ class LaunchTest {
   void ranksAreToldHowManyServe() {
     assertEquals(0, launch("-n", "2", "--servers", "1", "sh", "-c", "echo $COLLECTIVES_SERVERS"));
     assertEquals(List.of("[0] 1", "[1] 1"), sorted(out));
+    out.reset();
+    String said = "echo $COLLECTIVES_SERVERS $COLLECTIVES_PROXIES";
+    assertEquals(0, launch("-n", "3", "--servers", "1", "--proxies", "2", "sh", "-c", said));
+    assertEquals(List.of("[0] 1 2", "[1] 1 2", "[2] 1 2"), sorted(out));
   }
 
   @Test

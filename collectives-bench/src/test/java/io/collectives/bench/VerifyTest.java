@@ -66,6 +66,17 @@ class VerifyTest {
   }
 
   @Test
+  void proxiesAndHostsAreProven() {
+    Invocation run =
+        Invocation.of(
+            "verify --algorithm parameter-server:0+2x2/2 --ranks 8 --format tsv".split(" "));
+    assertEquals(
+        List.of("parameter-server:0+2x2/2\tall-reduce\t8\t4\t2\t6\t24\t1.5\t1.75\t1\t16\t2"),
+        run.out().lines().skip(1).toList(),
+        run.err());
+  }
+
+  @Test
   void tsvAndJsonHaveTheSameFigures() {
     Invocation tsv = Invocation.of("verify --algorithm ring --ranks 4 --format tsv".split(" "));
     assertEquals(

@@ -5,13 +5,15 @@ import io.collectives.Mesh;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An algorithm as it is written on the command line: {@code ring}, {@code bidirectional-ring},
  * {@code shortest-way-ring}, {@code torus}, {@code torus:4x2}, {@code direct}, {@code exchange},
- * {@code recursive-doubling}, {@code halving-doubling}, {@code double-binary-tree}, {@code
- * parameter-server}, {@code parameter-server:2}, {@code parameter-server:1+2}: 1 server among the
- * workers, 2 that do nothing else.
+ * {@code recursive-doubling}, {@code halving-doubling}, {@code double-binary-tree}, {@code parameter-server}, {@code
+ * parameter-server:2}, {@code parameter-server:1+2}: 1 server among the workers, 2 that do nothing
+ * else; {@code parameter-server:1+2x4}: these of 4 ranks each, its proxies; {@code
+ * parameter-server:0+2x4/8}: and 8 workers on a host, which reduce among themselves first.
  *
  * @param name the part before the colon
  * @param detail the part after it
@@ -20,13 +22,14 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
   /** All forms, for people. */
   public static final String FORMS =
       "auto, ring, bidirectional-ring, shortest-way-ring, torus[:XxY], direct, exchange,"
-          + " recursive-doubling, halving-doubling, double-binary-tree, parameter-server[:S],"
-          + " parameter-server:S+DEDICATED";
+          + " recursive-doubling, halving-doubling, double-binary-tree,"
+          + " parameter-server[:S[+DEDICATED[xPROXIES]][/WORKERS-PER-HOST]]";
 
   /** Servers of whose number nothing is said. */
   public static final AlgorithmChoice SERVERS_LEFT_OPEN = parse("parameter-server");
 
-  private static final Pattern SERVERS = Pattern.compile("(\\d{1,6})(?:\\+(\\d{1,6}))?");
+  private static final Pattern SERVERS = 
+      Pattern.compile("(\\d{1,6})(?:\\+(\\d{1,6})(?:x([1-9]\\d{0,3}))?)?(?:/([1-9]\\d{0,3}))?");
   private static final Pattern MESH = Pattern.compile("(\\d{1,4})x(\\d{1,4})");
 
   /**
@@ -103,16 +106,28 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
     return algorithm;
   }
 
-  /** The same with servers, if they were left open; all others as they are. */
-  public AlgorithmChoice withServers(int servers, boolean dedicated) {
-    return equals(SERVERS_LEFT_OPEN)
-        ? new AlgorithmChoice(name, Optional.of((dedicated ? "0+" : "") + servers))
-        : this;
+  /**
+   * The same with servers, if they were left open; all others as they are.
+   *
+   * @param proxies of each dedicated server
+   * @param workersPerHost which reduce among themselves first
+   */
+  public AlgorithmChoice withServers(
+      int servers, boolean dedicated, int proxies, int workersPerHost) {
+    String detail =
+        (dedicated ? "0+" : "")
+            + servers
+            + (proxies > 1 ? "x" + proxies : "")
+            + (workersPerHost > 1 ? "/" + workersPerHost : "");
+    return equals(SERVERS_LEFT_OPEN) ? new AlgorithmChoice(name, Optional.of(detail)) : this;
   }
 
   /** As it can be written on the command line, with what was left open. */
   public String label(int ranks) {
     Algorithm algorithm = forRanks(ranks);
+    if (algorithm instanceof Algorithm.ParameterServer servers && !servers.hosts().isEmpty()) {
+      return toString(); // Its name tells hosts apart, and not what they are.
+    }
     return algorithm instanceof Algorithm.Torus || algorithm instanceof Algorithm.ParameterServer
         ? algorithm.name().replaceFirst(" ", ":")
         : algorithm.name();
@@ -146,9 +161,10 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
       throw new IllegalArgumentException("'" + detail + "' are no servers");
     }
     int first = Integer.parseInt(matcher.group(1));
-    int dedicated = matcher.group(2) == null ? 0 : Integer.parseInt(matcher.group(2));
-    int servers = first + dedicated;
-    if (servers < 1 || servers > ranks || dedicated == ranks) {
+    int proxies = number(matcher.group(3), 1);
+    long dedicated = (long) number(matcher.group(2), 0) * proxies;
+    long serving = first + dedicated;
+    if (serving < 1 || serving > ranks || dedicated == ranks) {
       throw new IllegalArgumentException(
           "parameter-server:"
               + detail
@@ -159,7 +175,16 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
               + " ranks can serve"
               + (dedicated > 0 ? ", and 1 must be a worker" : ""));
     }
-    return Algorithm.parameterServer(servers, dedicated);
+    int last = (int) dedicated;
+    int workersPerHost = number(matcher.group(4), 1);
+    return Algorithm.parameterServer(
+        (int) serving,
+        last,
+        Algorithm.ParameterServer.hosts(ranks - last, workersPerHost, last, proxies));
+  }
+
+  private static int number(@Nullable String text, int otherwise) {
+    return text == null ? otherwise : Integer.parseInt(text);
   }
 
   @Override

@@ -240,7 +240,12 @@ abstract class Operation implements AutoCloseable {
           roles.add(
               rank >= workers ? Role.SERVER : rank < algorithm.shared() ? Role.BOTH : Role.WORKER);
         }
-        return ParameterServers.of(group, new Roles(roles));
+        List<Integer> hosts = algorithm.hosts();
+        return ParameterServers.of(
+            group,
+            hosts.isEmpty()
+                ? new Roles(roles)
+                : new Roles(roles, hosts.stream().map(hosts::indexOf).toList()));
       }
       return null;
     }

@@ -3,6 +3,7 @@ package io.collectives.bench.perf;
 import io.collectives.CallSettings;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
+import io.collectives.JobSettings;
 import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.ParentLines;
 import io.collectives.bench.process.ProcessGroup;
@@ -11,6 +12,7 @@ import io.collectives.bench.process.Worker;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -34,17 +36,28 @@ public final class ProcessRanks implements Ranks {
    * Starts processes and waits until they have joined.
    *
    * @param transport by which they talk
-   * @param command runs {@link #serve} in a JVM of its own
+   * @param command runs {@link #serve} in a JVM of its own; one of several ranks is told their
+   *     number by an argument more, {@code --threads}
    */
   public static ProcessRanks start(
-      int ranks, String transport, List<String> command, PrintStream err) throws IOException {
+      Seating seating, String transport, List<String> command, PrintStream err)
+      throws IOException {
     ProcessRanks started = new ProcessRanks();
     try {
       int port = FreePort.find();
-      for (int rank = 0; rank < ranks; rank++) {
-        RankEnvironment environment = new RankEnvironment(rank, ranks, port);
-        started.workers.add(
-            Worker.start(started.group, rank, command, environment.variables(transport), err));
+      int rank = 0;
+      for (int threads : seating.processes()) {
+        Map<String, String> environment =
+            new RankEnvironment(rank, seating.ranks(), port).variables(transport);
+        if (!seating.hosts().isEmpty()) {
+          environment.put("COLLECTIVES_HOST", seating.hosts().get(rank));
+        }
+        List<String> own = new ArrayList<>(command);
+        if (threads > 1) {
+          own.add("--threads=" + threads);
+        }
+        started.workers.add(Worker.start(started.group, rank, own, environment, err));
+        rank += threads;
       }
       started.transports =
           List.of(started.answers().get(0).substring(READY.length() + 1).split(","));
@@ -56,17 +69,27 @@ public final class ProcessRanks implements Ranks {
   }
 
   /**
-   * What such a process does: joins the job that its environment describes and works until there
-   * are no more cases.
+   * What such a process does: joins the job that its environment describes, with the ranks that
+   * follow its own if it has several, and works until there are no more cases.
    */
   public static void serve(
-      Map<String, String> environment, CallSettings calls, ParentLines parent, PrintStream out)
+      Map<String, String> environment,
+      int threads,
+      CallSettings calls,
+      ParentLines parent,
+      PrintStream out)
       throws InterruptedException {
-    try (Communicator world =
-        Collectives.join(Collectives.settings(environment).withCalls(calls))) {
-      answer(out, READY + " " + String.join(",", world.explain(0).transports()));
+    List<JobSettings> ranks = new ArrayList<>();
+    for (int thread = 0; thread < threads; thread++) {
+      Map<String, String> own = new HashMap<>(environment);
+      own.put("RANK", "" + (Integer.parseInt(environment.getOrDefault("RANK", "0")) + thread));
+      ranks.add(Collectives.settings(own).withCalls(calls));
+    }
+    try (ThreadRanks seats = ThreadRanks.joined(ranks)) {
+      answer(out, READY + " " + String.join(",", seats.transports()));
       for (Optional<String> line; (line = parent.next()).isPresent(); ) {
-        answer(out, work(world, line.get()));
+        String wanted = line.get();
+        answer(out, seats.all(world -> work(world, wanted)).get(0));
       }
     }
   }

@@ -14,6 +14,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 
 /** Ranks that are threads of this JVM, joined in process or as processes are. */
 public final class ThreadRanks implements Ranks {
@@ -32,19 +33,23 @@ public final class ThreadRanks implements Ranks {
 
   /** Ranks that talk as processes do and meet at a port of 127.0.0.1. */
   public static ThreadRanks joined(int ranks, String transport, CallSettings calls, int port) {
-    List<ExecutorService> threads = threads(ranks);
     URI rendezvous = URI.create("tcp://127.0.0.1:" + port);
+    return joined(
+        IntStream.range(0, ranks)
+            .mapToObj(
+                rank ->
+                    JobSettings.of(rank, ranks, rendezvous)
+                        .withTransport(transport)
+                        .withCalls(calls))
+            .toList());
+  }
+
+  /** Some ranks of a job, those of this process. */
+  static ThreadRanks joined(List<JobSettings> ranks) {
+    List<ExecutorService> threads = threads(ranks.size());
     try {
       return new ThreadRanks(
-          threads,
-          each(
-              threads,
-              rank ->
-                  Collectives.join(
-                      JobSettings.of(rank, ranks, rendezvous)
-                          .withTransport(transport)
-                          .withCalls(calls)),
-              () -> {}));
+          threads, each(threads, rank -> Collectives.join(ranks.get(rank)), () -> {}));
     } catch (RuntimeException | Error e) {
       threads.forEach(ExecutorService::shutdown);
       throw e;

@@ -172,7 +172,9 @@ final class ClosedForm {
     if (algorithm instanceof Algorithm.ParameterServer servers && task.is(Collective.ALL_REDUCE)) {
       double served = bytes / servers.servers();
       int added = servers.dedicated() > 0 ? n - servers.dedicated() : n - 1;
-      return nic > 0 ? Double.NaN : 2 * (alpha + served * beta) + added * served * add;
+      return nic > 0 || !servers.hosts().isEmpty()
+          ? Double.NaN
+          : 2 * (alpha + served * beta) + added * served * add;
     }
     if (algorithm instanceof Algorithm.Exchange && task.is(Collective.ALL_REDUCE)) {
       return alpha + bytes * (pace + add + (n - 2) * Math.max(nic, add));

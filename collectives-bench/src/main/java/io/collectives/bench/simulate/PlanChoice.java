@@ -22,8 +22,8 @@ public record PlanChoice(String text) {
    */
   public static final String FORMS =
       "ring, bidirectional-ring, shortest-way-ring, torus[:XxY], direct, exchange,"
-          + " recursive-doubling, halving-doubling, double-binary-tree, parameter-server[:S],"
-          + " parameter-server:S+DEDICATED";
+          + " recursive-doubling, halving-doubling, double-binary-tree,"
+          + " parameter-server[:S[+DEDICATED[xPROXIES]][/WORKERS-PER-HOST]]";
 
   /** Checks the form; whether a module knows the name shows when a plan is asked for. */
   public PlanChoice {
@@ -51,9 +51,9 @@ public record PlanChoice(String text) {
   /** For people, with what was left open. */
   public String label(Size size) {
     Algorithm algorithm = algorithm(size);
-    return algorithm instanceof Algorithm.Torus || algorithm instanceof Algorithm.ParameterServer
+    return algorithm instanceof Algorithm.Torus
         ? algorithm.name().replaceFirst(" ", ":")
-        : algorithm.name();
+        : known(text).map(choice -> choice.label(size.ranks())).orElseGet(algorithm::name);
   }
 
   /**

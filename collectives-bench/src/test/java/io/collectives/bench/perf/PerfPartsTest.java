@@ -39,7 +39,10 @@ class PerfPartsTest {
     "parameter-server:0+1, 4, parameter-server:0+1",
     "parameter-server:1+2, 4, parameter-server:1+2",
     "parameter-server, 4, parameter-server:2",
-    "parameter-server, 1, parameter-server:1"
+    "parameter-server, 1, parameter-server:1",
+    "parameter-server:0+2x2, 8, parameter-server:0+2x2",
+    "parameter-server:1+2x3/4, 20, parameter-server:1+2x3/4",
+    "parameter-server:2/2, 4, parameter-server:2/2"
   })
   void algorithmsAreReadAndWritten(String text, int ranks, String label) {
     AlgorithmChoice choice = AlgorithmChoice.parse(text);
@@ -55,15 +58,33 @@ class PerfPartsTest {
         Algorithm.parameterServer(2), AlgorithmChoice.parse("parameter-server:2").forRanks(2));
     assertEquals(
         Algorithm.parameterServer(3, 2), AlgorithmChoice.parse("parameter-server:1+2").forRanks(4));
+    assertEquals(
+        Algorithm.parameterServer(4, 4, List.of(0, 0, 1, 1, 2, 2, 3, 3)),
+        AlgorithmChoice.parse("parameter-server:0+2x2/2").forRanks(8));
+  }
+
+  /** Workers on hosts of two, the proxies of a server on another, as threads of one process. */
+  @Test
+  void ranksAreSeatedOnHosts() {
+    Seating threads = Seating.onHosts(7, 2, 4, 2, true);
+    assertEquals(List.of(1, 1, 1, 2, 2), threads.processes());
+    assertEquals(
+        List.of("host-0", "host-0", "host-1", "host-3", "host-3", "host-4", "host-4"),
+        threads.hosts());
+    assertEquals(7, threads.ranks());
+    assertEquals(List.of(1, 1, 1, 1), Seating.onHosts(4, 1, 2, 2, false).processes());
+    assertEquals(new Seating(List.of(1, 1), List.of()), Seating.alone(2));
   }
 
   @Test
   void serversThatWereLeftOpenAreThoseOfTheOptions() {
     AlgorithmChoice open = AlgorithmChoice.parse("parameter-server");
-    assertEquals("parameter-server:3", open.withServers(3, false).toString());
-    assertEquals("parameter-server:0+3", open.withServers(3, true).toString());
+    assertEquals("parameter-server:3", open.withServers(3, false, 1, 1).toString());
+    assertEquals("parameter-server:0+3", open.withServers(3, true, 1, 1).toString());
+    assertEquals("parameter-server:0+3x2/4", open.withServers(3, true, 2, 4).toString());
+    assertEquals("parameter-server:3/4", open.withServers(3, false, 1, 4).toString());
     for (String other : new String[] {"ring", "parameter-server:2"}) {
-      assertEquals(other, AlgorithmChoice.parse(other).withServers(3, true).toString());
+      assertEquals(other, AlgorithmChoice.parse(other).withServers(3, true, 2, 2).toString());
     }
   }
 
