@@ -60,6 +60,11 @@ import org.jspecify.annotations.Nullable;
  * element of a buffer at a worker, and of its shares at a server. Buffers are known to servers by
  * their index; when the length of one or the op changes both begin with zeros.
  *
+ * <p><b>Hosts and proxies.</b> Workers of one host may add among themselves first, and a dedicated
+ * server may be several ranks, each with a share of the workers: see {@link Roles}. The reduce-
+ * scatter of a buffer on a host does not wait for the all-gather of the one before, which is in
+ * another lane.
+ *
  * <p><b>Failures.</b> If a rank is lost, all others get a {@link RankFailedException} that names
  * it: workers from their reducer, dedicated servers from {@link #serve()}. {@linkplain
  * Communicator#shrink Shrink} the job then; {@link #on} gives those who are left their roles, and
