@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.collectives.bench.chaos.Network;
+import io.collectives.bench.network.Network;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;

@@ -1,5 +1,6 @@
 package io.collectives.bench.chaos;
 
+import io.collectives.bench.network.Network;
 import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.ProcessGroup;
 import io.collectives.bench.process.RankEnvironment;

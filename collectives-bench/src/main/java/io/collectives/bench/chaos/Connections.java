@@ -1,5 +1,6 @@
 package io.collectives.bench.chaos;
 
+import io.collectives.bench.process.Command;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

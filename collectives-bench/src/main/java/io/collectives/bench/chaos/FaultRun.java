@@ -4,6 +4,7 @@ import io.collectives.bench.chaos.ChaosJob.UnexpectedLineException;
 import io.collectives.bench.chaos.Fault.Kind;
 import io.collectives.bench.chaos.Fault.Phase;
 import io.collectives.bench.chaos.FaultOutcome.Stage;
+import io.collectives.bench.network.Network;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;

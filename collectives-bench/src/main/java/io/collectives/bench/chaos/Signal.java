@@ -1,5 +1,6 @@
 package io.collectives.bench.chaos;
 
+import io.collectives.bench.process.Command;
 import java.io.IOException;
 
 /** Signals that the JDK cannot send. */

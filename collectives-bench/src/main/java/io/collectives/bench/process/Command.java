@@ -1,4 +1,4 @@
-package io.collectives.bench.chaos;
+package io.collectives.bench.process;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -7,7 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /** Short commands of the system. */
-final class Command {
+public final class Command {
   private Command() {}
 
   /**
@@ -15,12 +15,12 @@ final class Command {
    *
    * @throws IOException if there is no such command, or its status is not 0
    */
-  static String run(String... command) throws IOException {
+  public static String run(String... command) throws IOException {
     return run(List.of(command));
   }
 
   /** As {@link #run(String...)}. */
-  static String run(List<String> command) throws IOException {
+  public static String run(List<String> command) throws IOException {
     return run("", command);
   }
 
@@ -29,7 +29,7 @@ final class Command {
    *
    * @param input what it reads from standard input, less than a pipe holds
    */
-  static String run(String input, List<String> command) throws IOException {
+  public static String run(String input, List<String> command) throws IOException {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     try {
       try (OutputStream to = process.getOutputStream()) {

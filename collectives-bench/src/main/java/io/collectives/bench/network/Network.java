@@ -1,5 +1,6 @@
-package io.collectives.bench.chaos;
+package io.collectives.bench.network;
 
+import io.collectives.bench.process.Command;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
@@ -8,6 +9,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A host for each rank, and a router that they are all plugged into, on which packets can be made
@@ -22,24 +24,49 @@ import java.util.Optional;
  * <p>The hosts see nothing of a cut but that nothing comes: their interfaces and routes stay as
  * they were.
  *
+ * <p>Links can be given a rate. A token bucket (tbf of tc) then stands at both ends of each: at a
+ * host's {@code eth0} for what it sends, at the router's end for what it receives, so that each
+ * host has the rate each way, whoever it speaks with. A bucket holds a piece of 64 KiB as TCP hands
+ * it on, so that none has to be cut; that much is sent at once after a pause. Its queue holds half
+ * a second, so that some ten hosts can send to one without loss.
+ *
  * <p>A namespace has no name; it lasts as long as a process that lives in it. That is {@code cat},
  * which ends when its standard input does, so also when this JVM is killed: nothing is left behind.
  * What is needed: the rights of root, {@code unshare} and {@code nsenter} of util-linux, and {@code
- * ip} of iproute2.
+ * ip} of iproute2, and for a rate its {@code tc}.
  */
 public final class Network implements AutoCloseable {
   private static final int SECRET_LENGTH = 32;
+
+  /** A piece of 64 KiB with a header for each of its packets, and some to spare. */
+  private static final int LEAST_BURST = 80 << 10;
+
+  /** What passes while a busy kernel is late to look at the bucket. */
+  private static final double BURST_SECONDS = 0.002;
+
+  private static final String QUEUE = "500ms";
 
   private final Process router;
   private final List<Process> hosts = new ArrayList<>();
   private final String secret;
 
   /**
-   * Makes one.
+   * Makes one whose links are as fast as the machine.
    *
    * @throws IOException if that is not possible here, saying why
    */
-  Network(int ranks) throws IOException {
+  public Network(int ranks) throws IOException {
+    this(ranks, null);
+  }
+
+  /**
+   * Makes one.
+   *
+   * @param ranks from 1 to 256
+   * @param rate of each link, each way; if null, as fast as the machine
+   * @throws IOException if that is not possible here, saying why
+   */
+  public Network(int ranks, @Nullable LinkRate rate) throws IOException {
     byte[] bytes = new byte[SECRET_LENGTH];
     new SecureRandom().nextBytes(bytes);
     secret = HexFormat.of().formatHex(bytes);
@@ -49,6 +76,9 @@ public final class Network implements AutoCloseable {
         hosts.add(namespace());
       }
       plug();
+      if (rate != null) {
+        shape(rate);
+      }
     } catch (IOException | RuntimeException e) {
       close();
       throw e;
@@ -63,6 +93,19 @@ public final class Network implements AutoCloseable {
     } catch (IOException e) {
       return Optional.of(
           "that needs root, and unshare, nsenter and ip for network namespaces: " + e.getMessage());
+    }
+  }
+
+  /** Why there can be none with links of a rate here, found out by trying; empty if there can. */
+  public static Optional<String> whyNoRates() {
+    try {
+      new Network(1, LinkRate.parse("100Mbit/s")).close();
+      return Optional.empty();
+    } catch (IOException e) {
+      return Optional.of(
+          "each rank needs a host of its own, a network namespace of Linux: that needs root, and"
+              + " unshare, nsenter, ip and tc: "
+              + e.getMessage());
     }
   }
 
@@ -106,12 +149,28 @@ public final class Network implements AutoCloseable {
     }
   }
 
+  private void shape(LinkRate rate) throws IOException {
+    long burst = Math.max(LEAST_BURST, (long) (rate.bitsPerSecond() / 8 * BURST_SECONDS));
+    String bucket =
+        " root tbf rate " + rate.bitsPerSecond() + "bit burst " + burst + " latency " + QUEUE;
+    List<String> ends = new ArrayList<>();
+    for (int rank = 0; rank < hosts.size(); rank++) {
+      ends.add("qdisc add dev r" + rank + bucket);
+      tc(hosts.get(rank), List.of("qdisc add dev eth0" + bucket));
+    }
+    tc(router, ends);
+  }
+
   private static String address(int rank) {
     return "10.77." + rank + ".2";
   }
 
   private static void ip(Process namespace, List<String> commands) throws IOException {
     Command.run(String.join("\n", commands) + "\n", in(namespace, "ip", "-batch", "-"));
+  }
+
+  private static void tc(Process namespace, List<String> commands) throws IOException {
+    Command.run(String.join("\n", commands) + "\n", in(namespace, "tc", "-batch", "-"));
   }
 
   private static List<String> in(Process namespace, String... command) {
@@ -123,12 +182,17 @@ public final class Network implements AutoCloseable {
   }
 
   /** The command that runs a command on a rank's host, as the same process. */
-  List<String> on(int rank, List<String> command) {
+  public List<String> on(int rank, List<String> command) {
     return in(hosts.get(rank), command.toArray(String[]::new));
   }
 
+  /** How many hosts there are. */
+  public int hosts() {
+    return hosts.size();
+  }
+
   /** What the process of a rank must know of its host and the others'. */
-  Map<String, String> variables(int rank) {
+  public Map<String, String> variables(int rank) {
     return Map.of(
         "MASTER_ADDR",
         address(0),
@@ -143,7 +207,7 @@ public final class Network implements AutoCloseable {
   }
 
   /** From now on packets between two ranks vanish. */
-  void cut(int one, int other) throws IOException {
+  public void cut(int one, int other) throws IOException {
     ip(
         router,
         List.of(
@@ -152,7 +216,7 @@ public final class Network implements AutoCloseable {
   }
 
   /** From now on packets from and to a rank vanish. */
-  void isolate(int rank) throws IOException {
+  public void isolate(int rank) throws IOException {
     ip(
         router,
         List.of(
