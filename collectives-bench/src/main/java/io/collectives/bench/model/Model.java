@@ -11,7 +11,13 @@ public enum Model {
    * Devlin et al. 2019, with both heads of pre-training: 398 tensors, 336,226,108 parameters, 1.34
    * GB of gradients.
    */
-  BERT_LARGE("bert-large", "BERT-large", bertLarge());
+  BERT_LARGE("bert-large", "BERT-large", bertLarge()),
+  /**
+   * A part of BERT-large: the gradients that appear in the last ten milliseconds of its backward
+   * pass, by table II of Thangakrishnan et al. 2020 (<em>Herring</em>): 18 tensors, of which the
+   * first has 70 % of the 44,382,208 elements; 177.5 MB in float32.
+   */
+  TABLE2("table2", "Table II of Herring", table2());
 
   private final String label;
   private final String title;
@@ -113,6 +119,19 @@ public enum Model {
     tensors.add(Tensor.of("cls/seq_relationship/output_weights", 2, hidden));
     tensors.add(Tensor.of("cls/seq_relationship/output_bias", 2));
     return List.copyOf(tensors);
+  }
+
+  /**
+   * The paper gives lengths in KiB of numbers of 16 bits, in the order of the backward pass, and no
+   * names.
+   */
+  private static List<Tensor> table2() {
+    int[] kib = {8192, 8, 8192, 2, 2, 2, 2048, 2, 2048, 2, 2048, 2, 2048, 2, 2, 4, 1024, 61056};
+    List<Tensor> tensors = new ArrayList<>();
+    for (int i = kib.length - 1; i >= 0; i--) {
+      tensors.add(Tensor.of("variable " + (i + 1), kib[i] * 512));
+    }
+    return tensors;
   }
 
   private static void dense(List<Tensor> to, String name, int in, int out) {

@@ -1,22 +1,21 @@
 package io.collectives.bench.simulate;
 
 import io.collectives.Collective;
+import io.collectives.bench.model.Model;
+import io.collectives.bench.model.Tensor;
+import io.collectives.bench.model.WholeTensors;
 import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
 import io.collectives.plan.Rounds;
-import java.util.Arrays;
-import java.util.Comparator;
+import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
 /**
  * A parameter server as it was before Herring (Thangakrishnan et al. 2020, section II-A): each
- * variable is on one server, whole, however long it is. A baseline, which exists in the simulator
- * only. Servers are ranks of their own, after those of the workers.
- *
- * <p>Variables go to the server that has least so far, the longest variable first; no placement of
- * whole variables has a busiest server with less than the longest of them.
+ * variable is on one server, whole, however long it is ({@link WholeTensors}). A baseline, as a
+ * plan in the simulator only. Servers are ranks of their own, after those of the workers.
  *
  * <p>Shape: a chunk is as long as all variables are multiples of; a variable is a range of chunks,
  * 1 lane. Steps: 2. Bytes: a worker sends M and receives M; the server of a variable of V bytes
@@ -24,14 +23,19 @@ import java.util.stream.LongStream;
  */
 final class AtomicServersPlan {
   /**
-   * The gradients that appear in the last ten milliseconds of a backward pass of BERT-large: table
-   * II of the paper, in its order, in KiB of numbers of 16 bits.
+   * The gradients of {@link Model#TABLE2} in the order of the backward pass, in KiB of numbers of
+   * 16 bits: as the paper prints them.
    */
-  static final long[] TABLE_II = {
-    8192, 8, 8192, 2, 2, 2, 2048, 2, 2048, 2, 2048, 2, 2048, 2, 2, 4, 1024, 61056
-  };
+  static final long[] TABLE_II = tableII();
 
   private AtomicServersPlan() {}
+
+  private static long[] tableII() {
+    List<Tensor> forward = Model.TABLE2.tensors();
+    return IntStream.rangeClosed(1, forward.size())
+        .mapToLong(i -> forward.get(forward.size() - i).count() / 512)
+        .toArray();
+  }
 
   /**
    * The plan.
@@ -49,7 +53,7 @@ final class AtomicServersPlan {
     }
     long unit = LongStream.of(lengths).reduce(0, AtomicServersPlan::commonDivisor);
     int[] counts = LongStream.of(lengths).mapToInt(v -> Math.toIntExact(v / unit)).toArray();
-    int[] places = places(counts, servers);
+    int[] places = WholeTensors.deal(counts, servers);
     Rounds push =
         Rounds.of(1, (round, sink) -> each(workers, counts, places, true, sink::transfer));
     Rounds pull =
@@ -59,26 +63,6 @@ final class AtomicServersPlan {
         workers,
         IntStream.of(counts).sum(),
         push.then(pull));
-  }
-
-  /** The server of each variable. */
-  static int[] places(int[] counts, int servers) {
-    int[] places = new int[counts.length];
-    long[] loads = new long[servers];
-    IntStream.range(0, counts.length)
-        .boxed()
-        .sorted(Comparator.comparingInt(variable -> -counts[variable]))
-        .forEach(
-            variable -> {
-              long least = Arrays.stream(loads).min().orElseThrow();
-              int server = 0;
-              while (loads[server] > least) {
-                server++;
-              }
-              places[variable] = server;
-              loads[server] += counts[variable];
-            });
-    return places;
   }
 
   private static long commonDivisor(long a, long b) {

@@ -1,5 +1,6 @@
 package io.collectives.bench.model;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.HashSet;
@@ -27,6 +28,18 @@ class ModelTest {
         Model.BERT_LARGE.tensors().stream()
             .filter(t -> t.name().startsWith("bert/encoder/layer_"))
             .count());
+  }
+
+  @Test
+  void tableIIHasThePapersSize() {
+    assertEquals(18, Model.TABLE2.tensors().size());
+    assertEquals(86_684 * 512, Model.TABLE2.parameters());
+    assertEquals(61_056 * 512, Model.TABLE2.tensors().get(0).count());
+  }
+
+  @Test
+  void wholeTensorsGoToTheServerThatHasLeast() {
+    assertArrayEquals(new int[] {1, 0, 1, 1}, WholeTensors.deal(new int[] {3, 9, 5, 1}, 2));
   }
 
   @Test

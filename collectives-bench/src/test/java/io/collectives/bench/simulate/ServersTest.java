@@ -1,6 +1,5 @@
 package io.collectives.bench.simulate;
 
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -127,11 +126,6 @@ class ServersTest {
         assertEquals(Algorithm.parameterServer(servers, servers), own.algorithm().orElseThrow());
       }
     }
-  }
-
-  @Test
-  void wholeVariablesGoToTheServerThatHasLeast() {
-    assertArrayEquals(new int[] {1, 0, 1, 1}, AtomicServersPlan.places(new int[] {3, 9, 5, 1}, 2));
   }
 
   // ------------------------------------------------------------------ equal shares
