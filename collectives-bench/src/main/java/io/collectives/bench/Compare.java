@@ -327,7 +327,7 @@ final class Compare implements Callable<Integer> {
       Workshop workshop,
       Progress progress)
       throws Exception {
-    List<PerfCase> cases = sizes.stream().map(this::work).toList();
+    List<PerfCase> cases = sizes.stream().map(bytes -> work(size, bytes)).toList();
     List<Contender> contenders = new ArrayList<>();
     progress.stage("starting " + size + " " + placement);
     try (Ranks ours =
@@ -388,9 +388,10 @@ final class Compare implements Callable<Integer> {
     }
   }
 
-  private PerfCase work(ByteSize size) {
+  private PerfCase work(int ranks, ByteSize size) {
     return new PerfCase(
         Collective.ALL_REDUCE,
+        ranks,
         algorithm,
         ElementType.FLOAT32,
         ReduceOp.SUM,
@@ -402,6 +403,7 @@ final class Compare implements Callable<Integer> {
         0,
         (long) (minSeconds * 1e9),
         SEED,
+        false,
         Optional.empty());
   }
 

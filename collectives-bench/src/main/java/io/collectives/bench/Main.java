@@ -10,6 +10,7 @@ import io.collectives.bench.accuracy.WireChoice;
 import io.collectives.bench.chaos.Fault;
 import io.collectives.bench.compare.Peer;
 import io.collectives.bench.model.Model;
+import io.collectives.bench.network.LinkRate;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.perf.Memory;
 import io.collectives.bench.report.ByteSize;
@@ -100,6 +101,7 @@ public final class Main implements Callable<Integer> {
     line.registerConverter(AlgorithmChoice.class, Usage.reader(AlgorithmChoice::parse));
     line.registerConverter(PlanChoice.class, Usage.reader(PlanChoice::new));
     line.registerConverter(WireChoice.class, Usage.reader(WireChoice::parse));
+    line.registerConverter(LinkRate.class, Usage.reader(LinkRate::parse));
     label(line, Model.class);
     label(line, Demo.Placement.class);
     label(line, Collective.class);

@@ -7,7 +7,8 @@ import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.WireType;
-import io.collectives.bench.model.Model;
+import io.collectives.bench.network.LinkRate;
+import io.collectives.bench.network.Network;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.perf.CaseResult;
 import io.collectives.bench.perf.CoreDistance;
@@ -65,6 +66,9 @@ import picocli.CommandLine.Spec;
           + "On a virtual machine that changes every few seconds, and the figures with it; a case during which it changed is "
           + "measured again, at most twice.",
       "",
+      "speedup is the time of the first line with the same payload (of the last such line if it is measured repeatedly) divided by "
+          + "this line's; by bytes: the same of what the busiest link carries, which is what it comes to if links are the limit.",
+      "",
       "Processes join as the environment says: with COLLECTIVES_SECRET_FILE, COLLECTIVES_TLS_... or COLLECTIVES_CHECKSUMS set, "
           + "what they cost is measured as well."
     },
@@ -79,6 +83,10 @@ import picocli.CommandLine.Spec;
       "  collectives perf --ranks 8 --algorithm parameter-server --servers 2 --dedicated --proxies 2 --workers-per-host 2",
       "                                                                        2 hosts of 2 workers, 2 servers of 2 proxies",
       "  collectives perf --tensors resnet50,bert-large --transport shm         gradients of a model, fused or not",
+      "  collectives perf --workers 4,8 --algorithm ring,parameter-server:0+n --bytes 16M --link-bandwidth 100Mbit/s",
+      "                                                                        hosts with slow links, as many servers as workers",
+      "  collectives perf --workers 4 --algorithm ring,parameter-server:0+n --tensors table2 --scale 16 --way fused,atomic,negotiated",
+      "                                                                        whole tensors on servers, and what negotiation costs",
       "  collectives perf --ranks 2,4,8,16 --bytes 1M --chart growth.svg       how time grows, drawn",
       "  collectives perf --start-up                                           from JVM start to the first sum",
       "  collectives perf --format tsv --wait-near > figures.tsv               for a program to read",
@@ -106,6 +114,16 @@ final class Perf implements Callable<Integer> {
   private List<Integer> rankCounts = List.of();
 
   @Option(
+      names = "--workers",
+      split = ",",
+      paramLabel = "N,...",
+      hideParamSyntax = true,
+      description =
+          "Instead of --ranks: how many ranks bring payloads. The dedicated servers of an algorithm are ranks besides, so "
+              + "that it can be compared with those that have none.")
+  private List<Integer> workerCounts = List.of();
+
+  @Option(
       names = "--placement",
       paramLabel = "PLACEMENT",
       description =
@@ -118,6 +136,14 @@ final class Perf implements Callable<Integer> {
       description =
           "How they talk: ${COMPLETION-CANDIDATES}. auto takes for each pair of ranks the fastest that reaches from one to the other. Default: auto for processes, inprocess for threads.")
   private Optional<Transport> wantedTransport = Optional.empty();
+
+  @Option(
+      names = "--link-bandwidth",
+      paramLabel = "RATE",
+      description =
+          "Each rank is a process on a host of its own, whose link carries so much each way, as 200Mbit/s; they talk by TCP. "
+              + "What hosts sent and received is counted. The hosts are network namespaces of Linux, which needs root.")
+  private Optional<LinkRate> linkRate = Optional.empty();
 
   @Option(
       names = "--collective",
@@ -205,25 +231,7 @@ final class Perf implements Callable<Integer> {
           "The length of each rank's payload; K, M and G are powers of 1024. Default: ${DEFAULT-VALUE}.")
   private List<ByteSize> sizes = List.of();
 
-  @Option(
-      names = "--tensors",
-      split = ",",
-      paramLabel = "MODEL,...",
-      hideParamSyntax = true,
-      description =
-          "Instead of --bytes: the gradients of a model, ${COMPLETION-CANDIDATES}, each tensor an array of its own.")
-  private List<Model> models = List.of();
-
-  @Option(
-      names = "--way",
-      split = ",",
-      defaultValue = "fused,one,each,copied",
-      paramLabel = "WAY,...",
-      hideParamSyntax = true,
-      description =
-          "How --tensors are reduced: fused by a gradient reducer, in one call of all, by a call for each, or copied to one "
-              + "array and back. Default: ${DEFAULT-VALUE}.")
-  private List<ModelTensors.Way> ways = List.of();
+  @Mixin private TensorOptions tensors = new TensorOptions();
 
   @Option(
       names = "--memory",
@@ -326,7 +334,7 @@ final class Perf implements Callable<Integer> {
     Placement placement = placement();
     Transport transport = transport(placement);
     CallSettings settings = calls.checked(spec);
-    List<PerfCase> cases = cases();
+    List<List<PerfCase>> jobs = counts().stream().map(this::cases).toList();
     chart.ifPresent(
         file ->
             Usage.require(
@@ -334,18 +342,31 @@ final class Perf implements Callable<Integer> {
     if (startUps.isPresent()) {
       return startUp(startUps.get());
     }
-    LogChart picture = new LogChart(overRanks() ? "ranks" : "bytes", LogChart.TIME);
+    if (linkRate.isPresent()) {
+      Optional<String> whyNot = Network.whyNoRates();
+      if (whyNot.isPresent()) {
+        throw new IOException("--link-bandwidth: " + whyNot.get());
+      }
+    }
+    LogChart picture =
+        new LogChart(
+            !overRanks() ? "bytes" : workerCounts.isEmpty() ? "ranks" : "workers", LogChart.TIME);
     long wrong = 0;
     String via = transport.toString();
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
       CoreProbe probe = new CoreProbe();
       probe.warmUp();
       PerfRow.Printer printer = new PerfRow.Printer(format, spec.commandLine().getOut());
-      printer.start(cases, rankCounts);
-      for (int ranks : rankCounts) {
+      PerfBaselines baselines = new PerfBaselines();
+      printer.start(jobs, linkRate, algorithms.size() > 1 || tensors.areSeveral());
+      for (List<PerfCase> cases : jobs) {
+        int ranks = cases.stream().mapToInt(PerfCase::ranks).max().orElseThrow();
         progress.stage("starting " + ranks + " " + placement);
-        try (Ranks job =
-            start(seating(ranks), placement, transport, settings, calls.arguments())) {
+        try (Network network = linkRate.isPresent() ? new Network(ranks, linkRate.get()) : null;
+            Ranks job =
+                network != null
+                    ? ProcessRanks.start(network, rankCommand(calls.arguments()), System.err)
+                    : start(seating(ranks), placement, transport, settings, calls.arguments())) {
           progress.clear();
           via = via(transport, job);
           for (int i = 0; i < cases.size(); i++) {
@@ -355,7 +376,7 @@ final class Perf implements Callable<Integer> {
                   String.format(
                       Locale.ROOT,
                       "%d %s, %s, %s, %s: warming up for %.1f s",
-                      ranks,
+                      work.ranks(),
                       placement,
                       work.title(),
                       work.algorithm(),
@@ -364,7 +385,7 @@ final class Perf implements Callable<Integer> {
               warmUp(job, cases.stream().filter(other -> sameCode(work, other)).toList());
             }
             progress.step(
-                ranks
+                work.ranks()
                     + " "
                     + placement
                     + ", case "
@@ -377,7 +398,7 @@ final class Perf implements Callable<Integer> {
                     + work.algorithm()
                     + ", "
                     + new ByteSize(work.bytes()));
-            PerfRow row = measure(job, ranks, work, probe, placement, via, progress);
+            PerfRow row = baselines.compared(measure(job, work, probe, placement, via, progress));
             progress.clear();
             printer.row(row);
             draw(picture, row);
@@ -386,10 +407,17 @@ final class Perf implements Callable<Integer> {
         }
       }
       printer.end(
-          Provenance.line() + "; " + placement + " over " + via + ", " + settings(settings));
+          Provenance.line()
+              + "; "
+              + placement
+              + " over "
+              + via
+              + links()
+              + ", "
+              + settings(settings));
     }
     if (chart.isPresent()) {
-      picture.write(placement + " over " + via, chart.get());
+      picture.write(placement + " over " + via + links(), chart.get());
     }
     if (wrong > 0) {
       spec.commandLine()
@@ -400,8 +428,17 @@ final class Perf implements Callable<Integer> {
     return 0;
   }
 
+  /** How many ranks each job has, or how many of them work. */
+  private List<Integer> counts() {
+    return workerCounts.isEmpty() ? rankCounts : workerCounts;
+  }
+
   private boolean overRanks() {
-    return rankCounts.size() > 1 && sizes.size() == 1;
+    return counts().size() > 1 && sizes.size() == 1;
+  }
+
+  private String links() {
+    return linkRate.map(rate -> " with links of " + rate).orElse("");
   }
 
   /** A line for everything that differs between cases but what it is drawn over. */
@@ -409,7 +446,7 @@ final class Perf implements Callable<Integer> {
     PerfCase work = row.work();
     List<String> name = new ArrayList<>();
     name.add(work.algorithm().toString());
-    if (collectives.size() > 1 || models.size() * ways.size() > 1 || persistent) {
+    if (collectives.size() > 1 || tensors.areSeveral() || persistent) {
       name.add(work.title());
     }
     if (types.size() > 1) {
@@ -418,12 +455,12 @@ final class Perf implements Callable<Integer> {
     if (ops.size() > 1 && work.reduces()) {
       name.add(work.op().toString());
     }
-    if (rankCounts.size() > 1 && !overRanks()) {
-      name.add(row.ranks() + " ranks");
+    if (counts().size() > 1 && !overRanks()) {
+      name.add(workerCounts.isEmpty() ? work.ranks() + " ranks" : work.contributors() + " workers");
     }
     picture.point(
         String.join(", ", name),
-        overRanks() ? row.ranks() : work.bytes(),
+        !overRanks() ? work.bytes() : workerCounts.isEmpty() ? work.ranks() : work.contributors(),
         row.result().medianNanos() / 1e6);
   }
 
@@ -436,6 +473,10 @@ final class Perf implements Callable<Integer> {
             && wantedPlacement.orElse(Placement.PROCESSES) == Placement.PROCESSES,
         spec,
         "--start-up is of processes; --placement threads and --transport inprocess have none");
+    Usage.require(
+        linkRate.isEmpty() && workerCounts.isEmpty(),
+        spec,
+        "--start-up is of --ranks on this host, without --link-bandwidth and --workers");
     List<Transport> transports =
         wantedTransport
             .map(List::of)
@@ -478,14 +519,27 @@ final class Perf implements Callable<Integer> {
   }
 
   private Placement placement() {
-    for (int ranks : rankCounts) {
-      Usage.require(
-          ranks >= 1 && ranks <= 256, spec, "--ranks " + ranks + ": must be from 1 to 256");
+    String option = workerCounts.isEmpty() ? "--ranks " : "--workers ";
+    for (int count : counts()) {
+      Usage.require(count >= 1 && count <= 256, spec, option + count + ": must be from 1 to 256");
     }
     return placement(wantedPlacement, wantedTransport);
   }
 
   private Transport transport(Placement placement) {
+    if (linkRate.isPresent()) {
+      Usage.require(
+          placement == Placement.PROCESSES
+              && wantedTransport.orElse(Transport.TCP) == Transport.TCP,
+          spec,
+          "--link-bandwidth: each rank is a process on a host of its own, and they talk by TCP; leave out --placement and"
+              + " --transport");
+      Usage.require(
+          proxies == 1 && workersPerHost == 1,
+          spec,
+          "--link-bandwidth: each rank is a process on a host of its own; leave out --proxies and --workers-per-host");
+      return Transport.TCP;
+    }
     return transport(wantedTransport, placement, spec);
   }
 
@@ -512,9 +566,15 @@ final class Perf implements Callable<Integer> {
     return transport;
   }
 
-  private List<PerfCase> cases() {
+  /**
+   * What is measured in one job.
+   *
+   * @param ranksOrWorkers as {@link #counts} has it
+   */
+  private List<PerfCase> cases(int ranksOrWorkers) {
+    tensors.check(spec);
     Usage.require(
-        models.isEmpty()
+        !tensors.areWanted()
             || collectives.equals(List.of(Collective.ALL_REDUCE))
                 && types.equals(List.of(ElementType.FLOAT32))
                 && memory == Memory.ARRAY
@@ -565,59 +625,37 @@ final class Perf implements Callable<Integer> {
         spec,
         "--workers-per-host " + workersPerHost + ": must be at least 1, and goes with --servers");
     List<PerfCase> cases = new ArrayList<>();
+    List<Algorithm> allAlgorithms = new ArrayList<>();
     for (AlgorithmChoice wanted : algorithms) {
-      AlgorithmChoice algorithm =
+      AlgorithmChoice choice =
           servers
               .map(number -> wanted.withServers(number, dedicated, proxies, workersPerHost))
               .orElse(wanted);
-      try {
-        for (int ranks : rankCounts) {
-          if (algorithm.forRanks(ranks) instanceof Algorithm.ParameterServer) {
-            new PlanChoice(algorithm.toString()).plan(Size.of(ranks));
-          }
-        }
-      } catch (IllegalArgumentException e) {
-        throw Usage.error(spec, "--algorithm: " + e.getMessage());
-      }
-      Usage.require(
-          !calls.repeatability.needsAllAtOnce()
-              || rankCounts.stream().allMatch(ranks -> canBeInOrder(algorithm, ranks)),
-          spec,
-          "--repeatability "
-              + calls.repeatability
-              + " with --algorithm "
-              + algorithm
-              + ": it passes on partial sums; use auto, exchange, direct or parameter-server");
+      int ranks = workerCounts.isEmpty() ? ranksOrWorkers : choice.ranks(ranksOrWorkers);
+      Algorithm algorithm = algorithm(choice, ranks);
+      allAlgorithms.add(algorithm);
       for (Collective collective : collectives) {
         for (ElementType type : types) {
           for (ReduceOp.Standard op : ops) {
-            if (!models.isEmpty()) {
-              for (Model model : models) {
-                for (ModelTensors.Way way : ways) {
-                  int count = Math.toIntExact(model.parameters());
-                  ModelTensors tensors = new ModelTensors(model, way);
-                  cases.add(
-                      newCase(collective, algorithm, type, op, count, false, Optional.of(tensors)));
-                  if (persistent && way == ModelTensors.Way.ONE) {
-                    cases.add(
-                        newCase(
-                            collective, algorithm, type, op, count, true, Optional.of(tensors)));
-                  }
-                }
+            for (ModelTensors model : tensors.of(algorithm)) {
+              int count = Math.toIntExact(model.elements());
+              Optional<ModelTensors> some = Optional.of(model);
+              cases.add(newCase(collective, ranks, choice, type, op, count, false, some));
+              if (persistent && model.way() == ModelTensors.Way.ONE) {
+                cases.add(newCase(collective, ranks, choice, type, op, count, true, some));
               }
-              continue;
             }
-            for (ByteSize size : sizes) {
+            for (ByteSize size : tensors.areWanted() ? List.<ByteSize>of() : sizes) {
               int count = count(size, type);
               PerfCase work =
-                  newCase(collective, algorithm, type, op, count, false, Optional.empty());
+                  newCase(collective, ranks, choice, type, op, count, false, Optional.empty());
               boolean opMatters = work.reduces() || op == ops.get(0);
               boolean sizeMatters = collective != Collective.BARRIER || size == sizes.get(0);
               if (opMatters && sizeMatters) {
                 cases.add(work);
                 if (persistent) {
                   cases.add(
-                      newCase(collective, algorithm, type, op, count, true, Optional.empty()));
+                      newCase(collective, ranks, choice, type, op, count, true, Optional.empty()));
                 }
               }
             }
@@ -625,12 +663,34 @@ final class Perf implements Callable<Integer> {
         }
       }
     }
+    tensors.checkWays(spec, allAlgorithms);
     return cases;
   }
 
+  private Algorithm algorithm(AlgorithmChoice choice, int ranks) {
+    Usage.require(ranks <= 256, spec, "--workers with servers: " + ranks + " ranks: at most 256");
+    Algorithm algorithm;
+    try {
+      algorithm = choice.forRanks(ranks);
+      if (algorithm instanceof Algorithm.ParameterServer) {
+        new PlanChoice(choice.toString()).plan(Size.of(ranks));
+      }
+    } catch (IllegalArgumentException e) {
+      throw Usage.error(spec, "--algorithm: " + e.getMessage());
+    }
+    Usage.require(
+        !calls.repeatability.needsAllAtOnce() || canBeInOrder(algorithm, ranks),
+        spec,
+        "--repeatability "
+            + calls.repeatability
+            + " with --algorithm "
+            + choice
+            + ": it passes on partial sums; use auto, exchange, direct or parameter-server");
+    return algorithm;
+  }
+
   /** Whether all contributions to an element meet at one rank. */
-  private static boolean canBeInOrder(AlgorithmChoice choice, int ranks) {
-    Algorithm algorithm = choice.forRanks(ranks);
+  private static boolean canBeInOrder(Algorithm algorithm, int ranks) {
     return ranks <= 2
         || algorithm instanceof Algorithm.Auto
         || algorithm instanceof Algorithm.Exchange
@@ -652,14 +712,16 @@ final class Perf implements Callable<Integer> {
 
   private PerfCase newCase(
       Collective collective,
+      int ranks,
       AlgorithmChoice algorithm,
       ElementType type,
       ReduceOp.Standard op,
       int count,
       boolean isPersistent,
-      Optional<ModelTensors> tensors) {
+      Optional<ModelTensors> model) {
     return new PerfCase(
         collective,
+        ranks,
         algorithm,
         type,
         op,
@@ -671,7 +733,8 @@ final class Perf implements Callable<Integer> {
         iterations,
         (long) (minSeconds * 1e9),
         seed,
-        tensors);
+        linkRate.isPresent(),
+        model);
   }
 
   private int count(ByteSize size, ElementType type) {
@@ -722,14 +785,15 @@ final class Perf implements Callable<Integer> {
     int ranks = seating.ranks();
     if (placement == Placement.PROCESSES) {
       return ProcessRanks.start(
-          seating,
-          transport.toString(),
-          JavaCommand.of(Main.class, List.of(), rankArguments),
-          System.err);
+          seating, transport.toString(), rankCommand(rankArguments), System.err);
     }
     return transport == Transport.INPROCESS
         ? ThreadRanks.inProcess(ranks, settings)
         : ThreadRanks.joined(ranks, transport.toString(), settings, FreePort.find());
+  }
+
+  private static List<String> rankCommand(List<String> arguments) {
+    return JavaCommand.of(Main.class, List.of(), arguments);
   }
 
   private static boolean sameCode(PerfCase one, PerfCase other) {
@@ -749,13 +813,7 @@ final class Perf implements Callable<Integer> {
   }
 
   private PerfRow measure(
-      Ranks job,
-      int ranks,
-      PerfCase work,
-      CoreProbe probe,
-      Placement placement,
-      String via,
-      Progress progress)
+      Ranks job, PerfCase work, CoreProbe probe, Placement placement, String via, Progress progress)
       throws Exception {
     CaseResult result;
     double before;
@@ -771,9 +829,17 @@ final class Perf implements Callable<Integer> {
       }
       result = job.measure(work);
       after = probe.nanos();
-    } while (CoreDistance.of(before) != CoreDistance.of(after) && ++attempt < ATTEMPTS);
+    } while (linkRate.isEmpty()
+        && CoreDistance.of(before) != CoreDistance.of(after)
+        && ++attempt < ATTEMPTS);
     return new PerfRow(
-        work.algorithm().label(ranks), via, placement, ranks, work, result, (before + after) / 2);
+        work.algorithm().label(work.ranks()),
+        via,
+        placement,
+        work,
+        result,
+        (before + after) / 2,
+        Optional.empty());
   }
 
   /** Where the ranks run. */

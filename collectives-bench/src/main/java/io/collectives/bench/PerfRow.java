@@ -1,14 +1,11 @@
 package io.collectives.bench;
 
-import io.collectives.Algorithm;
-import io.collectives.Collective;
+import io.collectives.bench.network.LinkRate;
 import io.collectives.bench.perf.CaseResult;
+import io.collectives.bench.perf.HostTraffic;
+import io.collectives.bench.perf.ModelTensors;
 import io.collectives.bench.perf.PerfCase;
-import io.collectives.bench.report.ByteSize;
-import io.collectives.bench.report.Columns;
-import io.collectives.bench.report.Columns.Column;
 import io.collectives.bench.report.Fields;
-import io.collectives.bench.report.Units;
 import java.io.PrintWriter;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
@@ -16,21 +13,55 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A line of {@code perf}'s figures.
  *
  * @param algorithm as it is written on the command line
  * @param coreToCoreNanos the mean of before and after; NaN if it could not be measured
+ * @param baseline what it is compared with; itself if there is nothing else
  */
 record PerfRow(
     String algorithm,
     String transport,
     Perf.Placement placement,
-    int ranks,
     PerfCase work,
     CaseResult result,
-    double coreToCoreNanos) {
+    double coreToCoreNanos,
+    Optional<PerfRow> baseline) {
+
+  /** The same compared with another. */
+  PerfRow withBaseline(PerfRow other) {
+    return new PerfRow(
+        algorithm, transport, placement, work, result, coreToCoreNanos, Optional.of(other));
+  }
+
+  /** Whether ranks agree on what to sum before they do. */
+  static boolean isNegotiated(PerfCase work) {
+    return work.tensors().filter(some -> some.way() == ModelTensors.Way.NEGOTIATED).isPresent();
+  }
+
+  /** The baseline's time divided by this one's. */
+  double speedup() {
+    return (double) baseline.orElse(this).result.medianNanos() / Math.max(1, result.medianNanos());
+  }
+
+  /** The same of the bytes that the busiest link carries, if they were counted. */
+  Optional<Double> speedupByBytes() {
+    return result
+        .traffic()
+        .flatMap(
+            own ->
+                baseline
+                    .orElse(this)
+                    .result
+                    .traffic()
+                    .map(other -> (double) other.most() / Math.max(1, own.most())));
+  }
 
   /** In units of 10^9 bytes a second. */
   double algbw() {
@@ -39,7 +70,7 @@ record PerfRow(
 
   /** What each link carries, by the count of nccl-tests. */
   double busbw() {
-    int n = contributors();
+    int n = work.contributors();
     double others = (n - 1.0) / n;
     return algbw()
         * switch (work.collective()) {
@@ -50,15 +81,8 @@ record PerfRow(
         };
   }
 
-  /** Dedicated servers bring nothing to a sum. */
-  private int contributors() {
-    return work.collective() == Collective.ALL_REDUCE
-            && work.algorithm().forRanks(ranks) instanceof Algorithm.ParameterServer servers
-        ? ranks - servers.dedicated()
-        : ranks;
-  }
-
-  private String op() {
+  /** How elements are reduced, if they are. */
+  String op() {
     return work.reduces() ? work.op().toString() : Fields.NONE;
   }
 
@@ -69,7 +93,7 @@ record PerfRow(
     fields.put("algorithm", algorithm);
     fields.put("transport", transport);
     fields.put("placement", placement);
-    fields.put("ranks", ranks);
+    fields.put("ranks", work.ranks());
     fields.put("type", work.type());
     fields.put("wire", work.type());
     fields.put("op", op());
@@ -86,7 +110,20 @@ record PerfRow(
         "core_to_core_ns",
         Double.isNaN(coreToCoreNanos) ? Fields.NONE : Math.round(coreToCoreNanos));
     fields.put("chosen", result.chosen());
+    fields.put("speedup", decimal(speedup(), 4));
+    fields.put(
+        "speedup_by_bytes",
+        speedupByBytes().<Object>map(ratio -> decimal(ratio, 4)).orElse(Fields.NONE));
+    put(fields, "most_sent", HostTraffic::mostSent);
+    put(fields, "least_sent", HostTraffic::leastSent);
+    put(fields, "most_received", HostTraffic::mostReceived);
+    put(fields, "least_received", HostTraffic::leastReceived);
+    fields.put("negotiation_messages", isNegotiated(work) ? result.messages() : Fields.NONE);
     return fields;
+  }
+
+  private void put(Map<String, Object> fields, String name, Function<HostTraffic, Long> bytes) {
+    fields.put(name, result.traffic().<Object>map(bytes).orElse(Fields.NONE));
   }
 
   private static BigDecimal decimal(double value, int decimals) {
@@ -109,7 +146,7 @@ record PerfRow(
   static final class Printer {
     private final Format format;
     private final PrintWriter out;
-    private Columns table = new Columns(List.of());
+    private @Nullable PerfColumns table;
     private boolean first = true;
 
     Printer(Format format, PrintWriter out) {
@@ -117,33 +154,16 @@ record PerfRow(
       this.out = out;
     }
 
-    /** Begins; the cases tell how wide columns are. */
-    void start(List<PerfCase> cases, List<Integer> ranks) {
-      int algorithm =
-          cases.stream()
-              .flatMapToInt(work -> ranks.stream().mapToInt(size -> width(work, size)))
-              .max()
-              .orElse(0);
-      int collective = cases.stream().mapToInt(work -> work.title().length()).max().orElse(0);
-      table =
-          new Columns(
-              List.of(
-                  Column.words("collective", collective),
-                  Column.numbers("ranks", 0),
-                  Column.words("algorithm", algorithm),
-                  Column.words("type", 7),
-                  Column.words("op", 3),
-                  Column.numbers("bytes", 8),
-                  Column.numbers("count", 11),
-                  Column.numbers("iterations", 0),
-                  Column.numbers("median", 8),
-                  Column.numbers("min", 8),
-                  Column.numbers("p99", 8),
-                  Column.numbers("algbw", 9),
-                  Column.numbers("busbw", 9),
-                  Column.numbers("wrong", 5),
-                  Column.numbers("core to core", 0)));
+    /**
+     * Begins.
+     *
+     * @param jobs the cases of each
+     * @param link of each rank's host, if it has one of its own
+     * @param compared whether several algorithms or ways are
+     */
+    void start(List<List<PerfCase>> jobs, Optional<LinkRate> link, boolean compared) {
       if (format == Format.TABLE) {
+        table = new PerfColumns(jobs.stream().flatMap(List::stream).toList(), link, compared);
         out.println(table.header());
       } else if (format == Format.JSON) {
         out.print("[");
@@ -151,15 +171,10 @@ record PerfRow(
       out.flush();
     }
 
-    private static int width(PerfCase work, int ranks) {
-      String label = work.algorithm().label(ranks);
-      return label.equals("auto") ? "auto: recursive-doubling".length() : label.length();
-    }
-
     void row(PerfRow row) {
       Map<String, Object> fields = row.fields();
       switch (format) {
-        case TABLE -> out.println(table.line(cells(row)));
+        case TABLE -> out.println(Objects.requireNonNull(table, "not started").line(row));
         case TSV -> {
           if (first) {
             out.println(Fields.tsvHeader(fields));
@@ -181,31 +196,6 @@ record PerfRow(
         out.println("\n]");
       }
       out.flush();
-    }
-
-    private static List<String> cells(PerfRow row) {
-      Map<String, Object> fields = row.fields();
-      CaseResult result = row.result();
-      return List.of(
-          row.work().title(),
-          Integer.toString(row.ranks()),
-          result.chosen().equals(CaseResult.NOTHING)
-              ? row.algorithm()
-              : row.algorithm() + ": " + result.chosen(),
-          row.work().type().toString(),
-          row.op(),
-          new ByteSize(row.work().bytes()).toString(),
-          Units.grouped(row.work().count()),
-          Units.grouped(result.iterations()),
-          Units.time(result.medianNanos()),
-          Units.time(result.minNanos()),
-          Units.time(result.p99Nanos()),
-          Units.rate(row.algbw()),
-          Units.rate(row.busbw()),
-          fields.get("wrong").toString(),
-          Double.isNaN(row.coreToCoreNanos())
-              ? Fields.NONE
-              : fields.get("core_to_core_ns") + " ns");
     }
   }
 }

@@ -22,7 +22,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class EndToEndTest {
   private static final String HEADER =
       "collective\talgorithm\ttransport\tplacement\tranks\ttype\twire\top\tbytes\tcount\titerations\tmedian_us\tmin_us\tp99_us\t"
-          + "algbw_GBps\tbusbw_GBps\twrong\tcore_to_core_ns\tchosen";
+          + "algbw_GBps\tbusbw_GBps\twrong\tcore_to_core_ns\tchosen\tspeedup\tspeedup_by_bytes\tmost_sent\tleast_sent\t"
+          + "most_received\tleast_received\tnegotiation_messages";
 
   private static Invocation perf(String arguments) {
     return Invocation.of(("perf --warmup 0.02 --min-time 0.02 --check " + arguments).split(" "));
@@ -47,7 +48,7 @@ class EndToEndTest {
     assertEquals(1 + 4, lines.size());
     for (String line : lines.subList(1, 5)) {
       String[] cells = line.split("\t");
-      assertEquals(19, cells.length, line);
+      assertEquals(26, cells.length, line);
       assertEquals("0", cells[16], line);
       assertTrue(Double.parseDouble(cells[11]) > 0, line);
       assertTrue(Integer.parseInt(cells[10]) >= 9, line);
@@ -146,6 +147,57 @@ class EndToEndTest {
     for (String line : lines.subList(1, 5)) {
       assertEquals("0", line.split("\t")[16], line);
       assertEquals("102228128", line.split("\t")[8], line);
+    }
+  }
+
+  @Test
+  void waysThatNeedServersOrNoneAreMeasuredWhereTheyFit() {
+    Invocation perf =
+        perf(
+            "--placement threads --workers 2 --iterations 1 --format tsv --algorithm ring,parameter-server:0+n "
+                + "--tensors table2 --scale 1000 --way fused,atomic,negotiated");
+    assertEquals(0, perf.status(), perf.err());
+    assertEquals(
+        List.of("fused 2 0 -", "negotiated 2 0 2", "fused 4 0 -", "atomic 4 0 -"),
+        perf.out()
+            .lines()
+            .skip(1)
+            .map(line -> line.split("\t"))
+            .map(
+                cells ->
+                    String.join(
+                        " ",
+                        cells[0].substring(cells[0].indexOf(':') + 1),
+                        cells[4],
+                        cells[16],
+                        cells[25]))
+            .toList());
+  }
+
+  /**
+   * Dedicated servers come on top of workers; a line is compared with the last of the first kind.
+   */
+  @Test
+  void workersAreComparedWithWhatCameFirst() {
+    Invocation perf =
+        perf(
+            "--placement threads --workers 3,1 --bytes 3000 --iterations 3 --format tsv "
+                + "--algorithm ring,parameter-server:0+2,ring,parameter-server:n,auto");
+    assertEquals(0, perf.status(), perf.err());
+    List<String[]> rows = perf.out().lines().skip(1).map(line -> line.split("\t")).toList();
+    assertEquals(
+        List.of("3 ring", "5 parameter-server:0+2", "3 ring", "3 parameter-server:3", "3 auto")
+            .toString(),
+        rows.subList(0, 5).stream().map(row -> row[4] + " " + row[1]).toList().toString());
+    assertEquals(
+        List.of("1 ring", "3 parameter-server:0+2", "1 ring", "1 parameter-server:1", "1 auto")
+            .toString(),
+        rows.subList(5, 10).stream().map(row -> row[4] + " " + row[1]).toList().toString());
+    for (int i = 0; i < 10; i++) {
+      double first = Double.parseDouble(rows.get(i - i % 5 + (i % 5 < 2 ? 0 : 2))[11]);
+      double speedup = first / Double.parseDouble(rows.get(i)[11]);
+      assertEquals(speedup, Double.parseDouble(rows.get(i)[19]), 0.001 * speedup + 0.0001);
+      assertEquals("0", rows.get(i)[16]);
     }
   }
 

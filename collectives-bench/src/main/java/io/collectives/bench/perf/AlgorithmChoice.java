@@ -10,10 +10,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * An algorithm as it is written on the command line: {@code ring}, {@code bidirectional-ring},
  * {@code shortest-way-ring}, {@code torus}, {@code torus:4x2}, {@code direct}, {@code exchange},
- * {@code recursive-doubling}, {@code halving-doubling}, {@code double-binary-tree}, {@code parameter-server}, {@code
- * parameter-server:2}, {@code parameter-server:1+2}: 1 server among the workers, 2 that do nothing
- * else; {@code parameter-server:1+2x4}: these of 4 ranks each, its proxies; {@code
- * parameter-server:0+2x4/8}: and 8 workers on a host, which reduce among themselves first.
+ * {@code recursive-doubling}, {@code halving-doubling}, {@code double-binary-tree}, {@code
+ * parameter-server}, {@code parameter-server:2}, {@code parameter-server:1+2}: 1 server among the
+ * workers, 2 that do nothing else; {@code parameter-server:1+2x4}: these of 4 ranks each, its
+ * proxies; {@code parameter-server:0+2x4/8}: and 8 workers on a host, which reduce among themselves
+ * first. A number of servers may be {@code n}, which is that of the workers.
  *
  * @param name the part before the colon
  * @param detail the part after it
@@ -23,13 +24,16 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
   public static final String FORMS =
       "auto, ring, bidirectional-ring, shortest-way-ring, torus[:XxY], direct, exchange,"
           + " recursive-doubling, halving-doubling, double-binary-tree,"
-          + " parameter-server[:S[+DEDICATED[xPROXIES]][/WORKERS-PER-HOST]]";
+          + " parameter-server[:S[+DEDICATED[xPROXIES]][/WORKERS-PER-HOST]] (S, DEDICATED: n for as"
+          + " many as workers)";
 
   /** Servers of whose number nothing is said. */
   public static final AlgorithmChoice SERVERS_LEFT_OPEN = parse("parameter-server");
 
-  private static final Pattern SERVERS = 
-      Pattern.compile("(\\d{1,6})(?:\\+(\\d{1,6})(?:x([1-9]\\d{0,3}))?)?(?:/([1-9]\\d{0,3}))?");
+  private static final Pattern SERVERS =
+      Pattern.compile(
+          "(\\d{1,6}|n)(?:\\+(\\d{1,6}|n)(?:x([1-9]\\d{0,3}))?)?(?:/([1-9]\\d{0,3}))?");
+  private static final String AS_MANY_AS_WORKERS = "n";
   private static final Pattern MESH = Pattern.compile("(\\d{1,4})x(\\d{1,4})");
 
   /**
@@ -107,6 +111,18 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
   }
 
   /**
+   * How many ranks a job needs for it in which some number of ranks work: more than that if others
+   * only serve.
+   */
+  public int ranks(int workers) {
+    Matcher matcher = SERVERS.matcher(detail.orElse(""));
+    if (!name.equals(SERVERS_LEFT_OPEN.name) || !matcher.matches() || matcher.group(2) == null) {
+      return workers;
+    }
+    return workers + number(matcher.group(2), workers) * times(matcher.group(3));
+  }
+
+  /**
    * The same with servers, if they were left open; all others as they are.
    *
    * @param proxies of each dedicated server
@@ -160,11 +176,11 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
     if (!matcher.matches()) {
       throw new IllegalArgumentException("'" + detail + "' are no servers");
     }
-    int first = Integer.parseInt(matcher.group(1));
-    int proxies = number(matcher.group(3), 1);
-    long dedicated = (long) number(matcher.group(2), 0) * proxies;
-    long serving = first + dedicated;
-    if (serving < 1 || serving > ranks || dedicated == ranks) {
+    int proxies = times(matcher.group(3));
+    int workers = workers(matcher.group(2), proxies, ranks, detail);
+    int dedicated = ranks - workers;
+    int servers = number(matcher.group(1), workers) + dedicated;
+    if (servers < 1 || servers > ranks || workers < 1) {
       throw new IllegalArgumentException(
           "parameter-server:"
               + detail
@@ -175,16 +191,39 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
               + " ranks can serve"
               + (dedicated > 0 ? ", and 1 must be a worker" : ""));
     }
-    int last = (int) dedicated;
-    int workersPerHost = number(matcher.group(4), 1);
     return Algorithm.parameterServer(
-        (int) serving,
-        last,
-        Algorithm.ParameterServer.hosts(ranks - last, workersPerHost, last, proxies));
+        servers,
+        dedicated,
+        Algorithm.ParameterServer.hosts(workers, times(matcher.group(4)), dedicated, proxies));
   }
 
-  private static int number(@Nullable String text, int otherwise) {
-    return text == null ? otherwise : Integer.parseInt(text);
+  /** How many of the ranks work. */
+  private static int workers(@Nullable String dedicated, int proxies, int ranks, String detail) {
+    if (dedicated == null) {
+      return ranks;
+    }
+    if (!dedicated.equals(AS_MANY_AS_WORKERS)) {
+      return (int) Math.max(0, ranks - (long) Integer.parseInt(dedicated) * proxies);
+    }
+    int each = 1 + proxies;
+    if (ranks % each != 0) {
+      throw new IllegalArgumentException(
+          "parameter-server:"
+              + detail
+              + ": as many dedicated servers as workers are a multiple of "
+              + each
+              + " ranks, not "
+              + ranks);
+    }
+    return ranks / each;
+  }
+
+  private static int number(String written, int workers) {
+    return written.equals(AS_MANY_AS_WORKERS) ? workers : Integer.parseInt(written);
+  }
+
+  private static int times(@Nullable String written) {
+    return written == null ? 1 : Integer.parseInt(written);
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.collectives.bench.perf;
 
 import java.util.Arrays;
+import java.util.Optional;
 
 /**
  * What a case took. The time of an iteration is that of the slowest rank.
@@ -11,43 +12,86 @@ import java.util.Arrays;
  * @param p99Nanos 99 of 100 took no longer; the slowest when there were fewer than 100
  * @param wrong the number of wrong elements on all ranks, in the first and the last result; -1 if
  *     they were not checked
+ * @param messages what all ranks sent in an iteration to agree on what is ready; 0 if they did not
+ * @param traffic what hosts sent and received in an iteration, if it was counted
  * @param chosen the name of the algorithm that was chosen for it, {@link #NOTHING} if none was
  */
 public record CaseResult(
-    int iterations, long medianNanos, long minNanos, long p99Nanos, long wrong, String chosen) {
+    int iterations,
+    long medianNanos,
+    long minNanos,
+    long p99Nanos,
+    long wrong,
+    long messages,
+    Optional<HostTraffic> traffic,
+    String chosen) {
   /** Stands for no choice. */
   public static final String NOTHING = "-";
 
+  private static final String BETWEEN = "\t";
+
   /** From the times of all iterations, in any order. */
-  public static CaseResult of(long[] nanos, long wrong, String chosen) {
+  public static CaseResult of(
+      long[] nanos, long wrong, long messages, Optional<HostTraffic> traffic, String chosen) {
     long[] sorted = nanos.clone();
     Arrays.sort(sorted);
     return new CaseResult(
-        sorted.length, percentile(sorted, 50), sorted[0], percentile(sorted, 99), wrong, chosen);
+        sorted.length,
+        percentile(sorted, 50),
+        sorted[0],
+        percentile(sorted, 99),
+        wrong,
+        messages,
+        traffic,
+        chosen);
   }
 
   /** The result on one line, for another process. */
   public String line() {
     return String.join(
-        " ",
-        Integer.toString(iterations),
-        Long.toString(medianNanos),
-        Long.toString(minNanos),
-        Long.toString(p99Nanos),
-        Long.toString(wrong),
-        chosen);
+            " ",
+            Integer.toString(iterations),
+            Long.toString(medianNanos),
+            Long.toString(minNanos),
+            Long.toString(p99Nanos),
+            Long.toString(wrong),
+            chosen)
+        + BETWEEN
+        + messages
+        + traffic.map(CaseResult::word).orElse("");
   }
 
-  /** The result of a {@link #line()}. */
+  /**
+   * The result of a {@link #line()}, or of its part before the tab, which other libraries write.
+   */
   public static CaseResult parse(String line) {
-    String[] fields = line.split(" ", 6);
+    String[] parts = line.split(BETWEEN);
+    String[] fields = parts[0].split(" ", 6);
     return new CaseResult(
         Integer.parseInt(fields[0]),
         Long.parseLong(fields[1]),
         Long.parseLong(fields[2]),
         Long.parseLong(fields[3]),
         Long.parseLong(fields[4]),
+        parts.length > 1 ? Long.parseLong(parts[1]) : 0,
+        parts.length > 2 ? Optional.of(traffic(parts[2])) : Optional.empty(),
         fields[5]);
+  }
+
+  private static String word(HostTraffic traffic) {
+    return BETWEEN
+        + traffic.mostSent()
+        + ","
+        + traffic.leastSent()
+        + ","
+        + traffic.mostReceived()
+        + ","
+        + traffic.leastReceived();
+  }
+
+  private static HostTraffic traffic(String word) {
+    long[] bytes = Arrays.stream(word.split(",")).mapToLong(Long::parseLong).toArray();
+    return new HostTraffic(bytes[0], bytes[1], bytes[2], bytes[3]);
   }
 
   /** The least value that is not exceeded by {@code percent} of all. */

@@ -7,11 +7,15 @@ import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * One rank's part in a case. All ranks call the same method with the same case; whatever depends on
- * a clock is decided by rank 0 and told to the others by an all-reduce, so that all make the same
- * calls.
+ * One rank's part in a case. All ranks of the job call the same method with the same case; whatever
+ * depends on a clock is decided by rank 0 and told to the others by an all-reduce, so that all make
+ * the same calls. Ranks that the case has no use for only keep step with the others.
  *
  * <p>A barrier precedes each iteration and is not timed. Each rank times its own call; afterwards
  * the times of an iteration are combined by their maximum.
@@ -32,14 +36,30 @@ public final class CaseRun implements AutoCloseable {
   private static final Duration LIMIT = Duration.ofMinutes(10);
 
   private final Communicator world;
-  private final Operation operation;
   private final PerfCase work;
+
+  /** The ranks that take part: the first ones, this one among them. */
+  private final @Nullable Communicator members;
+
+  private final @Nullable Operation operation;
 
   private CaseRun(Communicator world, PerfCase work) {
     this.world = world.within(LIMIT);
-    Communicator view = this.world.using(work.algorithm().forRanks(world.size()));
-    this.operation = Operation.of(view, work);
     this.work = work;
+    if (world.rank() >= work.ranks()) {
+      members = null;
+      operation = null;
+      return;
+    }
+    if (isPartOfJob()) {
+      members = this.world.group(IntStream.range(0, work.ranks()).toArray());
+      if (isAuto()) {
+        members.tune();
+      }
+    } else {
+      members = this.world;
+    }
+    operation = Operation.of(members.using(algorithm()), work);
   }
 
   /**
@@ -48,28 +68,38 @@ public final class CaseRun implements AutoCloseable {
    */
   public static void warmUp(Communicator world, PerfCase work, long nanos) {
     try (CaseRun run = new CaseRun(world, work)) {
-      run.operation.fill();
+      run.fill();
       long start = System.nanoTime();
       int batch = FIRST_ITERATIONS;
       do {
         run.timed(batch);
         batch = Math.min(2 * batch, 1_000);
       } while (run.rankZeroSays(System.nanoTime() - start < nanos ? 1 : 0) == 1);
-    }
-    if (isAuto(world, work)) {
-      world.tune();
+      if (run.isAuto() && !run.isPartOfJob()) {
+        world.tune();
+      }
     }
   }
 
-  private static boolean isAuto(Communicator world, PerfCase work) {
-    return work.algorithm().forRanks(world.size()) instanceof Algorithm.Auto;
+  /** Then the members are a group that is made for the case, and is tuned at once. */
+  private boolean isPartOfJob() {
+    return work.ranks() < world.size();
   }
 
-  private static String chosen(Communicator world, PerfCase work) {
-    return isAuto(world, work)
+  private Algorithm algorithm() {
+    return work.algorithm().forRanks(work.ranks());
+  }
+
+  private boolean isAuto() {
+    return algorithm() instanceof Algorithm.Auto;
+  }
+
+  private String chosen() {
+    return members != null
+            && isAuto()
             && work.collective() == Collective.ALL_REDUCE
             && work.tensors().isEmpty()
-        ? (work.type() == ElementType.FLOAT32 ? world : world.using(WireType.AS_IN_MEMORY))
+        ? (work.type() == ElementType.FLOAT32 ? members : members.using(WireType.AS_IN_MEMORY))
             .explain(work.bytes())
             .chosen()
             .name()
@@ -93,27 +123,73 @@ public final class CaseRun implements AutoCloseable {
         work.iterations() > 0
             ? work.iterations()
             : Math.max(LEAST_ITERATIONS, Math.min(MOST_ITERATIONS, work.minNanos() / each));
-    long[] nanos = timed((int) rankZeroSays(wanted));
+    long[] nanos = new long[(int) rankZeroSays(wanted)];
+    long messages = operation == null ? 0 : operation.negotiationMessages();
+    Optional<HostTraffic> traffic = timedAndCounted(nanos);
+    messages = (operation == null ? 0 : operation.negotiationMessages()) - messages;
     world.allReduce(nanos, ReduceOp.MAX);
     wrong += checked();
-    return CaseResult.of(nanos, work.check() ? wrong : -1, chosen(world, work));
+    return CaseResult.of(
+        nanos,
+        work.check() ? wrong : -1,
+        Math.round((double) messages / nanos.length),
+        traffic,
+        chosen());
   }
 
   /** Gives back the memory of the payloads. */
   @Override
   public void close() {
-    operation.close();
+    if (operation != null) {
+      operation.close();
+    }
+    if (members != null && members != world) {
+      members.close();
+    }
   }
 
-  private long[] timed(int iterations) {
-    long[] nanos = new long[iterations];
-    for (int i = 0; i < iterations; i++) {
-      world.barrier();
-      long start = System.nanoTime();
-      operation.run();
-      nanos[i] = System.nanoTime() - start;
+  private void fill() {
+    if (operation != null) {
+      operation.fill();
     }
-    return nanos;
+  }
+
+  private void timed(int iterations) {
+    timed(new long[iterations]);
+  }
+
+  private void timed(long[] nanos) {
+    for (int i = 0; i < nanos.length; i++) {
+      world.barrier();
+      if (operation != null) {
+        long start = System.nanoTime();
+        operation.run();
+        nanos[i] = System.nanoTime() - start;
+      }
+    }
+  }
+
+  /**
+   * Also counts bytes, if that is wanted. Before and after it all ranks have what was sent to them,
+   * so all of it was on the wire.
+   */
+  private Optional<HostTraffic> timedAndCounted(long[] nanos) {
+    if (!work.hostTraffic()) {
+      timed(nanos);
+      return Optional.empty();
+    }
+    HostBytes before = HostBytes.now();
+    timed(nanos);
+    world.barrier();
+    HostBytes after = HostBytes.now();
+    long sent = Math.round((double) (after.sent() - before.sent()) / nanos.length);
+    long received = Math.round((double) (after.received() - before.received()) / nanos.length);
+    long[] extremes = {sent, -sent, received, -received};
+    if (members == null) {
+      Arrays.fill(extremes, Long.MIN_VALUE);
+    }
+    world.allReduce(extremes, ReduceOp.MAX);
+    return Optional.of(new HostTraffic(extremes[0], -extremes[1], extremes[2], -extremes[3]));
   }
 
   /**
@@ -121,14 +197,17 @@ public final class CaseRun implements AutoCloseable {
    * if nobody checks.
    */
   private long checked() {
-    operation.fill();
+    fill();
     if (!work.check()) {
       return 0;
     }
-    operation.run();
-    long[] wrong = {operation.wrong()};
+    long[] wrong = {0};
+    if (operation != null) {
+      operation.run();
+      wrong[0] = operation.wrong();
+    }
     world.allReduce(wrong, ReduceOp.SUM);
-    operation.fill();
+    fill();
     return wrong[0];
   }
 

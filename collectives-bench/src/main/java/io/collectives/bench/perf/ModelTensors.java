@@ -1,6 +1,7 @@
 package io.collectives.bench.perf;
 
 import io.collectives.bench.model.Model;
+import io.collectives.bench.model.Tensor;
 import java.util.Arrays;
 import java.util.Locale;
 
@@ -8,8 +9,11 @@ import java.util.Locale;
  * The tensors of a model, each in memory of its own, all-reduced in one of several ways.
  *
  * @param way how
+ * @param divisor what the length of each tensor is divided by, at least 1
+ * @param backwardNanos how long the backward pass takes in which they become ready; 0 if all are at
+ *     once
  */
-public record ModelTensors(Model model, Way way) {
+public record ModelTensors(Model model, Way way, int divisor, long backwardNanos) {
 
   /** How many tensors are all-reduced. */
   public enum Way {
@@ -20,7 +24,20 @@ public record ModelTensors(Model model, Way way) {
     /** By one call, of a payload that consists of them. */
     ONE,
     /** By one call, of an array that they are copied to before and from after. */
-    COPIED;
+    COPIED,
+    /** By a call for each to the one server that has it whole, all at once. */
+    ATOMIC,
+    /** In buffers of tensors that ranks have told each other to be ready, as Horovod does. */
+    NEGOTIATED;
+
+    /** Whether it can be measured with so many ranks that only serve, and work and serve. */
+    public boolean fits(int dedicated, int shared) {
+      return switch (this) {
+        case ATOMIC -> dedicated > 0 && shared == 0;
+        case NEGOTIATED -> dedicated == 0;
+        default -> true;
+      };
+    }
 
     /** The name on the command line. */
     @Override
@@ -29,7 +46,31 @@ public record ModelTensors(Model model, Way way) {
     }
   }
 
-  /** Reads a {@link #toString()}. */
+  /** The number of elements of each tensor, in the order of the forward pass. */
+  public int[] counts() {
+    return model.tensors().stream().mapToInt(this::count).toArray();
+  }
+
+  /** The number of elements of all tensors. */
+  public long elements() {
+    return Arrays.stream(counts()).asLongStream().sum();
+  }
+
+  private int count(Tensor tensor) {
+    return Math.max(1, tensor.count() / divisor);
+  }
+
+  /** On one word, for another process. */
+  String line() {
+    return String.join(
+        ":",
+        model.toString(),
+        way.toString(),
+        Integer.toString(divisor),
+        Long.toString(backwardNanos));
+  }
+
+  /** Reads a {@link #line()}. */
   static ModelTensors parse(String text) {
     String[] words = text.split(":");
     Model model =
@@ -37,12 +78,16 @@ public record ModelTensors(Model model, Way way) {
             .filter(one -> one.toString().equals(words[0]))
             .findFirst()
             .orElseThrow();
-    return new ModelTensors(model, Way.valueOf(words[1].toUpperCase(Locale.ROOT)));
+    return new ModelTensors(
+        model,
+        Way.valueOf(words[1].toUpperCase(Locale.ROOT)),
+        Integer.parseInt(words[2]),
+        Long.parseLong(words[3]));
   }
 
-  /** As {@code resnet50:fused}. */
+  /** As {@code resnet50:fused}, or {@code resnet50/8:fused} of an eighth of it. */
   @Override
   public String toString() {
-    return model + ":" + way;
+    return model + (divisor == 1 ? "" : "/" + divisor) + ":" + way;
   }
 }

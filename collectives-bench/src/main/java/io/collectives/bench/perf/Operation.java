@@ -1,18 +1,10 @@
 package io.collectives.bench.perf;
 
-import io.collectives.Algorithm;
 import io.collectives.CollectiveBuffer;
 import io.collectives.Communicator;
-import io.collectives.FusionSettings;
-import io.collectives.GradientReducer;
 import io.collectives.Payload;
 import io.collectives.PersistentCall;
-import io.collectives.bench.model.Tensor;
-import io.collectives.bench.perf.ModelTensors.Way;
 import io.collectives.plan.Chunks;
-import io.collectives.ps.ParameterServers;
-import io.collectives.ps.Role;
-import io.collectives.ps.Roles;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -28,27 +20,20 @@ abstract class Operation implements AutoCloseable {
   final PerfCase work;
   private @Nullable PersistentCall persistent;
 
-  private Operation(Communicator group, PerfCase work) {
+  Operation(Communicator group, PerfCase work) {
     this.group = group;
     this.work = work;
   }
 
-  /** How many ranks contribute to an all-reduce: the first ones, and all but dedicated servers. */
-  final int contributors() {
-    return work.algorithm().forRanks(group.size()) instanceof Algorithm.ParameterServer servers
-        ? group.size() - servers.dedicated()
-        : group.size();
-  }
-
-  /** Whether this rank does, and gets the result. */
+  /** Whether this rank contributes to an all-reduce, and gets the result. */
   final boolean contributes() {
-    return group.rank() < contributors();
+    return group.rank() < work.contributors();
   }
 
   /** The one of a case. */
   static Operation of(Communicator group, PerfCase work) {
     if (work.tensors().isPresent()) {
-      return new OfTensors(group, work, work.tensors().get());
+      return new TensorsOperation(group, work, work.tensors().get());
     }
     return switch (work.collective()) {
       case ALL_REDUCE -> new AllReduce(group, work);
@@ -82,6 +67,11 @@ abstract class Operation implements AutoCloseable {
   abstract void call();
 
   abstract PersistentCall prepare();
+
+  /** As {@link TensorSums#negotiationMessages}. */
+  long negotiationMessages() {
+    return 0;
+  }
 
   /** The number of wrong elements at this rank. */
   abstract long wrong();
@@ -177,155 +167,9 @@ abstract class Operation implements AutoCloseable {
 
     @Override
     long wrong() {
-      return contributes() ? output.wrongReduction(work.seed(), contributors(), 0, work.op()) : 0;
-    }
-  }
-
-  /** An all-reduce of many tensors. */
-  private static final class OfTensors extends Operation {
-    private final List<Elements> elements = new ArrayList<>();
-    private final List<Payload> payloads = new ArrayList<>();
-    private final Way way;
-
-    /** All of them as one, where they lie. */
-    private final Payload all;
-
-    /** The same in one piece, if they are copied. */
-    private final float[] copy;
-
-    private final @Nullable ParameterServers servers;
-    private final @Nullable Thread serving;
-    private final @Nullable GradientReducer reducer;
-    private final List<GradientReducer.Tensor> registered = new ArrayList<>();
-
-    OfTensors(Communicator group, PerfCase work, ModelTensors tensors) {
-      super(group, work);
-      way = tensors.way();
-      FusionSettings settings = FusionSettings.defaults().withOp(work.op());
-      boolean fused = way == Way.FUSED;
-      servers = fused ? servers(group, work) : null;
-      if (servers == null) {
-        serving = null;
-        reducer = fused ? GradientReducer.of(group, settings) : null;
-      } else if (servers.isWorker()) {
-        serving = null;
-        FusionSettings balanced = FusionSettings.balancedBuffers().withOp(work.op());
-        reducer = GradientReducer.of(servers.workers(), balanced, servers.reduction());
-      } else {
-        // What it throws, the workers get as well.
-        serving = new Thread(servers::serve, "perf-server" + group.rank());
-        serving.setDaemon(true);
-        serving.start();
-        reducer = null;
-      }
-      for (Tensor tensor : tensors.model().tensors()) {
-        Elements made = elements(tensor.count(), tensor.count());
-        elements.add(made);
-        payloads.add(made.payload());
-        if (reducer != null) {
-          registered.add(reducer.register(tensor.name(), made.payload()));
-        }
-      }
-      all = Payload.of(payloads);
-      copy = new float[way == Way.COPIED ? work.count() : 0];
-    }
-
-    /** With dedicated servers, which take part in what the workers' reducers do. */
-    private static @Nullable ParameterServers servers(Communicator group, PerfCase work) {
-      if (work.algorithm().forRanks(group.size()) instanceof Algorithm.ParameterServer algorithm
-          && algorithm.dedicated() > 0) {
-        int workers = group.size() - algorithm.dedicated();
-        List<Role> roles = new ArrayList<>();
-        for (int rank = 0; rank < group.size(); rank++) {
-          roles.add(
-              rank >= workers ? Role.SERVER : rank < algorithm.shared() ? Role.BOTH : Role.WORKER);
-        }
-        List<Integer> hosts = algorithm.hosts();
-        return ParameterServers.of(
-            group,
-            hosts.isEmpty()
-                ? new Roles(roles)
-                : new Roles(roles, hosts.stream().map(hosts::indexOf).toList()));
-      }
-      return null;
-    }
-
-    @Override
-    void fill() {
-      long first = 0;
-      for (Elements tensor : elements) {
-        fill(tensor, group.rank(), first);
-        first += tensor.count();
-      }
-    }
-
-    @Override
-    void call() {
-      switch (way) {
-        case FUSED -> fused();
-        case EACH -> payloads.forEach(payload -> group.allReduce(payload, work.op()));
-        case ONE -> group.allReduce(all, work.op());
-        case COPIED -> copied();
-      }
-    }
-
-    @Override
-    PersistentCall prepare() {
-      return group.prepareAllReduce(all, work.op());
-    }
-
-    private void fused() {
-      if (reducer != null) {
-        for (int i = registered.size() - 1; i >= 0; i--) {
-          reducer.ready(registered.get(i));
-        }
-        reducer.await();
-      }
-    }
-
-    private void copied() {
-      int at = 0;
-      for (Payload tensor : payloads) {
-        Payload.OfArray range = (Payload.OfArray) tensor;
-        System.arraycopy(range.array(), range.offset(), copy, at, (int) range.count());
-        at += (int) range.count();
-      }
-      group.allReduce(copy, work.op());
-      at = 0;
-      for (Payload tensor : payloads) {
-        Payload.OfArray range = (Payload.OfArray) tensor;
-        System.arraycopy(copy, at, range.array(), range.offset(), (int) range.count());
-        at += (int) range.count();
-      }
-    }
-
-    @Override
-    long wrong() {
-      long wrong = 0;
-      long first = 0;
-      for (Elements tensor : contributes() ? elements : List.<Elements>of()) {
-        wrong += tensor.wrongReduction(work.seed(), contributors(), first, work.op());
-        first += tensor.count();
-      }
-      return wrong;
-    }
-
-    @Override
-    public void close() {
-      if (reducer != null) {
-        reducer.close();
-      }
-      try {
-        if (serving != null) {
-          serving.join();
-        }
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      }
-      if (servers != null) {
-        servers.close();
-      }
-      super.close();
+      return contributes()
+          ? output.wrongReduction(work.seed(), work.contributors(), 0, work.op())
+          : 0;
     }
   }
 

@@ -1,5 +1,6 @@
 package io.collectives.bench.perf;
 
+import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
@@ -10,6 +11,7 @@ import java.util.Optional;
  * whole one: the input of an all-reduce, the output of an all-gather. The root, if there is one, is
  * rank 0.
  *
+ * @param ranks how many ranks of the job take part, the first ones
  * @param op how elements are reduced, if they are
  * @param count the number of elements of the payload
  * @param outOfPlace whether the result goes into memory of its own
@@ -19,10 +21,13 @@ import java.util.Optional;
  * @param iterations how many are timed; 0 for as many as {@code minNanos} take
  * @param minNanos how long the timed iterations take together
  * @param seed of the values
+ * @param hostTraffic whether it is counted what hosts send and receive, of which each rank has its
+ *     own
  * @param tensors whose tensors make up the payload of an all-reduce; if nobody's, it is one piece
  */
 public record PerfCase(
     Collective collective,
+    int ranks,
     AlgorithmChoice algorithm,
     ElementType type,
     ReduceOp.Standard op,
@@ -34,6 +39,7 @@ public record PerfCase(
     int iterations,
     long minNanos,
     long seed,
+    boolean hostTraffic,
     Optional<ModelTensors> tensors) {
   private static final String BETWEEN = "\t";
 
@@ -43,6 +49,14 @@ public record PerfCase(
   public String title() {
     return tensors.map(ModelTensors::toString).orElse(collective.toString())
         + (persistent ? ":persistent" : "");
+  }
+
+  /** How many ranks contribute to an all-reduce: all but dedicated servers. */
+  public int contributors() {
+    return collective == Collective.ALL_REDUCE
+            && algorithm.forRanks(ranks) instanceof Algorithm.ParameterServer servers
+        ? ranks - servers.dedicated()
+        : ranks;
   }
 
   /** Whether elements are reduced, so that the op matters. */
@@ -63,6 +77,7 @@ public record PerfCase(
     return String.join(
         BETWEEN,
         collective.name(),
+        Integer.toString(ranks),
         algorithm.toString(),
         type.name(),
         op.name(),
@@ -74,7 +89,8 @@ public record PerfCase(
         Integer.toString(iterations),
         Long.toString(minNanos),
         Long.toString(seed),
-        tensors.map(ModelTensors::toString).orElse(NOBODY));
+        Boolean.toString(hostTraffic),
+        tensors.map(ModelTensors::line).orElse(NOBODY));
   }
 
   /** The case of a {@link #line()}. */
@@ -82,17 +98,19 @@ public record PerfCase(
     String[] fields = line.split(BETWEEN);
     return new PerfCase(
         Collective.valueOf(fields[0]),
-        AlgorithmChoice.parse(fields[1]),
-        ElementType.valueOf(fields[2]),
-        ReduceOp.Standard.valueOf(fields[3]),
-        Integer.parseInt(fields[4]),
-        Memory.valueOf(fields[5]),
-        Boolean.parseBoolean(fields[6]),
+        Integer.parseInt(fields[1]),
+        AlgorithmChoice.parse(fields[2]),
+        ElementType.valueOf(fields[3]),
+        ReduceOp.Standard.valueOf(fields[4]),
+        Integer.parseInt(fields[5]),
+        Memory.valueOf(fields[6]),
         Boolean.parseBoolean(fields[7]),
         Boolean.parseBoolean(fields[8]),
-        Integer.parseInt(fields[9]),
-        Long.parseLong(fields[10]),
+        Boolean.parseBoolean(fields[9]),
+        Integer.parseInt(fields[10]),
         Long.parseLong(fields[11]),
-        fields[12].equals(NOBODY) ? Optional.empty() : Optional.of(ModelTensors.parse(fields[12])));
+        Long.parseLong(fields[12]),
+        Boolean.parseBoolean(fields[13]),
+        fields[14].equals(NOBODY) ? Optional.empty() : Optional.of(ModelTensors.parse(fields[14])));
   }
 }

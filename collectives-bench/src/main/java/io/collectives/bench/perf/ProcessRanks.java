@@ -4,6 +4,7 @@ import io.collectives.CallSettings;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.JobSettings;
+import io.collectives.bench.network.Network;
 import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.ParentLines;
 import io.collectives.bench.process.ProcessGroup;
@@ -26,6 +27,9 @@ public final class ProcessRanks implements Ranks {
   private static final String WARM_UP = "warm-up ";
   private static final String MEASURE = "measure ";
 
+  /** The port at which ranks meet is another one. */
+  private static final int NETWORK_SAYS = 0;
+
   private final ProcessGroup group = new ProcessGroup();
   private final List<Worker> workers = new ArrayList<>();
   private List<String> transports = List.of();
@@ -42,21 +46,48 @@ public final class ProcessRanks implements Ranks {
   public static ProcessRanks start(
       Seating seating, String transport, List<String> command, PrintStream err)
       throws IOException {
+    int port = FreePort.find();
+    return start(
+        seating.processes(),
+        (group, rank, threads) -> {
+          Map<String, String> environment =
+              new RankEnvironment(rank, seating.ranks(), port).variables(transport);
+          if (!seating.hosts().isEmpty()) {
+            environment.put("COLLECTIVES_HOST", seating.hosts().get(rank));
+          }
+          List<String> own = new ArrayList<>(command);
+          if (threads > 1) {
+            own.add("--threads=" + threads);
+          }
+          return Worker.start(group, rank, own, environment, err);
+        });
+  }
+
+  /**
+   * Starts a process on each host of a network, where they talk by TCP, and waits until they have
+   * joined.
+   *
+   * @param network has to last as long as the ranks
+   * @param command runs {@link #serve} in a JVM of its own
+   */
+  public static ProcessRanks start(Network network, List<String> command, PrintStream err)
+      throws IOException {
+    return start(
+        Seating.alone(network.hosts()).processes(),
+        (group, rank, threads) -> {
+          RankEnvironment seat = new RankEnvironment(rank, network.hosts(), NETWORK_SAYS);
+          Map<String, String> environment = new HashMap<>(seat.variables("tcp"));
+          environment.putAll(network.variables(rank));
+          return Worker.start(group, rank, network.on(rank, command), environment, err);
+        });
+  }
+
+  private static ProcessRanks start(List<Integer> processes, Starter starter) throws IOException {
     ProcessRanks started = new ProcessRanks();
     try {
-      int port = FreePort.find();
       int rank = 0;
-      for (int threads : seating.processes()) {
-        Map<String, String> environment =
-            new RankEnvironment(rank, seating.ranks(), port).variables(transport);
-        if (!seating.hosts().isEmpty()) {
-          environment.put("COLLECTIVES_HOST", seating.hosts().get(rank));
-        }
-        List<String> own = new ArrayList<>(command);
-        if (threads > 1) {
-          own.add("--threads=" + threads);
-        }
-        started.workers.add(Worker.start(started.group, rank, own, environment, err));
+      for (int threads : processes) {
+        started.workers.add(starter.start(started.group, rank, threads));
         rank += threads;
       }
       started.transports =
@@ -66,6 +97,11 @@ public final class ProcessRanks implements Ranks {
       started.close();
       throw e;
     }
+  }
+
+  @FunctionalInterface
+  private interface Starter {
+    Worker start(ProcessGroup group, int rank, int threads) throws IOException;
   }
 
   /**

@@ -33,6 +33,7 @@ class PeerRanksTest {
   private static final PerfCase WORK =
       new PerfCase(
           Collective.ALL_REDUCE,
+          2,
           AlgorithmChoice.parse("auto"),
           ElementType.FLOAT32,
           ReduceOp.SUM,
@@ -44,6 +45,7 @@ class PeerRanksTest {
           0,
           5_000_000,
           1,
+          false,
           Optional.empty());
 
   @TempDir private Path directory;
@@ -106,7 +108,8 @@ class PeerRanksTest {
             + "case $verb in measure) echo noise; echo \"peer $count $nanos 2 3 $RANK -\";; *) echo peer ready;; esac; done";
     try (PeerRanks peer = start(answering, LONG)) {
       peer.warmUp(WORK, 7);
-      assertEquals(new CaseResult(1000, 5_000_000, 2, 3, 0, "-"), peer.measure(WORK));
+      assertEquals(
+          new CaseResult(1000, 5_000_000, 2, 3, 0, 0, Optional.empty(), "-"), peer.measure(WORK));
     }
     assertGone();
   }

@@ -38,6 +38,10 @@ class PerfPartsTest {
     "parameter-server:3, 4, parameter-server:3",
     "parameter-server:0+1, 4, parameter-server:0+1",
     "parameter-server:1+2, 4, parameter-server:1+2",
+    "parameter-server:0+n, 6, parameter-server:0+3",
+    "parameter-server:n+n, 6, parameter-server:3+3",
+    "parameter-server:n, 6, parameter-server:6",
+    "parameter-server:n+2, 6, parameter-server:4+2",
     "parameter-server, 4, parameter-server:2",
     "parameter-server, 1, parameter-server:1",
     "parameter-server:0+2x2, 8, parameter-server:0+2x2",
@@ -89,6 +93,20 @@ class PerfPartsTest {
   }
 
   @ParameterizedTest
+  @CsvSource({
+    "ring, 3",
+    "parameter-server, 3",
+    "parameter-server:2, 3",
+    "parameter-server:n, 3",
+    "parameter-server:0+2, 5",
+    "parameter-server:1+2, 5",
+    "parameter-server:0+n, 6"
+  })
+  void dedicatedServersAreRanksBesidesWorkers(String text, int ranks) {
+    assertEquals(ranks, AlgorithmChoice.parse(text).ranks(3));
+  }
+
+  @ParameterizedTest
   @ValueSource(
       strings = {
         "",
@@ -103,6 +121,7 @@ class PerfPartsTest {
         "direct:",
         "parameter-server:x",
         "parameter-server:+2",
+        "parameter-server:N",
         "parameter-server:2+"
       })
   void whatIsNoAlgorithmIsRefused(String text) {
@@ -118,7 +137,9 @@ class PerfPartsTest {
     "parameter-server:5, 4",
     "parameter-server:0+4, 4",
     "parameter-server:2+3, 4",
-    "parameter-server:0+0, 4"
+    "parameter-server:0+0, 4",
+    "parameter-server:0+n, 5",
+    "parameter-server:0+9, 4"
   })
   void whatDoesNotFitTheRanksIsRefused(String text, int ranks) {
     AlgorithmChoice choice = AlgorithmChoice.parse(text);
@@ -128,9 +149,17 @@ class PerfPartsTest {
   @Test
   void percentilesAreOfTheSortedTimes() {
     long[] nanos = LongStream.rangeClosed(1, 200).map(i -> 201 - i).toArray();
-    assertEquals(new CaseResult(200, 100, 1, 198, 3, "x"), CaseResult.of(nanos, 3, "x"));
-    assertEquals(new CaseResult(1, 5, 5, 5, -1, "x"), CaseResult.of(new long[] {5}, -1, "x"));
-    assertEquals(new CaseResult(3, 2, 1, 9, 0, "x"), CaseResult.of(new long[] {9, 1, 2}, 0, "x"));
+    assertEquals(result(200, 100, 1, 198, 3), result(nanos, 3));
+    assertEquals(result(1, 5, 5, 5, -1), result(new long[] {5}, -1));
+    assertEquals(result(3, 2, 1, 9, 0), result(new long[] {9, 1, 2}, 0));
+  }
+
+  private static CaseResult result(long[] nanos, long wrong) {
+    return CaseResult.of(nanos, wrong, 0, Optional.empty(), "x");
+  }
+
+  private static CaseResult result(int iterations, long median, long min, long p99, long wrong) {
+    return new CaseResult(iterations, median, min, p99, wrong, 0, Optional.empty(), "x");
   }
 
   @Test
@@ -138,6 +167,7 @@ class PerfPartsTest {
     PerfCase work =
         new PerfCase(
             Collective.REDUCE_SCATTER,
+            4,
             AlgorithmChoice.parse("torus:2x2"),
             ElementType.INT64,
             ReduceOp.MAX,
@@ -149,12 +179,14 @@ class PerfPartsTest {
             9,
             10,
             -11,
+            false,
             Optional.empty());
     assertEquals(work, PerfCase.parse(work.line()));
     assertEquals("reduce-scatter:persistent", work.title());
     PerfCase fused =
         new PerfCase(
             Collective.ALL_REDUCE,
+            8,
             AlgorithmChoice.parse("auto"),
             ElementType.FLOAT32,
             ReduceOp.SUM,
@@ -166,11 +198,18 @@ class PerfPartsTest {
             9,
             10,
             -11,
-            Optional.of(new ModelTensors(Model.BERT_LARGE, ModelTensors.Way.FUSED)));
+            true,
+            Optional.of(new ModelTensors(Model.BERT_LARGE, ModelTensors.Way.FUSED, 16, 17)));
     assertEquals(fused, PerfCase.parse(fused.line()));
-    assertEquals("bert-large:fused", fused.title());
-    CaseResult result = new CaseResult(1, 2, 3, 4, -1, "torus 2x2");
-    assertEquals(result, CaseResult.parse(result.line()));
+    assertEquals("bert-large/16:fused", fused.title());
+    HostTraffic traffic = new HostTraffic(9, 7, 8, 6);
+    for (Optional<HostTraffic> counted :
+        List.of(Optional.<HostTraffic>empty(), Optional.of(traffic))) {
+      CaseResult result = new CaseResult(1, 2, 3, 4, -1, 5, counted, "torus 2x2");
+      assertEquals(result, CaseResult.parse(result.line()));
+    }
+    assertEquals(
+        new CaseResult(1, 2, 3, 4, 0, 0, Optional.empty(), "-"), CaseResult.parse("1 2 3 4 0 -"));
   }
 
   @ParameterizedTest
