@@ -47,6 +47,17 @@ final class AtomicSums implements TensorSums {
       }
     }
     service = works ? null : groups.get(0).serveAsync();
+    if (works) {
+      meet();
+    }
+  }
+
+  /** From here on a server, even one without a tensor, hears when workers leave. */
+  private void meet() {
+    Payload nothing = Payload.of(new float[0]);
+    List<CollectiveHandle> calls =
+        groups.stream().map(group -> group.allReduceAsync(nothing, op)).toList();
+    calls.forEach(CollectiveHandle::await);
   }
 
   @Override

@@ -51,14 +51,8 @@ public final class CaseRun implements AutoCloseable {
       operation = null;
       return;
     }
-    if (isPartOfJob()) {
-      members = this.world.group(IntStream.range(0, work.ranks()).toArray());
-      if (isAuto()) {
-        members.tune();
-      }
-    } else {
-      members = this.world;
-    }
+    members =
+        isPartOfJob() ? this.world.group(IntStream.range(0, work.ranks()).toArray()) : this.world;
     operation = Operation.of(members.using(algorithm()), work);
   }
 
@@ -81,7 +75,7 @@ public final class CaseRun implements AutoCloseable {
     }
   }
 
-  /** Then the members are a group that is made for the case, and is tuned at once. */
+  /** Then the members are a group that is made for the case, and tuned before it is measured. */
   private boolean isPartOfJob() {
     return work.ranks() < world.size();
   }
@@ -114,6 +108,9 @@ public final class CaseRun implements AutoCloseable {
   }
 
   private CaseResult measured() {
+    if (members != null && isAuto() && isPartOfJob()) {
+      members.tune();
+    }
     long wrong = checked();
     long start = System.nanoTime();
     int first = work.count() < 100_000 ? 10 * FIRST_ITERATIONS : FIRST_ITERATIONS;

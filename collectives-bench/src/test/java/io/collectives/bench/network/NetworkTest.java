@@ -57,8 +57,8 @@ class NetworkTest {
   /** Two hosts send to a third: what each may send, it may receive no more than. */
   @Test
   void aLinkCarriesNoMoreThanItsRateEitherWay() throws Exception {
-    int rate = 50_000_000;
-    int each = 500_000;
+    int rate = 40_000_000;
+    int each = 1_000_000;
     try (Network network = new Network(3, new LinkRate(rate))) {
       for (int sinks : new int[] {2, 1}) {
         // To one host from two, and to two hosts from one.

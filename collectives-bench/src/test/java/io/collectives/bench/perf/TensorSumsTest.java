@@ -74,6 +74,23 @@ class TensorSumsTest {
   }
 
   @Test
+  void aServerWithoutATensorEndsWhenWorkersLeave() {
+    try (ThreadRanks job = ThreadRanks.inProcess(4, CallSettings.defaults())) {
+      job.all(
+          world -> {
+            float[] values = {world.rank() + 1};
+            List<Payload> tensors = List.of(Payload.of(values));
+            BackwardPass backward = new BackwardPass(new int[] {1}, 0);
+            try (AtomicSums sums = new AtomicSums(world, 2, ReduceOp.SUM, tensors, backward)) {
+              sums.run();
+            }
+            assertEquals(world.rank() < 2 ? 3 : world.rank() + 1, values[0]);
+            return world;
+          });
+    }
+  }
+
+  @Test
   void countersAreSummedWithoutLoopback() {
     HostBytes bytes =
         HostBytes.of(
