@@ -302,11 +302,6 @@ public final class Program {
     return hasSeveralOwners;
   }
 
-  /** How many ranks contribute, the first ones. */
-  public int contributors() {
-    return contributors;
-  }
-
   /** The most chunks that any transfer of the plan carries. */
   public int widestTransfer() {
     return widestTransfer;

@@ -118,7 +118,7 @@ class ServiceTest {
             .get(rank)
             .serve(
                 bench.groups.get(rank),
-                workers,
+                programs.get(server),
                 (op, type, level) -> programs.get(server),
                 List.of(),
                 WireType.AS_IN_MEMORY,
@@ -451,7 +451,7 @@ class ServiceTest {
             .get(rank)
             .serve(
                 groups.get(rank),
-                workers,
+                programs.get(server),
                 (op, type, level) -> programs.get(server),
                 List.of(),
                 WireType.AS_IN_MEMORY,
