@@ -235,10 +235,7 @@ public final class CountedTcp implements TransportProvider {
   }
 
   private record Counted(
-      Transport inner,
-      Map<Integer, CountedLink> linked,
-      List<FrameHeader> sent,
-      String address)
+      Transport inner, Map<Integer, CountedLink> linked, List<FrameHeader> sent, String address)
       implements Transport {
     @Override
     public int rank() {

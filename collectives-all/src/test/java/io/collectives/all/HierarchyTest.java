@@ -95,7 +95,8 @@ class HierarchyTest {
     return IntStream.range(0, WORKERS)
         .mapToObj(
             worker ->
-                (int) IntStream.range(WORKERS, 8).filter(to -> job.bytesSent(worker, to) > 0).count())
+                (int)
+                    IntStream.range(WORKERS, 8).filter(to -> job.bytesSent(worker, to) > 0).count())
         .toList();
   }
 

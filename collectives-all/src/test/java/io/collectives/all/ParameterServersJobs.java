@@ -695,7 +695,9 @@ abstract class ParameterServersJobs {
     }
   }
 
-  /** A proxy leaves without a word, or a worker, after which there are more proxies than workers. */
+  /**
+   * A proxy leaves without a word, or a worker, after which there are more proxies than workers.
+   */
   @Test
   void survivorsOfProxiesAndHostsGoOn() throws Exception {
     Roles roles = Roles.dedicated(6, 1, 2).withHosts(List.of("a", "a", "b", "b", "c", "c"));
@@ -704,51 +706,51 @@ abstract class ParameterServersJobs {
   }
 
   private void survivorsGoOn(Roles roles, int lost) throws Exception {
-      List<Communicator> worlds = ranks(roles.size());
-      run(
-          worlds,
-          world -> {
-            ParameterServers servers = ParameterServers.of(world, roles);
-            Model model = null;
-            CollectiveException error = null;
-            try {
-              if (servers.isWorker()) {
-                model = new Model(servers, SUMS);
-                model.step(model.reducer, 0);
-              }
-              if (world.rank() == lost) {
-                world.close();
-                return;
-              } else if (model == null) {
-                servers.serve();
-              } else {
-                model.step(model.reducer, 1);
-              }
-            } catch (CollectiveException e) {
-              error = e;
+    List<Communicator> worlds = ranks(roles.size());
+    run(
+        worlds,
+        world -> {
+          ParameterServers servers = ParameterServers.of(world, roles);
+          Model model = null;
+          CollectiveException error = null;
+          try {
+            if (servers.isWorker()) {
+              model = new Model(servers, SUMS);
+              model.step(model.reducer, 0);
             }
-            assertInstanceOf(RankFailedException.class, error, "rank " + world.rank());
-            assertEquals(lost, ((RankFailedException) error).worldRank(), "" + error);
-            Communicator left = world.shrink().group();
-            assertEquals(roles.size() - 1, left.size());
-            try (ParameterServers next = servers.on(left)) {
-              if (model == null) {
-                assertFalse(next.isWorker());
-                next.serve();
-                return;
-              }
-              int workers = next.roles().workers();
-              assertEquals(roles.workers() - (roles.of(lost) == Role.WORKER ? 1 : 0), workers);
-              GradientReducer reducer = model.reducer.on(next.workers(), next.reduction());
-              model.step(reducer, 2);
-              // The values are those of the old ranks.
-              int sumOfRanks = roles.workers() * (roles.workers() - 1) / 2;
-              model.check(workers, sumOfRanks - (lost < roles.workers() ? lost : 0), 2);
-              reducer.close();
+            if (world.rank() == lost) {
+              world.close();
+              return;
+            } else if (model == null) {
+              servers.serve();
+            } else {
+              model.step(model.reducer, 1);
             }
-          });
-      closeAll();
-      opened.clear();
+          } catch (CollectiveException e) {
+            error = e;
+          }
+          assertInstanceOf(RankFailedException.class, error, "rank " + world.rank());
+          assertEquals(lost, ((RankFailedException) error).worldRank(), "" + error);
+          Communicator left = world.shrink().group();
+          assertEquals(roles.size() - 1, left.size());
+          try (ParameterServers next = servers.on(left)) {
+            if (model == null) {
+              assertFalse(next.isWorker());
+              next.serve();
+              return;
+            }
+            int workers = next.roles().workers();
+            assertEquals(roles.workers() - (roles.of(lost) == Role.WORKER ? 1 : 0), workers);
+            GradientReducer reducer = model.reducer.on(next.workers(), next.reduction());
+            model.step(reducer, 2);
+            // The values are those of the old ranks.
+            int sumOfRanks = roles.workers() * (roles.workers() - 1) / 2;
+            model.check(workers, sumOfRanks - (lost < roles.workers() ? lost : 0), 2);
+            reducer.close();
+          }
+        });
+    closeAll();
+    opened.clear();
   }
 
   // ------------------------------------------------------------------ roles

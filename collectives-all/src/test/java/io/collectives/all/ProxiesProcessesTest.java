@@ -34,9 +34,9 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Two hosts of two workers, threads of one process; two servers of two proxies, of which the first are
- * processes, and the others threads of one. A server has one TCP connection from each host; within
- * a host there is none. A proxy is killed: all others name it, and go on without it.
+ * Two hosts of two workers, threads of one process; two servers of two proxies, of which the first
+ * are processes, and the others threads of one. A server has one TCP connection from each host;
+ * within a host there is none. A proxy is killed: all others name it, and go on without it.
  */
 @Tag("process")
 @EnabledOnOs(OS.LINUX) // Connections are counted there only.
@@ -66,8 +66,7 @@ class ProxiesProcessesTest {
     }
 
     private static void run(int rank, Path meeting) {
-      JobSettings settings =
-          JobSettings.of(rank, SIZE, meeting.toUri()).withHost(HOSTS.get(rank));
+      JobSettings settings = JobSettings.of(rank, SIZE, meeting.toUri()).withHost(HOSTS.get(rank));
       try (Communicator world = Collectives.join(settings)) {
         Roles roles = Roles.dedicated(SIZE, 2, 2).withHosts(HOSTS);
         ParameterServers servers = ParameterServers.of(world, roles);

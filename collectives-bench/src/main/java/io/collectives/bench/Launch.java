@@ -121,9 +121,7 @@ final class Launch implements Callable<Integer> {
     proxies.ifPresent(
         number ->
             Usage.require(
-                number >= 1
-                    && servers.isPresent()
-                    && (long) number * servers.get() < ranks,
+                number >= 1 && servers.isPresent() && (long) number * servers.get() < ranks,
                 spec,
                 "--proxies "
                     + number

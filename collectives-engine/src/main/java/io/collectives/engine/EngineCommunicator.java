@@ -9,7 +9,6 @@ import io.collectives.CollectiveHandle;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Explanation;
-import io.collectives.NonFiniteException;
 import io.collectives.Payload;
 import io.collectives.PersistentCall;
 import io.collectives.ReduceOp;
@@ -19,8 +18,6 @@ import io.collectives.UserOp;
 import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
-import io.collectives.engine.memory.NarrowWire;
-import io.collectives.engine.run.AddOrder;
 import io.collectives.engine.run.Agreement;
 import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Group;
@@ -31,7 +28,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -41,18 +37,8 @@ final class EngineCommunicator implements Communicator {
 
   private final Seat seat;
   private final CallSettings settings;
-  private final Program barrier;
-
-  /** The one of the settings, or those that are chosen from. */
-  private final List<Algorithm> algorithms;
-
-  /**
-   * Programs in use, by order and algorithm, collective and root. Those of the seat are found by a
-   * key, which is an allocation. Any thread may fill it in, with the same values.
-   */
-  private final Program @Nullable [][] @Nullable [] programs;
-
-  private final long timeoutNanos;
+  private final Programs programs;
+  private final Calling calls;
   private final World world;
   private final boolean isWorld;
 
@@ -61,28 +47,8 @@ final class EngineCommunicator implements Communicator {
     this.settings = settings;
     this.world = world;
     this.isWorld = isWorld;
-    this.timeoutNanos = settings.timeout().toNanos();
-    this.algorithms =
-        settings.algorithm() instanceof Algorithm.Auto
-            ? Chooser.candidates(size())
-            : List.of(settings.algorithm());
-    this.programs =
-        new Program[AddOrder.values().length * algorithms.size()][Collective.values().length][];
-    // An algorithm that does not fit is an error now.
-    program(0, Collective.ALL_REDUCE, 0, Order.of(settings.repeatability()));
-    this.barrier =
-        seat.group.usesMail() && speaksWithAll(settings.algorithm())
-            ? seat.program(Algorithm.exchange(), Collective.BARRIER, 0, AddOrder.OF_PLAN)
-            : program(Collective.BARRIER, 0, 0);
-  }
-
-  /**
-   * Whether all ranks are peers of each other, so that a barrier by exchange needs no more links.
-   */
-  private static boolean speaksWithAll(Algorithm algorithm) {
-    return algorithm instanceof Algorithm.Auto
-        || algorithm instanceof Algorithm.Exchange
-        || algorithm instanceof Algorithm.Direct;
+    this.programs = new Programs(seat, settings);
+    this.calls = new Calling(seat, settings, programs);
   }
 
   @Override
@@ -134,9 +100,9 @@ final class EngineCommunicator implements Communicator {
   public void allReduce(Payload input, Payload output, ReduceOp op, Payload residual) {
     Objects.requireNonNull(residual, "residual");
     if (input instanceof Payload.OfTensors several) {
-      finish(allReduce(several, output, op, residual, null));
+      calls.finish(allReduce(several, output, op, residual, null));
     } else {
-      finish(allReduce(input, output, op, residual, 0, null));
+      calls.finish(allReduce(input, output, op, residual, 0, null));
     }
   }
 
@@ -145,9 +111,9 @@ final class EngineCommunicator implements Communicator {
       Payload input, Payload output, ReduceOp op, Payload residual) {
     Objects.requireNonNull(residual, "residual");
     if (input instanceof Payload.OfTensors several) {
-      return start(several, handle -> allReduce(several, output, op, residual, handle));
+      return calls.start(several, handle -> allReduce(several, output, op, residual, handle));
     }
-    return start(seat, handle -> allReduce(input, output, op, residual, 0, handle));
+    return calls.start(seat, handle -> allReduce(input, output, op, residual, 0, handle));
   }
 
   @Override
@@ -158,13 +124,13 @@ final class EngineCommunicator implements Communicator {
     if (number < 1) {
       throw new IllegalArgumentException("buffer number " + number + ": must be at least 1");
     }
-    return start(seat, handle -> allReduce(input, output, op, residual, number, handle));
+    return calls.start(seat, handle -> allReduce(input, output, op, residual, number, handle));
   }
 
   @Override
   public PersistentCall prepareAllReduce(
       Payload input, Payload output, ReduceOp op, Payload residual) {
-    return prepare(
+    return calls.prepare(
         seat, handle -> allReduce(input, output, op, residual, 0, handle), input, output, residual);
   }
 
@@ -183,8 +149,8 @@ final class EngineCommunicator implements Communicator {
     Memory in = seat.memory(input);
     Memory out = result(input, in, output);
     Memory kept = kept(input, residual, op);
-    Program program = sendingOnce(allReduce(in, op));
-    return submit(seat, program, in, out, null, null, 0, number, op, kept, handle);
+    Program program = programs.sendingOnce(programs.allReduce(in, op));
+    return calls.submit(seat, program, in, out, null, null, 0, number, op, kept, handle);
   }
 
   private Batch allReduce(
@@ -204,32 +170,17 @@ final class EngineCommunicator implements Communicator {
       Memory out = result(inputs.get(i), in, outputs.get(i));
       boolean isKept = residual != null && in.type() == ElementType.FLOAT32;
       Memory kept = isKept ? writable(residual) : null;
-      Program program = allReduce(in, op);
-      batch.add(isKept ? sendingOnce(program) : program, in, out, kept);
+      Program program = programs.allReduce(in, op);
+      batch.add(isKept ? programs.sendingOnce(program) : program, in, out, kept);
     }
-    return submit(seat, batch, op, handle);
-  }
-
-  /** A program for an all-reduce in which each contribution goes into one sum. */
-  private Program sendingOnce(Program program) {
-    if (!program.hasSeveralOwners()) {
-      return program;
-    }
-    if (algorithms.size() == 1) {
-      throw new IllegalArgumentException(
-          "a residual with the algorithm \""
-              + program.algorithm().name()
-              + "\", in which several ranks take the same sum: use Algorithm.direct() or another in"
-              + " which one rank does");
-    }
-    return program(Chooser.DIRECT, Collective.ALL_REDUCE, 0, Order.of(settings.repeatability()));
+    return calls.submit(seat, batch, op, handle);
   }
 
   private void allReduceArray(ElementType type, Object array, int offset, int count, ReduceOp op) {
     Objects.requireNonNull(op, "op");
     ArrayMemory memory = seat.borrow(type);
     memory.bind(array, offset, count);
-    finish(submit(allReduce(memory, op), memory, memory, op, null));
+    calls.finish(calls.submit(programs.allReduce(memory, op), memory, memory, op, null));
     // Not after an error, when a peer may still look at it.
     seat.giveBack(memory);
   }
@@ -237,30 +188,31 @@ final class EngineCommunicator implements Communicator {
   @Override
   public void allReduce(Payload input, Payload output, ReduceOp op) {
     if (input instanceof Payload.OfTensors several) {
-      finish(allReduce(several, output, op, null, null));
+      calls.finish(allReduce(several, output, op, null, null));
       return;
     }
     Memory in = seat.memory(input);
-    finish(submit(allReduce(in, op), in, result(input, in, output), op, null));
+    calls.finish(calls.submit(programs.allReduce(in, op), in, result(input, in, output), op, null));
   }
 
   @Override
   public CollectiveHandle allReduceAsync(Payload input, Payload output, ReduceOp op) {
     if (input instanceof Payload.OfTensors several) {
-      return start(several, handle -> allReduce(several, output, op, null, handle));
+      return calls.start(several, handle -> allReduce(several, output, op, null, handle));
     }
     Memory in = seat.memory(input);
     Memory out = result(input, in, output);
-    return start(seat, handle -> submit(allReduce(in, op), in, out, op, handle));
+    return calls.start(
+        seat, handle -> calls.submit(programs.allReduce(in, op), in, out, op, handle));
   }
 
   @Override
   public PersistentCall prepareAllReduce(Payload input, Payload output, ReduceOp op) {
-    return prepare(
+    return calls.prepare(
         seat,
         handle -> {
           Memory in = seat.memory(input);
-          submit(allReduce(in, op), in, result(input, in, output), op, handle);
+          calls.submit(programs.allReduce(in, op), in, result(input, in, output), op, handle);
         },
         input,
         output);
@@ -268,7 +220,7 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public CollectiveHandle serveAsync(UserOp... ops) {
-    Program program = program(0, Collective.ALL_REDUCE, 0, AddOrder.OF_PLAN);
+    Program program = programs.served();
     if (program.contributes()) {
       throw new IllegalStateException(
           "rank "
@@ -289,12 +241,12 @@ final class EngineCommunicator implements Communicator {
           .serve(
               seat.group,
               program,
-              (op, type, level) -> program(0, Collective.ALL_REDUCE, 0, Order.of(op, type, level)),
+              programs::served,
               userOps,
               settings.wireType(),
               settings.frameLength(),
               settings.slabsInFlight(),
-              timeoutNanos,
+              settings.timeout().toNanos(),
               handle);
       driver.submittedAsynchronous();
     } finally {
@@ -305,55 +257,57 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public void barrier() {
-    finish(submit(barrier, NOTHING, NOTHING, ReduceOp.SUM, null));
+    calls.finish(calls.submit(programs.barrier(), NOTHING, NOTHING, ReduceOp.SUM, null));
   }
 
   @Override
   public CollectiveHandle barrierAsync() {
-    return start(seat, handle -> submit(barrier, NOTHING, NOTHING, ReduceOp.SUM, handle));
+    return calls.start(
+        seat, handle -> calls.submit(programs.barrier(), NOTHING, NOTHING, ReduceOp.SUM, handle));
   }
 
   @Override
   public PersistentCall prepareBarrier() {
-    return prepare(seat, handle -> submit(barrier, NOTHING, NOTHING, ReduceOp.SUM, handle));
+    return calls.prepare(
+        seat, handle -> calls.submit(programs.barrier(), NOTHING, NOTHING, ReduceOp.SUM, handle));
   }
 
   @Override
   public void broadcast(float[] buffer, int offset, int count, int root) {
     Objects.checkFromIndexSize(offset, count, buffer.length);
-    Program program = program(Collective.BROADCAST, root, (long) count * Float.BYTES);
+    Program program = programs.of(Collective.BROADCAST, root, (long) count * Float.BYTES);
     ArrayMemory memory = seat.borrow(ElementType.FLOAT32);
     memory.bind(buffer, offset, count);
-    finish(submit(program, memory, memory, ReduceOp.SUM, null));
+    calls.finish(calls.submit(program, memory, memory, ReduceOp.SUM, null));
     seat.giveBack(memory);
   }
 
   @Override
   public void broadcast(Payload buffer, int root) {
     if (buffer instanceof Payload.OfTensors several) {
-      finish(broadcast(several, root, null));
+      calls.finish(broadcast(several, root, null));
     } else {
-      finish(broadcast(buffer, root, null));
+      calls.finish(broadcast(buffer, root, null));
     }
   }
 
   @Override
   public CollectiveHandle broadcastAsync(Payload buffer, int root) {
     if (buffer instanceof Payload.OfTensors several) {
-      return start(several, handle -> broadcast(several, root, handle));
+      return calls.start(several, handle -> broadcast(several, root, handle));
     }
-    return start(seat, handle -> broadcast(buffer, root, handle));
+    return calls.start(seat, handle -> broadcast(buffer, root, handle));
   }
 
   @Override
   public PersistentCall prepareBroadcast(Payload buffer, int root) {
-    return prepare(seat, handle -> broadcast(buffer, root, handle), buffer);
+    return calls.prepare(seat, handle -> broadcast(buffer, root, handle), buffer);
   }
 
   private Call broadcast(Payload buffer, int root, @Nullable Handle handle) {
-    Program program = program(Collective.BROADCAST, root, bytes(buffer));
+    Program program = programs.of(Collective.BROADCAST, root, bytes(buffer));
     Memory memory = rank() == root ? seat.memory(buffer) : writable(buffer);
-    return submit(program, memory, memory, ReduceOp.SUM, handle);
+    return calls.submit(program, memory, memory, ReduceOp.SUM, handle);
   }
 
   private Batch broadcast(Payload.OfTensors buffer, int root, @Nullable Handle handle) {
@@ -362,9 +316,9 @@ final class EngineCommunicator implements Communicator {
     for (int i = 0; i < buffers.size(); i++) {
       Payload each = buffers.get(i);
       Memory memory = rank() == root ? seat.memory(each) : writable(each);
-      batch.add(program(Collective.BROADCAST, root, bytes(each)), memory, memory, null);
+      batch.add(programs.of(Collective.BROADCAST, root, bytes(each)), memory, memory, null);
     }
-    return submit(seat, batch, ReduceOp.SUM, handle);
+    return calls.submit(seat, batch, ReduceOp.SUM, handle);
   }
 
   @Override
@@ -381,9 +335,9 @@ final class EngineCommunicator implements Communicator {
   private void reduceNow(
       Payload input, @Nullable Payload output, ReduceOp op, int root, @Nullable Payload residual) {
     if (input instanceof Payload.OfTensors several) {
-      finish(reduce(several, output, op, root, residual, null));
+      calls.finish(reduce(several, output, op, root, residual, null));
     } else {
-      finish(reduce(input, output, op, root, residual, null));
+      calls.finish(reduce(input, output, op, root, residual, null));
     }
   }
 
@@ -402,9 +356,9 @@ final class EngineCommunicator implements Communicator {
   private CollectiveHandle reduceLater(
       Payload input, @Nullable Payload output, ReduceOp op, int root, @Nullable Payload residual) {
     if (input instanceof Payload.OfTensors several) {
-      return start(several, handle -> reduce(several, output, op, root, residual, handle));
+      return calls.start(several, handle -> reduce(several, output, op, root, residual, handle));
     }
-    return start(seat, handle -> reduce(input, output, op, root, residual, handle));
+    return calls.start(seat, handle -> reduce(input, output, op, root, residual, handle));
   }
 
   private Batch reduce(
@@ -429,15 +383,17 @@ final class EngineCommunicator implements Communicator {
       Memory out = rank() == root ? result(each, in, outputs.get(i)) : NOTHING;
       boolean isKept = residual != null && in.type() == ElementType.FLOAT32;
       Memory kept = isKept ? writable(residual) : null;
-      batch.add(reduction(Collective.REDUCE, root, bytes(each), each.type(), op), in, out, kept);
+      batch.add(
+          programs.reduction(Collective.REDUCE, root, bytes(each), each.type(), op), in, out, kept);
     }
-    return submit(seat, batch, op, handle);
+    return calls.submit(seat, batch, op, handle);
   }
 
   @Override
   public PersistentCall prepareReduce(
       Payload input, @Nullable Payload output, ReduceOp op, int root) {
-    return prepare(seat, handle -> reduce(input, output, op, root, null, handle), input, output);
+    return calls.prepare(
+        seat, handle -> reduce(input, output, op, root, null, handle), input, output);
   }
 
   private Call reduce(
@@ -447,14 +403,14 @@ final class EngineCommunicator implements Communicator {
       int root,
       @Nullable Payload residual,
       @Nullable Handle handle) {
-    Program program = reduction(Collective.REDUCE, root, bytes(input), input.type(), op);
+    Program program = programs.reduction(Collective.REDUCE, root, bytes(input), input.type(), op);
     Memory in = seat.memory(input);
     Memory out = NOTHING;
     if (rank() == root) {
       out = result(input, in, Shapes.atRoot(output, "output", root));
     }
     Memory kept = kept(input, residual, op);
-    return submit(seat, program, in, out, null, null, op, kept, handle);
+    return calls.submit(seat, program, in, out, null, null, op, kept, handle);
   }
 
   @Override
@@ -465,51 +421,52 @@ final class EngineCommunicator implements Communicator {
     in.bind(input, 0, input.length);
     out.bind(output, 0, output.length);
     long bytes = (long) input.length * Float.BYTES;
-    Program program = reduction(Collective.REDUCE_SCATTER, 0, bytes, ElementType.FLOAT32, op);
-    finish(submit(program, in, out, op, null));
+    Program program =
+        programs.reduction(Collective.REDUCE_SCATTER, 0, bytes, ElementType.FLOAT32, op);
+    calls.finish(calls.submit(program, in, out, op, null));
     seat.giveBack(in);
     seat.giveBack(out);
   }
 
   @Override
   public void reduceScatter(Payload input, Payload output, ReduceOp op) {
-    finish(reduceScatter(input, output, null, op, null, null));
+    calls.finish(reduceScatter(input, output, null, op, null, null));
   }
 
   @Override
   public void reduceScatter(Payload input, Payload output, ReduceOp op, Payload residual) {
     Objects.requireNonNull(residual, "residual");
-    finish(reduceScatter(input, output, null, op, residual, null));
+    calls.finish(reduceScatter(input, output, null, op, residual, null));
   }
 
   @Override
   public void reduceScatter(Payload input, Payload output, long[] counts, ReduceOp op) {
-    finish(reduceScatter(input, output, Objects.requireNonNull(counts), op, null, null));
+    calls.finish(reduceScatter(input, output, Objects.requireNonNull(counts), op, null, null));
   }
 
   @Override
   public CollectiveHandle reduceScatterAsync(Payload input, Payload output, ReduceOp op) {
-    return start(seat, handle -> reduceScatter(input, output, null, op, null, handle));
+    return calls.start(seat, handle -> reduceScatter(input, output, null, op, null, handle));
   }
 
   @Override
   public CollectiveHandle reduceScatterAsync(
       Payload input, Payload output, ReduceOp op, Payload residual) {
     Objects.requireNonNull(residual, "residual");
-    return start(seat, handle -> reduceScatter(input, output, null, op, residual, handle));
+    return calls.start(seat, handle -> reduceScatter(input, output, null, op, residual, handle));
   }
 
   @Override
   public CollectiveHandle reduceScatterAsync(
       Payload input, Payload output, long[] counts, ReduceOp op) {
-    return start(
+    return calls.start(
         seat,
         handle -> reduceScatter(input, output, Objects.requireNonNull(counts), op, null, handle));
   }
 
   @Override
   public PersistentCall prepareReduceScatter(Payload input, Payload output, ReduceOp op) {
-    return prepare(
+    return calls.prepare(
         seat, handle -> reduceScatter(input, output, null, op, null, handle), input, output);
   }
 
@@ -517,7 +474,7 @@ final class EngineCommunicator implements Communicator {
   public PersistentCall prepareReduceScatter(
       Payload input, Payload output, long[] counts, ReduceOp op) {
     Objects.requireNonNull(counts);
-    return prepare(
+    return calls.prepare(
         seat, handle -> reduceScatter(input, output, counts, op, null, handle), input, output);
   }
 
@@ -529,9 +486,9 @@ final class EngineCommunicator implements Communicator {
       @Nullable Payload residual,
       @Nullable Handle handle) {
     Shapes.dealt(output, "output", input, "input", counts, size(), rank());
-    return submit(
+    return calls.submit(
         seat,
-        reduction(Collective.REDUCE_SCATTER, 0, bytes(input), input.type(), op),
+        programs.reduction(Collective.REDUCE_SCATTER, 0, bytes(input), input.type(), op),
         seat.memory(input),
         writable(output),
         counts,
@@ -549,48 +506,50 @@ final class EngineCommunicator implements Communicator {
     in.bind(part, 0, part.length);
     out.bind(all, 0, all.length);
     long bytes = (long) all.length * Float.BYTES;
-    finish(submit(program(Collective.ALL_GATHER, 0, bytes), in, out, ReduceOp.SUM, null));
+    calls.finish(
+        calls.submit(programs.of(Collective.ALL_GATHER, 0, bytes), in, out, ReduceOp.SUM, null));
     seat.giveBack(in);
     seat.giveBack(out);
   }
 
   @Override
   public void allGather(Payload part, Payload all) {
-    finish(allGather(part, all, null, null));
+    calls.finish(allGather(part, all, null, null));
   }
 
   @Override
   public void allGather(Payload part, Payload all, long[] counts) {
-    finish(allGather(part, all, Objects.requireNonNull(counts), null));
+    calls.finish(allGather(part, all, Objects.requireNonNull(counts), null));
   }
 
   @Override
   public CollectiveHandle allGatherAsync(Payload part, Payload all) {
-    return start(seat, handle -> allGather(part, all, null, handle));
+    return calls.start(seat, handle -> allGather(part, all, null, handle));
   }
 
   @Override
   public CollectiveHandle allGatherAsync(Payload part, Payload all, long[] counts) {
-    return start(seat, handle -> allGather(part, all, Objects.requireNonNull(counts), handle));
+    return calls.start(
+        seat, handle -> allGather(part, all, Objects.requireNonNull(counts), handle));
   }
 
   @Override
   public PersistentCall prepareAllGather(Payload part, Payload all) {
-    return prepare(seat, handle -> allGather(part, all, null, handle), part, all);
+    return calls.prepare(seat, handle -> allGather(part, all, null, handle), part, all);
   }
 
   @Override
   public PersistentCall prepareAllGather(Payload part, Payload all, long[] counts) {
     Objects.requireNonNull(counts);
-    return prepare(seat, handle -> allGather(part, all, counts, handle), part, all);
+    return calls.prepare(seat, handle -> allGather(part, all, counts, handle), part, all);
   }
 
   private Call allGather(
       Payload part, Payload all, long @Nullable [] counts, @Nullable Handle handle) {
     Shapes.dealt(part, "part", all, "whole", counts, size(), rank());
-    return submit(
+    return calls.submit(
         seat,
-        program(Collective.ALL_GATHER, 0, bytes(all)),
+        programs.of(Collective.ALL_GATHER, 0, bytes(all)),
         seat.memory(part),
         writable(all),
         counts,
@@ -602,35 +561,36 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public void gather(Payload part, @Nullable Payload all, int root) {
-    finish(gather(part, all, null, root, null));
+    calls.finish(gather(part, all, null, root, null));
   }
 
   @Override
   public void gather(Payload part, @Nullable Payload all, long[] counts, int root) {
-    finish(gather(part, all, Objects.requireNonNull(counts), root, null));
+    calls.finish(gather(part, all, Objects.requireNonNull(counts), root, null));
   }
 
   @Override
   public CollectiveHandle gatherAsync(Payload part, @Nullable Payload all, int root) {
-    return start(seat, handle -> gather(part, all, null, root, handle));
+    return calls.start(seat, handle -> gather(part, all, null, root, handle));
   }
 
   @Override
   public CollectiveHandle gatherAsync(
       Payload part, @Nullable Payload all, long[] counts, int root) {
-    return start(seat, handle -> gather(part, all, Objects.requireNonNull(counts), root, handle));
+    return calls.start(
+        seat, handle -> gather(part, all, Objects.requireNonNull(counts), root, handle));
   }
 
   @Override
   public PersistentCall prepareGather(Payload part, @Nullable Payload all, int root) {
-    return prepare(seat, handle -> gather(part, all, null, root, handle), part, all);
+    return calls.prepare(seat, handle -> gather(part, all, null, root, handle), part, all);
   }
 
   @Override
   public PersistentCall prepareGather(
       Payload part, @Nullable Payload all, long[] counts, int root) {
     Objects.requireNonNull(counts);
-    return prepare(seat, handle -> gather(part, all, counts, root, handle), part, all);
+    return calls.prepare(seat, handle -> gather(part, all, counts, root, handle), part, all);
   }
 
   private Call gather(
@@ -639,7 +599,7 @@ final class EngineCommunicator implements Communicator {
       long @Nullable [] counts,
       int root,
       @Nullable Handle handle) {
-    Program program = program(Collective.GATHER, root, 0);
+    Program program = programs.of(Collective.GATHER, root, 0);
     Memory out = NOTHING;
     if (rank() == root) {
       Payload whole = Shapes.atRoot(all, "whole", root);
@@ -649,40 +609,42 @@ final class EngineCommunicator implements Communicator {
       Shapes.sum(counts, size(), "counts");
       Shapes.part(part.count(), counts[rank()], rank(), "part");
     }
-    return submit(seat, program, seat.memory(part), out, counts, null, ReduceOp.SUM, null, handle);
+    return calls.submit(
+        seat, program, seat.memory(part), out, counts, null, ReduceOp.SUM, null, handle);
   }
 
   @Override
   public void scatter(@Nullable Payload all, Payload part, int root) {
-    finish(scatter(all, part, null, root, null));
+    calls.finish(scatter(all, part, null, root, null));
   }
 
   @Override
   public void scatter(@Nullable Payload all, Payload part, long[] counts, int root) {
-    finish(scatter(all, part, Objects.requireNonNull(counts), root, null));
+    calls.finish(scatter(all, part, Objects.requireNonNull(counts), root, null));
   }
 
   @Override
   public CollectiveHandle scatterAsync(@Nullable Payload all, Payload part, int root) {
-    return start(seat, handle -> scatter(all, part, null, root, handle));
+    return calls.start(seat, handle -> scatter(all, part, null, root, handle));
   }
 
   @Override
   public CollectiveHandle scatterAsync(
       @Nullable Payload all, Payload part, long[] counts, int root) {
-    return start(seat, handle -> scatter(all, part, Objects.requireNonNull(counts), root, handle));
+    return calls.start(
+        seat, handle -> scatter(all, part, Objects.requireNonNull(counts), root, handle));
   }
 
   @Override
   public PersistentCall prepareScatter(@Nullable Payload all, Payload part, int root) {
-    return prepare(seat, handle -> scatter(all, part, null, root, handle), all, part);
+    return calls.prepare(seat, handle -> scatter(all, part, null, root, handle), all, part);
   }
 
   @Override
   public PersistentCall prepareScatter(
       @Nullable Payload all, Payload part, long[] counts, int root) {
     Objects.requireNonNull(counts);
-    return prepare(seat, handle -> scatter(all, part, counts, root, handle), all, part);
+    return calls.prepare(seat, handle -> scatter(all, part, counts, root, handle), all, part);
   }
 
   private Call scatter(
@@ -691,7 +653,7 @@ final class EngineCommunicator implements Communicator {
       long @Nullable [] counts,
       int root,
       @Nullable Handle handle) {
-    Program program = program(Collective.SCATTER, root, 0);
+    Program program = programs.of(Collective.SCATTER, root, 0);
     Memory out = writable(part);
     Memory in = out;
     if (rank() == root) {
@@ -702,24 +664,24 @@ final class EngineCommunicator implements Communicator {
       Shapes.sum(counts, size(), "counts");
       Shapes.part(part.count(), counts[rank()], rank(), "part");
     }
-    return submit(seat, program, in, out, counts, null, ReduceOp.SUM, null, handle);
+    return calls.submit(seat, program, in, out, counts, null, ReduceOp.SUM, null, handle);
   }
 
   @Override
   public void allToAll(Payload input, Payload output) {
-    finish(allToAll(input, output, null));
+    calls.finish(allToAll(input, output, null));
   }
 
   @Override
   public CollectiveHandle allToAllAsync(Payload input, Payload output) {
-    return start(seat, handle -> allToAll(input, output, handle));
+    return calls.start(seat, handle -> allToAll(input, output, handle));
   }
 
   private Call allToAll(Payload input, Payload output, @Nullable Handle handle) {
     Shapes.sameType(input, output);
     Shapes.count(output.count(), size() * partCount(input.count(), rank()), "output");
-    return submit(
-        program(Collective.ALL_TO_ALL, 0, 0),
+    return calls.submit(
+        programs.of(Collective.ALL_TO_ALL, 0, 0),
         seat.memory(input),
         writable(output),
         ReduceOp.SUM,
@@ -728,24 +690,24 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public void allToAll(Payload input, long[] sendCounts, Payload output, long[] receiveCounts) {
-    finish(allToAll(input, sendCounts, output, receiveCounts, null));
+    calls.finish(allToAll(input, sendCounts, output, receiveCounts, null));
   }
 
   @Override
   public CollectiveHandle allToAllAsync(
       Payload input, long[] sendCounts, Payload output, long[] receiveCounts) {
-    return start(seat, handle -> allToAll(input, sendCounts, output, receiveCounts, handle));
+    return calls.start(seat, handle -> allToAll(input, sendCounts, output, receiveCounts, handle));
   }
 
   @Override
   public PersistentCall prepareAllToAll(Payload input, Payload output) {
-    return prepare(seat, handle -> allToAll(input, output, handle), input, output);
+    return calls.prepare(seat, handle -> allToAll(input, output, handle), input, output);
   }
 
   @Override
   public PersistentCall prepareAllToAll(
       Payload input, long[] sendCounts, Payload output, long[] receiveCounts) {
-    return prepare(
+    return calls.prepare(
         seat, handle -> allToAll(input, sendCounts, output, receiveCounts, handle), input, output);
   }
 
@@ -759,9 +721,9 @@ final class EngineCommunicator implements Communicator {
     Shapes.count(input.count(), Shapes.sum(sendCounts, size(), "send counts"), "input");
     Shapes.count(output.count(), Shapes.sum(receiveCounts, size(), "receive counts"), "output");
     Shapes.part(receiveCounts[rank()], sendCounts[rank()], rank(), "block received from itself");
-    return submit(
+    return calls.submit(
         seat,
-        seat.pairwise(algorithms.get(0)),
+        programs.pairwise(),
         seat.memory(input),
         writable(output),
         sendCounts,
@@ -775,9 +737,9 @@ final class EngineCommunicator implements Communicator {
   public void send(Payload payload, int to) {
     Seat pair = seat.pair(rank(), to);
     if (payload instanceof Payload.OfTensors several) {
-      finish(pass(several, pair, false, null));
+      calls.finish(pass(several, pair, false, null));
     } else {
-      finish(pass(payload, pair, false, null));
+      calls.finish(pass(payload, pair, false, null));
     }
   }
 
@@ -789,16 +751,16 @@ final class EngineCommunicator implements Communicator {
   @Override
   public PersistentCall prepareSend(Payload payload, int to) {
     Seat pair = seat.pair(rank(), to);
-    return prepare(pair, handle -> pass(payload, pair, false, handle), payload);
+    return calls.prepare(pair, handle -> pass(payload, pair, false, handle), payload);
   }
 
   @Override
   public void receive(Payload payload, int from) {
     Seat pair = seat.pair(from, rank());
     if (payload instanceof Payload.OfTensors several) {
-      finish(pass(several, pair, true, null));
+      calls.finish(pass(several, pair, true, null));
     } else {
-      finish(pass(payload, pair, true, null));
+      calls.finish(pass(payload, pair, true, null));
     }
   }
 
@@ -813,19 +775,20 @@ final class EngineCommunicator implements Communicator {
       pass(several, pair, written, handle);
       return handle;
     }
-    return start(pair, handle -> pass(payload, pair, written, handle));
+    return calls.start(pair, handle -> pass(payload, pair, written, handle));
   }
 
   @Override
   public PersistentCall prepareReceive(Payload payload, int from) {
     Seat pair = seat.pair(from, rank());
-    return prepare(pair, handle -> pass(payload, pair, true, handle), payload);
+    return calls.prepare(pair, handle -> pass(payload, pair, true, handle), payload);
   }
 
   /** A broadcast in the group of a sender and a receiver. */
   private Call pass(Payload payload, Seat pair, boolean written, @Nullable Handle handle) {
     Memory memory = written ? writable(payload) : seat.memory(payload);
-    return submit(pair, pair.message(), memory, memory, null, null, ReduceOp.SUM, null, handle);
+    return calls.submit(
+        pair, pair.message(), memory, memory, null, null, ReduceOp.SUM, null, handle);
   }
 
   private Batch pass(
@@ -836,7 +799,7 @@ final class EngineCommunicator implements Communicator {
       Memory memory = written ? writable(payloads.get(i)) : seat.memory(payloads.get(i));
       batch.add(pair.message(), memory, memory, null);
     }
-    return submit(pair, batch, ReduceOp.SUM, handle);
+    return calls.submit(pair, batch, ReduceOp.SUM, handle);
   }
 
   private Memory result(Payload input, Memory in, Payload output) {
@@ -874,233 +837,8 @@ final class EngineCommunicator implements Communicator {
             && input.equals(output);
   }
 
-  private Program allReduce(Memory memory, ReduceOp op) {
-    long bytes = memory.count() * memory.type().bytes();
-    if (memory.type() == ElementType.FLOAT32) {
-      bytes = Chooser.crossing(bytes, settings.wireType());
-    }
-    return reduction(Collective.ALL_REDUCE, 0, bytes, memory.type(), op);
-  }
-
   private static long bytes(Payload payload) {
     return payload.count() * payload.type().bytes();
-  }
-
-  /**
-   * This rank's part of a collective.
-   *
-   * @param bytes the length of the payload, which all ranks know; else anything
-   */
-  private Program program(Collective collective, int root, long bytes) {
-    int algorithm = algorithms.size() == 1 ? 0 : seat.chooser().choose(collective, bytes);
-    return program(algorithm, collective, root, AddOrder.OF_PLAN);
-  }
-
-  /** The same of a collective that reduces, in the order that it needs. */
-  private Program reduction(
-      Collective collective, int root, long bytes, ElementType type, ReduceOp op) {
-    AddOrder order = Order.of(op, type, settings.repeatability());
-    int algorithm = 0;
-    if (algorithms.size() > 1) {
-      algorithm =
-          order == AddOrder.OF_RANKS
-              ? seat.chooser().chooseInOrder(collective, bytes)
-              : seat.chooser().choose(collective, bytes);
-    }
-    return program(algorithm, collective, root, order);
-  }
-
-  private Program program(int algorithm, Collective collective, int root, AddOrder order) {
-    Shapes.root(root, size());
-    int kind = order.ordinal() * algorithms.size() + algorithm;
-    Program[] byRoot = programs[kind][collective.ordinal()];
-    if (byRoot == null) {
-      byRoot = new Program[size()];
-      programs[kind][collective.ordinal()] = byRoot;
-    }
-    Program program = byRoot[root];
-    if (program == null) {
-      program = fitting(seat.program(algorithms.get(algorithm), collective, root, order));
-      byRoot[root] = program;
-    }
-    return program;
-  }
-
-  private int frameLength(Program program, long bytes) {
-    int length = settings.frameLength();
-    boolean chosen = algorithms.size() > 1 && program.collective() == Collective.ALL_REDUCE;
-    return chosen ? seat.chooser().frames().length(length, bytes) : length;
-  }
-
-  private Program fitting(Program program) {
-    int shortest = program.widestTransfer() * Long.BYTES;
-    if (settings.frameLength() < shortest) {
-      throw new IllegalArgumentException(
-          "frame length "
-              + settings.frameLength()
-              + ": "
-              + program.collective()
-              + " by the algorithm \""
-              + program.algorithm().name()
-              + "\" for "
-              + size()
-              + " ranks sends "
-              + program.widestTransfer()
-              + " chunks at once, which takes at least "
-              + shortest
-              + " bytes");
-    }
-    return program;
-  }
-
-  /** Waits for a call. */
-  private void finish(Call call) {
-    seat.driver.finish(call);
-  }
-
-  /** Waits for all calls of a batch, whatever becomes of any: till then memory is the library's. */
-  private void finish(Batch batch) {
-    RuntimeException error = null;
-    for (int i = 0; i < batch.size; i++) {
-      try {
-        finish(Objects.requireNonNull(batch.calls[i]));
-      } catch (CollectiveException | NonFiniteException e) {
-        error = Batch.graver(error, e);
-      }
-    }
-    seat.giveBack(batch);
-    if (error != null) {
-      throw error;
-    }
-  }
-
-  /** Makes a call of a group asynchronous. */
-  private CollectiveHandle start(Seat group, Consumer<Handle> submission) {
-    AsyncHandle handle = new AsyncHandle(seat.driver, group.group, 1);
-    submission.accept(handle);
-    return handle;
-  }
-
-  /** Makes the calls for the types of a payload asynchronous. */
-  private CollectiveHandle start(Payload.OfTensors payload, Consumer<Handle> submission) {
-    AsyncHandle handle = new AsyncHandle(seat.driver, seat.group, payload.byType().size());
-    submission.accept(handle);
-    return handle;
-  }
-
-  /** Makes a call of a group persistent. */
-  private PersistentCall prepare(
-      Seat group, Consumer<Handle> submission, @Nullable Payload... payloads) {
-    for (Payload payload : payloads) {
-      if (payload instanceof Payload.OfTensors several) {
-        throw new IllegalArgumentException(
-            "a persistent call of a payload of "
-                + several.types()
-                + " elements: it takes one type; prepare a call for each of byType()");
-      }
-    }
-    PreparedCall prepared = new PreparedCall(seat.driver, group.group, timeoutNanos, payloads);
-    submission.accept(prepared);
-    return prepared;
-  }
-
-  private Call submit(
-      Program program, Memory input, Memory output, ReduceOp op, @Nullable Handle handle) {
-    return submit(seat, program, input, output, null, null, op, null, handle);
-  }
-
-  private Call submit(
-      Seat by,
-      Program program,
-      Memory input,
-      Memory output,
-      long @Nullable [] counts,
-      long @Nullable [] receiveCounts,
-      ReduceOp op,
-      @Nullable Memory residual,
-      @Nullable Handle handle) {
-    return submit(by, program, input, output, counts, receiveCounts, 0, 0, op, residual, handle);
-  }
-
-  /** Submits calls that have consecutive numbers, whatever other threads submit. */
-  private Batch submit(Seat by, Batch batch, ReduceOp op, @Nullable Handle handle) {
-    Driver driver = seat.driver;
-    driver.lock();
-    try {
-      for (int i = 0; i < batch.size; i++) {
-        batch.calls[i] =
-            submit(
-                by,
-                Objects.requireNonNull(batch.programs[i]),
-                Objects.requireNonNull(batch.inputs[i]),
-                Objects.requireNonNull(batch.outputs[i]),
-                null,
-                null,
-                batch.size - 1 - i,
-                0,
-                op,
-                batch.residuals[i],
-                handle);
-      }
-    } finally {
-      driver.unlock();
-    }
-    if (handle != null) {
-      seat.giveBack(batch);
-    }
-    return batch;
-  }
-
-  private Call submit(
-      Seat by,
-      Program program,
-      Memory input,
-      Memory output,
-      long @Nullable [] counts,
-      long @Nullable [] receiveCounts,
-      int typesToCome,
-      int number,
-      ReduceOp op,
-      @Nullable Memory residual,
-      @Nullable Handle handle) {
-    Objects.requireNonNull(op, "op");
-    Driver driver = seat.driver;
-    driver.lock();
-    try {
-      Call call =
-          driver
-              .engine()
-              .prepare(
-                  handle instanceof PreparedCall,
-                  by.group,
-                  program,
-                  input,
-                  output,
-                  counts,
-                  receiveCounts,
-                  typesToCome,
-                  op,
-                  settings.wireType(),
-                  settings.repeatability(),
-                  residual,
-                  settings.finiteCheck(),
-                  frameLength(program, output.count() * output.type().bytes()),
-                  settings.slabsInFlight());
-      if (number > 0) {
-        call.numbered(number);
-      }
-      if (handle instanceof PreparedCall prepared) {
-        prepared.describedBy(call);
-        return call;
-      }
-      driver.engine().start(call, timeoutNanos, handle);
-      if (handle != null) {
-        driver.submittedAsynchronous();
-      }
-      return call;
-    } finally {
-      driver.unlock();
-    }
   }
 
   @Override
@@ -1162,20 +900,10 @@ final class EngineCommunicator implements Communicator {
             bytes,
             settings.repeatability().needsAllAtOnce(),
             settings.wireType(),
-            this::sentBytes,
+            programs::sentBytes,
             settings.frameLength(),
             seat.driver.memoryLimit(),
             seat.driver.transports());
-  }
-
-  private long sentBytes(Algorithm algorithm, long bytes, int frameLength) {
-    AddOrder order = Order.of(settings.repeatability());
-    return fitting(seat.program(algorithm, Collective.ALL_REDUCE, 0, order))
-        .sentBytes(
-            bytes / Float.BYTES,
-            ElementType.FLOAT32,
-            NarrowWire.of(settings.wireType()),
-            frameLength);
   }
 
   @Override
@@ -1299,7 +1027,7 @@ final class EngineCommunicator implements Communicator {
     Agreement agreement;
     driver.lock();
     try {
-      agreement = driver.engine().shrink(group, timeoutNanos);
+      agreement = driver.engine().shrink(group, settings.timeout().toNanos());
     } finally {
       driver.unlock();
     }

@@ -31,8 +31,7 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
   public static final AlgorithmChoice SERVERS_LEFT_OPEN = parse("parameter-server");
 
   private static final Pattern SERVERS =
-      Pattern.compile(
-          "(\\d{1,6}|n)(?:\\+(\\d{1,6}|n)(?:x([1-9]\\d{0,3}))?)?(?:/([1-9]\\d{0,3}))?");
+      Pattern.compile("(\\d{1,6}|n)(?:\\+(\\d{1,6}|n)(?:x([1-9]\\d{0,3}))?)?(?:/([1-9]\\d{0,3}))?");
   private static final String AS_MANY_AS_WORKERS = "n";
   private static final Pattern MESH = Pattern.compile("(\\d{1,4})x(\\d{1,4})");
 

@@ -44,8 +44,7 @@ public final class ProcessRanks implements Ranks {
    *     number by an argument more, {@code --threads}
    */
   public static ProcessRanks start(
-      Seating seating, String transport, List<String> command, PrintStream err)
-      throws IOException {
+      Seating seating, String transport, List<String> command, PrintStream err) throws IOException {
     int port = FreePort.find();
     return start(
         seating.processes(),

@@ -138,8 +138,7 @@ final class Failures {
   void passOnThatLeft(Group group, int member, int leaver) {
     int culprit = group.members[leaver];
     String message = "rank " + culprit + " has left " + group;
-    send(
-        group, member, new Failure(Failure.Kind.LEFT, transport.rank(), culprit, message));
+    send(group, member, new Failure(Failure.Kind.LEFT, transport.rank(), culprit, message));
   }
 
   void close(Group group) {

@@ -168,7 +168,9 @@ public final class Service {
     return true;
   }
 
-  /** Tells the other ranks that serve who of this rank's contributors has left; they do not hear. */
+  /**
+   * Tells the other ranks that serve who of this rank's contributors has left; they do not hear.
+   */
   void passOnWhoLeft(Failures failures) {
     for (int member : program.peers) {
       if (member < program.contributors && group.left[member] && !passedOn[member]) {
