@@ -24,7 +24,6 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -147,10 +146,9 @@ class ParameterSnapshotsTest {
   void oldSnapshotsAreDeleted() throws Exception {
     Files.write(directory.resolve("step-000000000001.part-0-of-2.parameters.tmp"), new byte[10]);
     Files.write(directory.resolve("notes.txt"), new byte[10]);
-    for (Throwable refused :
-        List.of(Objects.requireNonNull(serveWithoutRestoring(), "another job's files"))) {
-      assertTrue(refused.getMessage().contains("has snapshots of another job"), "" + refused);
-    }
+    Throwable refused = serveWithoutRestoring();
+    assertInstanceOf(SnapshotException.class, refused);
+    assertTrue(refused.getMessage().contains("has snapshots of another job"), "" + refused);
     Files.delete(directory.resolve("step-000000000001.part-0-of-2.parameters.tmp"));
     train(2, server -> directory, 9, 2);
     assertEquals(
@@ -240,9 +238,6 @@ class ParameterSnapshotsTest {
 
   @Test
   void missingPartsAndOtherJobsAreRefused() throws Exception {
-    assertFalse(
-        Files.exists(directory.resolve("nothing")),
-        "a directory that is not there holds nothing, which is no error");
     Path first = directory.resolve("first");
     train(2, server -> first, 2, 2);
     Throwable none = restore(2, server -> server == 0 ? first : directory.resolve("nothing"));

@@ -5,10 +5,10 @@ import java.util.Locale;
 /**
  * How far the workers of a {@link ParameterStore} may be apart, in steps. The <em>clock</em> of a
  * worker is the number of gradients that it has pushed. A worker at clock c gets weights only when
- * every other worker has come to clock {@code c - bound}; servers see to that. So nobody is ever
- * more than {@code bound + 1} pushes ahead of anybody, and weights lack at most the last {@code
- * bound} gradients of any worker that is not ahead (<em>stale synchronous parallel</em>, Ho et al.
- * 2013, section 3).
+ * every other worker has come to clock {@code c - bound}; servers see to that. So the weights have
+ * every gradient in them that any worker has pushed up to that clock, and nobody is ever more than
+ * {@code bound + 1} pushes ahead of anybody (<em>stale synchronous parallel</em>, Ho et al. 2013,
+ * section 3).
  *
  * @param bound 0: <em>synchronous</em>, the gradients of a step are averaged over all workers and
  *     are one update, after which all workers get the same bits. More: each gradient is an update
