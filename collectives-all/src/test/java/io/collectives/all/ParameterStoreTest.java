@@ -551,6 +551,27 @@ class ParameterStoreTest {
         world -> train(world, Staleness.synchronous(), world.rank() == 2 ? broken : COUNT, 0));
   }
 
+  /** As a thread that waits for a call does. */
+  @Test
+  void anInterruptedServerEndsTheStore() throws Exception {
+    mistake(
+        AbortedException.class,
+        "a thread that serves parameters was interrupted",
+        world -> {
+          if (world.rank() != 2) {
+            train(world, Staleness.synchronous(), COUNT, 0);
+            return;
+          }
+          try (ParameterStore store =
+              ParameterStore.of(world, TWO_AND_TWO, Staleness.synchronous())) {
+            Thread.currentThread().interrupt();
+            store.serve(COUNT);
+          } finally {
+            assertTrue(Thread.interrupted(), "it stays interrupted");
+          }
+        });
+  }
+
   @Test
   void whatDoesNotFitIsRefused() throws Exception {
     RankThreads.run(

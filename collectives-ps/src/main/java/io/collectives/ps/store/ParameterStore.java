@@ -179,7 +179,12 @@ public final class ParameterStore implements AutoCloseable {
               + " world with wire type as-in-memory, without a finite check and not EXACT");
     }
     ParameterStore store = new ParameterStore(world, roles, staleness, known);
-    store.meet();
+    try {
+      store.meet();
+    } catch (CollectiveException e) {
+      store.close();
+      throw e;
+    }
     return store;
   }
 
