@@ -575,6 +575,9 @@ class ParameterStoreTest {
   @Test
   void whatDoesNotFitIsRefused() throws Exception {
     RankThreads.run(
+        ranks(4, CALLS),
+        world -> assertRefused("have no proxies", world, Roles.dedicated(4, 1, 2)));
+    RankThreads.run(
         ranks(2, CALLS),
         world -> {
           assertRefused("must be dedicated", world, Roles.shared(2, 1));

@@ -172,6 +172,9 @@ public final class Service {
    * Tells the other ranks that serve who of this rank's contributors has left; they do not hear.
    */
   void passOnWhoLeft(Failures failures) {
+    if (group.gone.isEmpty()) {
+      return;
+    }
     for (int member : program.peers) {
       if (member < program.contributors && group.left[member] && !passedOn[member]) {
         passedOn[member] = true;

@@ -144,7 +144,7 @@ public final class ParameterStore implements AutoCloseable {
    *     it, and within the time limit of its calls. Gradients and weights cross the links as they
    *     are in memory: its wire type is {@link WireType#AS_IN_MEMORY}, and it does not check
    *     numbers or sum exactly
-   * @param roles the same on all ranks; all servers are dedicated
+   * @param roles the same on all ranks; all servers are dedicated, and have no proxies
    * @param staleness the same on all ranks
    * @throws CollectiveException if a rank is lost, or does not call this in time
    */
@@ -164,6 +164,12 @@ public final class ParameterStore implements AutoCloseable {
           roles
               + ": servers that keep parameters must be dedicated, as by Roles.dedicated(ranks,"
               + " servers); such a server may be a process on a worker's host");
+    }
+    if (ranks(roles, Role.SERVER).length != roles.dedicated()) {
+      throw new IllegalArgumentException(
+          roles
+              + ": servers that keep parameters have no proxies; let each of these ranks be a server,"
+              + " as by Roles.dedicated(ranks, servers)");
     }
     CallSettings settings = world.settings();
     if (settings.wireType() != WireType.AS_IN_MEMORY
