@@ -46,6 +46,15 @@ public final class Network implements AutoCloseable {
 
   private static final String QUEUE = "500ms";
 
+  /**
+   * Reno, which every kernel has, fills a link whose queue loses nothing, and keeps its window over
+   * a pause. BBR, the default of some, takes a connection that had nothing to send for a slow link,
+   * and leaves a quarter of the real one unused.
+   */
+  private static final String PATIENT_TCP =
+      "cd /proc/sys/net/ipv4 && echo reno > tcp_congestion_control && echo 0 >"
+          + " tcp_slow_start_after_idle";
+
   private final Process router;
   private final List<Process> hosts = new ArrayList<>();
   private final String secret;
@@ -157,6 +166,7 @@ public final class Network implements AutoCloseable {
     for (int rank = 0; rank < hosts.size(); rank++) {
       ends.add("qdisc add dev r" + rank + bucket);
       tc(hosts.get(rank), List.of("qdisc add dev eth0" + bucket));
+      Command.run(in(hosts.get(rank), "sh", "-c", PATIENT_TCP));
     }
     tc(router, ends);
   }
