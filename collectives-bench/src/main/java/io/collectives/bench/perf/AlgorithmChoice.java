@@ -20,12 +20,15 @@ import org.jspecify.annotations.Nullable;
  * @param detail the part after it
  */
 public record AlgorithmChoice(String name, Optional<String> detail) {
-  /** All forms, for people. */
-  public static final String FORMS =
-      "auto, ring, bidirectional-ring, shortest-way-ring, torus[:XxY], direct, exchange,"
+  /** All forms that are plans, for people. */
+  public static final String PLANS =
+      "ring, bidirectional-ring, shortest-way-ring, torus[:XxY], direct, exchange,"
           + " recursive-doubling, halving-doubling, double-binary-tree,"
           + " parameter-server[:S[+DEDICATED[xPROXIES]][/WORKERS-PER-HOST]] (S, DEDICATED: n for as"
           + " many as workers)";
+
+  /** All forms. */
+  public static final String FORMS = "auto, " + PLANS;
 
   /** Servers of whose number nothing is said. */
   public static final AlgorithmChoice SERVERS_LEFT_OPEN = parse("parameter-server");

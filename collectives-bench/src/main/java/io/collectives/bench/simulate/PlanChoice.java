@@ -20,10 +20,7 @@ public record PlanChoice(String text) {
    * All that are the library's own. The choice among them, {@code auto}, is no plan: it depends on
    * a job.
    */
-  public static final String FORMS =
-      "ring, bidirectional-ring, shortest-way-ring, torus[:XxY], direct, exchange,"
-          + " recursive-doubling, halving-doubling, double-binary-tree,"
-          + " parameter-server[:S[+DEDICATED[xPROXIES]][/WORKERS-PER-HOST]]";
+  public static final String FORMS = AlgorithmChoice.PLANS;
 
   /** Checks the form; whether a module knows the name shows when a plan is asked for. */
   public PlanChoice {
