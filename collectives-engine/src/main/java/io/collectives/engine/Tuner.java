@@ -13,8 +13,8 @@ import java.util.function.DoubleFunction;
  * Measures all-reduces of a group, all ranks at once and by every candidate in turn, so that what
  * disturbs one disturbs all: first of payloads that stay in cache, then of one that does not, then
  * longer or shorter frames for those that were fastest. Early turns, in which the just-in-time
- * compiler is at work, are left out, and so are from half of the time on the candidates that are
- * far behind: the others get their turns. Every rank takes the median of its own, and all take the
+ * compiler is at work, are left out, and so are, as time goes on, the candidates that are far
+ * behind: the others get their turns. Every rank takes the median of its own, and all take the
  * greatest of these: one set of numbers for all.
  *
  * <p>Where ranks outnumber the processors a call may take twice as long as the one before, and a
@@ -39,13 +39,13 @@ final class Tuner {
   private static final long LARGE_UNTIL_NANOS = 750_000_000;
   private static final long FRAMES_UNTIL_NANOS = 900_000_000;
   private static final int MOST_TURNS = 400;
-  private static final int MOST_LARGE_TURNS = 8;
+  private static final int MOST_LARGE_TURNS = 20;
 
   /** Short calls are measured several at once, so that one rank that comes late counts less. */
-  private static final int[] CALLS = {8, 8, 4, 4, 2, 1, 1, 1};
+  private static final int[] CALLS = {4, 4, 2, 2, 1, 1, 1, 1};
 
-  /** How much longer than the settings say frames are tried, where they cannot be longer. */
-  private static final double[] FRAMES = {1, 0.5, 0.25};
+  /** How much longer than the settings say frames are. Over sockets shorter ones do not gain. */
+  private static final double[] FRAMES = {1};
 
   /** The same where nothing is copied into frames. */
   private static final double[] SHARED_FRAMES = {4, 1, 8};
@@ -53,8 +53,11 @@ final class Tuner {
   /** Another length must save so much, or it is noise: few of these calls fit into the time. */
   private static final double WORTH = 0.75;
 
-  /** Who takes so many times as long as the fastest is measured no more. */
-  private static final double FAR_BEHIND = 1.4;
+  /**
+   * Who takes so many times as long as the fastest is measured no more, after a quarter of the
+   * time, a half, and three quarters.
+   */
+  private static final double[] FAR_BEHIND = {2, 1.4, 1.2};
 
   private final Communicator group;
 
@@ -102,7 +105,8 @@ final class Tuner {
       }
     }
     double[] smallNanos = measure(small, SMALL_UNTIL_NANOS, MOST_TURNS);
-    double[] largeNanos = measure(large, LARGE_UNTIL_NANOS, MOST_LARGE_TURNS);
+    long largeUntil = frames.length > 1 ? LARGE_UNTIL_NANOS : FRAMES_UNTIL_NANOS;
+    double[] largeNanos = measure(large, largeUntil, MOST_LARGE_TURNS);
     int nextSmall = 0;
     int nextLarge = 0;
     for (int candidate = 0; candidate < nanos.length; candidate++) {
@@ -146,8 +150,8 @@ final class Tuner {
     boolean[] behind = new boolean[count];
     long[] elapsed = {System.nanoTime() - start};
     group.allReduce(elapsed, ReduceOp.MAX);
-    long halfTime = (elapsed[0] + untilNanos) / 2;
-    boolean all = true;
+    long begin = elapsed[0];
+    int cuts = 0;
     int turn = 0;
     do {
       for (int i = 0; i < count; i++) {
@@ -158,9 +162,9 @@ final class Tuner {
       turn++;
       elapsed[0] = System.nanoTime() - start;
       group.allReduce(elapsed, ReduceOp.MAX);
-      if (all && elapsed[0] > halfTime) {
-        all = false;
-        leaveOut(experiments, medians(samples, turns), behind);
+      if (cuts < FAR_BEHIND.length
+          && elapsed[0] - begin > (untilNanos - begin) * (cuts + 1) / (FAR_BEHIND.length + 1)) {
+        leaveOut(experiments, medians(samples, turns), FAR_BEHIND[cuts++], behind);
       }
     } while (turn < most && elapsed[0] < untilNanos);
     return medians(samples, turns);
@@ -178,7 +182,8 @@ final class Tuner {
     return medians;
   }
 
-  private static void leaveOut(List<Experiment> experiments, double[] nanos, boolean[] behind) {
+  private static void leaveOut(
+      List<Experiment> experiments, double[] nanos, double farBehind, boolean[] behind) {
     double[] least = new double[SIZES.length];
     Arrays.fill(least, Double.POSITIVE_INFINITY);
     for (int i = 0; i < nanos.length; i++) {
@@ -186,7 +191,7 @@ final class Tuner {
       least[size] = Math.min(least[size], nanos[i]);
     }
     for (int i = 0; i < nanos.length; i++) {
-      behind[i] = nanos[i] > FAR_BEHIND * least[experiments.get(i).size];
+      behind[i] |= nanos[i] > farBehind * least[experiments.get(i).size];
     }
   }
 
@@ -236,6 +241,9 @@ final class Tuner {
   }
 
   private Chooser.Frames bestFrames(double[][] nanos) {
+    if (frames.length == 1) {
+      return new Chooser.Frames(frames[0], frames[0]);
+    }
     List<Experiment> experiments = new ArrayList<>();
     for (int size = LARGE - 1; size <= LARGE; size++) {
       Algorithm fastest = fastest(nanos, size);
