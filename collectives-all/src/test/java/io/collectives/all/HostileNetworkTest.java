@@ -39,6 +39,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,6 +51,7 @@ import org.junit.jupiter.api.parallel.Isolated;
  */
 @Isolated
 @Timeout(120)
+@Tag("once")
 final class HostileNetworkTest {
   private static final long SEED = Long.getLong("collectives.seed", 20_261_121L);
   private static final int ATTACKS = 10_000;

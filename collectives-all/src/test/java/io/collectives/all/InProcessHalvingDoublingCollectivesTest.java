@@ -2,7 +2,9 @@ package io.collectives.all;
 
 import io.collectives.Algorithm;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 
+@Tag("once")
 final class InProcessHalvingDoublingCollectivesTest extends InProcessCollectives {
   /** More, for meshes that are no squares and cubes with corners that are missing. */
   static IntStream ranks() {

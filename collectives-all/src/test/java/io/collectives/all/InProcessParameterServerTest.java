@@ -1,8 +1,15 @@
 package io.collectives.all;
 
 import io.collectives.Algorithm;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 
+@Tag("once")
 final class InProcessParameterServerTest extends InProcessAllReduce {
+  static IntStream ranks() {
+    return fewRanks();
+  }
+
   @Override
   protected Algorithm algorithm(int ranks) {
     return Algorithm.parameterServer((ranks + 1) / 2);

@@ -42,6 +42,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * their own, because threads, files and memory are counted for a whole JVM.
  */
 @Tag("process")
+@Tag("once")
 class LeakTest {
   /** What libraries may still load or fill late, and what one job more or less holds. */
   private static final long THREADS = 4;

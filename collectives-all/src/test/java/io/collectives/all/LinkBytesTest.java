@@ -19,6 +19,7 @@ import java.util.ServiceLoader;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,6 +31,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * says are the documented numbers, which the tests of the plans assert.
  */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
+@Tag("once")
 class LinkBytesTest {
   /** Of any plan here all chunks are equal. */
   private static final int COUNT = 5040;

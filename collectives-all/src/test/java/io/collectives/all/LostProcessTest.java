@@ -25,6 +25,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * error that names it, and ends by itself.
  */
 @Tag("process")
+@Tag("once")
 class LostProcessTest {
   private static final int SIZE = 4;
 

@@ -33,6 +33,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  */
 @Tag("process")
 @Timeout(120)
+@Tag("once")
 class LostWhileMeetingTest {
   private static final int SIZE = 4;
 

@@ -30,6 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Real processes that are told no transport, on one host or pretending to be on two. */
 @Tag("process")
 @Timeout(60)
+@Tag("once")
 class MixedProcessesTest {
   private static final int SIZE = 4;
   private static final String SUMMING = "summing";

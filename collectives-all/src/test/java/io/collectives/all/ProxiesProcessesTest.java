@@ -40,6 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Tag("process")
 @EnabledOnOs(OS.LINUX) // Connections are counted there only.
+@Tag("once")
 class ProxiesProcessesTest {
   private static final int SIZE = 8;
   private static final int LOST = 5;

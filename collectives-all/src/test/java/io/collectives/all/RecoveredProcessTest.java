@@ -37,6 +37,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * without it, then take in a process that takes its seat, and each has left a flight record.
  */
 @Tag("process")
+@Tag("once")
 class RecoveredProcessTest {
   private static final int SIZE = 4;
 

@@ -32,6 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
  * servers restore, and training ends with the bits of one that nothing has happened to.
  */
 @Tag("process")
+@Tag("once")
 class RestoredServerTest {
   private static final int WORKERS = 1;
   private static final int SERVERS = 2;

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
  * others name it and go on without it; then a worker is, and all others name that one.
  */
 @Tag("process")
+@Tag("once")
 class ServersProcessesTest {
   private static final int SIZE = 4;
   private static final int LOST_SERVER = 2;

@@ -22,9 +22,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** With a secret, TLS and checksums; meets at a port. */
+@Tag("once")
 final class TcpSecureRingTest extends AllReduceContractTest {
   private static @TempDir Path directory;
   private static @Nullable TlsFiles files;
@@ -38,6 +40,10 @@ final class TcpSecureRingTest extends AllReduceContractTest {
                 IntStream.range(0, 16)
                     .mapToObj(rank -> TlsFiles.identity("default", rank))
                     .toArray(String[]::new));
+  }
+
+  static IntStream ranks() {
+    return fewRanks();
   }
 
   @Override

@@ -5,8 +5,10 @@ import io.collectives.Communicator;
 import io.collectives.testkit.GradientReducerContractTest;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
+@Tag("once")
 final class UnixGradientReducerTest extends GradientReducerContractTest {
   @TempDir private Path directory;
 

@@ -30,6 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Real processes that talk over Unix-domain sockets, of which some are killed. */
 @Tag("process")
 @Timeout(60)
+@Tag("once")
 class UnixProcessesTest {
   private static final int SIZE = 3;
   private static final String SUMMING = "summing";

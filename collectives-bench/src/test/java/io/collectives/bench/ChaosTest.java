@@ -14,6 +14,7 @@ import org.junit.jupiter.api.condition.OS;
 
 /** Small runs with real processes. */
 @Tag("process")
+@Tag("once")
 class ChaosTest {
 
   @Test

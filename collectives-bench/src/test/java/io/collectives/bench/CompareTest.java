@@ -21,6 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The command, with a search path on which there are no programs but those of the test. */
 @Tag("process")
 @DisabledOnOs(OS.WINDOWS)
+@Tag("once")
 class CompareTest {
   private static final String ANSWERING =
       "echo peer ready; while read verb count nanos; do case $verb in "

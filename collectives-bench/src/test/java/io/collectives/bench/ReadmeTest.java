@@ -13,6 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The examples of the README compile, and do as four processes what they say. */
 @Tag("process")
+@Tag("once")
 class ReadmeTest {
   @TempDir private Path directory;
 

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 
 /** Hosts with slow links; needs root. */
 @Tag("process")
+@Tag("once")
 class ShapedLinksTest {
   private static final int SCALE = 512;
   private static final String RATE = "100Mbit/s";

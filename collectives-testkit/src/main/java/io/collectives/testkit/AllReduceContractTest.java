@@ -205,6 +205,14 @@ public abstract class AllReduceContractTest {
     return Kit.ranks(5, 1, 2, 3, 5, MOST_RANKS);
   }
 
+  /**
+   * Fewer numbers of ranks, for a subclass that gives them as its own {@code static IntStream
+   * ranks()}: where others run the same engine by the same transport with more.
+   */
+  protected static IntStream fewRanks() {
+    return Kit.ranks(5, 2, 5);
+  }
+
   @ParameterizedTest
   @MethodSource("ranks")
   void everyRankGetsTheReduction(int ranks) throws Exception {

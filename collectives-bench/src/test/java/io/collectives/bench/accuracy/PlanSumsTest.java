@@ -7,6 +7,7 @@ import io.collectives.bench.simulate.PlanChoice;
 import io.collectives.bench.simulate.Size;
 import io.collectives.plan.Plan;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -14,6 +15,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Numbers that are moved through a plan, against those that the engine moves. */
 @Timeout(60)
+@Tag("once")
 class PlanSumsTest {
   private static final Contributions CONTRIBUTIONS = new Contributions(20_261_122, 0.5);
   private static final int STEPS = 2;

@@ -13,10 +13,12 @@ import io.collectives.plan.Rounds;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@Tag("once")
 class SimulationTest {
   private static final Wire WIRE = new Wire(10, 2);
 
