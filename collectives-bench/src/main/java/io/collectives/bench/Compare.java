@@ -519,9 +519,9 @@ final class Compare implements Callable<Integer> {
       fields.put("rounds", times.rounds());
       fields.put("ours_us", decimal(times.ours() / 1e3));
       fields.put("peer_us", decimal(times.theirs() / 1e3));
-      fields.put("ratio", decimal(times.ratio()));
-      fields.put("ratio_min", decimal(times.leastRatio()));
-      fields.put("ratio_max", decimal(times.greatestRatio()));
+      fields.put("ratio", decimal(times.ratios().median()));
+      fields.put("ratio_min", decimal(times.ratios().least()));
+      fields.put("ratio_max", decimal(times.ratios().greatest()));
       fields.put("core_to_core_ns", distance);
       table.row(
           List.of(
@@ -531,9 +531,9 @@ final class Compare implements Callable<Integer> {
               new ByteSize(row.work().bytes()).toString(),
               Units.time(times.ours()),
               Units.time(times.theirs()),
-              twoDecimals(times.ratio()),
-              twoDecimals(times.leastRatio()),
-              twoDecimals(times.greatestRatio()),
+              twoDecimals(times.ratios().median()),
+              twoDecimals(times.ratios().least()),
+              twoDecimals(times.ratios().greatest()),
               distance.equals(Fields.NONE) ? Fields.NONE : distance + " ns"),
           fields);
     }

@@ -4,6 +4,7 @@ import io.collectives.bench.chaos.PriceOutcome;
 import io.collectives.bench.chaos.PriceOutcome.Arm;
 import io.collectives.bench.chaos.PriceOutcome.Slice;
 import io.collectives.bench.report.Fields;
+import io.collectives.bench.report.Spread;
 import io.collectives.bench.report.Units;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
@@ -49,10 +50,10 @@ record StrangerFigures(PriceOutcome outcome) {
     long made = own.stream().mapToLong(Slice::strangers).sum();
     long connected = own.stream().mapToLong(Slice::connected).sum();
     long calls = own.stream().mapToLong(Slice::calls).sum();
-    double median = median(own.stream().mapToDouble(Slice::medianNanos));
-    double p99 = median(own.stream().mapToDouble(Slice::p99Nanos));
+    double median = Spread.of(own.stream().mapToDouble(Slice::medianNanos)).median();
+    double p99 = Spread.of(own.stream().mapToDouble(Slice::p99Nanos)).median();
     long max = own.stream().mapToLong(Slice::maxNanos).max().orElse(0);
-    double mean = median(own.stream().mapToDouble(Slice::meanNanos));
+    double mean = Spread.of(own.stream().mapToDouble(Slice::meanNanos)).median();
     List<String> cells =
         new ArrayList<>(
             List.of(
@@ -88,14 +89,12 @@ record StrangerFigures(PriceOutcome outcome) {
       }
       return;
     }
-    double least = DoubleStream.of(ratios).min().orElseThrow();
-    double most = DoubleStream.of(ratios).max().orElseThrow();
-    double median = median(DoubleStream.of(ratios));
-    cells.add(String.format(Locale.ROOT, "%.3f", median));
-    cells.add(String.format(Locale.ROOT, "%.2f to %.2f", least, most));
-    fields.put(name, decimal(median));
-    fields.put(name + "_least", decimal(least));
-    fields.put(name + "_most", decimal(most));
+    Spread spread = Spread.of(DoubleStream.of(ratios));
+    cells.add(String.format(Locale.ROOT, "%.3f", spread.median()));
+    cells.add(String.format(Locale.ROOT, "%.2f to %.2f", spread.least(), spread.greatest()));
+    fields.put(name, decimal(spread.median()));
+    fields.put(name + "_least", decimal(spread.least()));
+    fields.put(name + "_most", decimal(spread.greatest()));
   }
 
   /** What a call took on average in one arm, divided by that of another in the same round. */
@@ -147,7 +146,7 @@ record StrangerFigures(PriceOutcome outcome) {
   private void bar(List<String> lines, String than, Arm base) {
     double[] ratios = ratios(Arm.RANKS, base);
     if (ratios.length > 0) {
-      boolean within = median(DoubleStream.of(ratios)) <= MOST_SLOWER;
+      boolean within = Spread.of(DoubleStream.of(ratios)).median() <= MOST_SLOWER;
       lines.add(
           "strangers at the ranks: at most 5 % slower than "
               + than
@@ -158,12 +157,6 @@ record StrangerFigures(PriceOutcome outcome) {
 
   private List<Slice> of(Arm arm) {
     return outcome.slices().stream().filter(slice -> slice.arm() == arm).toList();
-  }
-
-  private static double median(DoubleStream values) {
-    double[] sorted = values.sorted().toArray();
-    int middle = sorted.length / 2;
-    return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
   }
 
   private static String mebibytes(long bytes) {

@@ -1,5 +1,6 @@
 package io.collectives.bench.compare;
 
+import io.collectives.bench.report.Spread;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -26,33 +27,20 @@ public final class PairedTimes {
 
   /** The median of this library's times. */
   public double ours() {
-    return median(ours);
+    return spread(ours).median();
   }
 
   /** The median of the peer's times. */
   public double theirs() {
-    return median(theirs);
+    return spread(theirs).median();
   }
 
-  /** The median of the pairs' ratios, the peer's time over ours. */
-  public double ratio() {
-    return median(ratios);
+  /** The pairs' ratios, the peer's time over ours. */
+  public Spread ratios() {
+    return spread(ratios);
   }
 
-  /** The least ratio of a pair. */
-  public double leastRatio() {
-    return ratios.stream().mapToDouble(Double::doubleValue).min().orElse(Double.NaN);
-  }
-
-  /** The greatest ratio of a pair. */
-  public double greatestRatio() {
-    return ratios.stream().mapToDouble(Double::doubleValue).max().orElse(Double.NaN);
-  }
-
-  /** The middle one, or the mean of the two in the middle; NaN of none. */
-  private static double median(List<Double> values) {
-    List<Double> sorted = values.stream().sorted().toList();
-    int count = sorted.size();
-    return count == 0 ? Double.NaN : (sorted.get((count - 1) / 2) + sorted.get(count / 2)) / 2;
+  private static Spread spread(List<Double> values) {
+    return Spread.of(values.stream().mapToDouble(Double::doubleValue));
   }
 }

@@ -17,9 +17,9 @@ class PairedTimesTest {
     assertEquals(3, times.rounds());
     assertEquals(20, times.ours());
     assertEquals(30, times.theirs());
-    assertEquals(1, times.ratio());
-    assertEquals(1, times.leastRatio());
-    assertEquals(4, times.greatestRatio());
+    assertEquals(1, times.ratios().median());
+    assertEquals(1, times.ratios().least());
+    assertEquals(4, times.ratios().greatest());
   }
 
   @Test
@@ -27,16 +27,16 @@ class PairedTimesTest {
     PairedTimes times = new PairedTimes();
     times.add(10, 5);
     times.add(10, 30);
-    assertEquals(1.75, times.ratio());
-    assertEquals(0.5, times.leastRatio());
-    assertEquals(3, times.greatestRatio());
+    assertEquals(1.75, times.ratios().median());
+    assertEquals(0.5, times.ratios().least());
+    assertEquals(3, times.ratios().greatest());
   }
 
   @Test
   void noTimeAtAllIsNoDivisionByZero() {
     PairedTimes times = new PairedTimes();
     times.add(0, 5);
-    assertEquals(5, times.ratio());
-    assertTrue(Double.isNaN(new PairedTimes().ratio()));
+    assertEquals(5, times.ratios().median());
+    assertTrue(Double.isNaN(new PairedTimes().ratios().median()));
   }
 }
