@@ -66,8 +66,12 @@ import picocli.CommandLine.Spec;
           + "On a virtual machine that changes every few seconds, and the figures with it; a case during which it changed is "
           + "measured again, at most twice.",
       "",
-      "speedup is the time of the first line with the same payload (of the last such line if it is measured repeatedly) divided by "
-          + "this line's; by bytes: the same of what the busiest link carries, which is what it comes to if links are the limit.",
+      "speedup is the time of the first line with the same payload divided by this line's; by bytes: the same of what the busiest "
+          + "link carries, which is what it comes to if links are the limit.",
+      "",
+      "With --rounds all cases of a job are measured in turn, again and again, so that what disturbs one disturbs all. The table "
+          + "has the medians of the rounds, beside the least and the greatest; speedup is the median of the ratios within a "
+          + "round. tsv and json have every round.",
       "",
       "Processes join as the environment says: with COLLECTIVES_SECRET_FILE, COLLECTIVES_TLS_... or COLLECTIVES_CHECKSUMS set, "
           + "what they cost is measured as well."
@@ -77,6 +81,7 @@ import picocli.CommandLine.Spec;
       "  collectives perf --transport shm --ranks 4                            processes that share memory",
       "  collectives perf --placement threads --transport inprocess --ranks 4  threads that share memory",
       "  collectives perf --algorithm ring,direct --bytes 64K,1M --check       two algorithms, results checked",
+      "  collectives perf --algorithm ring,auto --rounds 5                     in turn, five times",
       "  collectives perf --collective broadcast,all-gather --ranks 4          other collectives",
       "  collectives perf --ranks 6 --algorithm ring,direct,parameter-server --servers 3 --dedicated",
       "                                                                        3 workers with a server each, beside 6 ranks",
@@ -271,11 +276,20 @@ final class Perf implements Callable<Integer> {
   private double minSeconds;
 
   @Option(
+      names = "--rounds",
+      defaultValue = "1",
+      paramLabel = "R",
+      description =
+          "How often each case is measured, from 1 to 1000: all cases of a job, then all of them again. Default: "
+              + "${DEFAULT-VALUE}.")
+  private int rounds;
+
+  @Option(
       names = "--warmup",
       defaultValue = "3",
       paramLabel = "SECONDS",
       description =
-          "How long each algorithm, type and op runs before its first case, for the JIT compiler. Default: "
+          "How long each algorithm, type and op runs before the first case of its job, for the JIT compiler. Default: "
               + "${DEFAULT-VALUE}.")
   private double warmUpSeconds;
 
@@ -358,7 +372,7 @@ final class Perf implements Callable<Integer> {
       probe.warmUp();
       PerfRow.Printer printer = new PerfRow.Printer(format, spec.commandLine().getOut());
       PerfBaselines baselines = new PerfBaselines();
-      printer.start(jobs, linkRate, algorithms.size() > 1 || tensors.areSeveral());
+      printer.start(jobs, linkRate, algorithms.size() > 1 || tensors.areSeveral(), rounds);
       for (List<PerfCase> cases : jobs) {
         int ranks = cases.stream().mapToInt(PerfCase::ranks).max().orElseThrow();
         progress.stage("starting " + ranks + " " + placement);
@@ -369,40 +383,25 @@ final class Perf implements Callable<Integer> {
                     : start(seating(ranks), placement, transport, settings, calls.arguments())) {
           progress.clear();
           via = via(transport, job);
-          for (int i = 0; i < cases.size(); i++) {
-            PerfCase work = cases.get(i);
-            if (i == 0 || !sameCode(work, cases.get(i - 1))) {
-              progress.stage(
-                  String.format(
-                      Locale.ROOT,
-                      "%d %s, %s, %s, %s: warming up for %.1f s",
-                      work.ranks(),
-                      placement,
-                      work.title(),
-                      work.algorithm(),
-                      work.op(),
-                      warmUpSeconds));
-              warmUp(job, cases.stream().filter(other -> sameCode(work, other)).toList());
+          warmUp(job, cases, placement, progress);
+          List<List<PerfRow>> lines = new ArrayList<>();
+          cases.forEach(work -> lines.add(new ArrayList<>()));
+          for (int round = 1; round <= rounds; round++) {
+            for (int i = 0; i < cases.size(); i++) {
+              PerfCase work = cases.get(i);
+              progress.step(step(cases, i, placement, round));
+              PerfRow row =
+                  baselines.compared(measure(job, work, round, probe, placement, via, progress));
+              progress.clear();
+              printer.row(row);
+              lines.get(i).add(row);
+              if (round == rounds) {
+                PerfLine line = new PerfLine(lines.get(i));
+                printer.line(line);
+                draw(picture, line);
+                wrong += Math.max(0, line.wrong());
+              }
             }
-            progress.step(
-                work.ranks()
-                    + " "
-                    + placement
-                    + ", case "
-                    + (i + 1)
-                    + " of "
-                    + cases.size()
-                    + ": "
-                    + work.title()
-                    + ", "
-                    + work.algorithm()
-                    + ", "
-                    + new ByteSize(work.bytes()));
-            PerfRow row = baselines.compared(measure(job, work, probe, placement, via, progress));
-            progress.clear();
-            printer.row(row);
-            draw(picture, row);
-            wrong += Math.max(0, row.result().wrong());
           }
         }
       }
@@ -441,9 +440,28 @@ final class Perf implements Callable<Integer> {
     return linkRate.map(rate -> " with links of " + rate).orElse("");
   }
 
+  /** What is measured now. */
+  private String step(List<PerfCase> cases, int at, Placement placement, int round) {
+    PerfCase work = cases.get(at);
+    return work.ranks()
+        + " "
+        + placement
+        + (rounds > 1 ? ", round " + round + " of " + rounds : "")
+        + ", case "
+        + (at + 1)
+        + " of "
+        + cases.size()
+        + ": "
+        + work.title()
+        + ", "
+        + work.algorithm()
+        + ", "
+        + new ByteSize(work.bytes());
+  }
+
   /** A line for everything that differs between cases but what it is drawn over. */
-  private void draw(LogChart picture, PerfRow row) {
-    PerfCase work = row.work();
+  private void draw(LogChart picture, PerfLine line) {
+    PerfCase work = line.work();
     List<String> name = new ArrayList<>();
     name.add(work.algorithm().toString());
     if (collectives.size() > 1 || tensors.areSeveral() || persistent) {
@@ -461,7 +479,7 @@ final class Perf implements Callable<Integer> {
     picture.point(
         String.join(", ", name),
         !overRanks() ? work.bytes() : workerCounts.isEmpty() ? work.ranks() : work.contributors(),
-        row.result().medianNanos() / 1e6);
+        line.time().median() / 1e6);
   }
 
   /** The command with --start-up. */
@@ -512,6 +530,7 @@ final class Perf implements Callable<Integer> {
         + memory
         + " memory, "
         + (outOfPlace ? "out of place" : "in place")
+        + (rounds > 1 ? ", medians of " + rounds + " rounds" : "")
         + ", warm-up "
         + warmUpSeconds
         + " s, seed "
@@ -605,6 +624,8 @@ final class Perf implements Callable<Integer> {
         calls.repeatability != Repeatability.EXACT || !ops.contains(ReduceOp.PRODUCT),
         spec,
         "--repeatability exact with --op product: it is for sums and averages");
+    Usage.require(
+        rounds >= 1 && rounds <= 1_000, spec, "--rounds " + rounds + ": must be from 1 to 1000");
     Usage.requireSeconds(minSeconds, spec, "--min-time");
     Usage.requireSeconds(warmUpSeconds, spec, "--warmup");
     Usage.requireSeconds(nearSeconds, spec, "--wait-near");
@@ -804,6 +825,27 @@ final class Perf implements Callable<Integer> {
         && one.tensors().equals(other.tensors());
   }
 
+  /** Every algorithm, type and op once, before anything is measured. */
+  private void warmUp(Ranks job, List<PerfCase> cases, Placement placement, Progress progress)
+      throws Exception {
+    for (int i = 0; i < cases.size(); i++) {
+      PerfCase work = cases.get(i);
+      if (cases.subList(0, i).stream().noneMatch(earlier -> sameCode(earlier, work))) {
+        progress.stage(
+            String.format(
+                Locale.ROOT,
+                "%d %s, %s, %s, %s: warming up for %.1f s",
+                work.ranks(),
+                placement,
+                work.title(),
+                work.algorithm(),
+                work.op(),
+                warmUpSeconds));
+        warmUp(job, cases.stream().filter(other -> sameCode(work, other)).toList());
+      }
+    }
+  }
+
   private void warmUp(Ranks job, List<PerfCase> cases) throws Exception {
     List<PerfCase> small = cases.stream().filter(work -> work.bytes() <= WARM_UP_BYTES).toList();
     List<PerfCase> chosen = small.isEmpty() ? cases.subList(0, 1) : small;
@@ -813,7 +855,13 @@ final class Perf implements Callable<Integer> {
   }
 
   private PerfRow measure(
-      Ranks job, PerfCase work, CoreProbe probe, Placement placement, String via, Progress progress)
+      Ranks job,
+      PerfCase work,
+      int round,
+      CoreProbe probe,
+      Placement placement,
+      String via,
+      Progress progress)
       throws Exception {
     CaseResult result;
     double before;
@@ -839,6 +887,7 @@ final class Perf implements Callable<Integer> {
         work,
         result,
         (before + after) / 2,
+        round,
         Optional.empty());
   }
 

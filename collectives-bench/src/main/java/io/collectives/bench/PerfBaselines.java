@@ -6,26 +6,16 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What rows are compared with: of all with the same payload and contributors, those of the
- * algorithm and way that came first. Of these the last one counts, so that each of several rounds
- * is compared with what was measured in it.
+ * What rows are compared with: the first one of the same round with the same payload and
+ * contributors.
  */
 final class PerfBaselines {
   private final Map<Object, PerfRow> rows = new HashMap<>();
 
   /** The row with its baseline, which may be itself. */
   PerfRow compared(PerfRow row) {
-    PerfRow first = rows.putIfAbsent(payload(row.work()), row);
-    if (first == null || isOfSameKind(first, row)) {
-      rows.put(payload(row.work()), row);
-      return row;
-    }
-    return row.withBaseline(first);
-  }
-
-  private static boolean isOfSameKind(PerfRow one, PerfRow other) {
-    return one.algorithm().equals(other.algorithm())
-        && one.work().title().equals(other.work().title());
+    PerfRow first = rows.putIfAbsent(List.of(row.round(), payload(row.work())), row);
+    return first == null ? row : row.withBaseline(first);
   }
 
   private static Object payload(PerfCase work) {

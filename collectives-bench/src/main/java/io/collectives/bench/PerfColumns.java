@@ -1,25 +1,30 @@
 package io.collectives.bench;
 
 import io.collectives.bench.network.LinkRate;
-import io.collectives.bench.perf.CaseResult;
 import io.collectives.bench.perf.HostTraffic;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Columns;
 import io.collectives.bench.report.Columns.Column;
 import io.collectives.bench.report.Fields;
+import io.collectives.bench.report.Spread;
 import io.collectives.bench.report.Units;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.DoubleFunction;
 import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
 
 /** The table of {@code perf}: as many columns as its cases have something to say in. */
 final class PerfColumns {
+  /** Of the least and the greatest, beside a median. */
+  private static final String IN_ROUNDS = "in rounds";
+
   private final List<Column> columns = new ArrayList<>();
-  private final List<Function<PerfRow, String>> cells = new ArrayList<>();
+  private final List<Function<PerfLine, String>> cells = new ArrayList<>();
   private final Columns table;
 
   /**
@@ -27,76 +32,90 @@ final class PerfColumns {
    *
    * @param link of each rank's host, if it has one of its own
    * @param compared whether several algorithms or ways are
+   * @param rounds in how many all are measured
    */
-  PerfColumns(Collection<PerfCase> cases, Optional<LinkRate> link, boolean compared) {
+  PerfColumns(Collection<PerfCase> cases, Optional<LinkRate> link, boolean compared, int rounds) {
     int algorithm = cases.stream().mapToInt(PerfColumns::width).max().orElse(0);
     int collective = cases.stream().mapToInt(work -> work.title().length()).max().orElse(0);
-    add(Column.words("collective", collective), row -> row.work().title());
-    add(Column.numbers("ranks", 0), row -> Integer.toString(row.work().ranks()));
-    add(Column.words("algorithm", algorithm), PerfColumns::algorithm);
-    add(Column.words("type", 7), row -> row.work().type().toString());
-    add(Column.words("op", 3), PerfRow::op);
-    add(Column.numbers("bytes", 8), row -> new ByteSize(row.work().bytes()).toString());
-    add(Column.numbers("count", 11), row -> Units.grouped(row.work().count()));
-    add(Column.numbers("iterations", 0), row -> Units.grouped(row.result().iterations()));
-    add(Column.numbers("median", 8), row -> Units.time(row.result().medianNanos()));
-    add(Column.numbers("min", 8), row -> Units.time(row.result().minNanos()));
-    add(Column.numbers("p99", 8), row -> Units.time(row.result().p99Nanos()));
-    add(Column.numbers("algbw", 9), row -> Units.rate(row.algbw()));
-    add(Column.numbers("busbw", 9), row -> Units.rate(row.busbw()));
+    add(Column.words("collective", collective), line -> line.work().title());
+    add(Column.numbers("ranks", 0), line -> Integer.toString(line.work().ranks()));
+    add(Column.words("algorithm", algorithm), PerfLine::algorithm);
+    add(Column.words("type", 7), line -> line.work().type().toString());
+    add(Column.words("op", 3), line -> line.rows().get(0).op());
+    add(Column.numbers("bytes", 8), line -> new ByteSize(line.work().bytes()).toString());
+    add(Column.numbers("count", 11), line -> Units.grouped(line.work().count()));
+    add(Column.numbers("iterations", 0), line -> whole(line, row -> row.result().iterations()));
+    add(Column.numbers("median", 8), line -> Units.time(line.time().median()));
+    if (rounds > 1) {
+      add(Column.numbers(IN_ROUNDS, 18), line -> range(line.time(), Units::time));
+    }
+    add(Column.numbers("min", 8), line -> time(line, row -> row.result().minNanos()));
+    add(Column.numbers("p99", 8), line -> time(line, row -> row.result().p99Nanos()));
+    add(Column.numbers("algbw", 9), line -> rate(line, PerfRow::algbw));
+    add(Column.numbers("busbw", 9), line -> rate(line, PerfRow::busbw));
     if (compared) {
-      add(Column.numbers("speedup", 0), row -> ratio(row.speedup()));
+      add(Column.numbers("speedup", 0), line -> ratio(line.spread(PerfRow::speedup).median()));
+      if (rounds > 1) {
+        add(
+            Column.numbers(IN_ROUNDS, 12),
+            line -> range(line.spread(PerfRow::speedup), PerfColumns::ratio));
+      }
     }
     link.ifPresent(rate -> addTraffic(rate, compared));
     if (cases.stream().anyMatch(PerfRow::isNegotiated)) {
       add(
           Column.numbers("negotiation", 0),
-          row ->
-              PerfRow.isNegotiated(row.work())
-                  ? Units.grouped(row.result().messages()) + " msg"
+          line ->
+              PerfRow.isNegotiated(line.work())
+                  ? whole(line, row -> row.result().messages()) + " msg"
                   : Fields.NONE);
     }
-    add(Column.numbers("wrong", 5), row -> row.fields().get("wrong").toString());
+    add(
+        Column.numbers("wrong", 5),
+        line -> line.wrong() < 0 ? Fields.NONE : Long.toString(line.wrong()));
     add(
         Column.numbers("core to core", 0),
-        row ->
-            Double.isNaN(row.coreToCoreNanos())
-                ? Fields.NONE
-                : row.fields().get("core_to_core_ns") + " ns");
+        line -> {
+          double nanos = line.spread(PerfRow::coreToCoreNanos).median();
+          return Double.isNaN(nanos) ? Fields.NONE : Math.round(nanos) + " ns";
+        });
     table = new Columns(columns);
   }
 
   private void addTraffic(LinkRate rate, boolean compared) {
     if (compared) {
-      add(
-          Column.numbers("by bytes", 0),
-          row -> row.speedupByBytes().map(PerfColumns::ratio).orElse(Fields.NONE));
+      addOfTraffic(
+          "by bytes",
+          0,
+          line -> ratio(line.spread(row -> row.speedupByBytes().orElseThrow()).median()));
     }
-    add(
-        Column.numbers("sent by a host", 14),
-        row -> range(row, HostTraffic::leastSent, HostTraffic::mostSent));
-    add(
-        Column.numbers("received", 14),
-        row -> range(row, HostTraffic::leastReceived, HostTraffic::mostReceived));
-    add(
-        Column.numbers("of link", 0),
-        row ->
-            row.result()
-                .traffic()
-                .map(
-                    traffic ->
-                        String.format(
-                            Locale.ROOT,
-                            "%.0f %%",
-                            100
-                                * 8e9
-                                * traffic.most()
-                                / rate.bitsPerSecond()
-                                / row.result().medianNanos()))
-                .orElse(Fields.NONE));
+    addOfTraffic(
+        "sent by a host",
+        14,
+        line -> megabytes(line, HostTraffic::leastSent, HostTraffic::mostSent));
+    addOfTraffic(
+        "received",
+        14,
+        line -> megabytes(line, HostTraffic::leastReceived, HostTraffic::mostReceived));
+    addOfTraffic(
+        "of link",
+        0,
+        line ->
+            String.format(
+                Locale.ROOT,
+                "%.0f %%",
+                100
+                    * 8e9
+                    * line.traffic(HostTraffic::most).median()
+                    / rate.bitsPerSecond()
+                    / line.time().median()));
   }
 
-  private void add(Column column, Function<PerfRow, String> cell) {
+  private void addOfTraffic(String header, int width, Function<PerfLine, String> cell) {
+    add(Column.numbers(header, width), line -> line.hasTraffic() ? cell.apply(line) : Fields.NONE);
+  }
+
+  private void add(Column column, Function<PerfLine, String> cell) {
     columns.add(column);
     cells.add(cell);
   }
@@ -106,9 +125,9 @@ final class PerfColumns {
     return table.header();
   }
 
-  /** The line of a row. */
-  String line(PerfRow row) {
-    return table.line(cells.stream().map(cell -> cell.apply(row)).toList());
+  /** A line of figures. */
+  String line(PerfLine line) {
+    return table.line(cells.stream().map(cell -> cell.apply(line)).toList());
   }
 
   private static int width(PerfCase work) {
@@ -116,29 +135,34 @@ final class PerfColumns {
     return label.equals("auto") ? "auto: halving-doubling".length() : label.length();
   }
 
-  private static String algorithm(PerfRow row) {
-    String chosen = row.result().chosen();
-    return chosen.equals(CaseResult.NOTHING) ? row.algorithm() : row.algorithm() + ": " + chosen;
+  private static String whole(PerfLine line, ToDoubleFunction<PerfRow> figure) {
+    return Units.grouped(Math.round(line.spread(figure).median()));
+  }
+
+  private static String time(PerfLine line, ToDoubleFunction<PerfRow> nanos) {
+    return Units.time(line.spread(nanos).median());
+  }
+
+  private static String rate(PerfLine line, ToDoubleFunction<PerfRow> bytesPerNano) {
+    return Units.rate(line.spread(bytesPerNano).median());
   }
 
   private static String ratio(double value) {
     return String.format(Locale.ROOT, "%.2f", value);
   }
 
-  private static String range(
-      PerfRow row, Function<HostTraffic, Long> least, Function<HostTraffic, Long> most) {
-    return row.result()
-        .traffic()
-        .map(
-            traffic -> {
-              String from = megabytes(least.apply(traffic));
-              String to = megabytes(most.apply(traffic));
-              return (from.equals(to) ? to : from + "-" + to) + " MB";
-            })
-        .orElse(Fields.NONE);
+  private static String range(Spread spread, DoubleFunction<String> unit) {
+    return unit.apply(spread.least()) + " to " + unit.apply(spread.greatest());
   }
 
-  private static String megabytes(long bytes) {
+  private static String megabytes(
+      PerfLine line, ToDoubleFunction<HostTraffic> least, ToDoubleFunction<HostTraffic> most) {
+    String from = megabytes(line.traffic(least).median());
+    String to = megabytes(line.traffic(most).median());
+    return (from.equals(to) ? to : from + "-" + to) + " MB";
+  }
+
+  private static String megabytes(double bytes) {
     return String.format(Locale.ROOT, "%.2f", bytes / 1e6);
   }
 }

@@ -19,10 +19,11 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A line of {@code perf}'s figures.
+ * What {@code perf} measured of a case in a round.
  *
  * @param algorithm as it is written on the command line
  * @param coreToCoreNanos the mean of before and after; NaN if it could not be measured
+ * @param round from 1
  * @param baseline what it is compared with; itself if there is nothing else
  */
 record PerfRow(
@@ -32,12 +33,13 @@ record PerfRow(
     PerfCase work,
     CaseResult result,
     double coreToCoreNanos,
+    int round,
     Optional<PerfRow> baseline) {
 
   /** The same compared with another. */
   PerfRow withBaseline(PerfRow other) {
     return new PerfRow(
-        algorithm, transport, placement, work, result, coreToCoreNanos, Optional.of(other));
+        algorithm, transport, placement, work, result, coreToCoreNanos, round, Optional.of(other));
   }
 
   /** Whether ranks agree on what to sum before they do. */
@@ -119,6 +121,7 @@ record PerfRow(
     put(fields, "most_received", HostTraffic::mostReceived);
     put(fields, "least_received", HostTraffic::leastReceived);
     fields.put("negotiation_messages", isNegotiated(work) ? result.messages() : Fields.NONE);
+    fields.put("round", round);
     return fields;
   }
 
@@ -142,7 +145,7 @@ record PerfRow(
     }
   }
 
-  /** Prints rows as they come. */
+  /** Prints figures as they come: for people a line for each case, for programs all rows. */
   static final class Printer {
     private final Format format;
     private final PrintWriter out;
@@ -160,10 +163,12 @@ record PerfRow(
      * @param jobs the cases of each
      * @param link of each rank's host, if it has one of its own
      * @param compared whether several algorithms or ways are
+     * @param rounds in how many all are measured
      */
-    void start(List<List<PerfCase>> jobs, Optional<LinkRate> link, boolean compared) {
+    void start(List<List<PerfCase>> jobs, Optional<LinkRate> link, boolean compared, int rounds) {
       if (format == Format.TABLE) {
-        table = new PerfColumns(jobs.stream().flatMap(List::stream).toList(), link, compared);
+        List<PerfCase> cases = jobs.stream().flatMap(List::stream).toList();
+        table = new PerfColumns(cases, link, compared, rounds);
         out.println(table.header());
       } else if (format == Format.JSON) {
         out.print("[");
@@ -171,20 +176,27 @@ record PerfRow(
       out.flush();
     }
 
+    /** A case in a round. */
     void row(PerfRow row) {
       Map<String, Object> fields = row.fields();
-      switch (format) {
-        case TABLE -> out.println(Objects.requireNonNull(table, "not started").line(row));
-        case TSV -> {
-          if (first) {
-            out.println(Fields.tsvHeader(fields));
-          }
-          out.println(Fields.tsv(fields));
+      if (format == Format.TSV) {
+        if (first) {
+          out.println(Fields.tsvHeader(fields));
         }
-        case JSON -> out.print((first ? "\n  " : ",\n  ") + Fields.json(fields));
+        out.println(Fields.tsv(fields));
+      } else if (format == Format.JSON) {
+        out.print((first ? "\n  " : ",\n  ") + Fields.json(fields));
       }
       out.flush();
       first = false;
+    }
+
+    /** A case of which all rounds are over. */
+    void line(PerfLine line) {
+      if (format == Format.TABLE) {
+        out.println(Objects.requireNonNull(table, "not started").line(line));
+        out.flush();
+      }
     }
 
     /** Ends, in a table with a line about how the figures were taken. */

@@ -23,7 +23,7 @@ class EndToEndTest {
   private static final String HEADER =
       "collective\talgorithm\ttransport\tplacement\tranks\ttype\twire\top\tbytes\tcount\titerations\tmedian_us\tmin_us\tp99_us\t"
           + "algbw_GBps\tbusbw_GBps\twrong\tcore_to_core_ns\tchosen\tspeedup\tspeedup_by_bytes\tmost_sent\tleast_sent\t"
-          + "most_received\tleast_received\tnegotiation_messages";
+          + "most_received\tleast_received\tnegotiation_messages\tround";
 
   private static Invocation perf(String arguments) {
     return Invocation.of(("perf --warmup 0.02 --min-time 0.02 --check " + arguments).split(" "));
@@ -48,7 +48,8 @@ class EndToEndTest {
     assertEquals(1 + 4, lines.size());
     for (String line : lines.subList(1, 5)) {
       String[] cells = line.split("\t");
-      assertEquals(26, cells.length, line);
+      assertEquals(27, cells.length, line);
+      assertEquals("1", cells[26], line);
       assertEquals("0", cells[16], line);
       assertTrue(Double.parseDouble(cells[11]) > 0, line);
       assertTrue(Integer.parseInt(cells[10]) >= 9, line);
@@ -174,9 +175,7 @@ class EndToEndTest {
             .toList());
   }
 
-  /**
-   * Dedicated servers come on top of workers; a line is compared with the last of the first kind.
-   */
+  /** Dedicated servers come on top of workers; a line is compared with the first one. */
   @Test
   void workersAreComparedWithWhatCameFirst() {
     Invocation perf =
@@ -194,11 +193,36 @@ class EndToEndTest {
             .toString(),
         rows.subList(5, 10).stream().map(row -> row[4] + " " + row[1]).toList().toString());
     for (int i = 0; i < 10; i++) {
-      double first = Double.parseDouble(rows.get(i - i % 5 + (i % 5 < 2 ? 0 : 2))[11]);
+      double first = Double.parseDouble(rows.get(i - i % 5)[11]);
       double speedup = first / Double.parseDouble(rows.get(i)[11]);
       assertEquals(speedup, Double.parseDouble(rows.get(i)[19]), 0.001 * speedup + 0.0001);
       assertEquals("0", rows.get(i)[16]);
     }
+  }
+
+  /** A line is compared with the first of its own round. */
+  @Test
+  void roundsAreMeasuredInTurn() {
+    String what =
+        "--transport inprocess --bytes 4K --iterations 3 --algorithm ring,direct --rounds 2";
+    Invocation perf = perf("--format tsv " + what);
+    assertEquals(0, perf.status(), perf.err());
+    List<String[]> rows = perf.out().lines().skip(1).map(line -> line.split("\t")).toList();
+    assertEquals(
+        List.of("ring 1", "direct 1", "ring 2", "direct 2"),
+        rows.stream().map(row -> row[1] + " " + row[26]).toList());
+    for (int i = 0; i < 4; i++) {
+      double first = Double.parseDouble(rows.get(i - i % 2)[11]);
+      double speedup = first / Double.parseDouble(rows.get(i)[11]);
+      assertEquals(speedup, Double.parseDouble(rows.get(i)[19]), 0.001 * speedup + 0.0001);
+      assertEquals("0", rows.get(i)[16]);
+    }
+    Invocation table = perf(what);
+    assertEquals(0, table.status(), table.err());
+    List<String> lines = table.out().lines().toList();
+    assertEquals(5, lines.size(), table.out());
+    assertTrue(lines.get(0).contains("in rounds"), table.out());
+    assertTrue(lines.get(4).contains("medians of 2 rounds"), table.out());
   }
 
   @Test

@@ -76,6 +76,8 @@ class MainTest {
         "perf --warmup NaN | collectives perf: --warmup NaN: must be",
         "perf --wait-near=-1 | collectives perf: --wait-near -1.0: must be",
         "perf --iterations -1 | collectives perf: --iterations -1: must be",
+        "perf --rounds 0 | collectives perf: --rounds 0: must be from 1 to 1000",
+        "perf --rounds 1001 | collectives perf: --rounds 1001: must be from 1 to 1000",
         "perf --bytes x | collectives perf: --bytes: 'x' is no size; write bytes as",
         "perf --bytes 8,7 | collectives perf: --bytes 7: must be a multiple of 4 (one float32) and more",
         "perf --bytes 4 --type int64 | collectives perf: --bytes 4: must be a multiple of 8 (one int64) and more",

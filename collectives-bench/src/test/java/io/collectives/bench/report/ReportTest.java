@@ -12,6 +12,7 @@ import java.math.BigDecimal;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.DoubleStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -62,6 +63,14 @@ class ReportTest {
     assertEquals("1.23 GB/s", Units.rate(1.234));
     assertEquals("1.60 MB/s", Units.rate(0.0016));
     assertEquals("25,557,032", Units.grouped(25_557_032));
+  }
+
+  @Test
+  void theMedianIsTheMiddleOfTheSorted() {
+    assertEquals(new Spread(2, 1, 9), Spread.of(DoubleStream.of(9, 1, 2)));
+    assertEquals(new Spread(2.5, 1, 9), Spread.of(DoubleStream.of(3, 9, 1, 2)));
+    assertEquals(new Spread(7, 7, 7), Spread.of(DoubleStream.of(7)));
+    assertTrue(Double.isNaN(Spread.of(DoubleStream.empty()).median()));
   }
 
   @Test

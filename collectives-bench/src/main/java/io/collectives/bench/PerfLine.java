@@ -1,0 +1,56 @@
+package io.collectives.bench;
+
+import io.collectives.bench.perf.CaseResult;
+import io.collectives.bench.perf.HostTraffic;
+import io.collectives.bench.perf.PerfCase;
+import io.collectives.bench.report.Spread;
+import java.util.List;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
+
+/**
+ * A line of {@code perf}'s table: a case in all rounds.
+ *
+ * @param rows the case in each round; at least one
+ */
+record PerfLine(List<PerfRow> rows) {
+
+  /** What was measured. */
+  PerfCase work() {
+    return rows.get(0).work();
+  }
+
+  /** The algorithm, and what was chosen for it; several if it was not the same in all rounds. */
+  String algorithm() {
+    String chosen =
+        rows.stream().map(row -> row.result().chosen()).distinct().collect(Collectors.joining("/"));
+    String asked = rows.get(0).algorithm();
+    return chosen.equals(CaseResult.NOTHING) ? asked : asked + ": " + chosen;
+  }
+
+  /** A figure in all rounds. */
+  Spread spread(ToDoubleFunction<PerfRow> figure) {
+    return Spread.of(rows.stream().mapToDouble(figure));
+  }
+
+  /** The same of what hosts carried; to be asked only if {@link #hasTraffic}. */
+  Spread traffic(ToDoubleFunction<HostTraffic> figure) {
+    return spread(row -> figure.applyAsDouble(row.result().traffic().orElseThrow()));
+  }
+
+  /** Whether it was counted what hosts carried. */
+  boolean hasTraffic() {
+    return rows.stream().allMatch(row -> row.result().traffic().isPresent());
+  }
+
+  /** In nanoseconds. */
+  Spread time() {
+    return spread(row -> row.result().medianNanos());
+  }
+
+  /** How many elements were wrong in all rounds together; -1 if they were not checked. */
+  long wrong() {
+    long wrong = rows.stream().mapToLong(row -> row.result().wrong()).sum();
+    return work().check() ? wrong : -1;
+  }
+}
