@@ -532,11 +532,12 @@ public interface Communicator extends AutoCloseable {
 
   /**
    * Measures what calls of this group cost, for {@link Algorithm#auto}: up to a second of calls of
-   * up to 8 MiB by each algorithm that it chooses among. To be called by all ranks of the group, at
-   * the same place in the order of its calls; the figures are agreed on, so that all ranks choose
-   * the same ever after. Calls that are made before, and those of groups made from this one unless
-   * they are tuned themselves, are predicted by less. A second time it measures anew, as after the
-   * just-in-time compiler has seen more of the program.
+   * up to 8 MiB by each algorithm that it chooses among, and of up to 32 MiB by the fastest of them
+   * if an eighth of the free heap is enough for those of all ranks of the JVM. To be called by all
+   * ranks of the group, at the same place in the order of its calls; the figures are agreed on, so
+   * that all ranks choose the same ever after. Calls that are made before, and those of groups made
+   * from this one unless they are tuned themselves, are predicted by less. A second time it
+   * measures anew, as after the just-in-time compiler has seen more of the program.
    */
   void tune();
 

@@ -6,22 +6,32 @@ import io.collectives.ReduceOp;
 import io.collectives.UnavailableException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.DoubleFunction;
+import java.util.stream.IntStream;
 
 /**
  * Measures all-reduces of a group, all ranks at once and by every candidate in turn, so that what
  * disturbs one disturbs all: first of payloads that stay in cache, then of one that does not, then
- * longer or shorter frames for those that were fastest. Early turns, in which the just-in-time
- * compiler is at work, are left out, and so are, as time goes on, the candidates that are far
- * behind: the others get their turns. Every rank takes the median of its own, and all take the
- * greatest of these: one set of numbers for all.
+ * of one four times as long by those that were fastest, then longer or shorter frames for the
+ * fastest. Early turns of short payloads, in which the just-in-time compiler is at work, are left
+ * out, and so are, as time goes on, the candidates that are far behind: the others get their turns.
+ * Every rank takes the median of its own, and all take the greatest of these: one set of numbers
+ * for all.
+ *
+ * <p>Of long payloads only a few calls fit into the time. As what disturbs them makes them longer,
+ * never shorter, their lower quartile counts instead, which is the least of up to four; and all
+ * ranks begin each of them together. Sizes that the time is too short for are told from the ones
+ * before.
  *
  * <p>Where ranks outnumber the processors a call may take twice as long as the one before, and a
  * second holds few calls of long payloads; so what a candidate was worth at the sizes next to one
  * counts there, too ({@link #smoothed}).
  */
 final class Tuner {
+  /** Measured by all; one of {@link #longest} may follow. */
   private static final int[] SIZES = {
     8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20
   };
@@ -29,20 +39,34 @@ final class Tuner {
   /** The index of the size that is in cache no more. */
   private static final int LARGE = SIZES.length - 1;
 
+  private static final int LONGEST = 32 << 20;
+
+  /** Of what is free in the heap of a JVM, its ranks take that part together at most. */
+  private static final int PART_OF_HEAP = 8;
+
+  /** How many tuners run in this JVM. */
+  private static final AtomicInteger TUNING = new AtomicInteger();
+
   /** An exchange sends the payload to everybody, so it is for short ones only. */
   private static final int SIZES_OF_EXCHANGE = 5;
 
   /** Recursive doubling sends the payload in each round. */
   private static final int SIZES_OF_DOUBLING = 6;
 
-  private static final long SMALL_UNTIL_NANOS = 500_000_000;
-  private static final long LARGE_UNTIL_NANOS = 750_000_000;
+  private static final long SMALL_UNTIL_NANOS = 450_000_000;
   private static final long FRAMES_UNTIL_NANOS = 900_000_000;
+
+  /** Until when the two sizes beyond are measured, if frames are next. */
+  private static final long[] LARGE_UNTIL_NANOS = {600_000_000, 780_000_000};
+
+  /** The same if nothing is. */
+  private static final long[] LAST_LARGE_UNTIL_NANOS = {650_000_000, 950_000_000};
+
   private static final int MOST_TURNS = 400;
-  private static final int MOST_LARGE_TURNS = 20;
+  private static final int MOST_LARGE_TURNS = 40;
 
   /** Short calls are measured several at once, so that one rank that comes late counts less. */
-  private static final int[] CALLS = {4, 4, 2, 2, 1, 1, 1, 1};
+  private static final int[] CALLS = {4, 4, 2, 2, 1, 1, 1, 1, 1};
 
   /** How much longer than the settings say frames are. Over sockets shorter ones do not gain. */
   private static final double[] FRAMES = {1};
@@ -59,6 +83,12 @@ final class Tuner {
    */
   private static final double[] FAR_BEHIND = {2, 1.4, 1.2};
 
+  /** At most so many are measured at the greatest size, the fastest of the size before. */
+  private static final int FINALISTS = 3;
+
+  /** Who takes so many times as long as the fastest there is none of them. */
+  private static final double NO_FINALIST = 1.5;
+
   private final Communicator group;
 
   /** The lengths to try, the usual one first. */
@@ -66,8 +96,13 @@ final class Tuner {
 
   private final DoubleFunction<Communicator> byFrames;
   private final List<Algorithm> candidates;
-  private final float[] payload = new float[SIZES[LARGE] / Float.BYTES];
   private final long start = System.nanoTime();
+
+  /** The sizes that are measured. */
+  private int[] sizes = SIZES;
+
+  /** As long as what was measured so far needs. */
+  private float[] payload = {};
 
   /**
    * A tuner that makes its calls in {@code group}, where nobody else makes any.
@@ -82,49 +117,141 @@ final class Tuner {
     this.candidates = Chooser.candidates(group.size());
   }
 
-  /** One thing to be measured. */
-  private record Experiment(Communicator by, int size) {}
+  /** One thing to be measured: a call by a candidate. */
+  private record Experiment(int candidate, Communicator by, int size) {}
 
   Chooser run() {
-    Communicator usual = byFrames.apply(frames[0]);
+    TUNING.incrementAndGet();
+    try {
+      return measured();
+    } finally {
+      TUNING.decrementAndGet();
+    }
+  }
+
+  private Chooser measured() {
     // Who lacks a module lacks its algorithms, and then nobody takes them.
     int[] present = candidates.stream().mapToInt(this::isPresent).toArray();
     group.allReduce(present, ReduceOp.MIN);
-    double[][] nanos = new double[candidates.size()][];
-    List<Experiment> small = new ArrayList<>();
-    List<Experiment> large = new ArrayList<>();
-    for (int candidate = 0; candidate < nanos.length; candidate++) {
-      int sizes = sizes(candidate);
-      nanos[candidate] = new double[sizes];
-      Arrays.fill(nanos[candidate], Double.POSITIVE_INFINITY);
-      if (present[candidate] != 0) {
-        Communicator by = usual.using(candidates.get(candidate));
-        for (int size = 0; size < sizes; size++) {
-          (size < LARGE ? small : large).add(new Experiment(by, size));
-        }
-      }
+    // By now all ranks of this JVM are counted.
+    int[] longest = {longest(freeHeap(), TUNING.get())};
+    group.allReduce(longest, ReduceOp.MIN);
+    if (longest[0] > SIZES[LARGE]) {
+      sizes = Arrays.copyOf(SIZES, SIZES.length + 1);
+      sizes[LARGE + 1] = longest[0];
     }
-    double[] smallNanos = measure(small, SMALL_UNTIL_NANOS, MOST_TURNS);
-    long largeUntil = frames.length > 1 ? LARGE_UNTIL_NANOS : FRAMES_UNTIL_NANOS;
-    double[] largeNanos = measure(large, largeUntil, MOST_LARGE_TURNS);
-    int nextSmall = 0;
-    int nextLarge = 0;
+    List<Integer> all =
+        IntStream.range(0, present.length).filter(i -> present[i] != 0).boxed().toList();
+    double[][] nanos = new double[present.length][];
     for (int candidate = 0; candidate < nanos.length; candidate++) {
-      for (int size = 0; size < nanos[candidate].length && present[candidate] != 0; size++) {
-        nanos[candidate][size] = size < LARGE ? smallNanos[nextSmall++] : largeNanos[nextLarge++];
-      }
+      nanos[candidate] = new double[sizes(candidate)];
+      Arrays.fill(nanos[candidate], Double.POSITIVE_INFINITY);
+    }
+    measure(nanos, all, 0, LARGE, SMALL_UNTIL_NANOS, MOST_TURNS);
+    long[] until = frames.length > 1 ? LARGE_UNTIL_NANOS : LAST_LARGE_UNTIL_NANOS;
+    measureOrTell(nanos, all, LARGE, until[0]);
+    if (sizes.length > SIZES.length) {
+      measureOrTell(nanos, finalists(nanos, LARGE), LARGE + 1, until[1]);
     }
     double[][] smoothed = smoothed(nanos);
     return new Chooser(
-        group.size(), costs(nanos), new Chooser.Measured(SIZES, smoothed), bestFrames(smoothed));
+        group.size(), costs(nanos), new Chooser.Measured(sizes, smoothed), bestFrames(smoothed));
+  }
+
+  private static long freeHeap() {
+    Runtime jvm = Runtime.getRuntime();
+    return jvm.maxMemory() - (jvm.totalMemory() - jvm.freeMemory());
+  }
+
+  /**
+   * The greatest size to measure.
+   *
+   * @param freeHeap in bytes
+   * @param ranks how many ranks share it
+   */
+  static int longest(long freeHeap, int ranks) {
+    int longest = LONGEST;
+    while (longest > SIZES[LARGE] && longest > freeHeap / PART_OF_HEAP / ranks) {
+      longest /= 2;
+    }
+    return longest;
+  }
+
+  /** Measures some candidates at a size if there is time; what was not measured is told. */
+  private void measureOrTell(double[][] nanos, List<Integer> some, int size, long untilNanos) {
+    double growth = (double) sizes[size] / sizes[size - 1];
+    double turn = 0;
+    for (int candidate : some) {
+      turn += size < nanos[candidate].length ? growth * nanos[candidate][size - 1] : 0;
+    }
+    if (elapsed() + turn < untilNanos) {
+      measure(nanos, some, size, size + 1, untilNanos, MOST_LARGE_TURNS);
+    }
+    tell(nanos, size, growth);
+  }
+
+  /** Measures some candidates at those sizes, from one to before another, that they are for. */
+  private void measure(
+      double[][] nanos, List<Integer> some, int from, int to, long untilNanos, int most) {
+    Communicator usual = byFrames.apply(frames[0]);
+    List<Experiment> experiments = new ArrayList<>();
+    for (int candidate : some) {
+      Communicator by = usual.using(candidates.get(candidate));
+      for (int size = from; size < Math.min(to, nanos[candidate].length); size++) {
+        experiments.add(new Experiment(candidate, by, size));
+      }
+    }
+    double[] measured = measure(experiments, untilNanos, most);
+    for (int i = 0; i < measured.length; i++) {
+      nanos[experiments.get(i).candidate][experiments.get(i).size] = measured[i];
+    }
+  }
+
+  /**
+   * The fastest candidates at a size, the fastest first.
+   *
+   * @param nanos by candidate and size; infinite for candidates that are not there
+   */
+  static List<Integer> finalists(double[][] nanos, int size) {
+    List<Integer> fastest =
+        IntStream.range(0, nanos.length)
+            .filter(candidate -> size < nanos[candidate].length)
+            .filter(candidate -> Double.isFinite(nanos[candidate][size]))
+            .boxed()
+            .sorted(Comparator.comparingDouble(candidate -> nanos[candidate][size]))
+            .limit(FINALISTS)
+            .toList();
+    double least = nanos[fastest.get(0)][size];
+    return fastest.stream().filter(i -> nanos[i][size] < NO_FINALIST * least).toList();
+  }
+
+  /**
+   * Fills in what was not measured at a size: it grows as what was measured there and grew most, so
+   * that who was behind at the size before is not ahead here.
+   *
+   * @param nanos by candidate and size; infinite where it was not measured
+   * @param growth of all if nothing was measured at that size
+   */
+  static void tell(double[][] nanos, int size, double growth) {
+    double most =
+        Arrays.stream(nanos)
+            .filter(times -> size < times.length && Double.isFinite(times[size]))
+            .mapToDouble(times -> times[size] / times[size - 1])
+            .max()
+            .orElse(growth);
+    for (double[] times : nanos) {
+      if (size < times.length && !Double.isFinite(times[size])) {
+        times[size] = most * times[size - 1];
+      }
+    }
   }
 
   /** Up to how many sizes a candidate is for. */
-  private static int sizes(int candidate) {
+  private int sizes(int candidate) {
     return switch (candidate) {
       case Chooser.EXCHANGE -> SIZES_OF_EXCHANGE;
       case Chooser.RECURSIVE_DOUBLING -> SIZES_OF_DOUBLING;
-      default -> SIZES.length;
+      default -> sizes.length;
     };
   }
 
@@ -145,12 +272,18 @@ final class Tuner {
    */
   private double[] measure(List<Experiment> experiments, long untilNanos, int most) {
     int count = experiments.size();
+    boolean few = experiments.get(0).size >= LARGE;
+    int elements = experiments.stream().mapToInt(this::elements).max().orElseThrow();
+    if (payload.length < elements) {
+      payload = new float[elements];
+    }
     double[][] samples = new double[count][most];
     int[] turns = new int[count];
     boolean[] behind = new boolean[count];
-    long[] elapsed = {System.nanoTime() - start};
-    group.allReduce(elapsed, ReduceOp.MAX);
-    long begin = elapsed[0];
+    long begin = elapsed();
+    long now = begin;
+    long nextNanos = 0;
+    int left = count;
     int cuts = 0;
     int turn = 0;
     do {
@@ -160,31 +293,46 @@ final class Tuner {
         }
       }
       turn++;
-      elapsed[0] = System.nanoTime() - start;
-      group.allReduce(elapsed, ReduceOp.MAX);
+      long before = now;
+      int measured = left;
+      now = elapsed();
       if (cuts < FAR_BEHIND.length
-          && elapsed[0] - begin > (untilNanos - begin) * (cuts + 1) / (FAR_BEHIND.length + 1)) {
-        leaveOut(experiments, medians(samples, turns), FAR_BEHIND[cuts++], behind);
+          && now - begin > (untilNanos - begin) * (cuts + 1) / (FAR_BEHIND.length + 1)) {
+        leaveOut(experiments, typical(samples, turns, few), FAR_BEHIND[cuts++], behind);
+        left = (int) IntStream.range(0, count).filter(i -> !behind[i]).count();
       }
-    } while (turn < most && elapsed[0] < untilNanos);
-    return medians(samples, turns);
+      if (few) {
+        nextNanos = (now - before) * left / measured;
+      }
+    } while (turn < most && now + nextNanos < untilNanos);
+    return typical(samples, turns, few);
   }
 
-  /** The median of the later half of the samples of each, the greatest of all ranks. */
-  private double[] medians(double[][] samples, int[] turns) {
-    double[] medians = new double[samples.length];
+  /** The nanoseconds since this tuner was made, the most of all ranks. */
+  private long elapsed() {
+    long[] elapsed = {System.nanoTime() - start};
+    group.allReduce(elapsed, ReduceOp.MAX);
+    return elapsed[0];
+  }
+
+  /**
+   * What each takes, the greatest of all ranks: the median of the later half of its samples, or if
+   * there are few the lower quartile of all.
+   */
+  private double[] typical(double[][] samples, int[] turns, boolean few) {
+    double[] typical = new double[samples.length];
     for (int i = 0; i < samples.length; i++) {
-      double[] late = Arrays.copyOfRange(samples[i], turns[i] / 2, turns[i]);
-      Arrays.sort(late);
-      medians[i] = late[late.length / 2];
+      double[] counted = Arrays.copyOfRange(samples[i], few ? 0 : turns[i] / 2, turns[i]);
+      Arrays.sort(counted);
+      typical[i] = counted[few ? (counted.length - 1) / 4 : counted.length / 2];
     }
-    group.allReduce(medians, ReduceOp.MAX);
-    return medians;
+    group.allReduce(typical, ReduceOp.MAX);
+    return typical;
   }
 
   private static void leaveOut(
       List<Experiment> experiments, double[] nanos, double farBehind, boolean[] behind) {
-    double[] least = new double[SIZES.length];
+    double[] least = new double[CALLS.length];
     Arrays.fill(least, Double.POSITIVE_INFINITY);
     for (int i = 0; i < nanos.length; i++) {
       int size = experiments.get(i).size;
@@ -203,7 +351,7 @@ final class Tuner {
    * @param nanos by candidate and size; infinite for candidates that are not there
    */
   static double[][] smoothed(double[][] nanos) {
-    int sizes = SIZES.length;
+    int sizes = Arrays.stream(nanos).mapToInt(times -> times.length).max().orElse(0);
     double[] least = new double[sizes];
     for (int size = 0; size < sizes; size++) {
       least[size] = Double.POSITIVE_INFINITY;
@@ -230,9 +378,16 @@ final class Tuner {
     return smoothed;
   }
 
+  private int elements(Experiment experiment) {
+    return sizes[experiment.size] / Float.BYTES;
+  }
+
   private double time(Experiment experiment) {
     int calls = CALLS[experiment.size];
-    int elements = SIZES[experiment.size] / Float.BYTES;
+    int elements = elements(experiment);
+    if (experiment.size >= LARGE) {
+      group.barrier();
+    }
     long begin = System.nanoTime();
     for (int i = 0; i < calls; i++) {
       experiment.by.allReduce(payload, 0, elements, ReduceOp.SUM);
@@ -246,9 +401,10 @@ final class Tuner {
     }
     List<Experiment> experiments = new ArrayList<>();
     for (int size = LARGE - 1; size <= LARGE; size++) {
-      Algorithm fastest = fastest(nanos, size);
+      int fastest = finalists(nanos, size).get(0);
       for (double times : frames) {
-        experiments.add(new Experiment(byFrames.apply(times).using(fastest), size));
+        Communicator by = byFrames.apply(times).using(candidates.get(fastest));
+        experiments.add(new Experiment(fastest, by, size));
       }
     }
     double[] taken = measure(experiments, FRAMES_UNTIL_NANOS, MOST_LARGE_TURNS);
@@ -264,16 +420,6 @@ final class Tuner {
       best[size] = frames[least];
     }
     return new Chooser.Frames(best[0], best[1]);
-  }
-
-  private Algorithm fastest(double[][] nanos, int size) {
-    int fastest = Chooser.DIRECT;
-    for (int candidate = fastest + 1; candidate < nanos.length; candidate++) {
-      if (size < nanos[candidate].length && nanos[candidate][size] < nanos[fastest][size]) {
-        fastest = candidate;
-      }
-    }
-    return candidates.get(fastest);
   }
 
   /**
