@@ -67,6 +67,8 @@ import picocli.CommandLine.Spec;
     footer = {
       "  collectives compare --peers openmpi,gloo --install   what is installed first, as root, with apt-get",
       "  collectives compare --transport shm --ranks 2,4      peers that share memory",
+      "  collectives compare --transport shm --memory communicator",
+      "                                                       the same, our payload where every rank reaches it",
       "  collectives compare --bytes 1K,32K,1M --chart a.svg  and a picture",
       "",
       "Exit status: 0 something was compared and all was right; 1 a result was wrong or nothing compared; 2 wrong usage."
@@ -125,6 +127,13 @@ final class Compare implements Callable<Integer> {
       description =
           "The length of each rank's payload; K, M and G are powers of 1024. Default: ${DEFAULT-VALUE}.")
   private List<ByteSize> sizes = List.of();
+
+  @Option(
+      names = "--memory",
+      defaultValue = "array",
+      paramLabel = "MEMORY",
+      description = "Where our payload lies: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
+  private Memory memory = Memory.ARRAY;
 
   @Option(
       names = "--rounds",
@@ -396,7 +405,7 @@ final class Compare implements Callable<Integer> {
         ElementType.FLOAT32,
         ReduceOp.SUM,
         (int) (size.bytes() / Float.BYTES),
-        Memory.ARRAY,
+        memory,
         false,
         false,
         true,
@@ -548,7 +557,9 @@ final class Compare implements Callable<Integer> {
                 + transport
                 + ", algorithm "
                 + algorithm
-                + "; ratio: the peer's time over ours, median of "
+                + ", "
+                + rows.get(0).work().memory()
+                + " memory; ratio: the peer's time over ours, median of "
                 + rounds
                 + " rounds"));
   }

@@ -125,7 +125,7 @@ class CompareTest {
             + ";; esac");
     Outcome outcome =
         compare(
-            "--peers openmpi --placement threads --bytes 8 --rounds 1 --warmup 0.01 --min-time 0.01 --limit 0.5");
+            "--peers openmpi --placement threads --memory direct --bytes 8 --rounds 1 --warmup 0.01 --min-time 0.01 --limit 0.5");
     assertEquals(1, outcome.status(), outcome.err());
     assertSays(
         "collectives compare: without openmpi (ring-1M, 2 ranks): it gave no answer within 0.5 s",
@@ -135,6 +135,7 @@ class CompareTest {
         outcome);
     assertSays("collectives compare: openmpi (rabenseifner, 2 ranks): 5 wrong elements", outcome);
     assertTrue(outcome.out().get(1).startsWith("openmpi  default"), outcome.out().toString());
+    assertTrue(outcome.out().get(3).contains(", direct memory; ratio: "), outcome.out().toString());
     assertNothingLeft();
   }
 

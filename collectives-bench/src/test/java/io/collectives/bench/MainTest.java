@@ -102,6 +102,7 @@ class MainTest {
         "compare --ranks 2,1 | collectives compare: --ranks 1: must be from 2 to 64",
         "compare --peers mpich | collectives compare: --peers: 'mpich' is none of openmpi, gloo, pytorch-gloo, rabit, spark",
         "compare --bytes 6 | collectives compare: --bytes 6: must be a multiple of 4, more than 0",
+        "compare --memory heap | collectives compare: --memory: 'heap' is none of array, direct, communicator",
         "compare --rounds 0 | collectives compare: --rounds 0: must be from 1 to 1000",
         "compare --limit -1 | collectives compare: --limit -1.0: must be",
         "compare --chart x.gif | collectives compare: --chart x.gif: must end with .png or .svg",
