@@ -8,7 +8,6 @@ import io.collectives.bench.compare.Medium;
 import io.collectives.bench.compare.MissingPeerException;
 import io.collectives.bench.compare.PairedTimes;
 import io.collectives.bench.compare.Peer;
-import io.collectives.bench.compare.PeerRanks;
 import io.collectives.bench.compare.Workshop;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.perf.CaseResult;
@@ -31,13 +30,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -51,24 +50,29 @@ import picocli.CommandLine.Spec;
     optionListHeading = "%nOptions:%n",
     footerHeading = "%nExamples:%n",
     description = {
-      "Measure what a Java user could take instead: all-reduces of float32 by sum, in place, on this machine.",
+      "Measure what a Java user could take instead, on this machine: collectives of float32, reductions by sum.",
       "",
       "Each round measures this library and right after it the peer; the ratio is the peer's time over ours, so that above 1 "
           + "this library is faster. It is the median of the rounds' ratios, beside the least and the greatest. Times are taken "
           + "as perf takes them: that of the slowest rank after a barrier; the median counts; the first result is checked. Of a "
           + "peer with several algorithms the one with the least median counts, and is named.",
       "",
-      "Over shm, and with --placement threads, the peers are those that share memory: openmpi (its processes) and spark "
-          + "(threads); over tcp and unix all peers, over TCP on the loopback interface. What cannot be had is named, and the "
-          + "others go on. Java libraries are resolved with Maven when they are wanted (of PyTorch and Spark some hundred MB "
-          + "each). rabit gives the result in a new array. spark gives it to the driver only, which is less work than an "
-          + "all-reduce."
+      "As in perf bytes are those of the whole payload: what goes into an all-reduce or reduce-scatter, what comes out of an "
+          + "all-gather. All-reduces and broadcasts are in place, the others are not, both ours and the peer's.",
+      "",
+      "Of openmpi every collective is measured; of gloo no reduce-scatter, because its own is wrong now and then; of the "
+          + "others all-reduce only. Over shm, and with --placement threads, the peers are those that share memory: openmpi (its "
+          + "processes) and spark (threads); over tcp and unix all peers, over TCP on the loopback interface. What cannot be had "
+          + "is named, and the others go on. Java libraries are resolved with Maven when they are wanted (of PyTorch and Spark "
+          + "some hundred MB each). rabit gives the result in a new array. spark gives it to the driver only, which is less "
+          + "work than an all-reduce."
     },
     footer = {
       "  collectives compare --peers openmpi,gloo --install   what is installed first, as root, with apt-get",
       "  collectives compare --transport shm --ranks 2,4      peers that share memory",
       "  collectives compare --transport shm --memory communicator",
       "                                                       the same, our payload where every rank reaches it",
+      "  collectives compare --collective broadcast           another collective",
       "  collectives compare --bytes 1K,32K,1M --chart a.svg  and a picture",
       "",
       "Exit status: 0 something was compared and all was right; 1 a result was wrong or nothing compared; 2 wrong usage."
@@ -76,6 +80,12 @@ import picocli.CommandLine.Spec;
 final class Compare implements Callable<Integer> {
   private static final int ATTEMPTS = 3;
   private static final long SEED = 1;
+  private static final List<Collective> COMPARED =
+      List.of(
+          Collective.ALL_REDUCE,
+          Collective.REDUCE_SCATTER,
+          Collective.ALL_GATHER,
+          Collective.BROADCAST);
 
   @Spec private CommandSpec spec;
 
@@ -112,6 +122,16 @@ final class Compare implements Callable<Integer> {
   private Optional<Perf.Placement> wantedPlacement = Optional.empty();
 
   @Option(
+      names = "--collective",
+      split = ",",
+      defaultValue = "all-reduce",
+      paramLabel = "COLLECTIVE,...",
+      hideParamSyntax = true,
+      description =
+          "What is measured: all-reduce, reduce-scatter, all-gather, broadcast. The root is rank 0. Default: ${DEFAULT-VALUE}.")
+  private List<Collective> collectives = List.of();
+
+  @Option(
       names = "--algorithm",
       defaultValue = "auto",
       paramLabel = "ALGORITHM",
@@ -125,7 +145,8 @@ final class Compare implements Callable<Integer> {
       paramLabel = "BYTES,...",
       hideParamSyntax = true,
       description =
-          "The length of each rank's payload; K, M and G are powers of 1024. Default: ${DEFAULT-VALUE}.")
+          "The length of each rank's payload, of --collective reduce-scatter and all-gather one that can be dealt evenly to the "
+              + "ranks; K, M and G are powers of 1024. Default: ${DEFAULT-VALUE}.")
   private List<ByteSize> sizes = List.of();
 
   @Option(
@@ -155,7 +176,7 @@ final class Compare implements Callable<Integer> {
       defaultValue = "3",
       paramLabel = "SECONDS",
       description =
-          "How long this library and each peer run before the first case. Default: ${DEFAULT-VALUE}.")
+          "How long this library and each peer run before the first case of a collective. Default: ${DEFAULT-VALUE}.")
   private double warmUpSeconds;
 
   @Option(
@@ -211,25 +232,9 @@ final class Compare implements Callable<Integer> {
   private final CoreProbe probe = new CoreProbe();
   private boolean wrong;
 
-  /** A variant of a peer, with a number of ranks. */
-  private record Entry(Peer peer, String variant, Medium medium, int size) {
-    @Override
-    public String toString() {
-      return peer + " (" + variant + ", " + size + " ranks)";
-    }
-  }
-
-  /** One whose ranks wait for work. */
-  private record Contender(Entry entry, Ranks ranks) {}
-
   /** The figures of a peer for one case. */
   private record Row(
-      Peer peer,
-      String variant,
-      int ranks,
-      PerfCase work,
-      PairedTimes times,
-      double coreToCoreNanos) {}
+      Peer peer, String variant, PerfCase work, PairedTimes times, double coreToCoreNanos) {}
 
   @Override
   public Integer call() throws Exception {
@@ -251,8 +256,13 @@ final class Compare implements Callable<Integer> {
       List<Peer> ready = prepare(workshop, medium, progress);
       if (!ready.isEmpty()) {
         probe.warmUp();
-        for (int size : ranks) {
-          compare(size, placement, transport, medium, ready, workshop, progress);
+        try (Contenders contenders =
+            new Contenders(
+                workshop, medium, Duration.ofNanos((long) (limitSeconds * 1e9)), progress)) {
+          for (int size : ranks) {
+            compare(size, placement, transport, ready, contenders, progress);
+          }
+          wrong |= contenders.wereWrong();
         }
       }
     }
@@ -268,6 +278,14 @@ final class Compare implements Callable<Integer> {
   }
 
   private void check() {
+    for (Collective collective : collectives) {
+      Usage.require(
+          COMPARED.contains(collective),
+          spec,
+          "--collective "
+              + collective
+              + ": must be all-reduce, reduce-scatter, all-gather or broadcast");
+    }
     for (int size : ranks) {
       Usage.require(size >= 2 && size <= 64, spec, "--ranks " + size + ": must be from 2 to 64");
       try {
@@ -281,6 +299,7 @@ final class Compare implements Callable<Integer> {
           size.bytes() > 0 && size.bytes() % Float.BYTES == 0 && size.bytes() < 1L << 31,
           spec,
           "--bytes " + size.bytes() + ": must be a multiple of 4, more than 0 and less than 2G");
+      collectives.forEach(collective -> ranks.forEach(n -> checkParts(collective, n, size)));
     }
     Usage.require(
         rounds >= 1 && rounds <= 1_000, spec, "--rounds " + rounds + ": must be from 1 to 1000");
@@ -292,6 +311,29 @@ final class Compare implements Callable<Integer> {
         file ->
             Usage.require(
                 LogChart.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+    Usage.require(
+        chart.isEmpty() || collectives.size() == 1,
+        spec,
+        "--chart with --collective "
+            + collectives
+            + ": a picture shows one collective; give one, and a file for each");
+  }
+
+  /** Peers deal a payload evenly or not at all. */
+  private void checkParts(Collective collective, int parts, ByteSize size) {
+    Usage.require(
+        collective != Collective.REDUCE_SCATTER && collective != Collective.ALL_GATHER
+            || size.bytes() % ((long) parts * Float.BYTES) == 0,
+        spec,
+        "--bytes "
+            + size.bytes()
+            + " with --collective "
+            + collective
+            + " and --ranks "
+            + parts
+            + ": must be a multiple of "
+            + parts * Float.BYTES
+            + ", so that each rank's part is as long as the others'");
   }
 
   /** The directory that Maven builds into, if this program is there. */
@@ -309,8 +351,22 @@ final class Compare implements Callable<Integer> {
       throws InterruptedException {
     List<Peer> ready = new ArrayList<>();
     for (Peer peer : peers) {
-      if (peer.variants(medium).isEmpty()) {
+      List<Collective> had =
+          COMPARED.stream().filter(one -> !peer.variants(one, medium).isEmpty()).toList();
+      if (had.isEmpty()) {
         without(progress, peer.toString(), "its ranks do not share memory; --transport tcp has it");
+        continue;
+      }
+      for (Collective collective : collectives) {
+        if (!had.contains(collective)) {
+          without(
+              progress,
+              peer + " (" + collective + ")",
+              "what is measured of it is "
+                  + had.stream().map(Collective::toString).collect(Collectors.joining(", ")));
+        }
+      }
+      if (collectives.stream().noneMatch(had::contains)) {
         continue;
       }
       try {
@@ -323,7 +379,7 @@ final class Compare implements Callable<Integer> {
     return ready;
   }
 
-  private static void without(Progress progress, String what, String why) {
+  static void without(Progress progress, String what, String why) {
     progress.say("collectives compare: without " + what + ": " + why);
   }
 
@@ -331,75 +387,55 @@ final class Compare implements Callable<Integer> {
       int size,
       Perf.Placement placement,
       Perf.Transport transport,
-      Medium medium,
       List<Peer> ready,
-      Workshop workshop,
+      Contenders contenders,
       Progress progress)
       throws Exception {
-    List<PerfCase> cases = sizes.stream().map(bytes -> work(size, bytes)).toList();
-    List<Contender> contenders = new ArrayList<>();
     progress.stage("starting " + size + " " + placement);
     try (Ranks ours =
         Perf.start(size, placement, transport, CallSettings.defaults(), List.of("perf-rank"))) {
-      progress.stage(size + " " + placement + ": warming up");
-      warmUp(ours, cases);
+      for (Collective collective : collectives) {
+        progress.stage(size + " " + placement + ", " + collective + ": warming up");
+        compare(ours, collective, size, ready, contenders, progress);
+      }
+    }
+  }
+
+  /** Other variants take part in the next collective. */
+  private void compare(
+      Ranks ours,
+      Collective collective,
+      int size,
+      List<Peer> ready,
+      Contenders contenders,
+      Progress progress)
+      throws Exception {
+    List<PerfCase> cases = sizes.stream().map(bytes -> work(collective, size, bytes)).toList();
+    long warmUpNanos = (long) (warmUpSeconds * 1e9);
+    warmUp(ours, cases, warmUpNanos);
+    try {
       for (Peer peer : ready) {
-        for (String variant : peer.variants(medium)) {
-          Entry entry = new Entry(peer, variant, medium, size);
-          progress.stage("starting " + entry);
-          enter(contenders, entry, workshop, cases, progress);
-        }
+        contenders.enter(peer, collective, size, cases, warmUpNanos);
       }
       for (PerfCase work : cases) {
         for (Peer peer : ready) {
-          rounds(ours, peer, contenders, work, size, progress);
+          rounds(ours, peer, contenders, work, progress);
         }
       }
     } finally {
-      contenders.forEach(contender -> contender.ranks().close());
+      contenders.close();
     }
   }
 
-  /** Starts a contender and warms it up; one that fails is left out. */
-  private void enter(
-      List<Contender> contenders,
-      Entry entry,
-      Workshop workshop,
-      List<PerfCase> cases,
-      Progress progress)
-      throws Exception {
-    Ranks started;
-    try {
-      started =
-          PeerRanks.start(
-              entry.peer(),
-              workshop,
-              entry.variant(),
-              entry.medium(),
-              entry.size(),
-              Duration.ofNanos((long) (limitSeconds * 1e9)));
-    } catch (IOException e) {
-      without(progress, entry.toString(), String.valueOf(e.getMessage()));
-      return;
-    }
-    try {
-      warmUp(started, cases);
-      contenders.add(new Contender(entry, started));
-    } catch (IOException e) {
-      started.close();
-      without(progress, entry.toString(), String.valueOf(e.getMessage()));
-    }
-  }
-
-  private void warmUp(Ranks job, List<PerfCase> cases) throws Exception {
+  static void warmUp(Ranks job, List<PerfCase> cases, long nanos) throws Exception {
     for (PerfCase work : cases) {
-      job.warmUp(work, (long) (warmUpSeconds * 1e9 / cases.size()));
+      job.warmUp(work, nanos / cases.size());
     }
   }
 
-  private PerfCase work(int ranks, ByteSize size) {
+  private PerfCase work(Collective collective, int ranks, ByteSize size) {
     return new PerfCase(
-        Collective.ALL_REDUCE,
+        collective,
         ranks,
         algorithm,
         ElementType.FLOAT32,
@@ -418,17 +454,19 @@ final class Compare implements Callable<Integer> {
 
   /** All rounds of one peer for one case. */
   private void rounds(
-      Ranks ours, Peer peer, List<Contender> contenders, PerfCase work, int size, Progress progress)
+      Ranks ours, Peer peer, Contenders contenders, PerfCase work, Progress progress)
       throws Exception {
     Map<String, PairedTimes> times = new LinkedHashMap<>();
-    if (contenders.stream().noneMatch(contender -> contender.entry().peer() == peer)) {
+    if (!contenders.has(peer)) {
       return;
     }
     double distances = 0;
     for (int round = 1; round <= rounds; round++) {
       progress.step(
-          size
+          work.ranks()
               + " ranks, "
+              + work.collective()
+              + ", "
               + new ByteSize(work.bytes())
               + ", "
               + peer
@@ -444,10 +482,11 @@ final class Compare implements Callable<Integer> {
       do {
         before = probe.awaitNear((long) (nearSeconds * 1e9));
         mine = ours.measure(work);
-        measured = measure(peer, contenders, work, progress);
+        measured = contenders.measure(peer, work);
         after = probe.nanos();
       } while (CoreDistance.of(before) != CoreDistance.of(after) && ++attempt < ATTEMPTS);
-      if (!isRight(mine, "this library", progress)) {
+      if (!isRight(mine, "this library, " + work.collective(), progress)) {
+        wrong = true;
         return;
       }
       for (Map.Entry<String, Long> variant : measured.entrySet()) {
@@ -461,40 +500,14 @@ final class Compare implements Callable<Integer> {
     times.entrySet().stream()
         .min(Comparator.comparingDouble(entry -> entry.getValue().theirs()))
         .ifPresent(
-            best ->
-                rows.add(new Row(peer, best.getKey(), size, work, best.getValue(), coreToCore)));
+            best -> rows.add(new Row(peer, best.getKey(), work, best.getValue(), coreToCore)));
   }
 
-  /** The medians of a peer's variants; one that fails is left out from now on. */
-  private Map<String, Long> measure(
-      Peer peer, List<Contender> contenders, PerfCase work, Progress progress) throws Exception {
-    Map<String, Long> medians = new LinkedHashMap<>();
-    for (Iterator<Contender> i = contenders.iterator(); i.hasNext(); ) {
-      Contender contender = i.next();
-      Entry entry = contender.entry();
-      if (entry.peer() != peer) {
-        continue;
-      }
-      try {
-        CaseResult result = contender.ranks().measure(work);
-        if (isRight(result, entry.toString(), progress)) {
-          medians.put(entry.variant(), result.medianNanos());
-          continue;
-        }
-      } catch (IOException e) {
-        without(progress, entry.toString(), new ByteSize(work.bytes()) + ": " + e.getMessage());
-      }
-      i.remove();
-      contender.ranks().close();
-    }
-    return medians;
-  }
-
-  private boolean isRight(CaseResult result, String whose, Progress progress) {
+  /** Tells of a result that is wrong. */
+  static boolean isRight(CaseResult result, String whose, Progress progress) {
     if (result.wrong() == 0) {
       return true;
     }
-    wrong = true;
     progress.say(
         "collectives compare: " + whose + ": " + Units.grouped(result.wrong()) + " wrong elements");
     return false;
@@ -503,9 +516,10 @@ final class Compare implements Callable<Integer> {
   private void print(Perf.Placement placement, Perf.Transport transport) {
     FigureTable table =
         new FigureTable(
-            2,
+            3,
             "peer",
             "its best",
+            "collective",
             "ranks",
             "bytes",
             "ours",
@@ -523,7 +537,7 @@ final class Compare implements Callable<Integer> {
       fields.put("variant", row.variant());
       fields.put("transport", transport);
       fields.put("placement", placement);
-      fields.put("ranks", row.ranks());
+      fields.put("ranks", row.work().ranks());
       fields.put("bytes", row.work().bytes());
       fields.put("rounds", times.rounds());
       fields.put("ours_us", decimal(times.ours() / 1e3));
@@ -532,11 +546,13 @@ final class Compare implements Callable<Integer> {
       fields.put("ratio_min", decimal(times.ratios().least()));
       fields.put("ratio_max", decimal(times.ratios().greatest()));
       fields.put("core_to_core_ns", distance);
+      fields.put("collective", row.work().collective());
       table.row(
           List.of(
               row.peer().toString(),
               row.variant(),
-              Integer.toString(row.ranks()),
+              row.work().collective().toString(),
+              Integer.toString(row.work().ranks()),
               new ByteSize(row.work().bytes()).toString(),
               Units.time(times.ours()),
               Units.time(times.theirs()),
@@ -577,11 +593,12 @@ final class Compare implements Callable<Integer> {
     boolean overBytes = sizes.size() > 1;
     LogChart picture = new LogChart(overBytes ? "bytes" : "ranks", LogChart.TIME);
     for (Row row : rows) {
-      String which = ranks.size() > 1 && overBytes ? ", " + row.ranks() + " ranks" : "";
-      long at = overBytes ? row.work().bytes() : row.ranks();
+      String which = ranks.size() > 1 && overBytes ? ", " + row.work().ranks() + " ranks" : "";
+      long at = overBytes ? row.work().bytes() : row.work().ranks();
       picture.point("collectives" + which, at, row.times().ours() / 1e6);
       picture.point(row.peer() + which, at, row.times().theirs() / 1e6);
     }
-    picture.write("all-reduce of float32, ours: " + placement + " over " + transport, file);
+    picture.write(
+        collectives.get(0) + " of float32, ours: " + placement + " over " + transport, file);
   }
 }

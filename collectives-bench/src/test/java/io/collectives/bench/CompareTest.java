@@ -90,7 +90,7 @@ class CompareTest {
     assertEquals(0, outcome.status(), outcome.err());
     assertEquals(
         "peer\tvariant\ttransport\tplacement\tranks\tbytes\trounds\tours_us\tpeer_us\tratio\tratio_min\tratio_max\t"
-            + "core_to_core_ns",
+            + "core_to_core_ns\tcollective",
         outcome.out().get(0));
     assertEquals(1 + 4, outcome.out().size(), outcome.out().toString());
     String[] cells = outcome.out().get(1).split("\t");
@@ -100,6 +100,7 @@ class CompareTest {
     double ours = Double.parseDouble(cells[7]);
     assertTrue(ours > 0 && ours < 7e6, cells[7]);
     assertEquals("7000000.000", cells[8]);
+    assertEquals("all-reduce", cells[13]);
     double least = Double.parseDouble(cells[10]);
     double ratio = Double.parseDouble(cells[9]);
     assertTrue(1 < least && least <= ratio && ratio <= Double.parseDouble(cells[11]), cells[9]);
@@ -107,6 +108,34 @@ class CompareTest {
         "collectives compare: without gloo: its ranks do not share memory; --transport tcp",
         outcome);
     assertTrue(Files.size(directory.resolve("times.svg")) > 1000);
+    assertNothingLeft();
+  }
+
+  /** Processes make one collective each; a peer that lacks one is named, and the others go on. */
+  @Test
+  void collectivesAreComparedOneAfterTheOther() throws Exception {
+    program("mpicc", "exit 0");
+    program(
+        "mpirun",
+        "for last; do :; done; case $last in broadcast) took=9000000000;; all-gather) took=8000000000;; "
+            + "*) exit 3;; esac; "
+            + ANSWERING.replace("7000000000", "$took").replace("'", "\""));
+    Outcome outcome =
+        compare(
+            "--peers openmpi,spark --collective broadcast,all-gather --placement threads --ranks 3 --bytes 12K "
+                + "--rounds 1 --warmup 0.01 --min-time 0.01 --format tsv");
+    assertEquals(0, outcome.status(), outcome.err());
+    assertEquals(3, outcome.out().size(), outcome.out().toString());
+    String[] broadcast = outcome.out().get(1).split("\t");
+    assertEquals(
+        List.of("9000000.000", "broadcast"), List.of(broadcast[8], broadcast[13]), outcome.err());
+    String[] gather = outcome.out().get(2).split("\t");
+    assertEquals(
+        List.of("8000000.000", "all-gather"), List.of(gather[8], gather[13]), outcome.err());
+    assertSays(
+        "collectives compare: without spark (broadcast): what is measured of it is all-reduce",
+        outcome);
+    assertSays("collectives compare: without spark (all-gather): what is measured", outcome);
     assertNothingLeft();
   }
 
@@ -128,13 +157,16 @@ class CompareTest {
             "--peers openmpi --placement threads --memory direct --bytes 8 --rounds 1 --warmup 0.01 --min-time 0.01 --limit 0.5");
     assertEquals(1, outcome.status(), outcome.err());
     assertSays(
-        "collectives compare: without openmpi (ring-1M, 2 ranks): it gave no answer within 0.5 s",
+        "collectives compare: without openmpi (all-reduce, ring-1M, 2 ranks): it gave no answer within 0.5 s",
         outcome);
     assertSays(
-        "collectives compare: without openmpi (ring-256K, 2 ranks): it ended before its work was done; [0] it is broken",
+        "collectives compare: without openmpi (all-reduce, ring-256K, 2 ranks): it ended before its work was done; [0] it is broken",
         outcome);
-    assertSays("collectives compare: openmpi (rabenseifner, 2 ranks): 5 wrong elements", outcome);
-    assertTrue(outcome.out().get(1).startsWith("openmpi  default"), outcome.out().toString());
+    assertSays(
+        "collectives compare: openmpi (all-reduce, rabenseifner, 2 ranks): 5 wrong elements",
+        outcome);
+    assertTrue(
+        outcome.out().get(1).startsWith("openmpi  default   all-reduce"), outcome.out().toString());
     assertTrue(outcome.out().get(3).contains(", direct memory; ratio: "), outcome.out().toString());
     assertNothingLeft();
   }

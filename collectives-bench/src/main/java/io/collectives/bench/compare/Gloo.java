@@ -1,21 +1,28 @@
 package io.collectives.bench.compare;
 
+import io.collectives.Collective;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 
-/** Gloo from C++, which talks over TCP only. */
+/** Gloo from C++, which talks over TCP only. Its reduce-scatter is wrong now and then. */
 final class Gloo implements PeerKit {
   private static final List<String> PACKAGES = List.of("g++", "libgloo-dev");
   private static final String NAME = "gloo";
 
   @Override
-  public List<String> variants(Medium medium) {
-    return medium == Medium.TCP
-        ? List.of("ring", "bcube", "ring-chunked", "halving-doubling")
-        : List.of();
+  public List<String> variants(Collective collective, Medium medium) {
+    if (medium != Medium.TCP) {
+      return List.of();
+    }
+    return switch (collective) {
+      case ALL_REDUCE -> List.of("ring", "bcube", "ring-chunked", "halving-doubling");
+      case ALL_GATHER -> List.of("ring");
+      case BROADCAST -> List.of("binomial-tree", "one-to-all");
+      default -> List.of();
+    };
   }
 
   @Override
@@ -58,10 +65,12 @@ final class Gloo implements PeerKit {
   }
 
   @Override
-  public List<Start> starts(
-      Workshop workshop, String variant, Medium medium, int ranks, Path scratch)
-      throws IOException {
+  public List<Start> starts(Workshop workshop, PeerJob job, Path scratch) throws IOException {
     return Collections.nCopies(
-        ranks, new Start(List.of(program(workshop), variant, scratch.toString()), Map.of()));
+        job.ranks(),
+        new Start(
+            List.of(
+                program(workshop), job.collective().toString(), job.variant(), scratch.toString()),
+            Map.of()));
   }
 }

@@ -1,5 +1,6 @@
 package io.collectives.bench.compare;
 
+import io.collectives.Collective;
 import io.collectives.bench.process.JavaCommand;
 import java.io.File;
 import java.io.IOException;
@@ -14,8 +15,8 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * A peer that is a Java library: resolved by Maven when it is wanted, and run in JVMs that hold
- * nothing of this project.
+ * A peer that is a Java library, of which all-reduces are measured: resolved by Maven when it is
+ * wanted, and run in JVMs that hold nothing of this project.
  */
 abstract class JavaPeer implements PeerKit {
   private static final String MVN = "mvn";
@@ -51,8 +52,8 @@ abstract class JavaPeer implements PeerKit {
   }
 
   @Override
-  public List<String> variants(Medium medium) {
-    return medium == Medium.TCP ? List.of(ONLY) : List.of();
+  public List<String> variants(Collective collective, Medium medium) {
+    return collective == Collective.ALL_REDUCE && medium == Medium.TCP ? List.of(ONLY) : List.of();
   }
 
   @Override
@@ -129,11 +130,9 @@ abstract class JavaPeer implements PeerKit {
   }
 
   @Override
-  public List<Start> starts(
-      Workshop workshop, String variant, Medium medium, int ranks, Path scratch)
-      throws IOException {
+  public List<Start> starts(Workshop workshop, PeerJob job, Path scratch) throws IOException {
     return Collections.nCopies(
-        ranks, start(workshop, List.of(), List.of(scratch.toString()), scratch, Map.of()));
+        job.ranks(), start(workshop, List.of(), List.of(scratch.toString()), scratch, Map.of()));
   }
 
   /** The program in a JVM whose temporary files are in {@code scratch}. */
@@ -230,16 +229,18 @@ abstract class JavaPeer implements PeerKit {
     }
 
     @Override
-    public List<String> variants(Medium medium) {
-      return List.of(medium == Medium.TCP ? "local-cluster" : "local");
+    public List<String> variants(Collective collective, Medium medium) {
+      return collective == Collective.ALL_REDUCE
+          ? List.of(medium == Medium.TCP ? "local-cluster" : "local")
+          : List.of();
     }
 
     @Override
-    public List<Start> starts(
-        Workshop workshop, String variant, Medium medium, int ranks, Path scratch)
-        throws IOException {
+    public List<Start> starts(Workshop workshop, PeerJob job, Path scratch) throws IOException {
       String master =
-          medium == Medium.TCP ? "local-cluster[" + ranks + ",1,1024]" : "local[" + ranks + "]";
+          job.medium() == Medium.TCP
+              ? "local-cluster[" + job.ranks() + ",1,1024]"
+              : "local[" + job.ranks() + "]";
       // A cluster wants to be installed, and writes where it is.
       Path home = Files.createDirectory(scratch.resolve("home"));
       Files.createSymbolicLink(home.resolve("jars"), jars(workshop));

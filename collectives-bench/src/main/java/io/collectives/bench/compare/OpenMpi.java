@@ -1,5 +1,6 @@
 package io.collectives.bench.compare;
 
+import io.collectives.Collective;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -14,19 +15,41 @@ final class OpenMpi implements PeerKit {
   private static final List<String> PACKAGES = List.of("gcc", "libopenmpi-dev", "openmpi-bin");
   private static final String[] MPIRUN = {"mpirun.openmpi", "mpirun"};
   private static final String NAME = "openmpi";
-  private static final String DEFAULT = "default";
 
-  /** Options of a variant. */
-  private static final Map<String, List<String>> OPTIONS = options();
+  /** More bytes that go unasked, over TCP. */
+  private static final String EAGER = "eager-1M";
 
-  private static Map<String, List<String>> options() {
+  private static final Map<String, List<String>> ALL_REDUCES =
+      options(
+          Map.entry("ring-1M", forced("allreduce", 5, 1 << 20)),
+          Map.entry("ring-256K", forced("allreduce", 5, 1 << 18)),
+          Map.entry("rabenseifner", forced("allreduce", 6, 0)));
+
+  private static final Map<String, List<String>> REDUCE_SCATTERS =
+      options(
+          Map.entry("recursive-halving", forced("reduce_scatter_block", 3, 0)),
+          Map.entry("butterfly", forced("reduce_scatter_block", 4, 0)));
+
+  private static final Map<String, List<String>> ALL_GATHERS =
+      options(
+          Map.entry("recursive-doubling", forced("allgather", 3, 0)),
+          Map.entry("ring", forced("allgather", 4, 0)));
+
+  private static final Map<String, List<String>> BROADCASTS =
+      options(
+          Map.entry("pipeline-128K", forced("bcast", 3, 1 << 17)),
+          Map.entry("scatter-ring", forced("bcast", 9, 0)));
+
+  /** Those of each variant of a collective, the forced algorithms between the two others. */
+  @SafeVarargs
+  private static Map<String, List<String>> options(Map.Entry<String, List<String>>... forced) {
     Map<String, List<String>> options = new LinkedHashMap<>();
-    options.put(DEFAULT, List.of());
-    options.put("ring-1M", forced(5, 1 << 20));
-    options.put("ring-256K", forced(5, 1 << 18));
-    options.put("rabenseifner", forced(6, 0));
+    options.put("default", List.of());
+    for (Map.Entry<String, List<String>> variant : forced) {
+      options.put(variant.getKey(), variant.getValue());
+    }
     options.put(
-        "eager-1M",
+        EAGER,
         List.of(
             "--mca",
             "btl_tcp_eager_limit",
@@ -40,23 +63,35 @@ final class OpenMpi implements PeerKit {
     return options;
   }
 
-  private static List<String> forced(int algorithm, int segment) {
+  /** Algorithms by the numbers of {@code ompi_info --param coll tuned --level 9}. */
+  private static List<String> forced(String collective, int algorithm, int segment) {
+    String parameter = "coll_tuned_" + collective + "_algorithm";
     return List.of(
         "--mca",
         "coll_tuned_use_dynamic_rules",
         "1",
         "--mca",
-        "coll_tuned_allreduce_algorithm",
+        parameter,
         Integer.toString(algorithm),
         "--mca",
-        "coll_tuned_allreduce_algorithm_segmentsize",
+        parameter + "_segmentsize",
         Integer.toString(segment));
   }
 
+  private static Map<String, List<String>> options(Collective collective) {
+    return switch (collective) {
+      case ALL_REDUCE -> ALL_REDUCES;
+      case REDUCE_SCATTER -> REDUCE_SCATTERS;
+      case ALL_GATHER -> ALL_GATHERS;
+      case BROADCAST -> BROADCASTS;
+      default -> Map.of();
+    };
+  }
+
   @Override
-  public List<String> variants(Medium medium) {
-    return OPTIONS.keySet().stream()
-        .filter(variant -> medium == Medium.TCP || !variant.equals("eager-1M"))
+  public List<String> variants(Collective collective, Medium medium) {
+    return options(collective).keySet().stream()
+        .filter(variant -> medium == Medium.TCP || !variant.equals(EAGER))
         .toList();
   }
 
@@ -84,25 +119,23 @@ final class OpenMpi implements PeerKit {
   }
 
   @Override
-  public List<Start> starts(
-      Workshop workshop, String variant, Medium medium, int ranks, Path scratch)
-      throws IOException {
+  public List<Start> starts(Workshop workshop, PeerJob job, Path scratch) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(workshop.find(MPIRUN).orElseThrow().toString());
-    command.addAll(List.of("-np", Integer.toString(ranks), "--oversubscribe"));
+    command.addAll(List.of("-np", Integer.toString(job.ranks()), "--oversubscribe"));
     command.addAll(List.of("--mca", "pml", "ob1", "--mca", "btl"));
     command.addAll(
-        medium == Medium.TCP
+        job.medium() == Medium.TCP
             ? List.of("self,tcp", "--mca", "btl_tcp_if_include", "lo")
             : List.of("self,vader"));
-    if (ranks <= Runtime.getRuntime().availableProcessors()) {
+    if (job.ranks() <= Runtime.getRuntime().availableProcessors()) {
       command.addAll(List.of("--bind-to", "core:overload-allowed"));
     } else {
       // Ranks that spin would cost each other whole time slices.
       command.addAll(List.of("--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"));
     }
-    command.addAll(OPTIONS.getOrDefault(variant, List.of()));
-    command.add(program(workshop));
+    command.addAll(options(job.collective()).getOrDefault(job.variant(), List.of()));
+    command.addAll(List.of(program(workshop), job.collective().toString()));
     return List.of(
         new Start(
             command,

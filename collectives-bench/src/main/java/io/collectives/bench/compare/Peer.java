@@ -1,5 +1,6 @@
 package io.collectives.bench.compare;
 
+import io.collectives.Collective;
 import java.io.IOException;
 import java.util.List;
 
@@ -24,9 +25,12 @@ public enum Peer {
     this.kit = kit;
   }
 
-  /** The ways in which it can be run over a medium, of which the best counts; none if it cannot. */
-  public List<String> variants(Medium medium) {
-    return kit.variants(medium);
+  /**
+   * The ways in which it makes a collective over a medium, of which the best counts; none if it
+   * cannot.
+   */
+  public List<String> variants(Collective collective, Medium medium) {
+    return kit.variants(collective, medium);
   }
 
   /**

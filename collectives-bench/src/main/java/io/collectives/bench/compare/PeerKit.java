@@ -1,5 +1,6 @@
 package io.collectives.bench.compare;
 
+import io.collectives.Collective;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -8,8 +9,11 @@ import java.util.Map;
 /** How a peer is had and started. */
 interface PeerKit {
 
-  /** The ways in which it can be run over a medium, of which the best counts; none if it cannot. */
-  List<String> variants(Medium medium);
+  /**
+   * The ways in which it makes a collective over a medium, of which the best counts; none if it
+   * cannot.
+   */
+  List<String> variants(Collective collective, Medium medium);
 
   /**
    * Builds what is not built yet.
@@ -24,8 +28,7 @@ interface PeerKit {
    *
    * @param scratch an empty directory that lasts as long as the processes
    */
-  List<Start> starts(Workshop workshop, String variant, Medium medium, int ranks, Path scratch)
-      throws IOException;
+  List<Start> starts(Workshop workshop, PeerJob job, Path scratch) throws IOException;
 
   /**
    * A process to start.

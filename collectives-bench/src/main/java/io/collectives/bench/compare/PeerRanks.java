@@ -69,22 +69,20 @@ public final class PeerRanks implements Ranks {
    * @param limit how long it may take for an answer
    * @throws IOException if it does not come up; the message has what it said
    */
-  public static PeerRanks start(
-      Peer peer, Workshop workshop, String variant, Medium medium, int ranks, Duration limit)
+  public static PeerRanks start(Peer peer, Workshop workshop, PeerJob job, Duration limit)
       throws IOException {
-    return start(peer.kit(), workshop, variant, medium, ranks, limit);
+    return start(peer.kit(), workshop, job, limit);
   }
 
-  static PeerRanks start(
-      PeerKit kit, Workshop workshop, String variant, Medium medium, int ranks, Duration limit)
+  static PeerRanks start(PeerKit kit, Workshop workshop, PeerJob job, Duration limit)
       throws IOException {
     PeerRanks started = new PeerRanks(limit);
     try {
-      List<PeerKit.Start> starts = kit.starts(workshop, variant, medium, ranks, started.scratch());
+      List<PeerKit.Start> starts = kit.starts(workshop, job, started.scratch());
       int port = FreePort.find();
       for (int rank = 0; rank < starts.size(); rank++) {
         Map<String, String> environment =
-            new HashMap<>(new RankEnvironment(rank, ranks, port).variables());
+            new HashMap<>(new RankEnvironment(rank, job.ranks(), port).variables());
         environment.putAll(starts.get(rank).environment());
         started.workers.add(
             Worker.start(
@@ -114,7 +112,10 @@ public final class PeerRanks implements Ranks {
     answers();
   }
 
-  /** Measures a case, of which a peer does all-reduces of float32 by sum, in place. */
+  /**
+   * Measures a case of the collective that the processes were started for, of which a peer takes
+   * the number of elements: they are float32 and reduced by sum, and lie where it wants them.
+   */
   @Override
   public CaseResult measure(PerfCase work) throws IOException {
     tell("measure", work, work.minNanos());

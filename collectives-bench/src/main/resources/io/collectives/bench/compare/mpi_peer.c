@@ -1,11 +1,14 @@
 /*
  * Open MPI's side of "collectives compare": what mpirun starts on each rank.
  *
+ *   mpi_peer COLLECTIVE
+ *
  * Rank 0 reads lines from standard input, "warm-up COUNT NANOS" or "measure COUNT NANOS", and answers each with a
- * line that begins with "peer"; the others sleep meanwhile. Every rank then sums COUNT float32 in place, after a
- * barrier that is not timed. The time of an iteration is that of the slowest rank. A measurement is answered by
- * "peer ITERATIONS MEDIAN MIN P99 WRONG -", times in nanoseconds, where WRONG counts the wrong elements of the first
- * result on all ranks.
+ * line that begins with "peer"; the others sleep meanwhile. Every rank then makes the call on COUNT float32, after a
+ * barrier that is not timed. These are the whole payload: what goes into an all-reduce or reduce-scatter, what comes
+ * out of an all-gather. All parts of it are equally long; the root is rank 0. The time of an iteration is that of the
+ * slowest rank. A measurement is answered by "peer ITERATIONS MEDIAN MIN P99 WRONG -", times in nanoseconds, where
+ * WRONG counts the wrong elements of the first result on all ranks.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -19,11 +22,79 @@ enum { END, WARM_UP, MEASURE };
 static int rank, size;
 static double seconds[MOST], slowest[MOST];
 
-static void timed(float *data, int count, int iterations) {
+/* The payload's elements and those of a rank's part, and where they are: at one place if the call is in place. */
+static int count, part;
+static float *input, *output;
+
+static float given(int by, int i) { return (float)(i % 13 + by); }
+
+static float sum(int i) { return (float)(size * (i % 13) + size * (size - 1) / 2); }
+
+static float of_owner(int i) { return given(i / part, i); }
+
+static float of_root(int i) { return given(0, i); }
+
+static void all_reduce(void) { MPI_Allreduce(MPI_IN_PLACE, output, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); }
+
+static void reduce_scatter(void) {
+  MPI_Reduce_scatter_block(input, output, part, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void all_gather(void) { MPI_Allgather(input, part, MPI_FLOAT, output, part, MPI_FLOAT, MPI_COMM_WORLD); }
+
+static void broadcast(void) { MPI_Bcast(output, count, MPI_FLOAT, 0, MPI_COMM_WORLD); }
+
+/* Whether input and output are one, or else only this rank's part of the payload; and element i of the exact result. */
+static const struct collective {
+  const char *name;
+  void (*call)(void);
+  int in_place, part_in, part_out;
+  float (*exact)(int i);
+} collectives[] = {
+    {"all-reduce", all_reduce, 1, 0, 0, sum},
+    {"reduce-scatter", reduce_scatter, 0, 0, 1, sum},
+    {"all-gather", all_gather, 0, 1, 0, of_owner},
+    {"broadcast", broadcast, 1, 0, 0, of_root},
+};
+static const struct collective *collective;
+
+static float *allocated(int elements) {
+  void *data = NULL;
+  if (posix_memalign(&data, 4096, (size_t)elements * sizeof(float))) MPI_Abort(MPI_COMM_WORLD, 1);
+  return data;
+}
+
+static void allocate(int elements) {
+  count = elements;
+  part = elements / size;
+  input = allocated(collective->part_in ? part : count);
+  output = collective->in_place ? input : allocated(collective->part_out ? part : count);
+}
+
+static void release(void) {
+  if (output != input) free(output);
+  free(input);
+}
+
+/* What was left in the output is never right: nothing in a result is negative. */
+static void fill(void) {
+  for (int i = 0; i < (collective->part_out ? part : count); i++) output[i] = -1;
+  int first = collective->part_in ? rank * part : 0;
+  for (int i = 0; i < (collective->part_in ? part : count); i++) input[i] = given(rank, first + i);
+}
+
+static long wrong_elements(void) {
+  long wrong = 0;
+  int first = collective->part_out ? rank * part : 0;
+  for (int i = 0; i < (collective->part_out ? part : count); i++) wrong += output[i] != collective->exact(first + i);
+  return wrong;
+}
+
+static void timed(int iterations) {
   for (int i = 0; i < iterations; i++) {
     MPI_Barrier(MPI_COMM_WORLD);
     double start = MPI_Wtime();
-    MPI_Allreduce(MPI_IN_PLACE, data, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    collective->call();
     seconds[i] = MPI_Wtime() - start;
   }
 }
@@ -33,15 +104,12 @@ static int rank_zero_says(int value) {
   return value;
 }
 
-static void fill(float *data, int count) {
-  for (int i = 0; i < count; i++) data[i] = (float)(i % 13 + rank);
-}
-
-static void warm_up(float *data, int count, long nanos) {
+static void warm_up(long nanos) {
+  fill();
   double start = MPI_Wtime();
   int batch = 3;
   do {
-    timed(data, count, batch);
+    timed(batch);
     batch = 2 * batch < 1000 ? 2 * batch : 1000;
   } while (rank_zero_says((MPI_Wtime() - start) * 1e9 < (double)nanos));
 }
@@ -56,19 +124,18 @@ static long percentile(int iterations, int percent) {
   return (long)(slowest[((long)iterations * percent + 99) / 100 - 1] * 1e9);
 }
 
-static void measure(float *data, int count, long nanos) {
-  fill(data, count);
-  MPI_Allreduce(MPI_IN_PLACE, data, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-  long wrong = 0, wrong_on_all = 0;
-  for (int i = 0; i < count; i++) wrong += data[i] != (float)(size * (i % 13) + size * (size - 1) / 2);
+static void measure(long nanos) {
+  fill();
+  collective->call();
+  long wrong = wrong_elements(), wrong_on_all = 0;
   MPI_Reduce(&wrong, &wrong_on_all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
-  fill(data, count);
+  fill();
   int first = count < 100000 ? 30 : 3;
   double start = MPI_Wtime();
-  timed(data, count, first);
+  timed(first);
   double wanted = (double)nanos / ((MPI_Wtime() - start) / first * 1e9);
   int iterations = rank_zero_says(wanted < LEAST ? LEAST : wanted > MOST ? MOST : (int)wanted);
-  timed(data, count, iterations);
+  timed(iterations);
   MPI_Reduce(seconds, slowest, iterations, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   if (rank == 0) {
     qsort(slowest, iterations, sizeof(double), ascending);
@@ -101,18 +168,19 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   setvbuf(stdout, NULL, _IOLBF, 0);
+  for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++)
+    if (argc == 2 && !strcmp(argv[1], collectives[i].name)) collective = &collectives[i];
+  if (!collective) MPI_Abort(MPI_COMM_WORLD, 2);
   answer("peer ready");
   for (long request[3] = {0}; next(request), request[0] != END;) {
-    void *data;
-    if (posix_memalign(&data, 4096, (size_t)request[1] * sizeof(float))) MPI_Abort(MPI_COMM_WORLD, 1);
+    allocate((int)request[1]);
     if (request[0] == WARM_UP) {
-      fill(data, (int)request[1]);
-      warm_up(data, (int)request[1], request[2]);
+      warm_up(request[2]);
       answer("peer ready");
     } else {
-      measure(data, (int)request[1], request[2]);
+      measure(request[2]);
     }
-    free(data);
+    release();
   }
   MPI_Finalize();
   return 0;

@@ -30,6 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 class PeerRanksTest {
   private static final Duration LONG = Duration.ofSeconds(30);
   private static final Duration SHORT = Duration.ofMillis(300);
+  private static final PeerJob JOB = new PeerJob(Collective.ALL_REDUCE, "only", Medium.TCP, 2);
   private static final PerfCase WORK =
       new PerfCase(
           Collective.ALL_REDUCE,
@@ -59,7 +60,7 @@ class PeerRanksTest {
     }
 
     @Override
-    public List<String> variants(Medium medium) {
+    public List<String> variants(Collective collective, Medium medium) {
       return List.of("only");
     }
 
@@ -67,17 +68,17 @@ class PeerRanksTest {
     public void prepare(Workshop workshop) {}
 
     @Override
-    public List<Start> starts(
-        Workshop workshop, String variant, Medium medium, int ranks, Path scratch) {
+    public List<Start> starts(Workshop workshop, PeerJob job, Path scratch) {
       String script = "echo $$ > '" + directory + "'/pid$RANK; : > \"$SCRATCH\"/mine$RANK; " + text;
       return Collections.nCopies(
-          ranks, new Start(List.of("sh", "-c", script), Map.of("SCRATCH", scratch.toString())));
+          job.ranks(),
+          new Start(List.of("sh", "-c", script), Map.of("SCRATCH", scratch.toString())));
     }
   }
 
   private PeerRanks start(String script, Duration limit) throws IOException {
     Workshop workshop = new Workshop(directory, "", false, text -> {});
-    return PeerRanks.start(new Script(script), workshop, "only", Medium.TCP, 2, limit);
+    return PeerRanks.start(new Script(script), workshop, JOB, limit);
   }
 
   /** Nothing of the peer is left. */
@@ -166,7 +167,7 @@ class PeerRanksTest {
     PeerKit nothing =
         new PeerKit() {
           @Override
-          public List<String> variants(Medium medium) {
+          public List<String> variants(Collective collective, Medium medium) {
             return List.of();
           }
 
@@ -174,13 +175,11 @@ class PeerRanksTest {
           public void prepare(Workshop workshop) {}
 
           @Override
-          public List<Start> starts(
-              Workshop workshop, String variant, Medium medium, int ranks, Path scratch) {
+          public List<Start> starts(Workshop workshop, PeerJob job, Path scratch) {
             return List.of(new Start(List.of(directory.resolve("none").toString()), Map.of()));
           }
         };
     Workshop workshop = new Workshop(directory, "", false, text -> {});
-    assertThrows(
-        IOException.class, () -> PeerRanks.start(nothing, workshop, "only", Medium.TCP, 2, LONG));
+    assertThrows(IOException.class, () -> PeerRanks.start(nothing, workshop, JOB, LONG));
   }
 }

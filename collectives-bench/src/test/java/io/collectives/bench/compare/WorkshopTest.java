@@ -4,12 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.Collective;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -116,46 +117,59 @@ class WorkshopTest {
 
   @Test
   void peersOverMemoryAreThoseThatShareIt() {
-    List<Peer> sharing = new ArrayList<>();
-    for (Peer peer : Peer.values()) {
-      assertTrue(!peer.variants(Medium.TCP).isEmpty());
-      if (!peer.variants(Medium.MEMORY).isEmpty()) {
-        sharing.add(peer);
-      }
-    }
-    assertEquals(List.of(Peer.OPENMPI, Peer.SPARK), sharing);
+    assertEquals(List.of(Peer.OPENMPI, Peer.SPARK), having(Collective.ALL_REDUCE, Medium.MEMORY));
+    assertEquals(List.of(Peer.OPENMPI), having(Collective.BROADCAST, Medium.MEMORY));
   }
 
   @Test
-  void openMpiIsToldTheMedium() throws Exception {
+  void allPeersHaveAnAllReduceAndSomeTheOthers() {
+    assertEquals(List.of(Peer.values()), having(Collective.ALL_REDUCE, Medium.TCP));
+    assertEquals(List.of(Peer.OPENMPI), having(Collective.REDUCE_SCATTER, Medium.TCP));
+    assertEquals(List.of(Peer.OPENMPI, Peer.GLOO), having(Collective.ALL_GATHER, Medium.TCP));
+    assertEquals(List.of(Peer.OPENMPI, Peer.GLOO), having(Collective.BROADCAST, Medium.TCP));
+  }
+
+  private static List<Peer> having(Collective collective, Medium medium) {
+    return Arrays.stream(Peer.values())
+        .filter(peer -> !peer.variants(collective, medium).isEmpty())
+        .toList();
+  }
+
+  /** What {@code mpirun} is told. */
+  private String openMpi(Collective collective, String variant, Medium medium) throws Exception {
     program("mpicc", "exit 0");
     program("mpirun", "exit 0");
     Workshop workshop = workshop(false);
     Peer.OPENMPI.prepare(workshop);
-    Map<Medium, String> expected =
-        Map.of(
-            Medium.TCP,
-            "--mca btl self,tcp --mca btl_tcp_if_include lo",
-            Medium.MEMORY,
-            "--mca btl self,vader");
-    expected.forEach(
-        (medium, options) -> {
-          try {
-            String command =
-                String.join(
-                    " ",
-                    Peer.OPENMPI
-                        .kit()
-                        .starts(workshop, "ring-1M", medium, 500, directory)
-                        .get(0)
-                        .command());
-            assertTrue(command.contains(options), command);
-            assertTrue(command.contains("-np 500"), command);
-            assertTrue(command.contains("mpi_yield_when_idle 1"), command);
-            assertTrue(command.contains("coll_tuned_allreduce_algorithm 5"), command);
-          } catch (IOException e) {
-            throw new AssertionError(e);
-          }
-        });
+    PeerJob job = new PeerJob(collective, variant, medium, 500);
+    return String.join(" ", Peer.OPENMPI.kit().starts(workshop, job, directory).get(0).command());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "TCP | --mca btl self,tcp --mca btl_tcp_if_include lo",
+        "MEMORY | --mca btl self,vader",
+      })
+  void openMpiIsToldTheMedium(Medium medium, String options) throws Exception {
+    String command = openMpi(Collective.ALL_REDUCE, "ring-1M", medium);
+    assertTrue(command.contains(options), command);
+    assertTrue(command.contains("-np 500"), command);
+    assertTrue(command.contains("mpi_yield_when_idle 1"), command);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "ALL_REDUCE, ring-1M, coll_tuned_allreduce_algorithm 5",
+    "REDUCE_SCATTER, butterfly, coll_tuned_reduce_scatter_block_algorithm 4",
+    "ALL_GATHER, ring, coll_tuned_allgather_algorithm 4",
+    "BROADCAST, pipeline-128K, coll_tuned_bcast_algorithm 3 --mca coll_tuned_bcast_algorithm_segmentsize 131072"
+  })
+  void openMpiIsToldTheCollectiveAndItsAlgorithm(
+      Collective collective, String variant, String options) throws Exception {
+    String command = openMpi(collective, variant, Medium.TCP);
+    assertTrue(command.contains(" " + options + " "), command);
+    assertTrue(command.endsWith("mpi_peer " + collective), command);
   }
 }

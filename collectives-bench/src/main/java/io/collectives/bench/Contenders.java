@@ -1,0 +1,127 @@
+package io.collectives.bench;
+
+import io.collectives.Collective;
+import io.collectives.bench.compare.Medium;
+import io.collectives.bench.compare.Peer;
+import io.collectives.bench.compare.PeerJob;
+import io.collectives.bench.compare.PeerRanks;
+import io.collectives.bench.compare.Workshop;
+import io.collectives.bench.perf.CaseResult;
+import io.collectives.bench.perf.PerfCase;
+import io.collectives.bench.perf.Ranks;
+import io.collectives.bench.report.ByteSize;
+import io.collectives.bench.report.Progress;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The variants of peers whose ranks wait for work. One that fails or is wrong is named, ended and
+ * left out from then on. To be used by one thread.
+ */
+final class Contenders implements AutoCloseable {
+  private final Workshop workshop;
+  private final Medium medium;
+  private final Duration limit;
+  private final Progress progress;
+  private final List<Contender> waiting = new ArrayList<>();
+  private boolean wrong;
+
+  /**
+   * Nobody yet.
+   *
+   * @param workshop where the peers have been prepared
+   * @param limit how long they may take for an answer
+   */
+  Contenders(Workshop workshop, Medium medium, Duration limit, Progress progress) {
+    this.workshop = workshop;
+    this.medium = medium;
+    this.limit = limit;
+    this.progress = progress;
+  }
+
+  /** A variant of a peer, in processes of its own. */
+  private record Contender(Peer peer, PeerJob job, Ranks ranks) {}
+
+  private static String name(Peer peer, PeerJob job) {
+    return peer + " (" + job.collective() + ", " + job.variant() + ", " + job.ranks() + " ranks)";
+  }
+
+  /**
+   * Starts all variants that a peer has of a collective.
+   *
+   * @param cases what each runs first, the same time each
+   * @param warmUpNanos how long they take together
+   */
+  void enter(Peer peer, Collective collective, int ranks, List<PerfCase> cases, long warmUpNanos)
+      throws Exception {
+    for (String variant : peer.variants(collective, medium)) {
+      enter(peer, new PeerJob(collective, variant, medium, ranks), cases, warmUpNanos);
+    }
+  }
+
+  private void enter(Peer peer, PeerJob job, List<PerfCase> cases, long warmUpNanos)
+      throws Exception {
+    progress.stage("starting " + name(peer, job));
+    Ranks started;
+    try {
+      started = PeerRanks.start(peer, workshop, job, limit);
+    } catch (IOException e) {
+      Compare.without(progress, name(peer, job), String.valueOf(e.getMessage()));
+      return;
+    }
+    try {
+      Compare.warmUp(started, cases, warmUpNanos);
+      waiting.add(new Contender(peer, job, started));
+    } catch (IOException e) {
+      started.close();
+      Compare.without(progress, name(peer, job), String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** Whether a variant of a peer is left. */
+  boolean has(Peer peer) {
+    return waiting.stream().anyMatch(contender -> contender.peer() == peer);
+  }
+
+  /** The medians, in nanoseconds, of a peer's variants. */
+  Map<String, Long> measure(Peer peer, PerfCase work) throws Exception {
+    Map<String, Long> medians = new LinkedHashMap<>();
+    for (Iterator<Contender> i = waiting.iterator(); i.hasNext(); ) {
+      Contender contender = i.next();
+      if (contender.peer() != peer) {
+        continue;
+      }
+      String name = name(peer, contender.job());
+      try {
+        CaseResult result = contender.ranks().measure(work);
+        if (Compare.isRight(result, name, progress)) {
+          medians.put(contender.job().variant(), result.medianNanos());
+          continue;
+        }
+        wrong = true;
+      } catch (IOException e) {
+        Compare.without(progress, name, new ByteSize(work.bytes()) + ": " + e.getMessage());
+      }
+      i.remove();
+      contender.ranks().close();
+    }
+    return medians;
+  }
+
+  /** Whether a result was wrong. */
+  boolean wereWrong() {
+    return wrong;
+  }
+
+  /** Ends all who wait; others can be started then. */
+  @Override
+  public void close() {
+    waiting.forEach(contender -> contender.ranks().close());
+    waiting.clear();
+  }
+}
