@@ -61,9 +61,9 @@ import picocli.CommandLine.Spec;
           + "all-gather. All-reduces and broadcasts are in place, the others are not, both ours and the peer's.",
       "",
       "Of openmpi every collective is measured; of gloo no reduce-scatter, because its own is wrong now and then; of the "
-          + "others all-reduce only. Over shm, and with --placement threads, the peers are those that share memory: openmpi (its "
-          + "processes) and spark (threads); over tcp and unix all peers, over TCP on the loopback interface. What cannot be had "
-          + "is named, and the others go on. Java libraries are resolved with Maven when they are wanted (of PyTorch and Spark "
+          + "others all-reduce only. Over shm and auto, and with --placement threads, the peers are those that share memory: "
+          + "openmpi (its processes) and spark (threads); over tcp and unix all peers, over TCP on the loopback interface. What "
+          + "cannot be had is named, and the others go on. Java libraries are resolved with Maven when they are wanted (of PyTorch and Spark "
           + "some hundred MB each). rabit gives the result in a new array. spark gives it to the driver only, which is less "
           + "work than an all-reduce."
     },
@@ -239,7 +239,10 @@ final class Compare implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     Perf.Placement placement = Perf.placement(wantedPlacement, wantedTransport);
-    Perf.Transport transport = Perf.transport(wantedTransport, placement, spec);
+    Perf.Transport transport =
+        placement == Perf.Placement.PROCESSES && wantedTransport.isEmpty()
+            ? Perf.Transport.TCP // Which all peers have.
+            : Perf.transport(wantedTransport, placement, spec);
     check();
     Medium medium =
         placement == Perf.Placement.PROCESSES

@@ -66,7 +66,7 @@ class CompareTest {
 
   @Test
   void withoutAnyPeerEachIsNamedAndTheStatusIs1() throws Exception {
-    Outcome outcome = compare("--ranks 2 --bytes 8 --transport tcp");
+    Outcome outcome = compare("--ranks 2 --bytes 8");
     assertEquals(1, outcome.status(), outcome.err());
     assertEquals(List.of(), outcome.out());
     assertSays("collectives compare: without openmpi: no mpicc on the PATH; as root, apt", outcome);
