@@ -31,6 +31,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -139,17 +141,24 @@ class LeakTest {
     }
 
     /** What is held when that is no more than before, or when waiting for it is in vain. */
-    private static Held quiet(Held before) throws Exception {
-      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
-      while (true) {
-        System.gc(); // Frees the direct buffers of which nobody knows any more.
-        Held held = Held.now();
-        Thread.sleep(50);
-        boolean calm = before == null ? held.equals(Held.now()) : held.isWithin(before);
-        if (calm || System.nanoTime() > end) {
-          return held;
-        }
+    private static Held quiet(Held before) throws IOException {
+      Held[] held = {Held.now()};
+      try {
+        Awaitility.await()
+            .pollInSameThread() // One of its own would count.
+            .pollInterval(50, TimeUnit.MILLISECONDS)
+            .atMost(5, TimeUnit.SECONDS)
+            .until(
+                () -> {
+                  System.gc(); // Frees the direct buffers of which nobody knows any more.
+                  Held last = held[0];
+                  held[0] = Held.now();
+                  return before == null ? held[0].equals(last) : held[0].isWithin(before);
+                });
+      } catch (ConditionTimeoutException e) {
+        // The test tells what is held.
       }
+      return held[0];
     }
 
     private void cycles(int until, int atOnce) throws Exception {
