@@ -7,11 +7,12 @@ import io.collectives.Communicator;
 import io.collectives.JobSettings;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameHeader;
-import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
 import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider;
+import io.collectives.testkit.ForwardingLink;
+import io.collectives.testkit.ForwardingTransport;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URL;
@@ -78,7 +79,7 @@ public final class CountedTcp implements TransportProvider {
      */
     long bytesSent(int from, int to) {
       CountedLink link = transport(from).linked.get(to);
-      return link == null ? 0 : link.inner.bytesSent() - link.told.get();
+      return link == null ? 0 : link.payloadSent();
     }
 
     /** The transfers that a rank has sent, in their order. */
@@ -186,12 +187,7 @@ public final class CountedTcp implements TransportProvider {
 
       @Override
       public Transport open(Roster roster) {
-        Counted counted =
-            new Counted(
-                endpoint.open(roster),
-                new ConcurrentHashMap<>(),
-                Collections.synchronizedList(new ArrayList<>()),
-                endpoint.address());
+        Counted counted = new Counted(endpoint.open(roster), endpoint.address());
         TRANSPORTS.put(settings.job() + ":" + settings.rank(), counted);
         return counted;
       }
@@ -204,10 +200,13 @@ public final class CountedTcp implements TransportProvider {
   }
 
   /** A link, how many bytes of what it carries are no payload, and what its rank sends. */
-  private record CountedLink(Link inner, AtomicLong told, List<FrameHeader> sent) implements Link {
-    @Override
-    public int peer() {
-      return inner.peer();
+  private static final class CountedLink extends ForwardingLink {
+    private final AtomicLong told = new AtomicLong();
+    private final List<FrameHeader> sent;
+
+    CountedLink(Link inner, List<FrameHeader> sent) {
+      super(inner);
+      this.sent = sent;
     }
 
     @Override
@@ -223,54 +222,25 @@ public final class CountedTcp implements TransportProvider {
       return accepted;
     }
 
-    @Override
-    public long bytesSent() {
-      return inner.bytesSent();
-    }
-
-    @Override
-    public long bytesReceived() {
-      return inner.bytesReceived();
+    /** How many bytes of payload it has carried. */
+    long payloadSent() {
+      return inner.bytesSent() - told.get();
     }
   }
 
-  private record Counted(
-      Transport inner, Map<Integer, CountedLink> linked, List<FrameHeader> sent, String address)
-      implements Transport {
-    @Override
-    public int rank() {
-      return inner.rank();
-    }
+  private static final class Counted extends ForwardingTransport {
+    private final String address;
+    private final Map<Integer, CountedLink> linked = new ConcurrentHashMap<>();
+    private final List<FrameHeader> sent = Collections.synchronizedList(new ArrayList<>());
 
-    @Override
-    public int size() {
-      return inner.size();
+    Counted(Transport inner, String address) {
+      super(inner);
+      this.address = address;
     }
 
     @Override
     public Link link(int peer) {
-      return linked.computeIfAbsent(
-          peer, other -> new CountedLink(inner.link(other), new AtomicLong(), sent));
-    }
-
-    @Override
-    public int poll(FrameSink sink) {
-      return inner.poll(sink);
-    }
-
-    @Override
-    public void await(long nanos) {
-      inner.await(nanos);
-    }
-
-    @Override
-    public void wakeup() {
-      inner.wakeup();
-    }
-
-    @Override
-    public void close() {
-      inner.close();
+      return linked.computeIfAbsent(peer, other -> new CountedLink(inner.link(other), sent));
     }
   }
 }

@@ -20,6 +20,7 @@ import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
 import io.collectives.spi.Transport;
+import io.collectives.testkit.ForwardingTransport;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -256,14 +257,13 @@ class ArrivalOrderTest {
    * Delivers bodies of bytes in pieces of 8, one of each peer in a poll, as sockets of several
    * peers may; and, if told so, no more from one peer after some pieces.
    */
-  private static final class DrippingTransport implements Transport, FrameSink {
+  private static final class DrippingTransport extends ForwardingTransport implements FrameSink {
     int stalled = -1;
     int piecesBeforeStall;
-    private final Transport inner;
     private final List<Queue<Piece>> waiting = new ArrayList<>();
 
     DrippingTransport(Transport inner, int ranks) {
-      this.inner = inner;
+      super(inner);
       for (int rank = 0; rank < ranks; rank++) {
         waiting.add(new ArrayDeque<>());
       }
@@ -322,38 +322,8 @@ class ArrivalOrderTest {
     }
 
     @Override
-    public int rank() {
-      return inner.rank();
-    }
-
-    @Override
-    public int size() {
-      return inner.size();
-    }
-
-    @Override
-    public Link link(int peer) {
-      return inner.link(peer);
-    }
-
-    @Override
-    public void await(long nanos) {
-      inner.await(nanos);
-    }
-
-    @Override
-    public void wakeup() {
-      inner.wakeup();
-    }
-
-    @Override
     public boolean sharesMemory() {
       return inner.sharesMemory();
-    }
-
-    @Override
-    public void close() {
-      inner.close();
     }
   }
 }

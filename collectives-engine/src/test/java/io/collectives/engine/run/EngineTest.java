@@ -22,9 +22,10 @@ import io.collectives.ReduceOp;
 import io.collectives.engine.memory.Memory;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameHeader;
-import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
 import io.collectives.spi.Transport;
+import io.collectives.testkit.ForwardingLink;
+import io.collectives.testkit.ForwardingTransport;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.IntBuffer;
@@ -283,10 +284,7 @@ class EngineTest {
   void moreEarlyFramesThanMayBeHeldAreAnErrorNotALoss() {
     // Of a transport that shares no memory; views take none.
     Bench bench =
-        new Bench(
-            2,
-            Algorithm.ring(),
-            (rank, transport) -> new RecordingTransport(transport, new TreeSet<>()));
+        new Bench(2, Algorithm.ring(), (rank, transport) -> new ForwardingTransport(transport) {});
     Group group = new Group(77, new int[] {0, 1}, 0);
     bench.engines.get(0).add(group);
     Memory memory = Memory.of(Payload.of(new int[1 << 20]));
@@ -705,84 +703,39 @@ class EngineTest {
   /** Lets nothing pass between two ranks once the cable is cut. */
   private static Transport lossy(Transport inner, int rank, int lower, int higher, boolean[] cut) {
     int other = rank == lower ? higher : rank == higher ? lower : -1;
-    return new RecordingTransport(inner, new TreeSet<>()) {
+    return new ForwardingTransport(inner) {
       @Override
       public Link link(int peer) {
         Link link = inner.link(peer);
-        return peer == other ? new LossyLink(link, cut) : link;
+        return peer != other
+            ? link
+            : new ForwardingLink(link) {
+              @Override
+              public boolean trySend(FrameHeader header, FrameBody body) {
+                if (cut[0]) {
+                  body.release();
+                  return true;
+                }
+                return inner.trySend(header, body);
+              }
+            };
       }
     };
   }
 
-  private record LossyLink(Link inner, boolean[] cut) implements Link {
-    @Override
-    public int peer() {
-      return inner.peer();
-    }
-
-    @Override
-    public boolean trySend(FrameHeader header, FrameBody body) {
-      if (cut[0]) {
-        body.release();
-        return true;
-      }
-      return inner.trySend(header, body);
-    }
-
-    @Override
-    public long bytesSent() {
-      return inner.bytesSent();
-    }
-
-    @Override
-    public long bytesReceived() {
-      return inner.bytesReceived();
-    }
-  }
-
-  private static class RecordingTransport implements Transport {
-    private final Transport inner;
+  /** Remembers with whom a rank has linked. */
+  private static final class RecordingTransport extends ForwardingTransport {
     private final Set<Integer> peers;
 
     RecordingTransport(Transport inner, Set<Integer> peers) {
-      this.inner = inner;
+      super(inner);
       this.peers = peers;
-    }
-
-    @Override
-    public int rank() {
-      return inner.rank();
-    }
-
-    @Override
-    public int size() {
-      return inner.size();
     }
 
     @Override
     public Link link(int peer) {
       peers.add(peer);
       return inner.link(peer);
-    }
-
-    @Override
-    public int poll(FrameSink sink) {
-      return inner.poll(sink);
-    }
-
-    @Override
-    public void await(long nanos) {
-      inner.await(nanos);
-    }
-
-    @Override
-    public void wakeup() {
-      inner.wakeup();
-    }
-
-    @Override
-    public void close() {
-      inner.close();
     }
   }
 }

@@ -16,15 +16,14 @@ import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
-import io.collectives.spi.FrameBody;
-import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
 import io.collectives.spi.Transport;
+import io.collectives.testkit.ForwardingSink;
+import io.collectives.testkit.ForwardingTransport;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -244,27 +243,18 @@ class HeaderCheckTest {
   }
 
   /** Changes the headers of data frames that arrive. */
-  private record TamperingTransport(Transport inner, Consumer<FrameHeader> change)
-      implements Transport {
-    @Override
-    public int rank() {
-      return inner.rank();
-    }
+  private static final class TamperingTransport extends ForwardingTransport {
+    private final Consumer<FrameHeader> change;
 
-    @Override
-    public int size() {
-      return inner.size();
-    }
-
-    @Override
-    public Link link(int peer) {
-      return inner.link(peer);
+    TamperingTransport(Transport inner, Consumer<FrameHeader> change) {
+      super(inner);
+      this.change = change;
     }
 
     @Override
     public int poll(FrameSink sink) {
       return inner.poll(
-          new FrameSink() {
+          new ForwardingSink(sink) {
             @Override
             public void header(Link link, FrameHeader header) {
               FrameHeader changed = new FrameHeader();
@@ -274,37 +264,7 @@ class HeaderCheckTest {
               }
               sink.header(link, changed);
             }
-
-            @Override
-            public void bytes(Link link, FrameBytes source, int at, int length) {
-              sink.bytes(link, source, at, length);
-            }
-
-            @Override
-            public void view(Link link, FrameBody source) {
-              sink.view(link, source);
-            }
-
-            @Override
-            public void lost(Link link, @Nullable Throwable cause) {
-              sink.lost(link, cause);
-            }
           });
-    }
-
-    @Override
-    public void await(long nanos) {
-      inner.await(nanos);
-    }
-
-    @Override
-    public void wakeup() {
-      inner.wakeup();
-    }
-
-    @Override
-    public void close() {
-      inner.close();
     }
   }
 }

@@ -14,6 +14,8 @@ import io.collectives.spi.FrameSink;
 import io.collectives.spi.LentBody;
 import io.collectives.spi.Link;
 import io.collectives.spi.Transport;
+import io.collectives.testkit.ForwardingSink;
+import io.collectives.testkit.ForwardingTransport;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Random;
@@ -101,32 +103,16 @@ class LentFrameTest {
   }
 
   /** Turns views that arrive into lent bodies, in a region among other bytes, or into bytes. */
-  private final class LendingTransport implements Transport {
-    private final Transport inner;
+  private final class LendingTransport extends ForwardingTransport {
     private final Random random;
     private final int percent;
     private final Wrong wrong;
 
     LendingTransport(Transport inner, Random random, int percent, Wrong wrong) {
-      this.inner = inner;
+      super(inner);
       this.random = random;
       this.percent = percent;
       this.wrong = wrong;
-    }
-
-    @Override
-    public int rank() {
-      return inner.rank();
-    }
-
-    @Override
-    public int size() {
-      return inner.size();
-    }
-
-    @Override
-    public Link link(int peer) {
-      return inner.link(peer);
     }
 
     @Override
@@ -134,27 +120,11 @@ class LentFrameTest {
       return inner.poll(new LendingSink(sink));
     }
 
-    @Override
-    public void await(long nanos) {
-      inner.await(nanos);
-    }
-
-    @Override
-    public void wakeup() {
-      inner.wakeup();
-    }
-
-    @Override
-    public void close() {
-      inner.close();
-    }
-
-    private final class LendingSink implements FrameSink {
-      private final FrameSink sink;
+    private final class LendingSink extends ForwardingSink {
       private @Nullable Lent body;
 
       LendingSink(FrameSink sink) {
-        this.sink = sink;
+        super(sink);
       }
 
       @Override
@@ -168,7 +138,7 @@ class LentFrameTest {
           lent++;
           notReleased++;
         }
-        sink.header(link, header);
+        super.header(link, header);
       }
 
       @Override
@@ -181,18 +151,13 @@ class LentFrameTest {
         Lent to = body;
         if (to != null) {
           source.store(to.region, Lent.OFFSET);
-          sink.view(link, to);
+          super.view(link, to);
         } else {
           FrameBytes copy = new FrameBytes(ByteBuffer.allocateDirect(source.length() + 7 & ~7));
           source.store(copy, 0);
-          sink.bytes(link, copy, 0, source.length());
+          super.bytes(link, copy, 0, source.length());
         }
         source.release();
-      }
-
-      @Override
-      public void lost(Link link, @Nullable Throwable cause) {
-        sink.lost(link, cause);
       }
     }
   }

@@ -18,20 +18,19 @@ import io.collectives.ProtocolException;
 import io.collectives.ReduceOp;
 import io.collectives.engine.memory.Memory;
 import io.collectives.plan.PlanRequest;
-import io.collectives.spi.FrameBody;
-import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
 import io.collectives.spi.PlanProvider;
 import io.collectives.spi.Transport;
+import io.collectives.testkit.ForwardingSink;
+import io.collectives.testkit.ForwardingTransport;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.ServiceLoader;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -374,26 +373,18 @@ class OtherCollectivesTest {
   }
 
   /** Gives the engine every echo so many times. */
-  private record EchoTransport(Transport inner, int times) implements Transport {
-    @Override
-    public int rank() {
-      return inner.rank();
-    }
+  private static final class EchoTransport extends ForwardingTransport {
+    private final int times;
 
-    @Override
-    public int size() {
-      return inner.size();
-    }
-
-    @Override
-    public Link link(int peer) {
-      return inner.link(peer);
+    EchoTransport(Transport inner, int times) {
+      super(inner);
+      this.times = times;
     }
 
     @Override
     public int poll(FrameSink sink) {
       return inner.poll(
-          new FrameSink() {
+          new ForwardingSink(sink) {
             @Override
             public void header(Link link, FrameHeader header) {
               int count = header.kind == FrameHeader.Kind.ECHO ? times : 1;
@@ -401,37 +392,7 @@ class OtherCollectivesTest {
                 sink.header(link, header);
               }
             }
-
-            @Override
-            public void bytes(Link link, FrameBytes source, int at, int length) {
-              sink.bytes(link, source, at, length);
-            }
-
-            @Override
-            public void view(Link link, FrameBody source) {
-              sink.view(link, source);
-            }
-
-            @Override
-            public void lost(Link link, @Nullable Throwable cause) {
-              sink.lost(link, cause);
-            }
           });
-    }
-
-    @Override
-    public void await(long nanos) {
-      inner.await(nanos);
-    }
-
-    @Override
-    public void wakeup() {
-      inner.wakeup();
-    }
-
-    @Override
-    public void close() {
-      inner.close();
     }
   }
 }

@@ -25,9 +25,10 @@ import io.collectives.plan.PlanVerifier;
 import io.collectives.plan.Rounds;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameHeader;
-import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
 import io.collectives.spi.Transport;
+import io.collectives.testkit.ForwardingLink;
+import io.collectives.testkit.ForwardingTransport;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -569,30 +570,14 @@ class ServiceTest {
     assertFalse(Program.compile(SERVED, plan(1, 0, 1), 1).contributes());
   }
 
-  private record Recording(Transport inner, int rank, List<Frame> sent) implements Transport {
-    @Override
-    public int size() {
-      return inner.size();
-    }
+  private static final class Recording extends ForwardingTransport {
+    private final int rank;
+    private final List<Frame> sent;
 
-    @Override
-    public Link link(int peer) {
-      return new RecordingLink(inner.link(peer), rank, sent);
-    }
-
-    @Override
-    public int poll(FrameSink sink) {
-      return inner.poll(sink);
-    }
-
-    @Override
-    public void await(long nanos) {
-      inner.await(nanos);
-    }
-
-    @Override
-    public void wakeup() {
-      inner.wakeup();
+    Recording(Transport inner, int rank, List<Frame> sent) {
+      super(inner);
+      this.rank = rank;
+      this.sent = sent;
     }
 
     @Override
@@ -601,35 +586,18 @@ class ServiceTest {
     }
 
     @Override
-    public void close() {
-      inner.close();
-    }
-  }
-
-  private record RecordingLink(Link inner, int rank, List<Frame> sent) implements Link {
-    @Override
-    public int peer() {
-      return inner.peer();
-    }
-
-    @Override
-    public boolean trySend(FrameHeader header, FrameBody body) {
-      Frame frame = new Frame(rank, inner.peer(), header.slab, header.round);
-      boolean taken = inner.trySend(header, body);
-      if (taken && header.kind == FrameHeader.Kind.DATA) {
-        sent.add(frame);
-      }
-      return taken;
-    }
-
-    @Override
-    public long bytesSent() {
-      return inner.bytesSent();
-    }
-
-    @Override
-    public long bytesReceived() {
-      return inner.bytesReceived();
+    public Link link(int peer) {
+      return new ForwardingLink(inner.link(peer)) {
+        @Override
+        public boolean trySend(FrameHeader header, FrameBody body) {
+          Frame frame = new Frame(rank, peer, header.slab, header.round);
+          boolean taken = inner.trySend(header, body);
+          if (taken && header.kind == FrameHeader.Kind.DATA) {
+            sent.add(frame);
+          }
+          return taken;
+        }
+      };
     }
   }
 }
