@@ -1,6 +1,5 @@
 package io.collectives.all;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Collectives;
@@ -11,13 +10,8 @@ import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ps.ParameterServers;
 import io.collectives.ps.Roles;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.TimeUnit;
-import org.awaitility.Awaitility;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -36,7 +30,7 @@ class ServersProcessesTest {
 
   @TempDir Path directory;
 
-  private final List<Process> processes = new ArrayList<>();
+  private RankProcesses ranks;
 
   /** What each rank runs. */
   static final class Program {
@@ -79,51 +73,26 @@ class ServersProcessesTest {
 
   @AfterEach
   void endAll() {
-    processes.forEach(Process::destroyForcibly);
+    ranks.close();
   }
 
   @Test
   void theOthersNameItAndGoOn() throws Exception {
-    Path meeting = Files.createDirectory(directory.resolve("meeting"));
-    for (int rank = 0; rank < SIZE; rank++) {
-      processes.add(start(rank, meeting));
-    }
-    awaitOutput(0, "first job: training");
-    awaitOutput(1, "first job: training");
-    processes.get(LOST_SERVER).destroyForcibly();
+    ranks = new RankProcesses(directory, SIZE);
+    ranks.start(Program.class, rank -> Map.of("COLLECTIVES_SERVERS", "2"));
+    ranks.awaitOutput(0, "first job: training");
+    ranks.awaitOutput(1, "first job: training");
+    ranks.signal("KILL", LOST_SERVER);
     for (int rank = 0; rank < SIZE; rank++) {
       if (rank != LOST_SERVER) {
-        awaitOutput(rank, "lost rank " + LOST_SERVER);
-        awaitOutput(rank, "second job: " + (rank < 2 ? "training" : "serving"));
+        ranks.awaitOutput(rank, "lost rank " + LOST_SERVER);
+        ranks.awaitOutput(rank, "second job: " + (rank < 2 ? "training" : "serving"));
       }
     }
-    processes.get(LOST_WORKER).destroyForcibly();
+    ranks.signal("KILL", LOST_WORKER);
     for (int rank : new int[] {0, 3}) {
-      Process survivor = processes.get(rank);
-      assertTrue(survivor.waitFor(20, TimeUnit.SECONDS), "rank " + rank + " hangs");
-      String text = Files.readString(output(rank));
+      String text = ranks.end(rank);
       assertTrue(text.contains("then lost rank " + LOST_WORKER), "rank " + rank + ": " + text);
-      assertEquals(0, survivor.exitValue());
     }
-  }
-
-  private void awaitOutput(int rank, String text) {
-    Awaitility.await()
-        .atMost(30, TimeUnit.SECONDS)
-        .alias("rank " + rank + " to say '" + text + "'")
-        .until(() -> Files.readString(output(rank)).contains(text));
-  }
-
-  private Path output(int rank) {
-    return directory.resolve("rank-" + rank + ".txt");
-  }
-
-  private Process start(int rank, Path meeting) throws IOException {
-    ProcessBuilder builder = JavaProcess.of(output(rank), Program.class);
-    builder.environment().put("RANK", "" + rank);
-    builder.environment().put("WORLD_SIZE", "" + SIZE);
-    builder.environment().put("COLLECTIVES_RENDEZVOUS", meeting.toUri().toString());
-    builder.environment().put("COLLECTIVES_SERVERS", "2");
-    return builder.start();
   }
 }
