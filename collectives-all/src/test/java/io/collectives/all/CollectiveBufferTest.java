@@ -19,6 +19,7 @@ import io.collectives.ElementType;
 import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.testkit.RankThreads;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
@@ -30,8 +31,6 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -58,11 +57,6 @@ class CollectiveBufferTest {
     threads.shutdownNow();
   }
 
-  /** What a rank does. */
-  private interface Body {
-    void run(Communicator world) throws Exception;
-  }
-
   private void open(String transport) throws Exception {
     CallSettings calls =
         CallSettings.defaults()
@@ -85,26 +79,12 @@ class CollectiveBufferTest {
     return memory;
   }
 
-  private void onAll(Body body) throws Exception {
-    List<Future<?>> ends = new ArrayList<>();
-    for (Communicator world : worlds) {
-      ends.add(
-          threads.submit(
-              () -> {
-                body.run(world);
-                return null;
-              }));
-    }
-    for (Future<?> end : ends) {
-      end.get(60, TimeUnit.SECONDS);
-    }
-  }
-
   @ParameterizedTest
   @ValueSource(strings = {"inprocess", "tcp", "unix", "shm"})
   void holdsWhatIsPutIntoItAndAnyRangeCanBePassed(String transport) throws Exception {
     open(transport);
-    onAll(
+    RankThreads.run(
+        worlds,
         world -> {
           try (CollectiveBuffer buffer = world.allocate(ElementType.FLOAT32, 1000)) {
             assertEquals(1000, buffer.count());
@@ -139,7 +119,8 @@ class CollectiveBufferTest {
   @ValueSource(strings = {"inprocess", "shm"})
   void outOfPlaceTheInputIsNotWritten(String transport) throws Exception {
     open(transport);
-    onAll(
+    RankThreads.run(
+        worlds,
         world -> {
           CollectiveBuffer input = world.allocate(ElementType.INT32, 5000);
           CollectiveBuffer output = world.allocate(ElementType.INT32, 5000);
@@ -163,7 +144,8 @@ class CollectiveBufferTest {
   @ValueSource(strings = {"inprocess", "tcp", "shm"})
   void whoWantsAnotherIsNamedOnAllRanksAndNothingIsBroken(String transport) throws Exception {
     open(transport);
-    onAll(
+    RankThreads.run(
+        worlds,
         world -> {
           boolean isOdd = world.rank() == 1;
           String why =
@@ -193,12 +175,13 @@ class CollectiveBufferTest {
   @Test
   void ifOneRankCannotHaveItNobodyDoesAndTheGroupGoesOn() throws Exception {
     open("shm");
-    onAll(world -> world.allocate(ElementType.INT32, 10).close());
+    RankThreads.run(worlds, world -> world.allocate(ElementType.INT32, 10).close());
     // As rank 1 is linked with all others, its place is empty.
     Awaitility.await().until(() -> memory(1).toFile().list().length == 0);
     Files.delete(memory(1));
     AtomicInteger own = new AtomicInteger();
-    onAll(
+    RankThreads.run(
+        worlds,
         world -> {
           CollectiveException error =
               assertThrows(
@@ -214,7 +197,8 @@ class CollectiveBufferTest {
         });
     assertEquals(1, own.get());
     memory(1);
-    onAll(
+    RankThreads.run(
+        worlds,
         world -> {
           CollectiveBuffer buffer = world.allocate(ElementType.INT32, 1000);
           buffer.ints().put(7, 1);
@@ -230,7 +214,8 @@ class CollectiveBufferTest {
   @ValueSource(strings = {"inprocess", "tcp", "shm"})
   void aClosedOneIsRefusedAndALateViewHarmless(String transport) throws Exception {
     open(transport);
-    onAll(
+    RankThreads.run(
+        worlds,
         world -> {
           CollectiveBuffer buffer = world.allocate(ElementType.FLOAT32, 100_000);
           Payload payload = buffer.payload();
@@ -274,7 +259,8 @@ class CollectiveBufferTest {
   @Test
   void oneInUseIsNotClosed() throws Exception {
     open("shm");
-    onAll(
+    RankThreads.run(
+        worlds,
         world -> {
           CollectiveBuffer buffer = world.allocate(ElementType.FLOAT32, 10_000);
           if (world.rank() == 0) {
@@ -296,7 +282,8 @@ class CollectiveBufferTest {
   @ValueSource(strings = {"inprocess", "shm"})
   void itEndsWithTheGroupThatHasAllocatedIt(String transport) throws Exception {
     open(transport);
-    onAll(
+    RankThreads.run(
+        worlds,
         world -> {
           Communicator group = world.group(0, 1, 2);
           CollectiveBuffer ofGroup = group.allocate(ElementType.FLOAT32, 1000);
@@ -328,7 +315,8 @@ class CollectiveBufferTest {
       int spins = random.nextInt(200_000);
       worlds.clear();
       open("shm");
-      onAll(
+      RankThreads.run(
+          worlds,
           world -> {
             CollectiveBuffer buffer = world.allocate(ElementType.INT32, 50_000);
             IntBuffer ints = buffer.ints();

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.collectives.Algorithm;
 import io.collectives.Bfloat16;
 import io.collectives.CallSettings;
-import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Float16;
@@ -23,9 +22,6 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -49,13 +45,11 @@ class FiniteCheckTest {
       List.of(ElementType.FLOAT32, ElementType.FLOAT64, ElementType.BFLOAT16, ElementType.FLOAT16);
 
   private final List<Communicator> worlds = new ArrayList<>();
-  private final ExecutorService threads = Executors.newCachedThreadPool();
   @TempDir private Path directory;
 
   @AfterEach
   void close() {
     worlds.forEach(Communicator::close);
-    threads.shutdownNow();
   }
 
   /** How ranks talk and what plans they use. */
@@ -91,28 +85,8 @@ class FiniteCheckTest {
             .withAlgorithm(job.algorithm)
             .withFrameLength(256)
             .withTimeout(Duration.ofSeconds(30));
-    worlds.addAll(
-        switch (job.transport) {
-          case "tcp" -> TcpJobs.join(job.ranks, directory.toUri(), settings, more -> more);
-          case "shm" -> SharedMemoryJobs.join(job.ranks, directory, settings);
-          default -> Collectives.inProcess(job.ranks, settings);
-        });
-    List<Future<?>> ends = new ArrayList<>();
-    for (Communicator world : worlds) {
-      ends.add(
-          threads.submit(
-              () -> {
-                try {
-                  new Rank(world).run();
-                } catch (Throwable e) {
-                  world.abort(e.toString()); // Else the others wait for the deadline.
-                  throw e;
-                }
-              }));
-    }
-    for (Future<?> end : ends) {
-      end.get(50, TimeUnit.SECONDS);
-    }
+    worlds.addAll(ThreadJobs.open(job.transport, job.ranks, directory, settings));
+    ThreadJobs.run(worlds, world -> new Rank(world).run());
   }
 
   /** Who contributes which number that is not finite; or the rank is -1, and it is a result. */

@@ -29,6 +29,7 @@ import io.collectives.WireType;
 import io.collectives.ps.ParameterServers;
 import io.collectives.ps.Role;
 import io.collectives.ps.Roles;
+import io.collectives.testkit.RankThreads;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;
@@ -38,9 +39,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -73,46 +72,6 @@ abstract class ParameterServersJobs {
     return worlds;
   }
 
-  private interface Body {
-    void run(Communicator world) throws Exception;
-  }
-
-  /** What each rank threw, if anything. */
-  private static List<Throwable> outcomes(List<Communicator> worlds, Body body) throws Exception {
-    List<CompletableFuture<Throwable>> threads = new ArrayList<>();
-    for (Communicator world : worlds) {
-      CompletableFuture<Throwable> outcome = new CompletableFuture<>();
-      threads.add(outcome);
-      Thread thread =
-          new Thread(
-              () -> {
-                try {
-                  body.run(world);
-                  outcome.complete(null);
-                } catch (Throwable e) {
-                  outcome.complete(e);
-                }
-              },
-              "servers-rank" + world.rank());
-      thread.setDaemon(true);
-      thread.start();
-    }
-    List<Throwable> outcomes = new ArrayList<>();
-    for (CompletableFuture<Throwable> thread : threads) {
-      outcomes.add(thread.get(40, TimeUnit.SECONDS));
-    }
-    return outcomes;
-  }
-
-  private static void run(List<Communicator> worlds, Body body) throws Exception {
-    List<Throwable> outcomes = outcomes(worlds, body);
-    for (int rank = 0; rank < outcomes.size(); rank++) {
-      if (outcomes.get(rank) != null) {
-        throw new ExecutionException("rank " + rank, outcomes.get(rank));
-      }
-    }
-  }
-
   // ------------------------------------------------------------------ calls
 
   private static final List<Algorithm.ParameterServer> SERVERS =
@@ -134,7 +93,7 @@ abstract class ParameterServersJobs {
           continue;
         }
         int workers = ranks - algorithm.dedicated();
-        run(worlds, world -> calls(world.group(all(ranks)).using(algorithm), workers));
+        RankThreads.run(worlds, world -> calls(world.group(all(ranks)).using(algorithm), workers));
       }
     }
   }
@@ -150,7 +109,7 @@ abstract class ParameterServersJobs {
             new Algorithm.ParameterServer(4, 2, hosts(0, 0, 0, 1, 1, 2, 3, 3)),
             new Algorithm.ParameterServer(8, 0, hosts(0, 0, 0, 1, 1, 1, 2, 2)))) {
       int workers = 8 - algorithm.dedicated();
-      run(worlds, world -> calls(world.group(all(8)).using(algorithm), workers));
+      RankThreads.run(worlds, world -> calls(world.group(all(8)).using(algorithm), workers));
     }
   }
 
@@ -270,7 +229,7 @@ abstract class ParameterServersJobs {
     ConcurrentHashMap<String, float[]> results = new ConcurrentHashMap<>();
     for (WireType wire : WireType.values()) {
       Roles apart = Roles.dedicated(workers + servers, servers);
-      run(
+      RankThreads.run(
           worlds,
           world -> {
             try (ParameterServers made = ParameterServers.of(world.using(wire), apart, 1)) {
@@ -283,7 +242,7 @@ abstract class ParameterServersJobs {
               }
             }
           });
-      run(
+      RankThreads.run(
           worlds.subList(0, workers),
           world -> {
             Communicator group = world.using(wire).group(0, 1, 2);
@@ -316,7 +275,7 @@ abstract class ParameterServersJobs {
       WireType wire = algorithm.shared() > 0 ? WireType.AS_IN_MEMORY : WireType.BFLOAT16;
       int workers = ranks - algorithm.dedicated();
       List<Throwable> outcomes =
-          outcomes(
+          RankThreads.outcomes(
               worlds,
               world -> {
                 Communicator group = world.group(all(ranks)).using(algorithm).using(wire);
@@ -414,7 +373,7 @@ abstract class ParameterServersJobs {
         List.of(
             Roles.dedicated(5, 2),
             new Roles(List.of(Role.WORKER, Role.BOTH, Role.SERVER, Role.WORKER, Role.SERVER)))) {
-      run(
+      RankThreads.run(
           ranks(5),
           world -> {
             Communicator narrow = world.using(WireType.INT8).using(Repeatability.ARRIVAL_ORDER);
@@ -444,7 +403,7 @@ abstract class ParameterServersJobs {
       closeAll();
       opened.clear();
     }
-    run(
+    RankThreads.run(
         ranks(5),
         world -> {
           Communicator group =
@@ -536,7 +495,7 @@ abstract class ParameterServersJobs {
   void trainsWithDedicatedServers() throws Exception {
     Roles roles = new Roles(List.of(Role.SERVER, Role.WORKER, Role.BOTH, Role.SERVER, Role.WORKER));
     assertEquals("3 workers, 1 of which serve, and 2 dedicated servers", roles.toString());
-    run(
+    RankThreads.run(
         ranks(5),
         world -> {
           try (ParameterServers servers = ParameterServers.of(world, roles)) {
@@ -608,7 +567,7 @@ abstract class ParameterServersJobs {
   void averagesInEveryManner() throws Exception {
     List<Communicator> worlds = ranks(4);
     for (Manner manner : Manner.values()) {
-      run(
+      RankThreads.run(
           worlds,
           world -> {
             Communicator job = manner.of(world);
@@ -659,7 +618,7 @@ abstract class ParameterServersJobs {
   @Test
   void aMistakeOfAWorkerEndsTheServers() throws Exception {
     List<Throwable> outcomes =
-        outcomes(
+        RankThreads.outcomes(
             ranks(4),
             world -> {
               try (ParameterServers servers = ParameterServers.of(world, Roles.dedicated(4, 2))) {
@@ -707,7 +666,7 @@ abstract class ParameterServersJobs {
 
   private void survivorsGoOn(Roles roles, int lost) throws Exception {
     List<Communicator> worlds = ranks(roles.size());
-    run(
+    RankThreads.run(
         worlds,
         world -> {
           ParameterServers servers = ParameterServers.of(world, roles);
@@ -757,7 +716,7 @@ abstract class ParameterServersJobs {
 
   @Test
   void rolesComeFromTheEnvironmentsOfAllRanks() throws Exception {
-    run(
+    RankThreads.run(
         ranks(4),
         world -> {
           int rank = world.rank();

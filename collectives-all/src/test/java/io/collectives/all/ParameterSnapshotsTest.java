@@ -17,6 +17,7 @@ import io.collectives.ps.store.Optimizer;
 import io.collectives.ps.store.ParameterStore;
 import io.collectives.ps.store.SnapshotException;
 import io.collectives.ps.store.Staleness;
+import io.collectives.testkit.RankThreads;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -22,6 +22,7 @@ import io.collectives.ps.Roles;
 import io.collectives.ps.store.Optimizer;
 import io.collectives.ps.store.ParameterStore;
 import io.collectives.ps.store.Staleness;
+import io.collectives.testkit.RankThreads;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -57,6 +58,25 @@ class ParameterStoreTest {
     List<Communicator> worlds = Collectives.inProcess(ranks, calls);
     opened.addAll(worlds);
     return worlds;
+  }
+
+  /** What a worker does. */
+  private interface Work {
+    void run(Communicator world, ParameterStore store) throws Exception;
+  }
+
+  /** Servers serve until workers, which do something with the store, finish. */
+  private static RankThreads.Body serving(
+      Optimizer optimizer, Roles roles, Staleness staleness, Work work) {
+    return world -> {
+      try (ParameterStore store = ParameterStore.of(world, roles, staleness)) {
+        if (store.isWorker()) {
+          work.run(world, store);
+        } else {
+          store.serve(optimizer);
+        }
+      }
+    };
   }
 
   // ------------------------------------------------------------------ synchronous
@@ -119,41 +139,39 @@ class ParameterStoreTest {
     for (Optimizer optimizer : servers == 2 ? optimizers : optimizers.subList(2, 3)) {
       RankThreads.run(
           ranks(workers + servers, CALLS),
-          world -> {
-            try (ParameterStore store = ParameterStore.of(world, roles, Staleness.synchronous())) {
-              if (!store.isWorker()) {
-                store.serve(optimizer);
-                return;
-              }
-              Communicator all =
-                  world
-                      .group(IntStream.range(0, workers).toArray())
-                      .using(Repeatability.RANK_ORDER);
-              Model model = new Model(world.rank());
-              model.register(store);
-              store.pull();
-              assertArrayEquals(
-                  Model.flat(new Model(0).weights), Model.flat(model.weights), "worker 0's");
-              float[] expected = Model.flat(model.weights);
-              float[][] state = new float[optimizer.stateCount()][expected.length];
-              for (int step = 1; step <= 9; step++) {
-                model.compute();
-                float[] gradients = Model.flat(model.gradients);
-                all.allReduce(gradients, ReduceOp.AVERAGE);
-                optimizer.update(expected, gradients, state, 0, expected.length, step);
-                if (step % 3 == 0) {
-                  store.push();
-                  store.pull();
-                } else {
-                  store.step();
+          serving(
+              optimizer,
+              roles,
+              Staleness.synchronous(),
+              (world, store) -> {
+                Communicator all =
+                    world
+                        .group(IntStream.range(0, workers).toArray())
+                        .using(Repeatability.RANK_ORDER);
+                Model model = new Model(world.rank());
+                model.register(store);
+                store.pull();
+                assertArrayEquals(
+                    Model.flat(new Model(0).weights), Model.flat(model.weights), "worker 0's");
+                float[] expected = Model.flat(model.weights);
+                float[][] state = new float[optimizer.stateCount()][expected.length];
+                for (int step = 1; step <= 9; step++) {
+                  model.compute();
+                  float[] gradients = Model.flat(model.gradients);
+                  all.allReduce(gradients, ReduceOp.AVERAGE);
+                  optimizer.update(expected, gradients, state, 0, expected.length, step);
+                  if (step % 3 == 0) {
+                    store.push();
+                    store.pull();
+                  } else {
+                    store.step();
+                  }
+                  assertArrayEquals(expected, Model.flat(model.weights), "step " + step);
+                  assertEquals(step, store.clock());
                 }
-                assertArrayEquals(expected, Model.flat(model.weights), "step " + step);
-                assertEquals(step, store.clock());
-              }
-              store.finish();
-              assertThrows(IllegalStateException.class, store::step);
-            }
-          });
+                store.finish();
+                assertThrows(IllegalStateException.class, store::step);
+              }));
     }
   }
 
@@ -185,28 +203,26 @@ class ParameterStoreTest {
     Roles roles = Roles.dedicated(5, 2);
     RankThreads.run(
         ranks(5, CALLS),
-        world -> {
-          try (ParameterStore store = ParameterStore.of(world, roles, Staleness.synchronous())) {
-            if (!store.isWorker()) {
-              store.serve(COUNT);
-              return;
-            }
-            float[] weights = new float[5];
-            float[] gradients = new float[5];
-            store.register("t", Payload.of(weights), Payload.of(gradients));
-            store.pull();
-            float expected = 0;
-            for (int step = 0; step <= 2 * world.rank(); step++) {
-              Arrays.fill(gradients, 2 + 2 * world.rank());
-              store.step();
-              expected -= step == 0 ? 4 : step <= 2 ? 5 : 6;
-              for (float weight : weights) {
-                assertEquals(expected, weight, "step " + step);
+        serving(
+            COUNT,
+            roles,
+            Staleness.synchronous(),
+            (world, store) -> {
+              float[] weights = new float[5];
+              float[] gradients = new float[5];
+              store.register("t", Payload.of(weights), Payload.of(gradients));
+              store.pull();
+              float expected = 0;
+              for (int step = 0; step <= 2 * world.rank(); step++) {
+                Arrays.fill(gradients, 2 + 2 * world.rank());
+                store.step();
+                expected -= step == 0 ? 4 : step <= 2 ? 5 : 6;
+                for (float weight : weights) {
+                  assertEquals(expected, weight, "step " + step);
+                }
               }
-            }
-            store.finish();
-          }
-        });
+              store.finish();
+            }));
   }
 
   // ------------------------------------------------------------------ staleness
@@ -222,47 +238,46 @@ class ParameterStoreTest {
     AtomicLong fast = new AtomicLong();
     RankThreads.run(
         ranks(2 + servers, CALLS),
-        world -> {
-          try (ParameterStore store = ParameterStore.of(world, roles, new Staleness(bound))) {
-            if (!store.isWorker()) {
-              store.serve(COUNT);
-              return;
-            }
-            float[] weights = new float[3];
-            float[] gradients = new float[3];
-            store.register("t", Payload.of(weights), Payload.of(gradients));
-            store.pull();
-            if (world.rank() == 0) {
-              Arrays.fill(gradients, 1);
-              for (int step = 1; step <= steps; step++) {
-                store.step();
-                long ahead = step - slow.get();
-                assertTrue(ahead <= bound, ahead + " steps ahead");
-                fast.set(step);
+        serving(
+            COUNT,
+            roles,
+            new Staleness(bound),
+            (world, store) -> {
+              float[] weights = new float[3];
+              float[] gradients = new float[3];
+              store.register("t", Payload.of(weights), Payload.of(gradients));
+              store.pull();
+              if (world.rank() == 0) {
+                Arrays.fill(gradients, 1);
+                for (int step = 1; step <= steps; step++) {
+                  store.step();
+                  long ahead = step - slow.get();
+                  assertTrue(ahead <= bound, ahead + " steps ahead");
+                  fast.set(step);
+                }
+              } else {
+                Arrays.fill(gradients, 100);
+                for (int step = 0; step < steps; step++) {
+                  // The other one has done all that it may, and asked for more; nothing comes of
+                  // it.
+                  long most = Math.min(steps, step + bound);
+                  long pushed = Math.min(steps, most + 1);
+                  if (bound > 0) {
+                    awaitWeight(store, weights, -100 * step - pushed);
+                  }
+                  for (int i = 0; i < 20; i++) {
+                    store.pull();
+                  }
+                  if (bound > 0) {
+                    assertArrayEquals(all(-100 * step - pushed), weights, "step " + step);
+                  }
+                  assertTrue(fast.get() <= most, fast + " steps, not " + most);
+                  slow.incrementAndGet();
+                  store.push();
+                }
               }
-            } else {
-              Arrays.fill(gradients, 100);
-              for (int step = 0; step < steps; step++) {
-                // The other one has done all that it may, and asked for more; nothing comes of it.
-                long most = Math.min(steps, step + bound);
-                long pushed = Math.min(steps, most + 1);
-                if (bound > 0) {
-                  awaitWeight(store, weights, -100 * step - pushed);
-                }
-                for (int i = 0; i < 20; i++) {
-                  store.pull();
-                }
-                if (bound > 0) {
-                  assertArrayEquals(all(-100 * step - pushed), weights, "step " + step);
-                }
-                assertTrue(fast.get() <= most, fast + " steps, not " + most);
-                slow.incrementAndGet();
-                store.push();
-              }
-            }
-            store.finish();
-          }
-        });
+              store.finish();
+            }));
     assertEquals(steps, fast.get());
   }
 
@@ -287,33 +302,31 @@ class ParameterStoreTest {
     AtomicLong slow = new AtomicLong();
     RankThreads.run(
         ranks(3, CALLS),
-        world -> {
-          try (ParameterStore store = ParameterStore.of(world, roles, Staleness.bounded(2))) {
-            if (!store.isWorker()) {
-              store.serve(COUNT);
-              return;
-            }
-            float[] weights = new float[3];
-            store.register("t", Payload.of(weights), Payload.of(all(1)));
-            store.pull();
-            for (int step = 0; step < 8; step++) {
-              if (world.rank() == 0) {
-                store.push();
-                assertTrue(step - slow.get() <= 2, step + " while the other is at " + slow);
-              } else {
-                float expected = -step - Math.min(8, step + 3);
-                awaitWeight(store, weights, expected);
-                for (int i = 0; i < 20; i++) {
-                  store.pull();
+        serving(
+            COUNT,
+            roles,
+            Staleness.bounded(2),
+            (world, store) -> {
+              float[] weights = new float[3];
+              store.register("t", Payload.of(weights), Payload.of(all(1)));
+              store.pull();
+              for (int step = 0; step < 8; step++) {
+                if (world.rank() == 0) {
+                  store.push();
+                  assertTrue(step - slow.get() <= 2, step + " while the other is at " + slow);
+                } else {
+                  float expected = -step - Math.min(8, step + 3);
+                  awaitWeight(store, weights, expected);
+                  for (int i = 0; i < 20; i++) {
+                    store.pull();
+                  }
+                  assertArrayEquals(all(expected), weights, "the other one pushes no more");
+                  slow.incrementAndGet();
+                  store.push();
                 }
-                assertArrayEquals(all(expected), weights, "the other one pushes no more");
-                slow.incrementAndGet();
-                store.push();
               }
-            }
-            store.finish();
-          }
-        });
+              store.finish();
+            }));
   }
 
   /** The slow worker goes on only when the fast one is done. */
@@ -323,29 +336,27 @@ class ParameterStoreTest {
     CountDownLatch done = new CountDownLatch(1);
     RankThreads.run(
         ranks(4, CALLS),
-        world -> {
-          try (ParameterStore store = ParameterStore.of(world, roles, Staleness.asynchronous())) {
-            if (!store.isWorker()) {
-              store.serve(COUNT);
-              return;
-            }
-            float[] weights = new float[3];
-            store.register("t", Payload.of(weights), Payload.of(all(1)));
-            store.pull();
-            if (world.rank() == 0) {
-              for (int step = 0; step < 40; step++) {
+        serving(
+            COUNT,
+            roles,
+            Staleness.asynchronous(),
+            (world, store) -> {
+              float[] weights = new float[3];
+              store.register("t", Payload.of(weights), Payload.of(all(1)));
+              store.pull();
+              if (world.rank() == 0) {
+                for (int step = 0; step < 40; step++) {
+                  store.step();
+                }
+                assertArrayEquals(all(-40), weights);
+                done.countDown();
+              } else {
+                done.await();
                 store.step();
+                assertArrayEquals(all(-41), weights);
               }
-              assertArrayEquals(all(-40), weights);
-              done.countDown();
-            } else {
-              done.await();
-              store.step();
-              assertArrayEquals(all(-41), weights);
-            }
-            store.finish();
-          }
-        });
+              store.finish();
+            }));
   }
 
   @Test

@@ -10,7 +10,6 @@ import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.CollectiveBuffer;
 import io.collectives.CollectiveException;
-import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.CommunicatorClosedException;
 import io.collectives.ElementType;
@@ -20,6 +19,7 @@ import io.collectives.Payload;
 import io.collectives.PersistentCall;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
+import io.collectives.testkit.RankThreads;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -54,35 +54,10 @@ class PersistentCallTest {
     threads.shutdownNow();
   }
 
-  private interface Body {
-    void run(Communicator world) throws Exception;
-  }
-
   /** Every rank does it, in a thread of its own. */
-  private void onAllRanks(String transport, int ranks, Body body) throws Exception {
-    worlds.addAll(
-        switch (transport) {
-          case "tcp" -> TcpJobs.join(ranks, directory.toUri(), SETTINGS, job -> job);
-          case "shm" -> SharedMemoryJobs.join(ranks, directory, SETTINGS);
-          default -> Collectives.inProcess(ranks, SETTINGS);
-        });
-    List<Future<?>> ends = new ArrayList<>();
-    for (Communicator world : worlds) {
-      ends.add(
-          threads.submit(
-              () -> {
-                try {
-                  body.run(world);
-                  return null;
-                } catch (Throwable e) {
-                  world.abort(e.toString()); // Else the others wait for the deadline.
-                  throw e;
-                }
-              }));
-    }
-    for (Future<?> end : ends) {
-      end.get(50, TimeUnit.SECONDS);
-    }
+  private void onAllRanks(String transport, int ranks, RankThreads.Body body) throws Exception {
+    worlds.addAll(ThreadJobs.open(transport, ranks, directory, SETTINGS));
+    ThreadJobs.run(worlds, body);
   }
 
   /** A call in both forms, and what it reads and writes. */

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.CollectiveBuffer;
-import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
@@ -18,9 +17,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
@@ -41,13 +37,11 @@ class RecursiveDoublingTest {
       UserOp.commutative("twice").withFloats((left, right) -> 2 * left + right);
 
   private final List<Communicator> worlds = new ArrayList<>();
-  private final ExecutorService threads = Executors.newCachedThreadPool();
   @TempDir private Path directory;
 
   @AfterEach
   void close() {
     worlds.forEach(Communicator::close);
-    threads.shutdownNow();
   }
 
   @ParameterizedTest
@@ -58,31 +52,15 @@ class RecursiveDoublingTest {
             .withAlgorithm(Algorithm.recursiveDoubling())
             .withFrameLength(512)
             .withTimeout(Duration.ofSeconds(30));
-    worlds.addAll(
-        switch (transport) {
-          case "tcp" -> TcpJobs.join(RANKS, directory.toUri(), settings, more -> more);
-          case "shm" -> SharedMemoryJobs.join(RANKS, directory, settings);
-          default -> Collectives.inProcess(RANKS, settings);
-        });
+    worlds.addAll(ThreadJobs.open(transport, RANKS, directory, settings));
     float[][] narrow = new float[RANKS][];
-    List<Future<?>> ends = new ArrayList<>();
-    for (Communicator world : worlds) {
-      ends.add(
-          threads.submit(
-              () -> {
-                try {
-                  operandsAreInTheOrderOfRanks(world);
-                  whatIsSentIsWhatTheRoundBeganWith(world);
-                  narrow[world.rank()] = narrow(world);
-                } catch (Throwable e) {
-                  world.abort(e.toString()); // Else the others wait for the deadline.
-                  throw e;
-                }
-              }));
-    }
-    for (Future<?> end : ends) {
-      end.get(50, TimeUnit.SECONDS);
-    }
+    ThreadJobs.run(
+        worlds,
+        world -> {
+          operandsAreInTheOrderOfRanks(world);
+          whatIsSentIsWhatTheRoundBeganWith(world);
+          narrow[world.rank()] = narrow(world);
+        });
     for (int rank = 1; rank < RANKS; rank++) {
       assertArrayEquals(bits(narrow[0]), bits(narrow[rank]), "of rank " + rank);
     }

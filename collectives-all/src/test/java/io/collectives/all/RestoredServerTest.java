@@ -12,6 +12,7 @@ import io.collectives.ps.Roles;
 import io.collectives.ps.store.Optimizer;
 import io.collectives.ps.store.ParameterStore;
 import io.collectives.ps.store.Staleness;
+import io.collectives.testkit.RankThreads;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;

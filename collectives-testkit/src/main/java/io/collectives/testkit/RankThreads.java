@@ -13,19 +13,24 @@ import org.jspecify.annotations.Nullable;
  * Runs one thread for each rank; whoever does not end in time is named together with where it
  * hangs.
  */
-final class RankThreads {
+public final class RankThreads {
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(40);
 
   private RankThreads() {}
 
   /** What a rank does. */
   @FunctionalInterface
-  interface Body {
+  public interface Body {
+    /** Does it; {@code world} is the rank's own. */
     void run(Communicator world) throws Exception;
   }
 
-  /** Runs {@code body} on all ranks, all of which must end well. */
-  static void run(List<Communicator> worlds, Body body) throws InterruptedException {
+  /**
+   * Runs {@code body} on all ranks, all of which must end well.
+   *
+   * @throws AssertionError if one does not, or hangs for 40 s
+   */
+  public static void run(List<Communicator> worlds, Body body) throws InterruptedException {
     List<@Nullable Throwable> outcomes = outcomes(worlds, body);
     List<Throwable> failures = outcomes.stream().filter(Objects::nonNull).toList();
     if (failures.isEmpty()) {
@@ -46,8 +51,9 @@ final class RankThreads {
    * Runs {@code body} on all ranks.
    *
    * @return for each rank what it threw, or nothing if it ended well
+   * @throws AssertionError if one hangs for 40 s
    */
-  static List<@Nullable Throwable> outcomes(List<Communicator> worlds, Body body)
+  public static List<@Nullable Throwable> outcomes(List<Communicator> worlds, Body body)
       throws InterruptedException {
     AtomicReferenceArray<@Nullable Throwable> outcomes = new AtomicReferenceArray<>(worlds.size());
     List<Thread> threads = new ArrayList<>();

@@ -1,6 +1,7 @@
 /**
  * Contract tests: what every implementation of an extension point must do, as abstract JUnit
- * classes to extend.
+ * classes to extend; and what they and other tests have in common: ranks as threads, and transports
+ * that do what another one does but for one thing.
  *
  * <p>This package must not know any implementation; it sees the interfaces only.
  */
