@@ -314,7 +314,7 @@ public final class GradientReducer implements AutoCloseable {
     checkType(name, Objects.requireNonNull(gradients, "gradients"));
     lock();
     try {
-      if (begun || buffers != null) {
+      if (begun || knownOrder != null) {
         throw new IllegalStateException(
             "tensor \"" + name + "\" after the first step has begun: register all tensors before");
       }

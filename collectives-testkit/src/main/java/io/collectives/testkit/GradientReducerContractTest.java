@@ -703,6 +703,10 @@ public abstract class GradientReducerContractTest {
           GradientReducer next =
               job.reducer.on(world, new Lanes(world, Integer.MAX_VALUE, new CountDownLatch(0)));
           assertEquals(2, next.completedSteps());
+          assertThrows(
+              IllegalStateException.class,
+              () -> next.register("late", Payload.of(new int[1])),
+              "the order is that of the other tensors");
           job.tensors.forEach(next::ready);
           next.await();
           next.close();
