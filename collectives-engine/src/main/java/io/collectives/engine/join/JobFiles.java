@@ -1,0 +1,220 @@
+package io.collectives.engine.join;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.StringJoiner;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The files by which the ranks of a job meet in a directory, as one of these ranks uses them: what
+ * they are called, which of them it has made, and what is odd about them. {@link
+ * DirectoryRendezvous} tells what they say. Used by the thread that meets.
+ */
+final class JobFiles {
+  private static final String PREFIX = "collectives-";
+  private static final int LONGEST_READABLE_NAME = 40;
+  private static final int MOST_OTHERS_NAMED = 4;
+
+  private final Path directory;
+  private final String job;
+  private final String prefix;
+  private final Path draft;
+  private final Map<Path, String> oddities = new TreeMap<>();
+  private final List<Path> created = new ArrayList<>();
+  private final List<Path> leftBehind = new ArrayList<>();
+
+  /**
+   * The files of a job.
+   *
+   * @param ticket what tells the drafts of this rank from those of others
+   */
+  JobFiles(Path directory, String job, String ticket) {
+    this.directory = directory;
+    this.job = job;
+    this.prefix = PREFIX + fileName(job);
+    this.draft = directory.resolve(prefix + ".draft-" + ticket);
+  }
+
+  // ------------------------------------------------------------------ names
+
+  Path directory() {
+    return directory;
+  }
+
+  /** What names the present run. */
+  Path run() {
+    return directory.resolve(prefix + ".run");
+  }
+
+  Path waiting(int rank) {
+    return directory.resolve(prefix + ".waiting-" + rank);
+  }
+
+  Path seat(String run, int rank) {
+    return file(run, "seat-" + rank);
+  }
+
+  Path beat(String run, int rank) {
+    return file(run, "beat-" + rank);
+  }
+
+  Path seen(String run) {
+    return file(run, "seen");
+  }
+
+  Path verdict(String run) {
+    return file(run, "verdict");
+  }
+
+  Path done(String run, int rank) {
+    return file(run, "done-" + rank);
+  }
+
+  private Path file(String run, String what) {
+    return directory.resolve(prefix + "." + run + "." + what);
+  }
+
+  /**
+   * A name for files that is readable, and different for different jobs also where case does not
+   * count.
+   */
+  private static String fileName(String job) {
+    String readable = job.replaceAll("[^A-Za-z0-9_-]", "_");
+    try {
+      byte[] hash =
+          MessageDigest.getInstance("SHA-256").digest(job.getBytes(StandardCharsets.UTF_8));
+      return readable.substring(0, Math.min(readable.length(), LONGEST_READABLE_NAME))
+          + "-"
+          + HexFormat.of().formatHex(hash, 0, 8);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java has SHA-256", e);
+    }
+  }
+
+  // ------------------------------------------------------------------ reading and writing
+
+  /**
+   * Reads a file; nothing if it is not there or not a note, which is remembered as long as it is
+   * so.
+   */
+  @Nullable Note read(Path file) {
+    Note note = Note.read(file);
+    if (note != null && note.problem() != null) {
+      oddities.put(file, note.problem());
+      return null;
+    }
+    oddities.remove(file);
+    return note;
+  }
+
+  /** Makes a file this note, whatever it was. */
+  void replace(Note note, Path file) throws IOException {
+    note.replace(file, draft);
+  }
+
+  /** Makes a file this note, and returns whether there was none. */
+  boolean create(Note note, Path file) throws IOException {
+    boolean mine = note.create(file, draft);
+    if (mine) {
+      created.add(file);
+    }
+    return mine;
+  }
+
+  // ------------------------------------------------------------------ removing
+
+  /** Whether the run file named this run, and it was this rank that has removed it. */
+  boolean removeRunFile(String run) throws IOException {
+    Note present = read(run());
+    return present != null && present.text("run").equals(run) && Files.deleteIfExists(run());
+  }
+
+  /** Removes the files of all runs but one. */
+  void removeRunsBut(String run) throws IOException {
+    remove(prefix + ".*.*", prefix + "." + run + ".");
+  }
+
+  /** Removes the files of a run, and those of who waited for it. */
+  void removeRun(String run) throws IOException {
+    remove(prefix + "." + run + ".*", "");
+    remove(prefix + ".waiting-*", "");
+  }
+
+  private void remove(String glob, String but) throws IOException {
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, glob)) {
+      for (Path file : files) {
+        String name = file.getFileName().toString();
+        if (but.isEmpty() || !name.startsWith(but)) {
+          Files.deleteIfExists(file);
+        }
+      }
+    }
+  }
+
+  /** Notes a file of this rank that is to be removed when it has met, or not. */
+  void leaveBehind(Path file) {
+    leftBehind.add(file);
+  }
+
+  /** Notes the same of all that this rank has created so far, as it leaves a run for another. */
+  void leaveBehindCreated() {
+    leftBehind.addAll(created);
+    created.clear();
+  }
+
+  /** Removes what this rank leaves behind, as far as that can be done. */
+  void removeLeftBehind() {
+    for (Path file : leftBehind) {
+      try {
+        Files.deleteIfExists(file);
+      } catch (IOException e) {
+        // What is left is for the next run to remove, and no reason to spoil this one.
+      }
+    }
+  }
+
+  // ------------------------------------------------------------------ oddities
+
+  /** Remembers what is wrong with a file. */
+  void noteOddity(Path file, String problem) {
+    oddities.put(file, problem);
+  }
+
+  /** Adds what else is odd in the directory, which may be why ranks are missing. */
+  String explained(String reason) {
+    StringJoiner others =
+        new StringJoiner(
+            ", ", "; in the same directory waits ", "; ranks of one job must give one name");
+    others.setEmptyValue("");
+    int named = 0;
+    try (DirectoryStream<Path> files =
+        Files.newDirectoryStream(directory, PREFIX + "*.{run,waiting-*}")) {
+      for (Path file : files) {
+        Note note = Note.read(file);
+        if (note != null
+            && note.problem() == null
+            && !note.text("job").equals(job)
+            && !note.text("job").isEmpty()
+            && named++ < MOST_OTHERS_NAMED) {
+          others.add(
+              "job " + note.text("job") + " with " + Announcements.name(Announcements.of(note)));
+        }
+      }
+    } catch (IOException e) {
+      oddities.put(directory, "cannot be listed: " + e.getMessage());
+    }
+    StringBuilder text = new StringBuilder(reason);
+    oddities.forEach((file, problem) -> text.append("; ").append(file).append(' ').append(problem));
+    return text.append(others).toString();
+  }
+}

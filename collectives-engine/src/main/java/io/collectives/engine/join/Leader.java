@@ -1,0 +1,259 @@
+package io.collectives.engine.join;
+
+import static io.collectives.engine.join.Announcements.cameTwice;
+import static io.collectives.engine.join.Announcements.difference;
+import static io.collectives.engine.join.Announcements.name;
+
+import io.collectives.JoinException;
+import io.collectives.spi.JobEpoch;
+import io.collectives.spi.Rendezvous.Announcement;
+import io.collectives.spi.Roster;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** How rank 0 meets the others: it draws a run, watches who sits in it, and completes it. */
+final class Leader extends Meeting {
+  /** The run that this rank gathers; nothing before that is written down, and when it is over. */
+  private @Nullable String run;
+
+  /** The ranks whose seats have been read, and what they said. */
+  private final BitSet seen;
+
+  private final @Nullable Note[] seats;
+
+  /** Whether all sit and are called, and who has answered. */
+  private boolean calls;
+
+  private final BitSet answered = new BitSet();
+
+  /** The number of the last call. */
+  private int roll;
+
+  /** Who has lost its seat and is not back yet. */
+  private final Map<Integer, Announcement> lost = new TreeMap<>();
+
+  Leader(
+      Path directory,
+      Announcement me,
+      Duration timeout,
+      Duration silenceLimit,
+      BooleanSupplier closed) {
+    super(directory, me, timeout, silenceLimit, closed);
+    this.seen = new BitSet(me.size());
+    this.seats = new Note[me.size()];
+  }
+
+  @Override
+  Roster meet() throws IOException {
+    JobEpoch epoch = JobEpoch.draw();
+    String own = epoch.toString();
+    seen.set(0);
+    files.removeRunsBut(own);
+    writeRun(own);
+    noteSeen(own);
+    run = own;
+    @Nullable Note verdict = null;
+    try {
+      while (verdict == null) {
+        boolean slept = watch.begin(System.nanoTime());
+        verdict = files.read(files.verdict(own));
+        String stop = stopReason();
+        Note present = files.read(files.run());
+        if (verdict == null && (slept || present == null) && !Files.exists(files.seen(own))) {
+          throw new JoinException(
+              name(me)
+                  + " of job "
+                  + me.job()
+                  + " was stopped in directory "
+                  + files.directory()
+                  + ": the others gave it up, or another process has taken its place; unless they"
+                  + " run, start all ranks again");
+        }
+        if (present == null && verdict == null) {
+          writeRun(own);
+        } else if (present != null && !present.text("run").equals(own)) {
+          String reason = cameTwice(me, Announcements.of(present));
+          if (RUN.matcher(present.text("run")).matches()) {
+            decide(present.text("run"), FAILED, reason);
+          }
+          verdict = decide(own, FAILED, reason);
+        }
+        int sat = seen.cardinality();
+        Note refusal = readSeats(own);
+        if (refusal != null) {
+          verdict = refusal;
+        }
+        boolean progress = seen.cardinality() > sat;
+        if (verdict == null && isTimeToLook() && freeQuietSeats(own)) {
+          progress = true;
+        }
+        if (progress) {
+          noteSeen(own);
+        }
+        Announcement gone = firstLost();
+        if (verdict == null && seen.cardinality() == me.size()) {
+          if (rollCall(own)) {
+            verdict = decide(own, COMPLETE, "");
+          }
+        } else if (verdict == null && gone != null) {
+          verdict =
+              decide(
+                  own,
+                  FAILED,
+                  lost(
+                      name(gone)
+                          + " came to directory "
+                          + files.directory()
+                          + ", where job "
+                          + me.job()
+                          + " meets,"));
+        }
+        if (verdict == null && stop != null) {
+          verdict = decide(own, FAILED, files.explained(stop + named(missing(present()))));
+        }
+        if (verdict == null) {
+          pause(progress);
+        }
+      }
+      if (!isComplete(verdict)) {
+        throw new JoinException(verdict.text("reason"));
+      }
+      List<String> addresses = new ArrayList<>(me.size());
+      addresses.add(me.address());
+      for (int rank = 1; rank < me.size(); rank++) {
+        addresses.add(Announcements.of(Objects.requireNonNull(seats[rank])).address());
+      }
+      return new Roster(epoch, addresses);
+    } finally {
+      run = null;
+      // Who has lost its seat by a pause may come back for the verdict; who is lost will not.
+      clearUp(own, rank -> lost.containsKey(rank) && !watch.isLost(rank));
+    }
+  }
+
+  private void writeRun(String run) throws IOException {
+    files.replace(Announcements.note(me, ticket).with("run", run), files.run());
+  }
+
+  /**
+   * Reads the seats that have been taken since.
+   *
+   * @return the verdict, if one of them is of a rank that does not fit this one
+   */
+  private @Nullable Note readSeats(String run) throws IOException {
+    for (int rank = seen.nextClearBit(0); rank < me.size(); rank = seen.nextClearBit(rank + 1)) {
+      Note seat = files.read(files.seat(run, rank));
+      if (seat == null) {
+        continue;
+      }
+      Announcement announcement = Announcements.of(seat);
+      String difference =
+          announcement.rank() == rank
+              ? difference(announcement, me)
+              : "seat " + rank + " is not its owner's";
+      if (difference != null) {
+        return decide(run, FAILED, difference);
+      }
+      seats[rank] = seat;
+      seen.set(rank);
+      lost.remove(rank);
+      watch.meet(rank, sign(run, rank, seat));
+    }
+    return null;
+  }
+
+  /**
+   * Calls those who sit, and whether all have answered: somebody may have died since it sat.
+   *
+   * @return only if all seats are taken
+   */
+  private boolean rollCall(String run) throws IOException {
+    if (!calls) {
+      calls = true;
+      roll++;
+      answered.clear();
+      answered.set(0);
+      noteSeen(run);
+    }
+    for (int rank = answered.nextClearBit(0);
+        rank < me.size();
+        rank = answered.nextClearBit(rank + 1)) {
+      Note beat = beatOf(run, rank, Objects.requireNonNull(seats[rank]));
+      answered.set(rank, beat != null && beat.number("roll") == roll);
+    }
+    return answered.cardinality() == me.size();
+  }
+
+  /** Who sits here, and has answered if called. */
+  private BitSet present() {
+    return calls ? answered : seen;
+  }
+
+  /** Gives the seats of those back who have been silent for long; whether there were any. */
+  private boolean freeQuietSeats(String run) throws IOException {
+    boolean any = false;
+    for (int rank = 1; rank < me.size(); rank++) {
+      Note seat = seats[rank];
+      if (!seen.get(rank) || seat == null) {
+        continue;
+      }
+      watch.look(rank, sign(run, rank, seat));
+      if (watch.isQuiet(rank)) {
+        Files.deleteIfExists(files.seat(run, rank));
+        seats[rank] = null;
+        seen.clear(rank);
+        lost.put(rank, Announcements.of(seat));
+        calls = false;
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  private @Nullable Announcement firstLost() {
+    for (Announcement gone : lost.values()) {
+      if (watch.isLost(gone.rank())) {
+        return gone;
+      }
+    }
+    return null;
+  }
+
+  /** The beat of who sits in a seat; nothing if that is not there. */
+  private @Nullable Note beatOf(String run, int rank, Note seat) {
+    Note beat = Note.read(files.beat(run, rank));
+    return beat != null && beat.text("ticket").equals(seat.text("ticket")) ? beat : null;
+  }
+
+  private @Nullable String sign(String run, int rank, Note seat) {
+    Note beat = beatOf(run, rank, seat);
+    return beat == null ? null : beat.text("beat");
+  }
+
+  @Override
+  void beat() throws IOException {
+    if (run != null && Files.exists(files.seen(run))) {
+      noteSeen(run);
+    }
+  }
+
+  private void noteSeen(String run) throws IOException {
+    files.replace(
+        new Note()
+            .with("beat", nextBeat())
+            .with("roll", calls ? roll : 0)
+            .with("ranks", HexFormat.of().formatHex(seen.toByteArray())),
+        files.seen(run));
+  }
+}
