@@ -2,10 +2,7 @@ package io.collectives;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
@@ -103,6 +100,7 @@ public final class GradientReducer implements AutoCloseable {
   private static final byte READY = 1;
   private static final byte UNUSED = 2;
   private static final int NAMED = 3;
+  private static final FusionBuffer[] NO_BUFFERS = {};
 
   private final Communicator group;
   private final FusionSettings settings;
@@ -126,24 +124,16 @@ public final class GradientReducer implements AutoCloseable {
   /** How many tensors are {@link #WAITING}. */
   private int waiting;
 
-  /** Until there are buffers, the tensors in the order in which they became ready. */
+  /** Until there is a layout, the tensors in the order in which they became ready. */
   private int[] arrivals = new int[0];
 
   private int arrived;
 
-  /** Before there are buffers: the order that another group's reducer had. */
+  /** Before there is a layout: the order that another group's reducer had. */
   private int @Nullable [] knownOrder;
 
-  /** Nothing before the first step ends. */
-  private Buffer @Nullable [] buffers;
-
-  /** The buffers that each tensor is in: one, or several if they are balanced. */
-  private Buffer[][] tensorBuffers = new Buffer[0][];
-
-  /** How long buffers are to be, and why. */
-  private BufferReduction.@Nullable BufferLength length;
-
-  private int lanes;
+  /** The buffers; nothing before the first step ends. */
+  private @Nullable FusionLayout layout;
 
   /** For each lane, the first of its buffers that is not reduced in this step. */
   private int[] next = new int[0];
@@ -201,9 +191,9 @@ public final class GradientReducer implements AutoCloseable {
 
   /** A tensor of gradients, known to a reducer and those that follow it. */
   public static final class Tensor {
-    private final int index;
-    private final String name;
-    private Payload payload;
+    final int index;
+    final String name;
+    Payload payload;
 
     private Tensor(int index, String name, Payload payload) {
       this.index = index;
@@ -223,79 +213,6 @@ public final class GradientReducer implements AutoCloseable {
     @Override
     public String toString() {
       return "\"" + name + "\"";
-    }
-  }
-
-  /** A fusion buffer, and how far it is in this step. */
-  private static final class Buffer {
-    final int index;
-    final int lane;
-    final List<Slice> slices;
-    Payload payload;
-    boolean isMoved;
-    int waiting;
-    @Nullable CollectiveHandle handle;
-    boolean isReduced;
-
-    /** What the check of this step's reduction says. */
-    @Nullable NonFiniteException nonFinite;
-
-    Buffer(int index, int lanes, Fused fused) {
-      this.index = index;
-      this.lane = index % lanes;
-      this.slices = fused.slices;
-      this.payload = describe(slices);
-    }
-
-    /** The number at a position of the buffer. */
-    NonFiniteGradient gradient(int worldRank, long position, double value) {
-      long index = position;
-      int i = 0;
-      while (index >= slices.get(i).count) {
-        index -= slices.get(i).count;
-        i++;
-      }
-      Slice slice = slices.get(i);
-      return new NonFiniteGradient(worldRank, slice.tensor.name, slice.offset + index, value);
-    }
-
-    static Payload describe(List<Slice> slices) {
-      return slices.size() == 1
-          ? slices.get(0).payload()
-          : Payload.of(slices.stream().map(Slice::payload).toList());
-    }
-  }
-
-  /** What a buffer has of a tensor, mostly all of it. */
-  private record Slice(Tensor tensor, long offset, long count) {
-    Payload payload() {
-      Payload whole = tensor.payload;
-      return count == whole.count() ? whole : whole.slice(offset, count);
-    }
-  }
-
-  /** Tensors, or parts of them, that fit into a buffer. */
-  private static final class Fused {
-    final List<Slice> slices = new ArrayList<>();
-    final long limit;
-    long length;
-
-    /** The place of the last one in the order. */
-    int last;
-
-    Fused(long limit) {
-      this.limit = limit;
-    }
-
-    void add(Tensor tensor, long offset, long count, int place) {
-      slices.add(new Slice(tensor, offset, count));
-      length += count * tensor.payload.type().bytes();
-      last = place;
-    }
-
-    /** How many elements of a type there is room for. */
-    long room(ElementType type) {
-      return (limit - length) / type.bytes();
     }
   }
 
@@ -416,8 +333,8 @@ public final class GradientReducer implements AutoCloseable {
   private void move(Tensor tensor, @Nullable Payload moved) {
     if (moved != null && moved != tensor.payload) {
       tensor.payload = moved;
-      if (buffers != null) {
-        for (Buffer buffer : tensorBuffers[tensor.index]) {
+      if (layout != null) {
+        for (FusionBuffer buffer : layout.of(tensor)) {
           buffer.isMoved = true;
         }
       }
@@ -430,11 +347,11 @@ public final class GradientReducer implements AutoCloseable {
     }
     states[tensor.index] = how;
     waiting--;
-    if (buffers == null) {
+    if (layout == null) {
       arrivals[arrived++] = tensor.index;
       return;
     }
-    for (Buffer buffer : tensorBuffers[tensor.index]) {
+    for (FusionBuffer buffer : layout.of(tensor)) {
       if (--buffer.waiting == 0) {
         advance(buffer.lane);
       }
@@ -595,8 +512,8 @@ public final class GradientReducer implements AutoCloseable {
     } finally {
       unlock();
     }
-    if (buffers == null) {
-      agree();
+    if (layout == null) {
+      layOut();
     }
     lock();
     try {
@@ -614,17 +531,18 @@ public final class GradientReducer implements AutoCloseable {
     }
     CollectiveHandle told =
         settings.findUnused() ? control.allReduceAsync(usersPayload, ReduceOp.SUM) : null;
-    for (Buffer buffer : known()) {
+    for (FusionBuffer buffer : buffers()) {
       await(buffer);
     }
     return await(told);
   }
 
-  private Buffer[] known() {
-    return Objects.requireNonNull(buffers);
+  /** None before the first step ends. */
+  private FusionBuffer[] buffers() {
+    return layout == null ? NO_BUFFERS : layout.buffers;
   }
 
-  private void await(Buffer buffer) {
+  private void await(FusionBuffer buffer) {
     while (true) {
       CollectiveHandle handle;
       lock();
@@ -671,9 +589,9 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   private void advance(int lane) {
-    Buffer[] all = buffers;
-    while (all != null && error == null && contributors > 0 && next[lane] < all.length) {
-      Buffer buffer = all[next[lane]];
+    FusionBuffer[] all = buffers();
+    while (error == null && contributors > 0 && next[lane] < all.length) {
+      FusionBuffer buffer = all[next[lane]];
       if (buffer.waiting > 0) {
         return;
       }
@@ -696,15 +614,12 @@ public final class GradientReducer implements AutoCloseable {
         InPlace.divide(buffer.payload, contributors);
       }
       buffer.isReduced = true;
-      next[lane] += lanes;
+      next[lane] += next.length;
     }
   }
 
-  private void begin(Buffer buffer) {
-    if (buffer.isMoved) {
-      buffer.payload = Buffer.describe(buffer.slices);
-      buffer.isMoved = false;
-    }
+  private void begin(FusionBuffer buffer) {
+    buffer.describeAgain();
     ReduceOp op = isWhole() ? settings.op() : ReduceOp.SUM;
     CollectiveHandle handle = reduction.reduce(buffer.index, buffer.payload, op);
     buffer.handle = handle;
@@ -726,8 +641,8 @@ public final class GradientReducer implements AutoCloseable {
       completedSteps++;
       lastContributors = contributors;
       lastNonFinite = lowest();
-      for (Buffer buffer : known()) {
-        clear(buffer);
+      for (FusionBuffer buffer : buffers()) {
+        buffer.clear();
       }
       for (int lane = 0; lane < next.length; lane++) {
         next[lane] = lane;
@@ -739,8 +654,8 @@ public final class GradientReducer implements AutoCloseable {
   /** What the step's checks have found, in an order that all ranks have. */
   private Optional<NonFiniteGradient> lowest() {
     NonFiniteException lowest = null;
-    Buffer in = null;
-    for (Buffer buffer : known()) {
+    FusionBuffer in = null;
+    for (FusionBuffer buffer : buffers()) {
       NonFiniteException found = buffer.nonFinite;
       if (found != null && (lowest == null || place(found) < place(lowest))) {
         lowest = found;
@@ -757,37 +672,27 @@ public final class GradientReducer implements AutoCloseable {
     return found.worldRank() < 0 ? Integer.MAX_VALUE : found.worldRank();
   }
 
-  private static void clear(Buffer buffer) {
-    buffer.nonFinite = null;
-    buffer.waiting = buffer.slices.size();
-    buffer.handle = null;
-    buffer.isReduced = false;
-  }
-
-  /** Takes over rank 0's order, after a comparison of what the two have registered. */
-  private void agree() {
-    String text = registered();
-    int count = tensors.size();
-    int[] lengths = {text.length(), count};
-    control.broadcast(Payload.of(lengths), 0);
-    int[] message = new int[lengths[0] + lengths[1]];
-    if (group.rank() == 0) {
-      System.arraycopy(order(), 0, message, 0, count);
-      Arrays.setAll(message, i -> i < count ? message[i] : text.charAt(i - count));
-    }
-    control.broadcast(Payload.of(message), 0);
-    StringBuilder theirs = new StringBuilder();
-    for (int i = lengths[1]; i < message.length; i++) {
-      theirs.append((char) message[i]);
-    }
-    if (!text.contentEquals(theirs)) {
-      throw new MismatchException(difference(text, theirs.toString()));
-    }
+  /** Comes to know with all ranks what the buffers are. */
+  private void layOut() {
+    int[] order = FusionAgreement.reach(control, registered(), order());
     // From here on errors come by the lanes, too, in which nobody has met yet.
     control.barrier();
     lock();
     try {
-      layOut(Arrays.copyOf(message, count));
+      FusionLayout made = new FusionLayout(tensors, order, settings, reduction);
+      for (Tensor tensor : tensors) {
+        if (states[tensor.index] == WAITING) {
+          for (FusionBuffer buffer : made.of(tensor)) {
+            buffer.waiting++;
+          }
+        }
+      }
+      next = new int[made.lanes];
+      Arrays.setAll(next, lane -> lane);
+      users = new int[order.length];
+      usersPayload = Payload.of(users);
+      knownOrder = order;
+      layout = made;
     } finally {
       unlock();
     }
@@ -800,27 +705,6 @@ public final class GradientReducer implements AutoCloseable {
       text.append(tensor).append(" of ").append(tensor.shape()).append('\n');
     }
     return text.toString();
-  }
-
-  private String difference(String mine, String theirs) {
-    String[] here = mine.split("\n");
-    String[] there = theirs.split("\n");
-    int line = 0;
-    while (line < here.length && line < there.length && here[line].equals(there[line])) {
-      line++;
-    }
-    String end = "no more tensors";
-    return "gradient reducers differ: "
-        + (line == 0 ? "" : "after " + (line - 1) + " tensors that are the same, ")
-        + "rank "
-        + group.worldRank(group.rank())
-        + " has "
-        + (line < here.length ? here[line] : end)
-        + ", rank "
-        + group.worldRank(0)
-        + " has "
-        + (line < there.length ? there[line] : end)
-        + "; all ranks must register the same tensors in the same order, with the same settings";
   }
 
   /** Rank 0's order: as before, or as tensors became ready, and then backwards. */
@@ -840,83 +724,6 @@ public final class GradientReducer implements AutoCloseable {
       }
     }
     return order;
-  }
-
-  private void layOut(int[] order) {
-    List<Fused> all = settings.balanced() ? cut(order) : fuse(order);
-    // In the order in which they are complete on rank 0.
-    all.sort(Comparator.comparingInt(fused -> fused.last));
-    lanes = Math.max(1, Math.min(reduction.lanes(), all.size()));
-    Buffer[] made = new Buffer[all.size()];
-    List<List<Buffer>> ofTensors = new ArrayList<>();
-    tensors.forEach(tensor -> ofTensors.add(new ArrayList<>(1)));
-    for (int i = 0; i < made.length; i++) {
-      made[i] = new Buffer(i, lanes, all.get(i));
-      for (Slice slice : made[i].slices) {
-        int index = slice.tensor().index;
-        ofTensors.get(index).add(made[i]);
-        made[i].waiting += states[index] == WAITING ? 1 : 0;
-      }
-    }
-    tensorBuffers =
-        ofTensors.stream().map(some -> some.toArray(Buffer[]::new)).toArray(Buffer[][]::new);
-    next = new int[lanes];
-    Arrays.setAll(next, lane -> lane);
-    users = new int[order.length];
-    usersPayload = Payload.of(users);
-    knownOrder = order;
-    buffers = made;
-  }
-
-  /** Whole tensors, in their order. */
-  private List<Fused> fuse(int[] order) {
-    Map<ElementType, Fused> open = new EnumMap<>(ElementType.class);
-    List<Fused> all = new ArrayList<>();
-    for (int place = 0; place < order.length; place++) {
-      Tensor tensor = tensors.get(order[place]);
-      ElementType type = tensor.payload.type();
-      Fused fused = open.get(type);
-      if (fused == null || fused.length + tensor.payload.length() > fused.limit) {
-        fused = new Fused(all.isEmpty() ? settings.firstBufferLength() : settings.bufferLength());
-        open.put(type, fused);
-        all.add(fused);
-      }
-      fused.add(tensor, 0, tensor.payload.count(), place);
-    }
-    return all;
-  }
-
-  /** Tensors in their order, cut where a buffer is full. */
-  private List<Fused> cut(int[] order) {
-    BufferReduction.BufferLength limit =
-        settings.bufferLength() > 0
-            ? new BufferReduction.BufferLength(settings.bufferLength(), "as it was set")
-            : reduction.balancedLength(modelLength());
-    length = limit;
-    Map<ElementType, Fused> open = new EnumMap<>(ElementType.class);
-    List<Fused> all = new ArrayList<>();
-    for (int place = 0; place < order.length; place++) {
-      Tensor tensor = tensors.get(order[place]);
-      ElementType type = tensor.payload.type();
-      long end = tensor.payload.count();
-      long from = 0;
-      do {
-        Fused fused = open.get(type);
-        if (fused == null || from < end && fused.room(type) == 0) {
-          fused = new Fused(Math.max(type.bytes(), limit.bytes()));
-          open.put(type, fused);
-          all.add(fused);
-        }
-        long count = Math.min(end - from, fused.room(type));
-        fused.add(tensor, from, count, place);
-        from += count;
-      } while (from < end);
-    }
-    return all;
-  }
-
-  private long modelLength() {
-    return tensors.stream().mapToLong(tensor -> tensor.payload.length()).sum();
   }
 
   // ------------------------------------------------------------------ errors
@@ -966,8 +773,7 @@ public final class GradientReducer implements AutoCloseable {
 
   /** Waits until nothing is under way any more, so that all memory is the user's again. */
   private void drain() {
-    Buffer[] all = buffers == null ? new Buffer[0] : buffers;
-    for (Buffer buffer : all) {
+    for (FusionBuffer buffer : buffers()) {
       CollectiveHandle handle = buffer.handle;
       if (handle != null) {
         try {
@@ -996,8 +802,8 @@ public final class GradientReducer implements AutoCloseable {
     lock();
     try {
       check(tensor);
-      return buffers != null
-          && Arrays.stream(tensorBuffers[tensor.index]).allMatch(buffer -> buffer.isReduced);
+      return layout != null
+          && Arrays.stream(layout.of(tensor)).allMatch(buffer -> buffer.isReduced);
     } finally {
       unlock();
     }
@@ -1119,19 +925,7 @@ public final class GradientReducer implements AutoCloseable {
   public String explain() {
     lock();
     try {
-      Buffer[] all = buffers;
-      if (all == null) {
-        return "not known before the end of the first step";
-      }
-      BufferReduction.BufferLength cut = length;
-      String what = modelLength() + " bytes of " + tensors.size() + " tensors in " + all.length;
-      return cut == null
-          ? what
-              + " buffers of whole tensors of up to "
-              + settings.bufferLength()
-              + " bytes, the first up to "
-              + settings.firstBufferLength()
-          : what + " balanced buffers of up to " + cut.bytes() + " bytes: " + cut.reason();
+      return layout == null ? "not known before the end of the first step" : layout.explain();
     } finally {
       unlock();
     }
@@ -1150,17 +944,17 @@ public final class GradientReducer implements AutoCloseable {
               + ": "
               + tensors.size()
               + " tensors of "
-              + modelLength()
+              + FusionLayout.length(tensors)
               + " bytes, "
               + reduction;
-      if (buffers == null) {
+      if (layout == null) {
         return what + ", order not known yet";
       }
       return what
           + ", in place in "
-          + buffers.length
+          + buffers().length
           + " buffers of "
-          + Arrays.stream(buffers)
+          + Arrays.stream(buffers())
               .map(buffer -> Long.toString(buffer.payload.length()))
               .collect(Collectors.joining(" + "))
           + " bytes";

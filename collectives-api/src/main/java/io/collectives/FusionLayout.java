@@ -1,0 +1,153 @@
+package io.collectives;
+
+import io.collectives.BufferReduction.BufferLength;
+import io.collectives.FusionBuffer.Slice;
+import io.collectives.GradientReducer.Tensor;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which tensors, or parts of them, make up which fusion buffer. Follows from the tensors, an order
+ * of them and the settings, so that it is the same on all ranks.
+ */
+final class FusionLayout {
+  /** In the order in which they are complete on rank 0; buffer i is in lane {@code i % lanes}. */
+  final FusionBuffer[] buffers;
+
+  final int lanes;
+
+  /** The buffers that each tensor is in: one, or several if they are balanced. */
+  private final FusionBuffer[][] ofTensors;
+
+  private final List<Tensor> tensors;
+  private final FusionSettings settings;
+
+  /** How long balanced buffers are to be, and why. */
+  private final @Nullable BufferLength cut;
+
+  /**
+   * Lays tensors out.
+   *
+   * @param order the tensors' indexes, as they become ready
+   * @param reduction has so many lanes at the most, and tells how long balanced buffers are to be
+   */
+  FusionLayout(
+      List<Tensor> tensors, int[] order, FusionSettings settings, BufferReduction reduction) {
+    this.tensors = tensors;
+    this.settings = settings;
+    this.cut = settings.balanced() ? cutLength(reduction) : null;
+    List<Fused> all = cut == null ? fuse(order) : cut(order, cut.bytes());
+    all.sort(Comparator.comparingInt(fused -> fused.last));
+    lanes = Math.max(1, Math.min(reduction.lanes(), all.size()));
+    buffers = new FusionBuffer[all.size()];
+    List<List<FusionBuffer>> some = new ArrayList<>();
+    tensors.forEach(tensor -> some.add(new ArrayList<>(1)));
+    for (int i = 0; i < buffers.length; i++) {
+      buffers[i] = new FusionBuffer(i, lanes, all.get(i).slices);
+      for (Slice slice : buffers[i].slices) {
+        some.get(slice.tensor().index).add(buffers[i]);
+      }
+    }
+    ofTensors =
+        some.stream().map(of -> of.toArray(FusionBuffer[]::new)).toArray(FusionBuffer[][]::new);
+  }
+
+  /** The buffers that a tensor is in. */
+  FusionBuffer[] of(Tensor tensor) {
+    return ofTensors[tensor.index];
+  }
+
+  private BufferLength cutLength(BufferReduction reduction) {
+    return settings.bufferLength() > 0
+        ? new BufferLength(settings.bufferLength(), "as it was set")
+        : reduction.balancedLength(length(tensors));
+  }
+
+  /** How many bytes tensors have. */
+  static long length(List<Tensor> tensors) {
+    return tensors.stream().mapToLong(tensor -> tensor.payload.length()).sum();
+  }
+
+  /** Tensors, or parts of them, that fit into a buffer. */
+  private static final class Fused {
+    final List<Slice> slices = new ArrayList<>();
+    final long limit;
+    long length;
+
+    /** The place of the last one in the order. */
+    int last;
+
+    Fused(long limit) {
+      this.limit = limit;
+    }
+
+    void add(Tensor tensor, long offset, long count, int place) {
+      slices.add(new Slice(tensor, offset, count));
+      length += count * tensor.payload.type().bytes();
+      last = place;
+    }
+
+    /** How many elements of a type there is room for. */
+    long room(ElementType type) {
+      return (limit - length) / type.bytes();
+    }
+  }
+
+  /** Whole tensors, in their order. */
+  private List<Fused> fuse(int[] order) {
+    Map<ElementType, Fused> open = new EnumMap<>(ElementType.class);
+    List<Fused> all = new ArrayList<>();
+    for (int place = 0; place < order.length; place++) {
+      Tensor tensor = tensors.get(order[place]);
+      ElementType type = tensor.payload.type();
+      Fused fused = open.get(type);
+      if (fused == null || fused.length + tensor.payload.length() > fused.limit) {
+        fused = new Fused(all.isEmpty() ? settings.firstBufferLength() : settings.bufferLength());
+        open.put(type, fused);
+        all.add(fused);
+      }
+      fused.add(tensor, 0, tensor.payload.count(), place);
+    }
+    return all;
+  }
+
+  /** Tensors in their order, cut where a buffer is full. */
+  private List<Fused> cut(int[] order, int length) {
+    Map<ElementType, Fused> open = new EnumMap<>(ElementType.class);
+    List<Fused> all = new ArrayList<>();
+    for (int place = 0; place < order.length; place++) {
+      Tensor tensor = tensors.get(order[place]);
+      ElementType type = tensor.payload.type();
+      long end = tensor.payload.count();
+      long from = 0;
+      do {
+        Fused fused = open.get(type);
+        if (fused == null || from < end && fused.room(type) == 0) {
+          fused = new Fused(Math.max(type.bytes(), length));
+          open.put(type, fused);
+          all.add(fused);
+        }
+        long count = Math.min(end - from, fused.room(type));
+        fused.add(tensor, from, count, place);
+        from += count;
+      } while (from < end);
+    }
+    return all;
+  }
+
+  /** How tensors are fused, and how the length of the buffers came about. */
+  String explain() {
+    String what = length(tensors) + " bytes of " + tensors.size() + " tensors in " + buffers.length;
+    return cut == null
+        ? what
+            + " buffers of whole tensors of up to "
+            + settings.bufferLength()
+            + " bytes, the first up to "
+            + settings.firstBufferLength()
+        : what + " balanced buffers of up to " + cut.bytes() + " bytes: " + cut.reason();
+  }
+}
