@@ -24,6 +24,9 @@ final class Converter16 {
   /** The most floats of a block: all that takes part then stays near the L1 cache. */
   static final int BLOCK = NarrowWire.BLOCK;
 
+  /** Where the second plane begins in an array of bits, also where planes are shorter. */
+  static final int PLANE = BLOCK / 2;
+
   /** What is converted from and to. */
   final int[] packed = new int[BLOCK / 2];
 
@@ -33,10 +36,10 @@ final class Converter16 {
   /** Room for another. */
   final float[] second = new float[BLOCK];
 
-  private final int[] low = new int[BLOCK / 2];
-  private final int[] high = new int[BLOCK / 2];
-  private final int[] lowAid = new int[BLOCK / 2];
-  private final int[] highAid = new int[BLOCK / 2];
+  /** Of floats on their way; the second plane begins at {@link #PLANE}. */
+  private final int[] bits = new int[BLOCK];
+
+  private final int[] aidBits = new int[BLOCK];
   private final float[] aid = new float[BLOCK];
   private final short[] halves = new short[BLOCK];
   private final short[] highHalves = new short[BLOCK / 2];
@@ -58,14 +61,18 @@ final class Converter16 {
   void widen(Format16 format, int pairs, float[] values) {
     widen(format, pairs);
     floats.get(0, values, 0, 2 * pairs);
-    format.widened(values, 2 * pairs);
+    format.widened(values, 0, 2 * pairs);
   }
 
   /** The same, to {@link #bytes}. */
   void widen(Format16 format, int pairs) {
-    format.widen(packed, low, high, pairs);
-    ints.put(0, low, 0, pairs);
-    ints.put(pairs, high, 0, pairs);
+    format.widen(packed, bits, pairs);
+    if (pairs == PLANE) {
+      ints.put(0, bits, 0, BLOCK);
+    } else {
+      ints.put(0, bits, 0, pairs);
+      ints.put(pairs, bits, PLANE, pairs);
+    }
   }
 
   /** Packs {@code 2 * pairs} floats. */
@@ -79,8 +86,7 @@ final class Converter16 {
     if (format.needsFloats()) {
       Format16.aid(values, aid, 2 * pairs);
       floats.put(0, aid, 0, 2 * pairs);
-      ints.get(0, lowAid, 0, pairs);
-      ints.get(pairs, highAid, 0, pairs);
+      get(aidBits, pairs);
     }
     floats.put(0, values, 0, 2 * pairs);
     narrow(format, pairs);
@@ -88,9 +94,18 @@ final class Converter16 {
 
   /** The same, of {@link #bytes}. */
   void narrow(Format16 format, int pairs) {
-    ints.get(0, low, 0, pairs);
-    ints.get(pairs, high, 0, pairs);
-    format.narrow(packed, low, high, lowAid, highAid, pairs);
+    get(bits, pairs);
+    format.narrow(packed, bits, aidBits, pairs);
+  }
+
+  /** The bits of both planes. */
+  private void get(int[] target, int pairs) {
+    if (pairs == PLANE) {
+      ints.get(0, target, 0, BLOCK);
+    } else {
+      ints.get(0, target, 0, pairs);
+      ints.get(pairs, target, PLANE, pairs);
+    }
   }
 
   /**

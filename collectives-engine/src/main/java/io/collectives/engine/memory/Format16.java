@@ -28,16 +28,16 @@ enum Format16 {
     }
 
     @Override
-    void widen(int[] packed, int[] low, int[] high, int count) {
+    void widen(int[] packed, int[] bits, int count) {
       for (int i = 0; i < count; i++) {
         int pair = packed[i];
-        low[i] = pair << 16;
-        high[i] = pair & UPPER;
+        bits[i] = pair << 16;
+        bits[i + PLANE] = pair & UPPER;
       }
     }
 
     @Override
-    void widened(float[] values, int count) {}
+    void widened(float[] values, int from, int to) {}
 
     @Override
     boolean needsFloats() {
@@ -45,16 +45,15 @@ enum Format16 {
     }
 
     @Override
-    void narrow(int[] packed, int[] low, int[] high, int[] lowAid, int[] highAid, int count) {
+    void narrow(int[] packed, int[] bits, int[] aid, int count) {
       for (int i = 0; i < count; i++) {
-        int b = low[i];
-        int nan = INFINITE - (b & MAGNITUDE) >> 31;
-        low[i] = (b + (0x7fff + (b >>> 16 & 1) & ~nan) | 0x40_0000 & nan) >>> 16;
-      }
-      for (int i = 0; i < count; i++) {
-        int b = high[i];
-        int nan = INFINITE - (b & MAGNITUDE) >> 31;
-        packed[i] = (b + (0x7fff + (b >>> 16 & 1) & ~nan) | 0x40_0000 & nan) & UPPER | low[i];
+        int low = bits[i];
+        int high = bits[i + PLANE];
+        int lowNan = INFINITE - (low & MAGNITUDE) >> 31;
+        int highNan = INFINITE - (high & MAGNITUDE) >> 31;
+        low = (low + (0x7fff + (low >>> 16 & 1) & ~lowNan) | 0x40_0000 & lowNan) >>> 16;
+        high = high + (0x7fff + (high >>> 16 & 1) & ~highNan) | 0x40_0000 & highNan;
+        packed[i] = high & UPPER | low;
       }
     }
   },
@@ -72,21 +71,31 @@ enum Format16 {
     }
 
     @Override
-    void widen(int[] packed, int[] low, int[] high, int count) {
+    void widen(int[] packed, int[] bits, int count) {
       for (int i = 0; i < count; i++) {
         int pair = packed[i];
-        int l = pair << 13 & 0x0fff_e000;
-        int h = pair >>> 3 & 0x0fff_e000;
-        low[i] = l | 0x0f7f_ffff - l >> 31 & INFINITE | pair << 16 & SIGN;
-        high[i] = h | 0x0f7f_ffff - h >> 31 & INFINITE | pair & SIGN;
+        int low = pair << 16 >> 3 & SIGN_AND_NUMBER;
+        int high = pair >> 3 & SIGN_AND_NUMBER;
+        bits[i] = low | (low + LAST_EXPONENT << 3) >> 31 & INFINITE;
+        bits[i + PLANE] = high | (high + LAST_EXPONENT << 3) >> 31 & INFINITE;
       }
     }
 
     /** 112 more in the exponent, which also makes subnormal numbers normal. */
     @Override
-    void widened(float[] values, int count) {
-      for (int i = 0; i < count; i++) {
-        values[i] = values[i] * 0x1p112f;
+    void widened(float[] values, int from, int to) {
+      if (to - from >= Elements.SHORT) {
+        scale(values, from, to);
+        return;
+      }
+      for (int i = from; i < to; i++) {
+        values[i] *= 0x1p112f;
+      }
+    }
+
+    private static void scale(float[] values, int from, int to) {
+      for (int i = from; i < to; i++) {
+        values[i] *= 0x1p112f;
       }
     }
 
@@ -96,13 +105,12 @@ enum Format16 {
     }
 
     @Override
-    void narrow(int[] packed, int[] low, int[] high, int[] lowAid, int[] highAid, int count) {
-      round(low, lowAid, count);
-      limit(low, lowAid, count);
-      round(high, highAid, count);
-      limit(high, highAid, count);
+    void narrow(int[] packed, int[] bits, int[] aid, int count) {
+      // Both planes at once, and what lies between them.
+      round(bits, aid, PLANE + count);
+      limit(bits, aid, PLANE + count);
       for (int i = 0; i < count; i++) {
-        packed[i] = lowAid[i] | highAid[i] << 16;
+        packed[i] = aid[i] | aid[i + PLANE] << 16;
       }
     }
 
@@ -116,7 +124,7 @@ enum Format16 {
       }
     }
 
-    /** What is not, and the sign. */
+    /** What is not, and the sign. In one loop with the former, C2 vectorises it not always. */
     private static void limit(int[] bits, int[] aid, int count) {
       for (int i = 0; i < count; i++) {
         int b = bits[i];
@@ -129,10 +137,19 @@ enum Format16 {
     }
   };
 
+  /** Where the second plane of bits begins. */
+  private static final int PLANE = Converter16.PLANE;
+
   private static final int SIGN = 0x8000_0000;
   private static final int MAGNITUDE = 0x7fff_ffff;
   private static final int INFINITE = 0x7f80_0000;
   private static final int UPPER = 0xffff_0000;
+
+  /** Where sign and magnitude of a float16 lie when they have been shifted to a float's. */
+  private static final int SIGN_AND_NUMBER = 0x8fff_e000;
+
+  /** What lets the exponent of infinity and NaN, shifted so, overflow into the next bit. */
+  private static final int LAST_EXPONENT = 0x0080_0000;
 
   /** The nearest number of this format, in 16 bits. */
   abstract short narrow(float value);
@@ -141,13 +158,13 @@ enum Format16 {
   abstract float widen(short bits);
 
   /**
-   * The bits of the floats of packed pairs, up to what {@link #widened} does: low halves to {@code
-   * low}, high halves to {@code high}.
+   * The bits of the floats of packed pairs, up to what {@link #widened} does: of the lower halves
+   * from 0 on, of the upper halves from {@link Converter16#PLANE} on.
    */
-  abstract void widen(int[] packed, int[] low, int[] high, int count);
+  abstract void widen(int[] packed, int[] bits, int count);
 
   /** Ends what {@link #widen} has begun, when its bits have become floats. */
-  abstract void widened(float[] values, int count);
+  abstract void widened(float[] values, int from, int to);
 
   /** The bits of the exponent, all of which are set in what is not finite. */
   int exponent() {
@@ -163,14 +180,14 @@ enum Format16 {
   }
 
   /**
-   * The bits of floats become the packed bits of the nearest numbers; all arrays may be written.
+   * The bits of floats become the packed bits of the nearest numbers; both of the others may be
+   * written.
    *
-   * @param low the bits of what comes into the lower halves
-   * @param high the bits of what comes into the upper halves
-   * @param lowAid the bits of {@link #aid} of the former, if needed
-   * @param highAid the bits of that of the latter, if needed
+   * @param bits of what comes into the lower halves from 0 on, into the upper halves from {@link
+   *     Converter16#PLANE} on
+   * @param aid the bits of {@link #aid} of the same, if needed
    */
-  abstract void narrow(int[] packed, int[] low, int[] high, int[] lowAid, int[] highAid, int count);
+  abstract void narrow(int[] packed, int[] bits, int[] aid, int count);
 
   /**
    * A half more than the magnitudes: the last bit of such a float is worth as much as that of a

@@ -258,11 +258,16 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
 
     @Override
     void unpack(IntBuffer source, int at, int count, Memory target, long to, Scratch scratch) {
-      if (!isDirect(count)) {
+      if (count < Elements.SHORT) {
         super.unpack(source, at, count, target, to, scratch);
         return;
       }
-      target.replace(to, count, widened(source, at, count, scratch), 0);
+      FrameBytes widened = widened(source, at, count, scratch);
+      if (format.needsFloats()) {
+        target.replaceWidened(to, count, format, widened, scratch);
+      } else {
+        target.replace(to, count, widened, 0);
+      }
     }
 
     @Override
