@@ -725,10 +725,9 @@ final class SharedMemoryLink implements Link {
     if (by == attempt) {
       attempt = null; // If nobody listens there any more, the next attempt will tell.
     } else if (by == conversation && !parted) {
-      // A process that dies stops to listen before its conversations end.
       String how = "rank " + peer + "'s process has ended without a goodbye";
       end(by, problem == null ? new EOFException(how) : new IOException(how, problem));
-      RankDirectory.deleteIfDead(transport.address(peer).directory());
+      transport.deserted(transport.address(peer).directory());
     }
   }
 

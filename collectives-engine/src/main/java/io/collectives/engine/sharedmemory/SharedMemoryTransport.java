@@ -88,6 +88,10 @@ final class SharedMemoryTransport implements Transport {
   private final Consumer<SelectionKey> hear = this::hear;
   private @Nullable FrameSink sink; // During a poll.
   private final Set<SharedRegion> regions = new HashSet<>();
+
+  /** The directories of peers of which conversations ended without a goodbye. */
+  private final Set<Path> deserted = new HashSet<>();
+
   private int regionsMade;
   private int regionFiles; // That peers may still look for.
   private int polls;
@@ -434,6 +438,7 @@ final class SharedMemoryTransport implements Transport {
       look(CLOSE_LOOK_MILLIS);
     }
     free();
+    deserted.forEach(RankDirectory::deleteIfDead);
     try {
       RankDirectory.delete(directory);
     } catch (IOException e) {
@@ -598,6 +603,16 @@ final class SharedMemoryTransport implements Transport {
 
   void lost(SharedMemoryLink link) {
     losses.add(link);
+  }
+
+  /**
+   * A peer's conversation has ended without a goodbye, so its process may be dead. One that dies
+   * may listen a moment longer than it converses, so whether it does is looked at again when this
+   * rank leaves.
+   */
+  void deserted(Path peersDirectory) {
+    RankDirectory.deleteIfDead(peersDirectory);
+    deserted.add(peersDirectory);
   }
 
   /** When nobody will connect any more, nobody needs to find this rank. */

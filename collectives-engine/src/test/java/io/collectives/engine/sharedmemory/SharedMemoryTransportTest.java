@@ -21,8 +21,10 @@ import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider;
 import java.io.IOException;
+import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -116,6 +118,19 @@ class SharedMemoryTransportTest {
     pumpUntil(() -> Files.notExists(place(1)) && Files.notExists(place(2)));
     exchange(1, 2);
     exchange(2, 0);
+  }
+
+  @Test
+  void whatADyingPeerLeavesIsDeletedThoughItListensAMomentLonger() throws Exception {
+    open(2);
+    Path dying = Files.createDirectory(directory.resolve("collectives-dying"));
+    try (ServerSocketChannel door = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+      door.bind(UnixDomainSocketAddress.of(dying.resolve(RankDirectory.SOCKET)));
+      ((SharedMemoryTransport) opened.get(0)).deserted(dying);
+      assertTrue(Files.exists(dying), "somebody listens there");
+    }
+    opened.get(0).close();
+    assertTrue(Files.notExists(dying));
   }
 
   @Test
