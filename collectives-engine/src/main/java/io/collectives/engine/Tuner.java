@@ -279,7 +279,8 @@ final class Tuner {
     }
     double[][] samples = new double[count][most];
     int[] turns = new int[count];
-    boolean[] behind = new boolean[count];
+    int[] size = experiments.stream().mapToInt(Experiment::size).toArray();
+    double[] behind = new double[count];
     long begin = elapsed();
     long now = begin;
     long nextNanos = 0;
@@ -288,7 +289,7 @@ final class Tuner {
     int turn = 0;
     do {
       for (int i = 0; i < count; i++) {
-        if (!behind[i]) {
+        if (behind[i] == 0) {
           samples[i][turns[i]++] = time(experiments.get(i));
         }
       }
@@ -298,14 +299,16 @@ final class Tuner {
       now = elapsed();
       if (cuts < FAR_BEHIND.length
           && now - begin > (untilNanos - begin) * (cuts + 1) / (FAR_BEHIND.length + 1)) {
-        leaveOut(experiments, typical(samples, turns, few), FAR_BEHIND[cuts++], behind);
-        left = (int) IntStream.range(0, count).filter(i -> !behind[i]).count();
+        leaveOut(size, typical(samples, turns, few), FAR_BEHIND[cuts++], behind);
+        left = (int) Arrays.stream(behind).filter(times -> times == 0).count();
       }
       if (few) {
         nextNanos = (now - before) * left / measured;
       }
     } while (turn < most && now + nextNanos < untilNanos);
-    return typical(samples, turns, few);
+    double[] typical = typical(samples, turns, few);
+    tellLeftOut(size, typical, behind);
+    return typical;
   }
 
   /** The nanoseconds since this tuner was made, the most of all ranks. */
@@ -330,17 +333,45 @@ final class Tuner {
     return typical;
   }
 
-  private static void leaveOut(
-      List<Experiment> experiments, double[] nanos, double farBehind, boolean[] behind) {
+  /**
+   * Leaves out who is far behind the fastest of those that are left.
+   *
+   * @param size what each is measured at
+   * @param behind how many times as long as the fastest they took when they were left out; 0 if
+   *     they were not. One of each size never is
+   */
+  static void leaveOut(int[] size, double[] nanos, double farBehind, double[] behind) {
+    double[] least = leastOfLeft(size, nanos, behind);
+    for (int i = 0; i < nanos.length; i++) {
+      if (behind[i] == 0 && nanos[i] > farBehind * least[size[i]]) {
+        behind[i] = nanos[i] / least[size[i]];
+      }
+    }
+  }
+
+  /**
+   * Whatever disturbed the others since, who was left out is as far behind them as it was then.
+   *
+   * @param behind as {@link #leaveOut} has it
+   */
+  static void tellLeftOut(int[] size, double[] nanos, double[] behind) {
+    double[] least = leastOfLeft(size, nanos, behind);
+    for (int i = 0; i < nanos.length; i++) {
+      if (behind[i] > 0) {
+        nanos[i] = behind[i] * least[size[i]];
+      }
+    }
+  }
+
+  private static double[] leastOfLeft(int[] size, double[] nanos, double[] behind) {
     double[] least = new double[CALLS.length];
     Arrays.fill(least, Double.POSITIVE_INFINITY);
     for (int i = 0; i < nanos.length; i++) {
-      int size = experiments.get(i).size;
-      least[size] = Math.min(least[size], nanos[i]);
+      if (behind[i] == 0) {
+        least[size[i]] = Math.min(least[size[i]], nanos[i]);
+      }
     }
-    for (int i = 0; i < nanos.length; i++) {
-      behind[i] |= nanos[i] > farBehind * least[experiments.get(i).size];
-    }
+    return least;
   }
 
   /**

@@ -34,6 +34,22 @@ class TunerTest {
     assertEquals(List.of(4, 3), Tuner.finalists(nanos, 2));
   }
 
+  /** However slow everything becomes in the meantime. */
+  @Test
+  void whoWasLeftOutStaysBehindAndSomebodyIsLeft() {
+    int[] size = {0, 0, 0, 1, 1};
+    double[] behind = new double[5];
+    Tuner.leaveOut(size, new double[] {10, 25, 19, 100, 190}, 2, behind);
+    assertArrayEquals(new double[] {0, 2.5, 0, 0, 0}, behind);
+    Tuner.leaveOut(size, new double[] {60, 25, 50, 100, 150}, 1.4, behind);
+    assertArrayEquals(new double[] {0, 2.5, 0, 0, 1.5}, behind);
+    Tuner.leaveOut(size, new double[] {60, 25, 50, 900, 150}, 1.2, behind);
+    assertArrayEquals(new double[] {0, 2.5, 0, 0, 1.5}, behind);
+    double[] nanos = {60, 25, 50, 900, 150};
+    Tuner.tellLeftOut(size, nanos, behind);
+    assertArrayEquals(new double[] {60, 125, 50, 900, 1350}, nanos);
+  }
+
   @Test
   void whoWasBehindIsNotAheadWhereItWasNotMeasured() {
     double[][] nanos = {
