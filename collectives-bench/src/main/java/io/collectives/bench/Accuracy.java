@@ -191,6 +191,7 @@ final class Accuracy implements Callable<Integer> {
               overSteps() ? steps.get(i) : work.size().ranks(),
               deviations.get(i).rms());
         }
+        table.printSoFar(format, spec.commandLine().getOut());
       }
       progress.clear();
     }

@@ -228,7 +228,26 @@ final class Compare implements Callable<Integer> {
       description = "Print this help.")
   private boolean help;
 
+  /** Where our ranks run, and how they talk: as wanted, or as is usual. */
+  private Perf.Placement placement = Perf.Placement.PROCESSES;
+
+  private Perf.Transport transport = Perf.Transport.TCP;
+
   private final List<Row> rows = new ArrayList<>();
+  private final FigureTable table =
+      new FigureTable(
+          3,
+          "peer",
+          "its best",
+          "collective",
+          "ranks",
+          "bytes",
+          "ours",
+          "peer's",
+          "ratio",
+          "least",
+          "greatest",
+          "core to core");
   private final CoreProbe probe = new CoreProbe();
   private boolean wrong;
 
@@ -238,8 +257,8 @@ final class Compare implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    Perf.Placement placement = Perf.placement(wantedPlacement, wantedTransport);
-    Perf.Transport transport =
+    placement = Perf.placement(wantedPlacement, wantedTransport);
+    transport =
         placement == Perf.Placement.PROCESSES && wantedTransport.isEmpty()
             ? Perf.Transport.TCP // Which all peers have.
             : Perf.transport(wantedTransport, placement, spec);
@@ -263,7 +282,7 @@ final class Compare implements Callable<Integer> {
             new Contenders(
                 workshop, medium, Duration.ofNanos((long) (limitSeconds * 1e9)), progress)) {
           for (int size : ranks) {
-            compare(size, placement, transport, ready, contenders, progress);
+            compare(size, ready, contenders, progress);
           }
           wrong |= contenders.wereWrong();
         }
@@ -273,9 +292,9 @@ final class Compare implements Callable<Integer> {
       spec.commandLine().getErr().println("collectives compare: nothing was compared");
       return Main.FAILED;
     }
-    print(placement, transport);
+    print();
     if (chart.isPresent()) {
-      draw(placement, transport, chart.get());
+      draw(chart.get());
     }
     return wrong ? Main.FAILED : 0;
   }
@@ -386,13 +405,7 @@ final class Compare implements Callable<Integer> {
     progress.say("collectives compare: without " + what + ": " + why);
   }
 
-  private void compare(
-      int size,
-      Perf.Placement placement,
-      Perf.Transport transport,
-      List<Peer> ready,
-      Contenders contenders,
-      Progress progress)
+  private void compare(int size, List<Peer> ready, Contenders contenders, Progress progress)
       throws Exception {
     progress.stage("starting " + size + " " + placement);
     try (Ranks ours =
@@ -502,8 +515,7 @@ final class Compare implements Callable<Integer> {
     double coreToCore = distances / rounds;
     times.entrySet().stream()
         .min(Comparator.comparingDouble(entry -> entry.getValue().theirs()))
-        .ifPresent(
-            best -> rows.add(new Row(peer, best.getKey(), work, best.getValue(), coreToCore)));
+        .ifPresent(best -> add(new Row(peer, best.getKey(), work, best.getValue(), coreToCore)));
   }
 
   /** Tells of a result that is wrong. */
@@ -516,55 +528,44 @@ final class Compare implements Callable<Integer> {
     return false;
   }
 
-  private void print(Perf.Placement placement, Perf.Transport transport) {
-    FigureTable table =
-        new FigureTable(
-            3,
-            "peer",
-            "its best",
-            "collective",
-            "ranks",
-            "bytes",
-            "ours",
-            "peer's",
-            "ratio",
-            "least",
-            "greatest",
-            "core to core");
-    for (Row row : rows) {
-      PairedTimes times = row.times();
-      Object distance =
-          Double.isNaN(row.coreToCoreNanos()) ? Fields.NONE : Math.round(row.coreToCoreNanos());
-      Map<String, Object> fields = new LinkedHashMap<>();
-      fields.put("peer", row.peer());
-      fields.put("variant", row.variant());
-      fields.put("transport", transport);
-      fields.put("placement", placement);
-      fields.put("ranks", row.work().ranks());
-      fields.put("bytes", row.work().bytes());
-      fields.put("rounds", times.rounds());
-      fields.put("ours_us", decimal(times.ours() / 1e3));
-      fields.put("peer_us", decimal(times.theirs() / 1e3));
-      fields.put("ratio", decimal(times.ratios().median()));
-      fields.put("ratio_min", decimal(times.ratios().least()));
-      fields.put("ratio_max", decimal(times.ratios().greatest()));
-      fields.put("core_to_core_ns", distance);
-      fields.put("collective", row.work().collective());
-      table.row(
-          List.of(
-              row.peer().toString(),
-              row.variant(),
-              row.work().collective().toString(),
-              Integer.toString(row.work().ranks()),
-              new ByteSize(row.work().bytes()).toString(),
-              Units.time(times.ours()),
-              Units.time(times.theirs()),
-              twoDecimals(times.ratios().median()),
-              twoDecimals(times.ratios().least()),
-              twoDecimals(times.ratios().greatest()),
-              distance.equals(Fields.NONE) ? Fields.NONE : distance + " ns"),
-          fields);
-    }
+  private void add(Row row) {
+    rows.add(row);
+    PairedTimes times = row.times();
+    Object distance =
+        Double.isNaN(row.coreToCoreNanos()) ? Fields.NONE : Math.round(row.coreToCoreNanos());
+    Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("peer", row.peer());
+    fields.put("variant", row.variant());
+    fields.put("transport", transport);
+    fields.put("placement", placement);
+    fields.put("ranks", row.work().ranks());
+    fields.put("bytes", row.work().bytes());
+    fields.put("rounds", times.rounds());
+    fields.put("ours_us", decimal(times.ours() / 1e3));
+    fields.put("peer_us", decimal(times.theirs() / 1e3));
+    fields.put("ratio", decimal(times.ratios().median()));
+    fields.put("ratio_min", decimal(times.ratios().least()));
+    fields.put("ratio_max", decimal(times.ratios().greatest()));
+    fields.put("core_to_core_ns", distance);
+    fields.put("collective", row.work().collective());
+    table.row(
+        List.of(
+            row.peer().toString(),
+            row.variant(),
+            row.work().collective().toString(),
+            Integer.toString(row.work().ranks()),
+            new ByteSize(row.work().bytes()).toString(),
+            Units.time(times.ours()),
+            Units.time(times.theirs()),
+            twoDecimals(times.ratios().median()),
+            twoDecimals(times.ratios().least()),
+            twoDecimals(times.ratios().greatest()),
+            distance.equals(Fields.NONE) ? Fields.NONE : distance + " ns"),
+        fields);
+    table.printSoFar(format, spec.commandLine().getOut());
+  }
+
+  private void print() {
     table.print(
         format,
         spec.commandLine().getOut(),
@@ -591,8 +592,7 @@ final class Compare implements Callable<Integer> {
     return String.format(Locale.ROOT, "%.2f", value);
   }
 
-  private void draw(Perf.Placement placement, Perf.Transport transport, Path file)
-      throws IOException {
+  private void draw(Path file) throws IOException {
     boolean overBytes = sizes.size() > 1;
     LogChart picture = new LogChart(overBytes ? "bytes" : "ranks", LogChart.TIME);
     for (Row row : rows) {

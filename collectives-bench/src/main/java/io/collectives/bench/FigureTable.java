@@ -9,12 +9,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 
-/** Rows of figures that are all known before the first is printed. */
+/** Rows of figures; a table for people is as wide as the widest, so it is printed at the end. */
 final class FigureTable {
   private final List<String> headers;
   private final int words;
   private final List<List<String>> cells = new ArrayList<>();
   private final List<Map<String, Object>> fields = new ArrayList<>();
+
+  /** How many rows of TSV were printed. */
+  private int printed;
 
   /** Columns of a table, the first {@code words} of them with words. */
   FigureTable(int words, String... headers) {
@@ -28,14 +31,25 @@ final class FigureTable {
     fields.add(forPrograms);
   }
 
+  /** Prints the rows of TSV that were not printed yet: who is interrupted later keeps them. */
+  void printSoFar(PerfRow.Format format, PrintWriter out) {
+    if (format != PerfRow.Format.TSV) {
+      return;
+    }
+    for (; printed < fields.size(); printed++) {
+      if (printed == 0) {
+        out.println(Fields.tsvHeader(fields.get(0)));
+      }
+      out.println(Fields.tsv(fields.get(printed)));
+    }
+    out.flush();
+  }
+
   /** Prints all rows, a table with lines below. */
   void print(PerfRow.Format format, PrintWriter out, List<String> below) {
     switch (format) {
       case TABLE -> table(out, below);
-      case TSV -> {
-        out.println(Fields.tsvHeader(fields.get(0)));
-        fields.forEach(row -> out.println(Fields.tsv(row)));
-      }
+      case TSV -> printSoFar(format, out);
       case JSON -> {
         out.print("[");
         for (int i = 0; i < fields.size(); i++) {

@@ -172,6 +172,7 @@ final class Verify implements Callable<Integer> {
               throw Usage.error(spec, label + ": " + e.getMessage());
             }
             row(table, label, collective, figures);
+            table.printSoFar(format, spec.commandLine().getOut());
             proven++;
           }
         }
