@@ -536,8 +536,9 @@ public interface Communicator extends AutoCloseable {
    * if an eighth of the free heap is enough for those of all ranks of the JVM. To be called by all
    * ranks of the group, at the same place in the order of its calls; the figures are agreed on, so
    * that all ranks choose the same ever after. Calls that are made before, and those of groups made
-   * from this one unless they are tuned themselves, are predicted by less. A second time it
-   * measures anew, as after the just-in-time compiler has seen more of the program.
+   * from this one unless they are tuned themselves, are predicted by less. Best called when some
+   * seconds of calls have been made: before the just-in-time compiler is done with them, other
+   * algorithms are fastest than after. A second time it measures anew.
    */
   void tune();
 

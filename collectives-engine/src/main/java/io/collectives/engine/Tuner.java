@@ -18,13 +18,13 @@ import java.util.stream.IntStream;
  * of one four times as long by those that were fastest, then longer or shorter frames for the
  * fastest. Early turns of short payloads, in which the just-in-time compiler is at work, are left
  * out, and so are, as time goes on, the candidates that are far behind: the others get their turns.
- * Every rank takes the median of its own, and all take the greatest of these: one set of numbers
- * for all.
+ * All ranks begin each call together, and it takes what the slowest of them takes; else algorithms
+ * in which some ranks have little to do would be measured shorter, and what follows them longer.
+ * The median of these counts: one set of numbers for all.
  *
  * <p>Of long payloads only a few calls fit into the time. As what disturbs them makes them longer,
- * never shorter, their lower quartile counts instead, which is the least of up to four; and all
- * ranks begin each of them together. Sizes that the time is too short for are told from the ones
- * before.
+ * never shorter, their lower quartile counts instead, which is the least of up to four. Sizes that
+ * the time is too short for are told from the ones before.
  *
  * <p>Where ranks outnumber the processors a call may take twice as long as the one before, and a
  * second holds few calls of long payloads; so what a candidate was worth at the sizes next to one
@@ -53,6 +53,13 @@ final class Tuner {
   /** Recursive doubling sends the payload in each round. */
   private static final int SIZES_OF_DOUBLING = 6;
 
+  /**
+   * Over sockets the first so many sizes are too short for anything but messages to matter, and
+   * some candidates send more of them in more rounds than others do, whatever the number of ranks.
+   * The smallest tells what a message costs.
+   */
+  private static final int SIZES_OF_MESSAGES = 3;
+
   private static final long SMALL_UNTIL_NANOS = 450_000_000;
   private static final long FRAMES_UNTIL_NANOS = 900_000_000;
 
@@ -64,9 +71,6 @@ final class Tuner {
 
   private static final int MOST_TURNS = 400;
   private static final int MOST_LARGE_TURNS = 40;
-
-  /** Short calls are measured several at once, so that one rank that comes late counts less. */
-  private static final int[] CALLS = {4, 4, 2, 2, 1, 1, 1, 1, 1};
 
   /** How much longer than the settings say frames are. Over sockets shorter ones do not gain. */
   private static final double[] FRAMES = {1};
@@ -90,6 +94,7 @@ final class Tuner {
   private static final double NO_FINALIST = 1.5;
 
   private final Communicator group;
+  private final boolean sharesMemory;
 
   /** The lengths to try, the usual one first. */
   private final double[] frames;
@@ -112,6 +117,7 @@ final class Tuner {
    */
   Tuner(Communicator group, boolean sharesMemory, DoubleFunction<Communicator> byFrames) {
     this.group = group;
+    this.sharesMemory = sharesMemory;
     this.frames = sharesMemory ? SHARED_FRAMES : FRAMES;
     this.byFrames = byFrames;
     this.candidates = Chooser.candidates(group.size());
@@ -148,6 +154,7 @@ final class Tuner {
       Arrays.fill(nanos[candidate], Double.POSITIVE_INFINITY);
     }
     measure(nanos, all, 0, LARGE, SMALL_UNTIL_NANOS, MOST_TURNS);
+    tellShorter(nanos, LARGE);
     long[] until = frames.length > 1 ? LARGE_UNTIL_NANOS : LAST_LARGE_UNTIL_NANOS;
     measureOrTell(nanos, all, LARGE, until[0]);
     if (sizes.length > SIZES.length) {
@@ -198,7 +205,9 @@ final class Tuner {
     for (int candidate : some) {
       Communicator by = usual.using(candidates.get(candidate));
       for (int size = from; size < Math.min(to, nanos[candidate].length); size++) {
-        experiments.add(new Experiment(candidate, by, size));
+        if (isWorthATurn(candidate, size)) {
+          experiments.add(new Experiment(candidate, by, size));
+        }
       }
     }
     double[] measured = measure(experiments, untilNanos, most);
@@ -246,6 +255,44 @@ final class Tuner {
     }
   }
 
+  private boolean isWorthATurn(int candidate, int size) {
+    return switch (candidate) {
+      case Chooser.DIRECT, Chooser.RING -> sharesMemory || size == 0 || size >= SIZES_OF_MESSAGES;
+      case Chooser.HALVING_DOUBLING -> sharesMemory || size >= SIZES_OF_MESSAGES;
+      default -> true;
+    };
+  }
+
+  /**
+   * Fills in what was not measured at the first sizes: a candidate is as far behind the fastest as
+   * at the next size where it was measured.
+   *
+   * @param nanos by candidate and size; infinite where it was not measured
+   */
+  static void tellShorter(double[][] nanos, int sizes) {
+    double[] least = least(nanos);
+    for (double[] times : nanos) {
+      for (int size = Math.min(sizes, times.length) - 2; size >= 0; size--) {
+        if (!Double.isFinite(times[size])) {
+          times[size] = least[size] * (times[size + 1] / least[size + 1]);
+        }
+      }
+    }
+  }
+
+  /** What the fastest took at each size. */
+  private static double[] least(double[][] nanos) {
+    int sizes = Arrays.stream(nanos).mapToInt(times -> times.length).max().orElse(0);
+    double[] least = new double[sizes];
+    Arrays.fill(least, Double.POSITIVE_INFINITY);
+    for (double[] times : nanos) {
+      for (int size = 0; size < times.length; size++) {
+        least[size] = Math.min(least[size], times[size]);
+      }
+    }
+    return least;
+  }
+
   /** Up to how many sizes a candidate is for. */
   private int sizes(int candidate) {
     return switch (candidate) {
@@ -277,7 +324,7 @@ final class Tuner {
     if (payload.length < elements) {
       payload = new float[elements];
     }
-    double[][] samples = new double[count][most];
+    double[] samples = new double[count * most];
     int[] turns = new int[count];
     int[] size = experiments.stream().mapToInt(Experiment::size).toArray();
     double[] behind = new double[count];
@@ -290,7 +337,7 @@ final class Tuner {
     do {
       for (int i = 0; i < count; i++) {
         if (behind[i] == 0) {
-          samples[i][turns[i]++] = time(experiments.get(i));
+          samples[i * most + turns[i]++] = time(experiments.get(i));
         }
       }
       turn++;
@@ -299,14 +346,14 @@ final class Tuner {
       now = elapsed();
       if (cuts < FAR_BEHIND.length
           && now - begin > (untilNanos - begin) * (cuts + 1) / (FAR_BEHIND.length + 1)) {
-        leaveOut(size, typical(samples, turns, few), FAR_BEHIND[cuts++], behind);
+        leaveOut(size, typical(samples, most, turns, few), FAR_BEHIND[cuts++], behind);
         left = (int) Arrays.stream(behind).filter(times -> times == 0).count();
       }
       if (few) {
         nextNanos = (now - before) * left / measured;
       }
     } while (turn < most && now + nextNanos < untilNanos);
-    double[] typical = typical(samples, turns, few);
+    double[] typical = typical(samples, most, turns, few);
     tellLeftOut(size, typical, behind);
     return typical;
   }
@@ -319,17 +366,21 @@ final class Tuner {
   }
 
   /**
-   * What each takes, the greatest of all ranks: the median of the later half of its samples, or if
-   * there are few the lower quartile of all.
+   * What each takes: the median of the later half of its samples, or if there are few the lower
+   * quartile of all.
+   *
+   * @param samples of this rank, up to {@code most} of each; become those of the slowest
    */
-  private double[] typical(double[][] samples, int[] turns, boolean few) {
-    double[] typical = new double[samples.length];
-    for (int i = 0; i < samples.length; i++) {
-      double[] counted = Arrays.copyOfRange(samples[i], few ? 0 : turns[i] / 2, turns[i]);
+  private double[] typical(double[] samples, int most, int[] turns, boolean few) {
+    group.allReduce(samples, ReduceOp.MAX);
+    double[] typical = new double[turns.length];
+    for (int i = 0; i < turns.length; i++) {
+      int from = i * most;
+      double[] counted =
+          Arrays.copyOfRange(samples, from + (few ? 0 : turns[i] / 2), from + turns[i]);
       Arrays.sort(counted);
       typical[i] = counted[few ? (counted.length - 1) / 4 : counted.length / 2];
     }
-    group.allReduce(typical, ReduceOp.MAX);
     return typical;
   }
 
@@ -364,7 +415,7 @@ final class Tuner {
   }
 
   private static double[] leastOfLeft(int[] size, double[] nanos, double[] behind) {
-    double[] least = new double[CALLS.length];
+    double[] least = new double[SIZES.length + 1];
     Arrays.fill(least, Double.POSITIVE_INFINITY);
     for (int i = 0; i < nanos.length; i++) {
       if (behind[i] == 0) {
@@ -382,16 +433,7 @@ final class Tuner {
    * @param nanos by candidate and size; infinite for candidates that are not there
    */
   static double[][] smoothed(double[][] nanos) {
-    int sizes = Arrays.stream(nanos).mapToInt(times -> times.length).max().orElse(0);
-    double[] least = new double[sizes];
-    for (int size = 0; size < sizes; size++) {
-      least[size] = Double.POSITIVE_INFINITY;
-      for (double[] times : nanos) {
-        if (size < times.length) {
-          least[size] = Math.min(least[size], times[size]);
-        }
-      }
-    }
+    double[] least = least(nanos);
     double[][] smoothed = new double[nanos.length][];
     for (int candidate = 0; candidate < nanos.length; candidate++) {
       double[] times = nanos[candidate];
@@ -414,16 +456,10 @@ final class Tuner {
   }
 
   private double time(Experiment experiment) {
-    int calls = CALLS[experiment.size];
-    int elements = elements(experiment);
-    if (experiment.size >= LARGE) {
-      group.barrier();
-    }
+    group.barrier();
     long begin = System.nanoTime();
-    for (int i = 0; i < calls; i++) {
-      experiment.by.allReduce(payload, 0, elements, ReduceOp.SUM);
-    }
-    return (System.nanoTime() - begin) / (double) calls;
+    experiment.by.allReduce(payload, 0, elements(experiment), ReduceOp.SUM);
+    return System.nanoTime() - begin;
   }
 
   private Chooser.Frames bestFrames(double[][] nanos) {

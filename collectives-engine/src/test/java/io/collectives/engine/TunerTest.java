@@ -50,6 +50,22 @@ class TunerTest {
     assertArrayEquals(new double[] {60, 125, 50, 900, 1350}, nanos);
   }
 
+  /** Whether at the least size, too, or not; who is not there stays so. */
+  @Test
+  void whoWasLeftOutOfShortPayloadsIsAsFarBehindAsAtTheNext() {
+    double[][] nanos = {
+      {10, 20, 40},
+      {50, INFINITY, INFINITY, 100, 7},
+      {INFINITY, INFINITY, INFINITY, 400, 8},
+      {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY},
+    };
+    Tuner.tellShorter(nanos, 4);
+    assertArrayEquals(new double[] {10, 20, 40}, nanos[0]);
+    assertArrayEquals(new double[] {50, 20, 40, 100, 7}, nanos[1]);
+    assertArrayEquals(new double[] {40, 80, 160, 400, 8}, nanos[2]);
+    assertEquals(INFINITY, nanos[3][0]);
+  }
+
   @Test
   void whoWasBehindIsNotAheadWhereItWasNotMeasured() {
     double[][] nanos = {
