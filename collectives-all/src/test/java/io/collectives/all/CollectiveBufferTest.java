@@ -1,6 +1,7 @@
 package io.collectives.all;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -136,6 +137,28 @@ class CollectiveBufferTest {
               assertEquals(i + world.rank(), input.ints().get(i));
               assertEquals(3 * i + 3, result.get(i), "element " + i + ", odd " + odd);
             }
+          }
+        });
+  }
+
+  /** Whatever was measured of arrays; over sockets nothing is lent. */
+  @ParameterizedTest
+  @ValueSource(strings = {"tcp", "shm"})
+  void autoReducesDirectlyWhereMemoryIsLent(String transport) throws Exception {
+    open(transport);
+    RankThreads.run(
+        worlds,
+        world -> {
+          Communicator auto = world.using(Algorithm.auto());
+          Algorithm before = auto.explain(4096).chosen();
+          assertNotEquals(Algorithm.direct(), before);
+          CollectiveBuffer buffer = world.allocate(ElementType.FLOAT32, 1024);
+          Algorithm expected = transport.equals("shm") ? Algorithm.direct() : before;
+          assertEquals(expected, auto.explain(4096).chosen());
+          auto.allReduce(buffer.payload(), ReduceOp.SUM);
+          if (transport.equals("shm")) {
+            auto.tune();
+            assertEquals(expected, auto.explain(4096).chosen());
           }
         });
   }

@@ -60,6 +60,7 @@ final class Allocation {
         map(made, facts);
         confirm();
         made.share();
+        seat.lendMemory();
       }
       EngineBuffer buffer =
           new EngineBuffer(seat, type, count, made, Objects.requireNonNull(bytes));

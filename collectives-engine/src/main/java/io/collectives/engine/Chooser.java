@@ -52,8 +52,7 @@ final class Chooser {
 
   private final int ranks;
 
-  /** Up to how many bytes an exchange goes without frames. */
-  private final long mailed;
+  private final Shortcuts shortcuts;
 
   private final Costs costs;
   private final @Nullable Measured measured;
@@ -72,11 +71,12 @@ final class Chooser {
    * @param frames how long the frames of an all-reduce are best
    */
   Chooser(int ranks, Costs costs, @Nullable Measured measured, Frames frames) {
-    this(ranks, costs, measured, frames, -1);
+    this(ranks, costs, measured, frames, Shortcuts.NONE);
   }
 
-  private Chooser(int ranks, Costs costs, @Nullable Measured measured, Frames frames, long mailed) {
-    this.mailed = mailed;
+  private Chooser(
+      int ranks, Costs costs, @Nullable Measured measured, Frames frames, Shortcuts shortcuts) {
+    this.shortcuts = shortcuts;
     this.frames = frames;
     this.ranks = ranks;
     this.costs = costs;
@@ -90,9 +90,21 @@ final class Chooser {
     }
   }
 
-  /** The same where exchanges of up to so many bytes need no frames; see {@link Mailbox}. */
-  Chooser withMail(long bytes) {
-    return new Chooser(ranks, costs, measured, frames, bytes);
+  /** The same in a group that has shortcuts. */
+  Chooser with(Shortcuts some) {
+    return new Chooser(ranks, costs, measured, frames, some);
+  }
+
+  /**
+   * What some all-reduces of a group need no frames for. Nothing else is faster then, and it is not
+   * measured, as the group that is tuned has frames only.
+   *
+   * @param mailed up to how many bytes an exchange goes by {@link Mailbox}
+   * @param lends whether ranks have memory for payloads that all of them reach, so that a direct
+   *     all-reduce reads each number where it lies and writes it where it belongs
+   */
+  record Shortcuts(long mailed, boolean lends) {
+    static final Shortcuts NONE = new Shortcuts(-1, false);
   }
 
   /**
@@ -242,9 +254,8 @@ final class Chooser {
   }
 
   private double predict(Collective collective, int candidate, double bytes) {
-    if (collective == Collective.ALL_REDUCE && candidate == EXCHANGE && bytes <= mailed) {
-      // Not measured, as the group that is tuned has frames only; this is more than it takes.
-      return costs.hop() + costs.frame();
+    if (collective == Collective.ALL_REDUCE && candidate == EXCHANGE && bytes <= shortcuts.mailed) {
+      return costs.hop() + costs.frame(); // More than it takes.
     }
     if (measured != null && collective == Collective.ALL_REDUCE) {
       return measured.predict(candidate, bytes);
@@ -261,6 +272,12 @@ final class Chooser {
   }
 
   private int best(Collective collective, double bytes, boolean inRankOrder) {
+    if (collective == Collective.ALL_REDUCE && bytes <= shortcuts.mailed) {
+      return EXCHANGE;
+    }
+    if (collective == Collective.ALL_REDUCE && shortcuts.lends && ranks <= MOST_RANKS_ALL_TO_ALL) {
+      return DIRECT;
+    }
     int best = -1;
     for (int candidate = 0; candidate < candidates(ranks).size(); candidate++) {
       if (isAllowed(candidate, inRankOrder)

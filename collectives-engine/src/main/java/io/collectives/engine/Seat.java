@@ -65,6 +65,9 @@ final class Seat {
   private @Nullable Program message;
   private volatile Chooser chooser;
 
+  /** Whether the group has memory that all its ranks reach. */
+  private volatile boolean lends;
+
   /** The seat in the group of all ranks of a job. */
   Seat(Driver driver, Plans plans, Group world) {
     this(
@@ -103,11 +106,11 @@ final class Seat {
     } finally {
       driver.unlock();
     }
-    this.chooser = withMail(new Chooser(group.size(), costs, null, frames));
+    this.chooser = new Chooser(group.size(), costs, null, frames).with(shortcuts(false));
   }
 
-  private Chooser withMail(Chooser plain) {
-    return group.usesMail() ? plain.withMail(Mailbox.CAPACITY) : plain;
+  private Chooser.Shortcuts shortcuts(boolean lends) {
+    return new Chooser.Shortcuts(group.usesMail() ? Mailbox.CAPACITY : -1, lends);
   }
 
   /** This rank's part of a plan, compiled when it is first asked for. */
@@ -168,7 +171,16 @@ final class Seat {
 
   /** From the next call on this decides, on all ranks of the group. */
   void decideBy(Chooser better) {
-    chooser = withMail(better);
+    chooser = better.with(shortcuts(lends));
+  }
+
+  /**
+   * The ranks of the group have allocated memory that all of them reach, and are taken to use it
+   * from the next call on, which is the same one on all ranks.
+   */
+  void lendMemory() {
+    lends = true;
+    decideBy(chooser);
   }
 
   /** This group and those of the pairs in it that have exchanged messages. */

@@ -129,12 +129,43 @@ class ChooserTest {
     Chooser frames =
         new Chooser(2, costs, new Chooser.Measured(sizes, nanos), Chooser.Frames.OF_SHARED_MEMORY);
     assertEquals(Chooser.DIRECT, frames.choose(Collective.ALL_REDUCE, 8));
-    Chooser mail = frames.withMail(2048);
+    Chooser mail = frames.with(new Chooser.Shortcuts(2048, false));
     assertEquals(Chooser.EXCHANGE, mail.choose(Collective.ALL_REDUCE, 8));
     assertEquals(Chooser.EXCHANGE, mail.choose(Collective.ALL_REDUCE, 1024));
     assertEquals(Chooser.DIRECT, mail.choose(Collective.ALL_REDUCE, 8192));
     assertEquals(
         frames.choose(Collective.REDUCE_SCATTER, 8), mail.choose(Collective.REDUCE_SCATTER, 8));
+  }
+
+  /** But for what goes without frames anyway, and where a rank would have too many peers. */
+  @Test
+  void whatAllRanksReachIsReducedDirectly() {
+    Chooser.Shortcuts lends = new Chooser.Shortcuts(2048, true);
+    int[] sizes = {8, 1 << 10, 64 << 10, 8 << 20};
+    double[] slow = {9_000, 9_500, 90_000, 900_000};
+    double[] fast = {1_000, 1_500, 20_000, 400_000};
+    double[][] nanos = {slow, slow, fast, fast, fast, fast, fast};
+    Chooser arrays =
+        new Chooser(
+            4,
+            Costs.BETWEEN_PROCESSES,
+            new Chooser.Measured(sizes, nanos),
+            Chooser.Frames.OF_SOCKETS);
+    assertEquals(Chooser.HALVING_DOUBLING, arrays.choose(Collective.ALL_REDUCE, 1 << 20));
+    Chooser chooser = arrays.with(lends);
+    assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 1024));
+    assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 4096));
+    assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 1 << 20));
+    assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 1 << 30));
+    for (Collective collective : Collective.values()) {
+      if (collective != Collective.ALL_REDUCE) {
+        assertEquals(arrays.choose(collective, 1 << 20), chooser.choose(collective, 1 << 20));
+      }
+    }
+    Chooser large = new Chooser(65, Costs.BETWEEN_PROCESSES, null, Chooser.Frames.OF_SOCKETS);
+    assertEquals(
+        large.choose(Collective.ALL_REDUCE, 1 << 20),
+        large.with(lends).choose(Collective.ALL_REDUCE, 1 << 20));
   }
 
   /** A rank of a large group has few peers. */
