@@ -137,6 +137,22 @@ class ChooserTest {
         frames.choose(Collective.REDUCE_SCATTER, 8), mail.choose(Collective.REDUCE_SCATTER, 8));
   }
 
+  @Test
+  void twoServersMustBeWorthIt() {
+    int[] sizes = {8, 1 << 10, 8 << 20};
+    double[] others = {1_150, 1_150, 115_000};
+    double[] doubling = {1_150, 1_150};
+    for (double share : new double[] {0.9, 1.1}) {
+      double[] servers = {1_000 * share, 1_000 * share, 100_000 * share};
+      double[][] nanos = {others, others, others, others, others, servers, doubling};
+      Chooser chooser =
+          new Chooser(
+              4, Costs.OF_SOCKETS, new Chooser.Measured(sizes, nanos), Chooser.Frames.OF_SOCKETS);
+      Algorithm chosen = Chooser.candidates(4).get(chooser.choose(Collective.ALL_REDUCE, 1 << 20));
+      assertEquals(share < 1, chosen.equals(Algorithm.parameterServer(2)), chosen.name());
+    }
+  }
+
   /** But for what goes without frames anyway, and where a rank would have too many peers. */
   @Test
   void whatAllRanksReachIsReducedDirectly() {
