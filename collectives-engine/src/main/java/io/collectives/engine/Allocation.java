@@ -59,8 +59,8 @@ final class Allocation {
       if (made != null) {
         map(made, facts);
         confirm();
+        seat.lendMemory(); // Whatever happens now at one rank, all have confirmed.
         made.share();
-        seat.lendMemory();
       }
       EngineBuffer buffer =
           new EngineBuffer(seat, type, count, made, Objects.requireNonNull(bytes));

@@ -104,8 +104,8 @@ final class Chooser {
   }
 
   /**
-   * What some all-reduces of a group need no frames for. Nothing else is faster then, and it is not
-   * measured, as the group that is tuned has frames only.
+   * What some all-reduces of a group need no frames for, and are chosen for without a measurement:
+   * the group that is tuned has frames only.
    *
    * @param mailed up to how many bytes an exchange goes by {@link Mailbox}
    * @param lends whether ranks have memory for payloads that all of them reach, so that a direct

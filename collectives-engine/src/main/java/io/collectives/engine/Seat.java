@@ -179,8 +179,10 @@ final class Seat {
    * from the next call on, which is the same one on all ranks.
    */
   void lendMemory() {
-    lends = true;
-    decideBy(chooser);
+    if (!lends) {
+      lends = true;
+      decideBy(chooser);
+    }
   }
 
   /** This group and those of the pairs in it that have exchanged messages. */
