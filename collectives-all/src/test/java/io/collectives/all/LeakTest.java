@@ -112,21 +112,24 @@ class LeakTest {
   /** The JVM in which the jobs run: transport, cycles, how many at once, directory. */
   static final class Program {
     private static final int SETTLED = 100;
+    private static final int MOST_RANKS = 3;
 
     private final String transport;
     private final Path directory;
-    private final ExecutorService ranks = Executors.newCachedThreadPool();
+    private final ExecutorService ranks;
     private final AtomicInteger next = new AtomicInteger();
 
-    private Program(String transport, Path directory) {
+    private Program(String transport, Path directory, int atOnce) {
       this.transport = transport;
       this.directory = directory;
+      // Of a fixed number, all of which begin at once: each thread holds buffers of the JDK's.
+      ranks = Executors.newFixedThreadPool(MOST_RANKS * atOnce);
     }
 
     public static void main(String[] arguments) throws Exception {
-      Program program = new Program(arguments[0], Path.of(arguments[3]));
       int cycles = Integer.parseInt(arguments[1]);
       int atOnce = Integer.parseInt(arguments[2]);
+      Program program = new Program(arguments[0], Path.of(arguments[3]), atOnce);
       try {
         program.cycles(SETTLED, atOnce);
         Held before = quiet(null);

@@ -13,12 +13,15 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whole runs of small jobs, in threads and in processes of their own. */
 @Tag("process")
+@Execution(ExecutionMode.CONCURRENT)
 class EndToEndTest {
   private static final String HEADER =
       "collective\talgorithm\ttransport\tplacement\tranks\ttype\twire\top\tbytes\tcount\titerations\tmedian_us\tmin_us\tp99_us\t"

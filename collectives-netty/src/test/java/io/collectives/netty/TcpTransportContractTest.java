@@ -26,11 +26,14 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * The contract of transports, for each kind of socket and address, and each kind of security. Two
  * slots, so that queues are full soon.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class TcpTransportContractTest {
 
   abstract static class Contract extends TransportContractTest {

@@ -524,7 +524,7 @@ class TcpTransportTest {
   void leavesNothingBehind() {
     openAndClose(); // Loads what is loaded once.
     openAndClose();
-    int cycles = 30;
+    int cycles = 10;
     long descriptors = descriptors();
     int threads = Thread.activeCount();
     for (int i = 0; i < cycles; i++) {

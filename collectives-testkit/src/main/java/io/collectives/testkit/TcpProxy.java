@@ -49,6 +49,8 @@ public final class TcpProxy implements AutoCloseable {
     while (true) {
       Socket here = server.accept();
       Socket there = new Socket("127.0.0.1", target);
+      here.setTcpNoDelay(true);
+      there.setTcpNoDelay(true);
       synchronized (sockets) {
         sockets.add(here);
         sockets.add(there);

@@ -90,20 +90,23 @@ final class StrangerSource implements AutoCloseable {
 
   private void visit(Stranger kind, Stranger.Victim victim, SplittableRandom own) {
     Socket socket = null;
+    boolean stays = false;
     try {
       socket = Stranger.connect(victim);
       connected.incrementAndGet();
       open.put(socket, true);
       kind.talk(socket, victim, own);
+      stays = kind == Stranger.SLOW;
+      if (stays) {
+        drip(socket, victim.hello(), 0);
+      }
     } catch (IOException e) {
       // Nobody let it in, or it was cut off while it talked.
     } finally {
-      places.release();
-    }
-    if (socket != null && kind == Stranger.SLOW) {
-      drip(socket, victim.hello(), 0);
-    } else if (socket != null) {
-      hangUp(socket);
+      if (socket != null && !stays) {
+        hangUp(socket);
+      }
+      places.release(); // Last: who settles hangs up, and a slow one shall have begun by then.
     }
   }
 
