@@ -659,8 +659,8 @@ public interface Communicator extends AutoCloseable {
    * Allocates memory outside of the Java heap on every rank of the group, zeros at first. Where
    * ranks are processes of one host that talk by shared memory, all of them can reach it, so that
    * collectives copy nothing to send it; see {@link CollectiveBuffer}. From then on {@link
-   * Algorithm#auto} reduces payloads of this group {@linkplain Algorithm#direct directly}, in
-   * arrays, too, since one rank does not know where another's payload lies.
+   * Algorithm#auto} reduces all but short payloads of this group {@linkplain Algorithm#direct
+   * directly}, in arrays, too, since one rank does not know where another's payload lies.
    *
    * <p>This is a collective: every rank calls it, in the same order as its other calls, with the
    * same type and count. It makes calls of its own on this group. If the memory cannot be had at

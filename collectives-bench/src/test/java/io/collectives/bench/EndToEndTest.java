@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -22,6 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Whole runs of small jobs, in threads and in processes of their own. */
 @Tag("process")
 @Execution(ExecutionMode.CONCURRENT)
+@Timeout(150) // Several share the processors.
 class EndToEndTest {
   private static final String HEADER =
       "collective\talgorithm\ttransport\tplacement\tranks\ttype\twire\top\tbytes\tcount\titerations\tmedian_us\tmin_us\tp99_us\t"

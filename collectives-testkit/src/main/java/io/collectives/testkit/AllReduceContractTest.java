@@ -271,7 +271,7 @@ public abstract class AllReduceContractTest {
     for (int frameLength : new int[] {64, 200, 128 * 1024}) {
       for (int slabsInFlight : SLABS_IN_FLIGHT) {
         List<Communicator> worlds = open(ranks, frameLength, slabsInFlight);
-        for (ElementType type : ranks == 3 ? FLOATING : FLOATING.subList(0, 1)) {
+        for (ElementType type : ranks == 3 ? FLOATING : List.of(ElementType.FLOAT32)) {
           long[][] inputs = inputs(type, ReduceOp.SUM, SEED, ranks, PRIME);
           for (int run = 0; run < 2; run++) {
             for (Style style : Style.values()) {
