@@ -2,6 +2,10 @@ package io.collectives.engine.memory;
 
 import io.collectives.Bfloat16;
 import io.collectives.Float16;
+import io.collectives.spi.FrameBytes;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 
 /**
  * How a number of 16 bits becomes a float and back: one by one, and as loops over the bits of many.
@@ -11,8 +15,8 @@ import io.collectives.Float16;
  * one index: two narrow numbers share an int, conditions are masks made by arithmetic shifts
  * ({@code (a - b) >> 31} is all ones where a is less than b), and bits become floats by bulk copies
  * ({@link Converter16}). The loops must give the very bits of the single conversions, which are
- * those of {@link Bfloat16} and {@link Float16}. From JDK 20 on there are conversions of float16
- * that C2 does vectorise ({@link JdkFloat16}).
+ * those of {@link Bfloat16} and {@link Float16}. Floats become float16 by {@link ViewedFloat16} or,
+ * from JDK 20 on, by conversions of the JDK that C2 does vectorise ({@link JdkFloat16}).
  */
 enum Format16 {
   /** The upper half of a float. */
@@ -28,11 +32,16 @@ enum Format16 {
     }
 
     @Override
-    void widen(int[] packed, int[] bits, int count) {
+    void widenLow(int[] packed, byte[] low, int count) {
       for (int i = 0; i < count; i++) {
-        int pair = packed[i];
-        bits[i] = pair << 16;
-        bits[i + PLANE] = pair & UPPER;
+        INTS.set(low, 4 * i, packed[i] << 16);
+      }
+    }
+
+    @Override
+    void widenHigh(int[] packed, byte[] high, int count) {
+      for (int i = 0; i < count; i++) {
+        INTS.set(high, 4 * i, packed[i] & UPPER);
       }
     }
 
@@ -40,15 +49,38 @@ enum Format16 {
     void widened(float[] values, int from, int to) {}
 
     @Override
-    boolean needsFloats() {
-      return false;
+    void save(FrameBytes bits, int count, Memory target, long to, Scratch scratch) {
+      target.replace(to, count, bits, 0);
     }
 
     @Override
-    void narrow(int[] packed, int[] bits, int[] aid, int count) {
+    void narrow(float[] values, int from, int count, Converter16 converter) {
+      int pairs = (count + 1) / 2;
+      converter.low.frame.floats().put(0, values, from, pairs);
+      converter.high.frame.floats().put(0, values, from + pairs, count - pairs);
+      pack(converter, count);
+    }
+
+    @Override
+    void narrow(Memory source, long from, int count, Converter16 converter, Scratch scratch) {
+      int pairs = (count + 1) / 2;
+      source.store(from, pairs, converter.low.frame, 0);
+      source.store(from + pairs, count - pairs, converter.high.frame, 0);
+      pack(converter, count);
+    }
+
+    private static void pack(Converter16 converter, int count) {
+      int pairs = (count + 1) / 2;
+      if (count < 2 * pairs) {
+        converter.high.frame.floats().put(pairs - 1, 0);
+      }
+      pack(converter.packed, converter.low.bytes, converter.high.bytes, pairs);
+    }
+
+    private static void pack(int[] packed, byte[] lows, byte[] highs, int count) {
       for (int i = 0; i < count; i++) {
-        int low = bits[i];
-        int high = bits[i + PLANE];
+        int low = (int) INTS.get(lows, 4 * i);
+        int high = (int) INTS.get(highs, 4 * i);
         int lowNan = INFINITE - (low & MAGNITUDE) >> 31;
         int highNan = INFINITE - (high & MAGNITUDE) >> 31;
         low = (low + (0x7fff + (low >>> 16 & 1) & ~lowNan) | 0x40_0000 & lowNan) >>> 16;
@@ -71,13 +103,20 @@ enum Format16 {
     }
 
     @Override
-    void widen(int[] packed, int[] bits, int count) {
+    void widenLow(int[] packed, byte[] low, int count) {
       for (int i = 0; i < count; i++) {
-        int pair = packed[i];
-        int low = pair << 16 >> 3 & SIGN_AND_NUMBER;
-        int high = pair >> 3 & SIGN_AND_NUMBER;
-        bits[i] = low | (low + LAST_EXPONENT << 3) >> 31 & INFINITE;
-        bits[i + PLANE] = high | (high + LAST_EXPONENT << 3) >> 31 & INFINITE;
+        int number = packed[i] << 16 >> 3 & SIGN_AND_NUMBER;
+        INTS.set(low, 4 * i, number | (number + LAST_EXPONENT << 3) >> 31 & INFINITE);
+      }
+    }
+
+    @Override
+    void widenHigh(int[] packed, byte[] high, int count) {
+      for (int i = 0; i < count; i++) {
+        // UPPER takes away nothing that the other mask keeps, but C2 of JDK 25 needs it to
+        // vectorise.
+        int number = (packed[i] & UPPER) >> 3 & SIGN_AND_NUMBER;
+        INTS.set(high, 4 * i, number | (number + LAST_EXPONENT << 3) >> 31 & INFINITE);
       }
     }
 
@@ -93,6 +132,11 @@ enum Format16 {
       }
     }
 
+    @Override
+    void save(FrameBytes bits, int count, Memory target, long to, Scratch scratch) {
+      target.replaceWidened(to, count, this, bits, scratch);
+    }
+
     private static void scale(float[] values, int from, int to) {
       for (int i = from; i < to; i++) {
         values[i] *= 0x1p112f;
@@ -100,47 +144,36 @@ enum Format16 {
     }
 
     @Override
-    boolean needsFloats() {
-      return true;
+    void narrow(float[] values, int from, int count, Converter16 converter) {
+      int[] packed = converter.packed;
+      if (JdkFloat16.FAST) {
+        short[] low = converter.low.halves;
+        JdkFloat16.narrow(values, from, count, low, converter.high.halves, packed);
+      } else if (ViewedFloat16.FAST) {
+        ViewedFloat16.narrow(values, from, count, packed);
+      } else {
+        narrowFew(values, from, count, packed);
+      }
     }
 
     @Override
-    void narrow(int[] packed, int[] bits, int[] aid, int count) {
-      // Both planes at once, and what lies between them.
-      round(bits, aid, PLANE + count);
-      limit(bits, aid, PLANE + count);
-      for (int i = 0; i < count; i++) {
-        packed[i] = aid[i] | aid[i + PLANE] << 16;
-      }
-    }
-
-    /** What is finite; to {@code aid}. */
-    private static void round(int[] bits, int[] aid, int count) {
-      for (int i = 0; i < count; i++) {
-        int magnitude = bits[i] & MAGNITUDE;
-        int least = magnitude - 0x3880_0000 >> 31;
-        int normal = magnitude + (magnitude >>> 13 & 1) - ((112 << 23) - 0xfff) >>> 13;
-        aid[i] = normal & ~least | aid[i] - (126 << 23) & least;
-      }
-    }
-
-    /** What is not, and the sign. In one loop with the former, C2 vectorises it not always. */
-    private static void limit(int[] bits, int[] aid, int count) {
-      for (int i = 0; i < count; i++) {
-        int b = bits[i];
-        int magnitude = b & MAGNITUDE;
-        int beyond = 0x477f_ffff - magnitude >> 31;
-        int nan = INFINITE - magnitude >> 31;
-        int special = 0x7c00 | (magnitude >>> 13 & 0x3ff | 0x200) & nan;
-        aid[i] = b >>> 16 & 0x8000 | aid[i] & ~beyond | special & beyond;
+    void narrow(Memory source, long from, int count, Converter16 converter, Scratch scratch) {
+      int part = source.partAt(from);
+      if (source.part(part) instanceof ArrayMemory memory && from + count <= source.end(part)) {
+        int index = memory.index(source.local(part, from));
+        narrow((float[]) memory.array(), index, count, converter);
+      } else {
+        float[] values = scratch.wide();
+        source.load(from, count, values);
+        narrow(values, 0, count, converter);
       }
     }
   };
 
-  /** Where the second plane of bits begins. */
-  private static final int PLANE = Converter16.PLANE;
+  /** The ints of bytes, which C2 vectorises. */
+  private static final VarHandle INTS =
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
 
-  private static final int SIGN = 0x8000_0000;
   private static final int MAGNITUDE = 0x7fff_ffff;
   private static final int INFINITE = 0x7f80_0000;
   private static final int UPPER = 0xffff_0000;
@@ -157,22 +190,25 @@ enum Format16 {
   /** The same number as a float. */
   abstract float widen(short bits);
 
-  /**
-   * The bits of the floats of packed pairs, up to what {@link #widened} does: of the lower halves
-   * from 0 on, of the upper halves from {@link Converter16#PLANE} on.
-   */
-  abstract void widen(int[] packed, int[] bits, int count);
+  /** The bits of the floats of lower halves, up to what {@link #widened} does. */
+  abstract void widenLow(int[] packed, byte[] low, int count);
 
-  /** Ends what {@link #widen} has begun, when its bits have become floats. */
+  /** The same of upper halves. In one loop with the former, C2 of JDK 25 vectorises neither. */
+  abstract void widenHigh(int[] packed, byte[] high, int count);
+
+  /**
+   * Ends what {@link #widenLow} and {@link #widenHigh} have begun, when its bits have become
+   * floats.
+   */
   abstract void widened(float[] values, int from, int to);
+
+  /** Elements of a float32 memory become what {@link #widened} makes of a frame's floats. */
+  abstract void save(FrameBytes bits, int count, Memory target, long to, Scratch scratch);
 
   /** The bits of the exponent, all of which are set in what is not finite. */
   int exponent() {
     return this == BFLOAT16 ? 0x7f80 : 0x7c00;
   }
-
-  /** Whether conversions take more than the bits: {@link #widened} and {@link #aid}. */
-  abstract boolean needsFloats();
 
   /** Whether {@link JdkFloat16} converts it faster. */
   boolean isJdks() {
@@ -180,22 +216,21 @@ enum Format16 {
   }
 
   /**
-   * The bits of floats become the packed bits of the nearest numbers; both of the others may be
-   * written.
+   * Packs the nearest numbers, and a zero if there is an odd number of them.
    *
-   * @param bits of what comes into the lower halves from 0 on, into the upper halves from {@link
-   *     Converter16#PLANE} on
-   * @param aid the bits of {@link #aid} of the same, if needed
+   * @param count of a block at most
    */
-  abstract void narrow(int[] packed, int[] bits, int[] aid, int count);
+  abstract void narrow(float[] values, int from, int count, Converter16 converter);
 
-  /**
-   * A half more than the magnitudes: the last bit of such a float is worth as much as that of a
-   * subnormal float16, so the addition rounds as is needed there.
-   */
-  static void aid(float[] values, float[] aid, int count) {
-    for (int i = 0; i < count; i++) {
-      aid[i] = Math.abs(values[i]) + 0.5f;
+  /** The same of a float32 memory, of an element or more. */
+  abstract void narrow(Memory source, long from, int count, Converter16 converter, Scratch scratch);
+
+  /** The same, one by one. */
+  final void narrowFew(float[] values, int from, int count, int[] packed) {
+    int pairs = (count + 1) / 2;
+    for (int i = 0; i < pairs; i++) {
+      int upper = pairs + i < count ? narrow(values[from + pairs + i]) : 0;
+      packed[i] = narrow(values[from + i]) & 0xffff | upper << 16;
     }
   }
 }

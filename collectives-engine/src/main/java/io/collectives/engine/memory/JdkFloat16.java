@@ -44,15 +44,15 @@ final class JdkFloat16 {
   private static boolean isFast() {
     float nan = Float.intBitsToFloat(0x7fc0_0001);
     short[] bits = new short[1];
-    narrow(new float[] {nan}, bits, 1);
+    narrow(new float[] {nan}, 0, bits, 0, 1);
     return Runtime.version().feature() >= 20 && bits[0] == Float16.of(nan);
   }
 
   /** The nearest numbers. */
-  static void narrow(float[] values, short[] bits, int count) {
+  static void narrow(float[] values, int from, short[] bits, int to, int count) {
     try {
       for (int i = 0; i < count; i++) {
-        bits[i] = (short) NARROW.invokeExact(values[i]);
+        bits[to + i] = (short) NARROW.invokeExact(values[from + i]);
       }
     } catch (Throwable e) {
       throw new AssertionError(e);
@@ -60,19 +60,30 @@ final class JdkFloat16 {
   }
 
   /** The same numbers as floats. */
-  static void widen(short[] bits, float[] values, int count) {
+  static void widen(short[] bits, int from, float[] values, int count) {
     try {
       for (int i = 0; i < count; i++) {
-        values[i] = (float) WIDEN.invokeExact(bits[i]);
+        values[i] = (float) WIDEN.invokeExact(bits[from + i]);
       }
     } catch (Throwable e) {
       throw new AssertionError(e);
     }
   }
 
-  /** Pairs share an int, as {@link Converter16} packs them. */
-  static void pack(int[] packed, short[] low, short[] high, int count) {
-    for (int i = 0; i < count; i++) {
+  /**
+   * Packs {@code count} numbers as {@link Converter16} does, and a zero if that is odd.
+   *
+   * @param low room for half a block, as is {@code high}
+   */
+  static void narrow(float[] values, int from, int count, short[] low, short[] high, int[] packed) {
+    int pairs = (count + 1) / 2;
+    int rest = count - pairs;
+    narrow(values, from, low, 0, pairs);
+    narrow(values, from + pairs, high, 0, rest);
+    if (rest < pairs) {
+      high[rest] = 0;
+    }
+    for (int i = 0; i < pairs; i++) {
       // By way of floats, which are exact: C2 vectorises that, but not shorts that become ints.
       packed[i] = (int) (float) low[i] & 0xffff | (int) (float) high[i] << 16;
     }

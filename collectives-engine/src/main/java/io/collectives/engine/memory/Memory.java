@@ -134,7 +134,7 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory, ShapeMemory
 
   /**
    * Elements {@code [to, to+count)} become the floats at the beginning of a frame, up to a block of
-   * them, which {@link Format16#widened} ends; where they come to lie, if that is an array.
+   * them, which {@link Format16#widened} ends: where they come to lie, if that is an array.
    */
   final void replaceWidened(
       long to, int count, Format16 format, FrameBytes source, Scratch scratch) {
@@ -401,7 +401,8 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory, ShapeMemory
     return (int) Math.min(count, end(part) - position);
   }
 
-  private int local(int part, long position) {
+  /** Where in a part the element at {@code position} lies. */
+  final int local(int part, long position) {
     return first(part) + (int) (position - start(part));
   }
 

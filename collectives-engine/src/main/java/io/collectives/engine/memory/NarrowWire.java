@@ -121,7 +121,9 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     for (int done = 0; done < count; done += BLOCK) {
       int block = Math.min(BLOCK, count - done);
       int index = (at + length(done)) / Integer.BYTES;
-      unpack(source.ints(), index, block, op, result, to + done, own, ownFrom + done, scratch);
+      unpack(source.ints(), index, block, scratch.widened(), scratch);
+      Memory widened = scratch.widenedMemory();
+      result.reduce(op, to + done, block, own, ownFrom + done, widened, 0, scratch);
     }
   }
 
@@ -171,21 +173,6 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     target.save(to, count, values);
   }
 
-  /** Unpacks a block and reduces it with another memory. */
-  void unpack(
-      IntBuffer source,
-      int at,
-      int count,
-      ReduceOp op,
-      Memory result,
-      long to,
-      Memory own,
-      long ownFrom,
-      Scratch scratch) {
-    unpack(source, at, count, scratch.widened(), scratch);
-    result.reduce(op, to, count, own, ownFrom, scratch.widenedMemory(), 0, scratch);
-  }
-
   private static void add(float[] values, float[] lost, int count) {
     for (int i = 0; i < count; i++) {
       values[i] = values[i] + lost[i];
@@ -220,40 +207,23 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     @Override
     void pack(float[] values, int count, IntBuffer target, int at, Scratch scratch) {
       Converter16 converter = scratch.converter16();
-      int[] packed = converter.packed;
-      int pairs = (count + 1) / 2;
-      if (2 * pairs > count) {
-        values[count] = 0;
-      }
-      if (count >= Elements.SHORT) {
-        converter.narrow(format, pairs, values);
+      if (count < Elements.SHORT) {
+        format.narrowFew(values, 0, count, converter.packed);
       } else {
-        for (int i = 0; i < pairs; i++) {
-          packed[i] = format.narrow(values[i]) & 0xffff | format.narrow(values[i + pairs]) << 16;
-        }
+        format.narrow(values, 0, count, converter);
       }
-      target.put(at, packed, 0, pairs);
-    }
-
-    /** Bits need not become an array of floats on their way. */
-    private boolean isDirect(int count) {
-      return !format.needsFloats() && count >= Elements.SHORT;
+      target.put(at, converter.packed, 0, (count + 1) / 2);
     }
 
     @Override
     void pack(Memory source, long from, int count, IntBuffer target, int at, Scratch scratch) {
-      if (!isDirect(count)) {
+      if (count < Elements.SHORT) {
         super.pack(source, from, count, target, at, scratch);
         return;
       }
       Converter16 converter = scratch.converter16();
-      int pairs = (count + 1) / 2;
-      source.store(from, count, converter.bytes, 0);
-      if (2 * pairs > count) {
-        converter.bytes.floats().put(count, 0);
-      }
-      converter.narrow(format, pairs);
-      target.put(at, converter.packed, 0, pairs);
+      format.narrow(source, from, count, converter, scratch);
+      target.put(at, converter.packed, 0, (count + 1) / 2);
     }
 
     @Override
@@ -262,39 +232,9 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
         super.unpack(source, at, count, target, to, scratch);
         return;
       }
-      FrameBytes widened = widened(source, at, count, scratch);
-      if (format.needsFloats()) {
-        target.replaceWidened(to, count, format, widened, scratch);
-      } else {
-        target.replace(to, count, widened, 0);
-      }
-    }
-
-    @Override
-    void unpack(
-        IntBuffer source,
-        int at,
-        int count,
-        ReduceOp op,
-        Memory result,
-        long to,
-        Memory own,
-        long ownFrom,
-        Scratch scratch) {
-      if (!isDirect(count)) {
-        super.unpack(source, at, count, op, result, to, own, ownFrom, scratch);
-        return;
-      }
-      FrameBytes widened = widened(source, at, count, scratch);
-      result.reduce(op, to, count, own, ownFrom, widened, 0, scratch);
-    }
-
-    private FrameBytes widened(IntBuffer source, int at, int count, Scratch scratch) {
       Converter16 converter = scratch.converter16();
-      int pairs = (count + 1) / 2;
-      source.get(at, converter.packed, 0, pairs);
-      converter.widen(format, pairs);
-      return converter.bytes;
+      source.get(at, converter.packed, 0, (count + 1) / 2);
+      converter.widen(format, count, target, to, scratch);
     }
 
     @Override
