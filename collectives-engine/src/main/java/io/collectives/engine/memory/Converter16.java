@@ -58,25 +58,11 @@ final class Converter16 {
     final short[] halves = new short[PLANE];
   }
 
-  /** {@code 2 * pairs} floats of what is packed. */
-  void widen(Format16 format, int pairs, float[] values) {
-    widen(format, pairs);
-    low.frame.floats().get(0, values, 0, pairs);
-    high.frame.floats().get(0, values, pairs, pairs);
-    format.widened(values, 0, 2 * pairs);
-  }
-
-  /** {@code count} elements of a float32 memory become what is packed. */
-  void widen(Format16 format, int count, Memory target, long to, Scratch scratch) {
+  /** The floats of both planes come into an array. */
+  void take(float[] values, int to, int count) {
     int pairs = (count + 1) / 2;
-    widen(format, pairs);
-    format.save(low.frame, pairs, target, to, scratch);
-    format.save(high.frame, count - pairs, target, to + pairs, scratch);
-  }
-
-  private void widen(Format16 format, int pairs) {
-    format.widenLow(packed, low.bytes, pairs);
-    format.widenHigh(packed, high.bytes, pairs);
+    low.frame.floats().get(0, values, to, pairs);
+    high.frame.floats().get(0, values, to + pairs, count - pairs);
   }
 
   /**
@@ -85,7 +71,7 @@ final class Converter16 {
    */
   void widen(Format16 format, short[] source, int from, int count, float[] values) {
     if (format.isJdks()) {
-      JdkFloat16.widen(source, from, values, count);
+      JdkFloat16.widen(source, from, values, 0, count);
       return;
     }
     // Two neighbours share an int; the last of an odd count shares its with a zero.
@@ -95,7 +81,7 @@ final class Converter16 {
       shorts.put(count, (short) 0);
     }
     ints.get(0, packed, 0, pairs);
-    widen(format, pairs, values);
+    format.widen(this, values, 0, 2 * pairs);
   }
 
   /** The inverse of {@link #widen(Format16, short[], int, int, float[])}. */
@@ -105,7 +91,7 @@ final class Converter16 {
       return;
     }
     int pairs = (count + 1) / 2;
-    format.narrow(values, 0, 2 * pairs, this);
+    format.narrow(this, values, 0, 2 * pairs);
     ints.put(0, packed, 0, pairs);
     shorts.get(0, target, to, count);
   }

@@ -2,7 +2,6 @@ package io.collectives.engine.memory;
 
 import io.collectives.Bfloat16;
 import io.collectives.Float16;
-import io.collectives.spi.FrameBytes;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
@@ -32,29 +31,40 @@ enum Format16 {
     }
 
     @Override
-    void widenLow(int[] packed, byte[] low, int count) {
+    void widen(Converter16 converter, float[] values, int to, int count) {
+      widen(converter, count);
+      converter.take(values, to, count);
+    }
+
+    @Override
+    void widen(Converter16 converter, Memory target, long to, int count, Scratch scratch) {
+      int pairs = (count + 1) / 2;
+      widen(converter, count);
+      target.replace(to, pairs, converter.low.frame, 0);
+      target.replace(to + pairs, count - pairs, converter.high.frame, 0);
+    }
+
+    private static void widen(Converter16 converter, int count) {
+      int pairs = (count + 1) / 2;
+      widenLow(converter.packed, converter.low.bytes, pairs);
+      widenHigh(converter.packed, converter.high.bytes, pairs);
+    }
+
+    /** Lower and upper halves apart: in one loop, C2 of JDK 25 vectorises neither. */
+    private static void widenLow(int[] packed, byte[] low, int count) {
       for (int i = 0; i < count; i++) {
         INTS.set(low, 4 * i, packed[i] << 16);
       }
     }
 
-    @Override
-    void widenHigh(int[] packed, byte[] high, int count) {
+    private static void widenHigh(int[] packed, byte[] high, int count) {
       for (int i = 0; i < count; i++) {
         INTS.set(high, 4 * i, packed[i] & UPPER);
       }
     }
 
     @Override
-    void widened(float[] values, int from, int to) {}
-
-    @Override
-    void save(FrameBytes bits, int count, Memory target, long to, Scratch scratch) {
-      target.replace(to, count, bits, 0);
-    }
-
-    @Override
-    void narrow(float[] values, int from, int count, Converter16 converter) {
+    void narrow(Converter16 converter, float[] values, int from, int count) {
       int pairs = (count + 1) / 2;
       converter.low.frame.floats().put(0, values, from, pairs);
       converter.high.frame.floats().put(0, values, from + pairs, count - pairs);
@@ -62,7 +72,7 @@ enum Format16 {
     }
 
     @Override
-    void narrow(Memory source, long from, int count, Converter16 converter, Scratch scratch) {
+    void narrow(Converter16 converter, Memory source, long from, int count, Scratch scratch) {
       int pairs = (count + 1) / 2;
       source.store(from, pairs, converter.low.frame, 0);
       source.store(from + pairs, count - pairs, converter.high.frame, 0);
@@ -103,40 +113,48 @@ enum Format16 {
     }
 
     @Override
-    void widenLow(int[] packed, byte[] low, int count) {
+    void widen(Converter16 converter, float[] values, int to, int count) {
+      if (JdkFloat16.FAST) {
+        short[] low = converter.low.halves;
+        JdkFloat16.widen(converter.packed, low, converter.high.halves, values, to, count);
+        return;
+      }
+      int pairs = (count + 1) / 2;
+      widenLow(converter.packed, converter.low.bytes, pairs);
+      widenHigh(converter.packed, converter.high.bytes, pairs);
+      converter.take(values, to, count);
+      scale(values, to, to + count);
+    }
+
+    @Override
+    void widen(Converter16 converter, Memory target, long to, int count, Scratch scratch) {
+      int part = target.partAt(to);
+      if (target.part(part) instanceof ArrayMemory memory && to + count <= target.end(part)) {
+        int index = memory.index(target.local(part, to));
+        widen(converter, (float[]) memory.array(), index, count);
+      } else {
+        float[] values = scratch.widened();
+        widen(converter, values, 0, count);
+        target.save(to, count, values);
+      }
+    }
+
+    /** The bits of the floats, but for 112 in the exponent, which multiplying by 2^112 adds. */
+    private static void widenLow(int[] packed, byte[] low, int count) {
       for (int i = 0; i < count; i++) {
         int number = packed[i] << 16 >> 3 & SIGN_AND_NUMBER;
         INTS.set(low, 4 * i, number | (number + LAST_EXPONENT << 3) >> 31 & INFINITE);
       }
     }
 
-    @Override
-    void widenHigh(int[] packed, byte[] high, int count) {
+    private static void widenHigh(int[] packed, byte[] high, int count) {
       for (int i = 0; i < count; i++) {
-        // UPPER takes away nothing that the other mask keeps, but C2 of JDK 25 needs it to
-        // vectorise.
-        int number = (packed[i] & UPPER) >> 3 & SIGN_AND_NUMBER;
+        int number = packed[i] >> 3 & SIGN_AND_NUMBER;
         INTS.set(high, 4 * i, number | (number + LAST_EXPONENT << 3) >> 31 & INFINITE);
       }
     }
 
-    /** 112 more in the exponent, which also makes subnormal numbers normal. */
-    @Override
-    void widened(float[] values, int from, int to) {
-      if (to - from >= Elements.SHORT) {
-        scale(values, from, to);
-        return;
-      }
-      for (int i = from; i < to; i++) {
-        values[i] *= 0x1p112f;
-      }
-    }
-
-    @Override
-    void save(FrameBytes bits, int count, Memory target, long to, Scratch scratch) {
-      target.replaceWidened(to, count, this, bits, scratch);
-    }
-
+    /** Makes subnormal numbers normal, too. */
     private static void scale(float[] values, int from, int to) {
       for (int i = from; i < to; i++) {
         values[i] *= 0x1p112f;
@@ -144,7 +162,7 @@ enum Format16 {
     }
 
     @Override
-    void narrow(float[] values, int from, int count, Converter16 converter) {
+    void narrow(Converter16 converter, float[] values, int from, int count) {
       int[] packed = converter.packed;
       if (JdkFloat16.FAST) {
         short[] low = converter.low.halves;
@@ -157,15 +175,15 @@ enum Format16 {
     }
 
     @Override
-    void narrow(Memory source, long from, int count, Converter16 converter, Scratch scratch) {
+    void narrow(Converter16 converter, Memory source, long from, int count, Scratch scratch) {
       int part = source.partAt(from);
       if (source.part(part) instanceof ArrayMemory memory && from + count <= source.end(part)) {
         int index = memory.index(source.local(part, from));
-        narrow((float[]) memory.array(), index, count, converter);
+        narrow(converter, (float[]) memory.array(), index, count);
       } else {
         float[] values = scratch.wide();
         source.load(from, count, values);
-        narrow(values, 0, count, converter);
+        narrow(converter, values, 0, count);
       }
     }
   };
@@ -190,20 +208,11 @@ enum Format16 {
   /** The same number as a float. */
   abstract float widen(short bits);
 
-  /** The bits of the floats of lower halves, up to what {@link #widened} does. */
-  abstract void widenLow(int[] packed, byte[] low, int count);
+  /** What is packed becomes {@code count} floats of an array, a block at most. */
+  abstract void widen(Converter16 converter, float[] values, int to, int count);
 
-  /** The same of upper halves. In one loop with the former, C2 of JDK 25 vectorises neither. */
-  abstract void widenHigh(int[] packed, byte[] high, int count);
-
-  /**
-   * Ends what {@link #widenLow} and {@link #widenHigh} have begun, when its bits have become
-   * floats.
-   */
-  abstract void widened(float[] values, int from, int to);
-
-  /** Elements of a float32 memory become what {@link #widened} makes of a frame's floats. */
-  abstract void save(FrameBytes bits, int count, Memory target, long to, Scratch scratch);
+  /** The same of a float32 memory, of an element or more. */
+  abstract void widen(Converter16 converter, Memory target, long to, int count, Scratch scratch);
 
   /** The bits of the exponent, all of which are set in what is not finite. */
   int exponent() {
@@ -220,10 +229,10 @@ enum Format16 {
    *
    * @param count of a block at most
    */
-  abstract void narrow(float[] values, int from, int count, Converter16 converter);
+  abstract void narrow(Converter16 converter, float[] values, int from, int count);
 
   /** The same of a float32 memory, of an element or more. */
-  abstract void narrow(Memory source, long from, int count, Converter16 converter, Scratch scratch);
+  abstract void narrow(Converter16 converter, Memory source, long from, int count, Scratch scratch);
 
   /** The same, one by one. */
   final void narrowFew(float[] values, int from, int count, int[] packed) {

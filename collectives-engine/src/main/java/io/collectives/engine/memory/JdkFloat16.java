@@ -60,10 +60,10 @@ final class JdkFloat16 {
   }
 
   /** The same numbers as floats. */
-  static void widen(short[] bits, int from, float[] values, int count) {
+  static void widen(short[] bits, int from, float[] values, int to, int count) {
     try {
       for (int i = 0; i < count; i++) {
-        values[i] = (float) WIDEN.invokeExact(bits[from + i]);
+        values[to + i] = (float) WIDEN.invokeExact(bits[from + i]);
       }
     } catch (Throwable e) {
       throw new AssertionError(e);
@@ -83,9 +83,32 @@ final class JdkFloat16 {
     if (rest < pairs) {
       high[rest] = 0;
     }
-    for (int i = 0; i < pairs; i++) {
-      // By way of floats, which are exact: C2 vectorises that, but not shorts that become ints.
+    pack(packed, low, high, pairs);
+  }
+
+  /** By way of floats, which are exact: C2 vectorises that, but not shorts that become ints. */
+  private static void pack(int[] packed, short[] low, short[] high, int count) {
+    for (int i = 0; i < count; i++) {
       packed[i] = (int) (float) low[i] & 0xffff | (int) (float) high[i] << 16;
+    }
+  }
+
+  /**
+   * The inverse: {@code count} floats of what is packed.
+   *
+   * @param low room for half a block, as is {@code high}
+   */
+  static void widen(int[] packed, short[] low, short[] high, float[] values, int to, int count) {
+    int pairs = (count + 1) / 2;
+    split(packed, low, high, pairs);
+    widen(low, 0, values, to, pairs);
+    widen(high, 0, values, to + pairs, count - pairs);
+  }
+
+  private static void split(int[] packed, short[] low, short[] high, int count) {
+    for (int i = 0; i < count; i++) {
+      low[i] = (short) (float) (packed[i] << 16 >> 16);
+      high[i] = (short) (float) (packed[i] >> 16);
     }
   }
 }

@@ -133,32 +133,6 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory, ShapeMemory
   }
 
   /**
-   * Elements {@code [to, to+count)} become the floats at the beginning of a frame, up to a block of
-   * them, which {@link Format16#widened} ends: where they come to lie, if that is an array.
-   */
-  final void replaceWidened(
-      long to, int count, Format16 format, FrameBytes source, Scratch scratch) {
-    Objects.checkFromIndexSize(to, count, count());
-    int part = count == 0 ? 0 : partAt(to);
-    for (int done = 0; done < count; part++) {
-      int run = run(count - done, part, to + done);
-      FlatMemory flat = part(part);
-      int local = local(part, to + done);
-      if (flat instanceof ArrayMemory memory) {
-        memory.replace(local, run, source.floats(), done);
-        int first = memory.index(local);
-        format.widened((float[]) memory.array(), first, first + run);
-      } else {
-        float[] values = scratch.widened();
-        source.floats().get(done, values, 0, run);
-        format.widened(values, 0, run);
-        flat.save(local, run, values, 0);
-      }
-      done += run;
-    }
-  }
-
-  /**
    * Elements {@code [to, to+count)} become elements {@code [from, from+count)} of {@code source}, a
    * memory of the same type and any kind; ranges of one memory may overlap if it is one array or
    * buffer.

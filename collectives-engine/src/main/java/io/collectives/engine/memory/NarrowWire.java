@@ -210,7 +210,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
       if (count < Elements.SHORT) {
         format.narrowFew(values, 0, count, converter.packed);
       } else {
-        format.narrow(values, 0, count, converter);
+        format.narrow(converter, values, 0, count);
       }
       target.put(at, converter.packed, 0, (count + 1) / 2);
     }
@@ -222,7 +222,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
         return;
       }
       Converter16 converter = scratch.converter16();
-      format.narrow(source, from, count, converter, scratch);
+      format.narrow(converter, source, from, count, scratch);
       target.put(at, converter.packed, 0, (count + 1) / 2);
     }
 
@@ -234,7 +234,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
       }
       Converter16 converter = scratch.converter16();
       source.get(at, converter.packed, 0, (count + 1) / 2);
-      converter.widen(format, count, target, to, scratch);
+      format.widen(converter, target, to, count, scratch);
     }
 
     @Override
@@ -244,7 +244,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
       int pairs = (count + 1) / 2;
       source.get(at, packed, 0, pairs);
       if (count >= Elements.SHORT) {
-        converter.widen(format, pairs, values);
+        format.widen(converter, values, 0, count);
       } else {
         for (int i = 0; i < pairs; i++) {
           values[i] = format.widen((short) packed[i]);

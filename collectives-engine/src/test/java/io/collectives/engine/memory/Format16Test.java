@@ -38,7 +38,7 @@ class Format16Test {
       for (int i = 0; i < pairs; i++) {
         converter.packed[i] = from + i | from + i + pairs << 16;
       }
-      converter.widen(format, pairs, values);
+      format.widen(converter, values, 0, count);
       for (int i = 0; i < count; i++) {
         short bits = (short) (from + i);
         double expected = new Number16(type(format), bits).doubleValue();
@@ -50,7 +50,7 @@ class Format16Test {
         int quiet = Double.isNaN(expected) ? (format == Format16.BFLOAT16 ? 0x40 : 0x200) : 0;
         assertEquals((short) (bits | quiet), back, which);
       }
-      format.narrow(values, 0, count, converter);
+      format.narrow(converter, values, 0, count);
       for (int i = 0; i < count; i++) {
         assertEquals(
             new Number16(type(format), (short) (from + i)),
@@ -167,7 +167,7 @@ class Format16Test {
       int count = Math.min(Converter16.BLOCK, values.length - from);
       System.arraycopy(values, from, block, 0, count);
       int pairs = (count + 1) / 2;
-      format.narrow(block, 0, count, converter);
+      format.narrow(converter, block, 0, count);
       for (int i = 0; i < count; i++) {
         float value = values[from + i];
         Number16 expected = Number16.nearest(type(format), value);
