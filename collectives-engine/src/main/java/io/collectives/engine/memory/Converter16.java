@@ -19,8 +19,11 @@ import java.nio.ShortBuffer;
  * </pre>
  */
 final class Converter16 {
-  /** The most floats of a block: all that takes part then stays near the L1 cache. */
-  static final int BLOCK = NarrowWire.BLOCK;
+  /**
+   * The most floats of a block: all that takes part then stays near the L1 cache, and the first and
+   * last steps of loops, which are not vectors, are few beside the others.
+   */
+  static final int BLOCK = 4096;
 
   /** The most floats of a plane. */
   static final int PLANE = BLOCK / 2;

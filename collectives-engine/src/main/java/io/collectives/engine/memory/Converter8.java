@@ -38,7 +38,7 @@ import java.util.Arrays;
  */
 final class Converter8 {
   /** The most floats of a block. */
-  private static final int BLOCK = NarrowWire.BLOCK;
+  static final int BLOCK = 2048;
 
   /** The ints of a block, and the most floats of a plane. */
   private static final int PLANE = BLOCK / 4;

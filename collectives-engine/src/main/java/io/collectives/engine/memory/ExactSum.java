@@ -48,7 +48,7 @@ import java.util.Arrays;
  */
 abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, ExactSum.OfShorts {
   /** The most elements of a block; narrow wires have the longest. */
-  static final int BLOCK = NarrowWire.BLOCK;
+  static final int BLOCK = NarrowWire.MOST;
 
   /** How many elements are settled in one look at all blocks. */
   private static final int BATCH = 64;

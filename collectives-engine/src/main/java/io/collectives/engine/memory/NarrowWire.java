@@ -11,10 +11,10 @@ import org.jspecify.annotations.Nullable;
  * How a piece of float32 memory lies in a frame as narrower numbers, and what has become of it when
  * it comes out again.
  *
- * <p>A piece is cut into blocks of {@value #BLOCK} elements, the last one shorter. A block is
- * packed in planes ({@link Converter16}, {@link Converter8}), not in the order of its elements:
- * only so both ends convert it in vector loops. A number that has been rounded stays what it is if
- * its piece is packed again, so it does not matter how often a sum is passed on.
+ * <p>A piece is cut into {@linkplain #block blocks}, the last one shorter. A block is packed in
+ * planes ({@link Converter16}, {@link Converter8}), not in the order of its elements: only so both
+ * ends convert it in vector loops. A number that has been rounded stays what it is if its piece is
+ * packed again, so it does not matter how often a sum is passed on.
  *
  * <p><b>Residual.</b> Where there is one, what it holds is added to the elements before they are
  * rounded, and afterwards it holds what rounding has taken from them: the sum of what is sent in
@@ -26,8 +26,8 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
   private static final NarrowWire FLOAT16 = new Wire16(Format16.FLOAT16);
   private static final NarrowWire INT8 = new Wire8();
 
-  /** The elements of a block, the unit in which an {@link OrderedReduction} goes, too. */
-  static final int BLOCK = 2048;
+  /** The most elements of a block of any wire. */
+  static final int MOST = Math.max(Converter16.BLOCK, Converter8.BLOCK);
 
   private NarrowWire() {}
 
@@ -40,6 +40,9 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
       case INT8 -> INT8;
     };
   }
+
+  /** The elements of a block, the unit in which an {@link OrderedReduction} goes, too. */
+  abstract int block();
 
   /** The bytes of a piece, a multiple of 4. */
   public abstract int length(int count);
@@ -78,8 +81,9 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
       long residualFrom,
       Scratch scratch) {
     float[] values = scratch.wide();
-    for (int done = 0; done < count; done += BLOCK) {
-      int block = Math.min(BLOCK, count - done);
+    int most = block();
+    for (int done = 0; done < count; done += most) {
+      int block = Math.min(most, count - done);
       int index = (at + length(done)) / Integer.BYTES;
       if (residual == null) {
         pack(source, from + done, block, target.ints(), index, scratch);
@@ -100,8 +104,9 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
   /** Elements {@code [to, to+count)} become those of a piece. */
   public final void replace(
       Memory target, long to, int count, FrameBytes source, int at, Scratch scratch) {
-    for (int done = 0; done < count; done += BLOCK) {
-      int block = Math.min(BLOCK, count - done);
+    int most = block();
+    for (int done = 0; done < count; done += most) {
+      int block = Math.min(most, count - done);
       int index = (at + length(done)) / Integer.BYTES;
       unpack(source.ints(), index, block, target, to + done, scratch);
     }
@@ -118,8 +123,9 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
       FrameBytes source,
       int at,
       Scratch scratch) {
-    for (int done = 0; done < count; done += BLOCK) {
-      int block = Math.min(BLOCK, count - done);
+    int most = block();
+    for (int done = 0; done < count; done += most) {
+      int block = Math.min(most, count - done);
       int index = (at + length(done)) / Integer.BYTES;
       unpack(source.ints(), index, block, scratch.widened(), scratch);
       Memory widened = scratch.widenedMemory();
@@ -140,14 +146,15 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
       long residualFrom,
       Scratch scratch) {
     FrameBytes frame = scratch.frame();
-    for (int done = 0; done < count; done += BLOCK) {
-      int block = Math.min(BLOCK, count - done);
+    int most = block();
+    for (int done = 0; done < count; done += most) {
+      int block = Math.min(most, count - done);
       store(memory, at + done, block, frame, 0, residual, residualFrom + done, scratch);
       replace(memory, at + done, block, frame, 0, scratch);
     }
   }
 
-  /** The same of the beginning of an array of at least a block, without a residual. */
+  /** The same of the beginning of an array that has room for a block, without a residual. */
   final void round(float[] values, int count, Scratch scratch) {
     IntBuffer ints = scratch.frame().ints();
     pack(values, count, ints, 0, scratch);
@@ -192,6 +199,11 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
 
     Wire16(Format16 format) {
       this.format = format;
+    }
+
+    @Override
+    int block() {
+      return Converter16.BLOCK;
     }
 
     @Override
@@ -256,12 +268,18 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
 
   /** Four numbers to four bytes, and four bytes of exponents for every half of a block. */
   static final class Wire8 extends NarrowWire {
+    private static final int BLOCK = Converter8.BLOCK;
     private static final int HALF = BLOCK / 2;
     private static final int FULL = BLOCK + 2 * Integer.BYTES;
 
     /** The ints of exponents of a block. */
     private static int heads(int count) {
       return count > HALF ? 2 : 1;
+    }
+
+    @Override
+    int block() {
+      return BLOCK;
     }
 
     @Override

@@ -99,7 +99,7 @@ public final class OrderedReduction {
       Scratch scratch) {
     try {
       Elements elements = result.elements;
-      int block = narrow == null ? Math.min(BLOCK, elements.block) : NarrowWire.BLOCK;
+      int block = narrow == null ? Math.min(BLOCK, elements.block) : narrow.block();
       for (int done = 0; done < count; done += block) {
         int length = Math.min(block, count - done);
         // Narrow numbers come in longer blocks.

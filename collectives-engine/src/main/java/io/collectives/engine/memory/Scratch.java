@@ -126,13 +126,13 @@ public final class Scratch {
   }
 
   private static final class Narrowing {
-    final float[] wide = new float[NarrowWire.BLOCK];
-    final float[] widened = new float[NarrowWire.BLOCK];
+    final float[] wide = new float[NarrowWire.MOST];
+    final float[] widened = new float[NarrowWire.MOST];
     final Object[] alone = {widened};
     final Memory widenedMemory = Memory.of(Payload.of(widened));
-    final float[] lost = new float[NarrowWire.BLOCK];
+    final float[] lost = new float[NarrowWire.MOST];
     final FrameBytes frame =
-        new FrameBytes(ByteBuffer.allocateDirect(NarrowWire.BLOCK * Float.BYTES));
+        new FrameBytes(ByteBuffer.allocateDirect(NarrowWire.MOST * Float.BYTES));
   }
 
   private static Object block(@Nullable Object[] blocks, Elements elements) {

@@ -30,12 +30,15 @@ class NarrowWireTest {
     Elements.SHORT - 1,
     Elements.SHORT,
     Elements.SHORT + 1,
-    NarrowWire.BLOCK / 2,
-    NarrowWire.BLOCK / 2 + 1,
-    NarrowWire.BLOCK - 1,
-    NarrowWire.BLOCK,
-    NarrowWire.BLOCK + 1,
-    2 * NarrowWire.BLOCK + Elements.SHORT + 1
+    Converter8.BLOCK / 2,
+    Converter8.BLOCK / 2 + 1,
+    Converter8.BLOCK - 1,
+    Converter8.BLOCK,
+    Converter8.BLOCK + 1,
+    Converter16.BLOCK - 1,
+    Converter16.BLOCK,
+    Converter16.BLOCK + 1,
+    2 * Converter16.BLOCK + Elements.SHORT + 1
   };
 
   private final Scratch scratch = new Scratch();
@@ -123,8 +126,8 @@ class NarrowWireTest {
         narrow.store(memory, 0, count, frame, 0, null, 0, scratch);
         narrow.replace(Memory.of(Payload.of(arrived)), 0, count, frame, 0, scratch);
         float[] expected = new float[count];
-        for (int block = 0; block < count; block += NarrowWire.BLOCK) {
-          roundGroups(sent, expected, block, Math.min(NarrowWire.BLOCK, count - block));
+        for (int block = 0; block < count; block += Converter8.BLOCK) {
+          roundGroups(sent, expected, block, Math.min(Converter8.BLOCK, count - block));
         }
         assertArrayEquals(expected, arrived, count + " elements, seed " + SEED);
         // Sums are passed on: what is packed again must not change.
@@ -154,7 +157,7 @@ class NarrowWireTest {
   @Test
   void nanAndInfinitiesTakeTheirGroupAlong() {
     NarrowWire narrow = Objects.requireNonNull(NarrowWire.of(WireType.INT8));
-    for (int count : new int[] {7, NarrowWire.BLOCK}) {
+    for (int count : new int[] {7, Converter8.BLOCK}) {
       for (float special : new float[] {Float.NaN, Float.NEGATIVE_INFINITY, Float.MAX_VALUE}) {
         float[] values = new float[count];
         Arrays.fill(values, 1);
