@@ -30,18 +30,10 @@ final class Chooser {
   private static final int PREDICTED = 4;
 
   /** Where fewer messages are worth more than equal shares: two ranks serve all. */
-  private static final int TWO_SERVERS = 5;
+  static final int TWO_SERVERS = 5;
 
   /** Likewise, of short payloads; an all-reduce only, as its other collectives are of others. */
   static final int RECURSIVE_DOUBLING = 6;
-
-  /**
-   * How many times as fast as any other two servers must seem to be to be chosen. Measured in turn
-   * with the others they seem faster than they are: of 20 sizes and groups for which they were the
-   * fastest they took 1.06 to 1.21 times as long as another in 15, once each was measured for a
-   * tenth of a second. And two ranks then have no time for anything else.
-   */
-  private static final double UNEQUAL = 1.15;
 
   /** In larger groups a rank would have too many peers. */
   private static final int MOST_RANKS_ALL_TO_ALL = 64;
@@ -119,8 +111,10 @@ final class Chooser {
    * The times of all-reduces in nanoseconds, by candidate and size. What was not measured up to the
    * largest size is not for larger ones: it sends more than others, and times in cache say nothing
    * of those beyond.
+   *
+   * @param unequal how many times as fast as any other two servers must seem to be to be chosen
    */
-  record Measured(int[] sizes, double[][] nanos) {
+  record Measured(int[] sizes, double[][] nanos, double unequal) {
 
     double predict(int candidate, double bytes) {
       double[] times = nanos[candidate];
@@ -276,7 +270,7 @@ final class Chooser {
 
   private double weight(Collective collective, int candidate, double bytes) {
     double nanos = predict(collective, candidate, bytes);
-    return candidate == TWO_SERVERS ? UNEQUAL * nanos : nanos;
+    return measured != null && candidate == TWO_SERVERS ? measured.unequal * nanos : nanos;
   }
 
   private boolean isAllowed(int candidate, boolean inRankOrder) {

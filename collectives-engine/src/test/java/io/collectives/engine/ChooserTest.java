@@ -57,7 +57,8 @@ class ChooserTest {
     };
     int[] sizes = {8, 16 << 10, 128 << 10, 1 << 20};
     Chooser chooser =
-        new Chooser(4, PLAIN, new Chooser.Measured(sizes, nanos), new Chooser.Frames(0.5, 0.25));
+        new Chooser(
+            4, PLAIN, new Chooser.Measured(sizes, nanos, 1.15), new Chooser.Frames(0.5, 0.25));
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 0));
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 1024));
     assertEquals(Chooser.RECURSIVE_DOUBLING, chooser.choose(Collective.ALL_REDUCE, 14_000));
@@ -110,7 +111,7 @@ class ChooserTest {
       {1_000, 1_500, 6_000, 300_000},
       {1_000, 1_500, 6_000, 300_000},
     };
-    Chooser.Measured measured = new Chooser.Measured(sizes, nanos);
+    Chooser.Measured measured = new Chooser.Measured(sizes, nanos, 1.15);
     Chooser chooser = new Chooser(2, PLAIN, measured, Chooser.Frames.OF_SHARED_MEMORY);
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 8));
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 48 << 10));
@@ -127,7 +128,8 @@ class ChooserTest {
     double[][] nanos = {{40_000, 50_000, 90_000}, others, others, others, others};
     Costs costs = new Costs(3_000, 500, 0.1, 0.05);
     Chooser frames =
-        new Chooser(2, costs, new Chooser.Measured(sizes, nanos), Chooser.Frames.OF_SHARED_MEMORY);
+        new Chooser(
+            2, costs, new Chooser.Measured(sizes, nanos, 1.15), Chooser.Frames.OF_SHARED_MEMORY);
     assertEquals(Chooser.DIRECT, frames.choose(Collective.ALL_REDUCE, 8));
     Chooser mail = frames.with(new Chooser.Shortcuts(2048, false));
     assertEquals(Chooser.EXCHANGE, mail.choose(Collective.ALL_REDUCE, 8));
@@ -147,7 +149,10 @@ class ChooserTest {
       double[][] nanos = {others, others, others, others, others, servers, doubling};
       Chooser chooser =
           new Chooser(
-              4, Costs.OF_SOCKETS, new Chooser.Measured(sizes, nanos), Chooser.Frames.OF_SOCKETS);
+              4,
+              Costs.OF_SOCKETS,
+              new Chooser.Measured(sizes, nanos, 1.15),
+              Chooser.Frames.OF_SOCKETS);
       Algorithm chosen = Chooser.candidates(4).get(chooser.choose(Collective.ALL_REDUCE, 1 << 20));
       assertEquals(share < 1, chosen.equals(Algorithm.parameterServer(2)), chosen.name());
     }
@@ -165,7 +170,7 @@ class ChooserTest {
         new Chooser(
             4,
             Costs.BETWEEN_PROCESSES,
-            new Chooser.Measured(sizes, nanos),
+            new Chooser.Measured(sizes, nanos, 1.15),
             Chooser.Frames.OF_SOCKETS);
     assertEquals(Chooser.HALVING_DOUBLING, arrays.choose(Collective.ALL_REDUCE, 1 << 20));
     Chooser chooser = arrays.with(lends);
