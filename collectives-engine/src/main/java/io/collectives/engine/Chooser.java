@@ -100,11 +100,12 @@ final class Chooser {
    * the group that is tuned has frames only.
    *
    * @param mailed up to how many bytes an exchange goes by {@link Mailbox}
-   * @param lends whether ranks have memory for payloads that all of them reach, so that a direct
-   *     all-reduce reads each number where it lies and writes it where it belongs
+   * @param reached from how many bytes on payloads mostly lie in memory that all ranks reach, and
+   *     are so long that nothing else counts: a direct all-reduce reads each number where it lies
+   *     and writes it where it belongs, once
    */
-  record Shortcuts(long mailed, boolean lends) {
-    static final Shortcuts NONE = new Shortcuts(-1, false);
+  record Shortcuts(long mailed, long reached) {
+    static final Shortcuts NONE = new Shortcuts(-1, Long.MAX_VALUE);
   }
 
   /**
@@ -282,7 +283,9 @@ final class Chooser {
     if (collective == Collective.ALL_REDUCE && bytes <= shortcuts.mailed) {
       return EXCHANGE;
     }
-    if (collective == Collective.ALL_REDUCE && shortcuts.lends && ranks <= MOST_RANKS_ALL_TO_ALL) {
+    if (collective == Collective.ALL_REDUCE
+        && bytes >= shortcuts.reached
+        && ranks <= MOST_RANKS_ALL_TO_ALL) {
       return DIRECT;
     }
     int best = -1;

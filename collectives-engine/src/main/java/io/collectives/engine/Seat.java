@@ -41,6 +41,13 @@ final class Seat {
           1,
           Rounds.of(1, (round, sink) -> sink.transfer(0, 1, 0, 1, Effect.REPLACE)));
 
+  /**
+   * From so many bytes on more than two threads reduce directly, which was the fastest in all of
+   * twelve cells of two tables; a second of measuring, in which few such calls fit, cannot tell it
+   * reliably. Two have no better than each other's half, which other plans give them, too.
+   */
+  private static final long LONG_FOR_THREADS = 1 << 20;
+
   final Driver driver;
   final Group group;
   private final Plans plans;
@@ -110,7 +117,9 @@ final class Seat {
   }
 
   private Chooser.Shortcuts shortcuts(boolean lends) {
-    return new Chooser.Shortcuts(group.usesMail() ? Mailbox.CAPACITY : -1, lends);
+    boolean threads = driver.sharesMemory() && group.size() > 2;
+    long reached = lends ? 0 : threads ? LONG_FOR_THREADS : Long.MAX_VALUE;
+    return new Chooser.Shortcuts(group.usesMail() ? Mailbox.CAPACITY : -1, reached);
   }
 
   /** This rank's part of a plan, compiled when it is first asked for. */

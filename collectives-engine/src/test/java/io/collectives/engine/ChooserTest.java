@@ -131,7 +131,7 @@ class ChooserTest {
         new Chooser(
             2, costs, new Chooser.Measured(sizes, nanos, 1.15), Chooser.Frames.OF_SHARED_MEMORY);
     assertEquals(Chooser.DIRECT, frames.choose(Collective.ALL_REDUCE, 8));
-    Chooser mail = frames.with(new Chooser.Shortcuts(2048, false));
+    Chooser mail = frames.with(new Chooser.Shortcuts(2048, Long.MAX_VALUE));
     assertEquals(Chooser.EXCHANGE, mail.choose(Collective.ALL_REDUCE, 8));
     assertEquals(Chooser.EXCHANGE, mail.choose(Collective.ALL_REDUCE, 1024));
     assertEquals(Chooser.DIRECT, mail.choose(Collective.ALL_REDUCE, 8192));
@@ -161,7 +161,7 @@ class ChooserTest {
   /** But for what goes without frames anyway, and where a rank would have too many peers. */
   @Test
   void whatAllRanksReachIsReducedDirectly() {
-    Chooser.Shortcuts lends = new Chooser.Shortcuts(2048, true);
+    Chooser.Shortcuts lends = new Chooser.Shortcuts(2048, 0);
     int[] sizes = {8, 1 << 10, 64 << 10, 8 << 20};
     double[] slow = {9_000, 9_500, 90_000, 900_000};
     double[] fast = {1_000, 1_500, 20_000, 400_000};
@@ -178,6 +178,12 @@ class ChooserTest {
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 4096));
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 1 << 20));
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 1 << 30));
+    Chooser threads = arrays.with(new Chooser.Shortcuts(2048, 1 << 20));
+    assertEquals(
+        arrays.choose(Collective.ALL_REDUCE, 512 << 10),
+        threads.choose(Collective.ALL_REDUCE, 512 << 10));
+    assertEquals(Chooser.DIRECT, threads.choose(Collective.ALL_REDUCE, 1 << 20));
+    assertEquals(Chooser.DIRECT, threads.choose(Collective.ALL_REDUCE, 100 << 20));
     for (Collective collective : Collective.values()) {
       if (collective != Collective.ALL_REDUCE) {
         assertEquals(arrays.choose(collective, 1 << 20), chooser.choose(collective, 1 << 20));
