@@ -122,11 +122,13 @@ class LeakTest {
     private Program(String transport, Path directory, int atOnce) {
       this.transport = transport;
       this.directory = directory;
-      // Of a fixed number, all of which begin at once: each thread holds buffers of the JDK's.
+      // Of a fixed number, all of which begin at once: threads count.
       ranks = Executors.newFixedThreadPool(MOST_RANKS * atOnce);
     }
 
     public static void main(String[] arguments) throws Exception {
+      // Else the JDK keeps a buffer for each thread, as long as the longest piece it has read.
+      System.setProperty("jdk.nio.maxCachedBufferSize", "0");
       int cycles = Integer.parseInt(arguments[1]);
       int atOnce = Integer.parseInt(arguments[2]);
       Program program = new Program(arguments[0], Path.of(arguments[3]), atOnce);
