@@ -35,6 +35,19 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  */
 @Execution(ExecutionMode.CONCURRENT)
 class TcpTransportContractTest {
+  // Of all nested classes, which run side by side: one of them would delete its own too early.
+  private static @TempDir Path certificates;
+  private static @Nullable TlsFiles files;
+
+  @BeforeAll
+  static void certify() {
+    files =
+        new Certificates(certificates)
+            .certify(
+                IntStream.range(0, 8)
+                    .mapToObj(rank -> TlsFiles.identity("default", rank))
+                    .toArray(String[]::new));
+  }
 
   abstract static class Contract extends TransportContractTest {
     private final SocketKind kind;
@@ -152,21 +165,8 @@ class TcpTransportContractTest {
 
   /** All ranks show the same certificate, which is good for each of them. */
   abstract static class TlsContract extends Contract {
-    private static @TempDir Path directory;
-    private static @Nullable TlsFiles files;
-
     TlsContract(SocketKind kind) {
       super(kind, "127.0.0.1");
-    }
-
-    @BeforeAll
-    static void certify() {
-      files =
-          new Certificates(directory)
-              .certify(
-                  IntStream.range(0, 8)
-                      .mapToObj(rank -> TlsFiles.identity("default", rank))
-                      .toArray(String[]::new));
     }
 
     @Override
