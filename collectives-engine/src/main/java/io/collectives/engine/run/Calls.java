@@ -156,6 +156,7 @@ final class Calls {
   void endAll(Group group, Failure why) {
     if (group.broken == null && why.kind() != Failure.Kind.CLOSED) {
       failures++;
+      group.cause = why;
     }
     group.broken = why;
     while (!group.waiting.isEmpty()) {

@@ -16,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
-import org.agrona.collections.Long2ObjectHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * survivors who that is.
  */
 final class Failures {
-  private static final int UNKNOWN_NOTICES = 64;
+  private static final int MOST_EARLY = 256;
 
   private final Transport transport;
   private final LongSupplier clock;
@@ -45,8 +44,8 @@ final class Failures {
   /** The ranks that are lost to this one, whatever the group. */
   private final Map<Integer, Failure> lost = new HashMap<>();
 
-  /** What was told of groups that this rank has not made yet. */
-  private final Long2ObjectHashMap<Failure> unknownNotices = new Long2ObjectHashMap<>();
+  /** What was told of groups that this rank has not made yet, in the order in which it came. */
+  private final List<Notice> early = new ArrayList<>();
 
   Failures(
       Transport transport,
@@ -108,9 +107,12 @@ final class Failures {
             group.gone.put(group.rankOf(worldRank), failure);
           }
         });
-    Failure known = unknownNotices.remove(group.id);
-    if (known != null) {
-      told(group, known);
+    for (int i = 0; i < early.size(); ) {
+      if (early.get(i).groupId == group.id) {
+        told(group, early.remove(i).failure);
+      } else {
+        i++;
+      }
     }
   }
 
@@ -442,13 +444,13 @@ final class Failures {
     Failure why = group.broken;
     if (why != null && !group.told[member]) {
       group.told[member] = true;
-      int me = transport.rank();
-      send(
-          group,
-          member,
-          why.kind() == Failure.Kind.CLOSED
-              ? new Failure(Failure.Kind.LEFT, me, me, why.message())
-              : why);
+      if (group.cause != null) {
+        send(group, member, group.cause);
+      }
+      if (why.kind() == Failure.Kind.CLOSED) {
+        int me = transport.rank();
+        send(group, member, new Failure(Failure.Kind.LEFT, me, me, why.message()));
+      }
     }
   }
 
@@ -466,8 +468,8 @@ final class Failures {
       if (waits && member >= 0) {
         tellLate(group, member);
       }
-    } else if (unknownNotices.size() < UNKNOWN_NOTICES) {
-      unknownNotices.putIfAbsent(groupId, failure);
+    } else if (failure.kind() != Failure.Kind.LAGGING && early.size() < MOST_EARLY) {
+      early.add(new Notice(groupId, failure));
     }
   }
 
@@ -489,6 +491,9 @@ final class Failures {
       default -> fail(group, failure);
     }
   }
+
+  /** What was told of a group. */
+  private record Notice(long groupId, Failure failure) {}
 
   /**
    * A member has gone.

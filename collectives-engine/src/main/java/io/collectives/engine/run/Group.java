@@ -62,6 +62,9 @@ public final class Group {
   /** Why no call can be made any more. */
   @Nullable Failure broken;
 
+  /** What broke it, if it was not only closed; it may have been closed since. */
+  @Nullable Failure cause;
+
   /** Who waits for whom, asked at the deadline of a call. */
   final Lateness.Question lateness = new Lateness.Question(this, Failure.Kind.LATE);
 

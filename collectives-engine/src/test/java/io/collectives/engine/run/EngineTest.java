@@ -281,6 +281,48 @@ class EngineTest {
   }
 
   @Test
+  void ranksThatAreToldAndLeaveStillSayWhy() {
+    Bench bench = new Bench(4, Algorithm.ring());
+    bench.sum(0, new int[1000]);
+    bench.settle();
+    bench.engines.get(0).abort(bench.groups.get(0), "planted");
+    bench.settle();
+    for (int rank : new int[] {0, 1, 3}) {
+      bench.engines.get(rank).leave(bench.groups.get(rank));
+    }
+    bench.settle();
+    // Nobody has had a reason to tell rank 2.
+    Call late = bench.sum(2, new int[1000]);
+    bench.settle();
+    assertTrue(late.isDone());
+    assertInstanceOf(AbortedException.class, late.error());
+  }
+
+  @Test
+  void allThatIsToldBeforeTheGroupIsMadeIsKept() {
+    Bench bench = new Bench(3, Algorithm.direct());
+    Call[] calls = new Call[3];
+    for (int rank = 0; rank < 3; rank++) {
+      if (rank == 2) {
+        // The others say first whom they wait for, and then that they wait no more.
+        bench.pass(2 * Bench.SECOND);
+        bench.pass(Bench.SECOND);
+      }
+      Group group = new Group(77, new int[] {0, 1, 2}, rank);
+      bench.engines.get(rank).add(group);
+      Memory memory = Memory.of(Payload.of(new int[1000]));
+      calls[rank] =
+          bench.submit(rank, group, bench.programs.get(rank), memory, memory, ReduceOp.SUM);
+      bench.settle();
+      assertEquals(rank == 2, calls[rank].isDone(), "rank " + rank);
+    }
+    for (Call call : calls) {
+      assertEquals(
+          2, assertInstanceOf(CallTimeoutException.class, call.error()).worldRank(), call + "");
+    }
+  }
+
+  @Test
   void moreEarlyFramesThanMayBeHeldAreAnErrorNotALoss() {
     // Of a transport that shares no memory; views take none.
     Bench bench =
