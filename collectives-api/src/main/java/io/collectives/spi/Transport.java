@@ -82,6 +82,14 @@ public interface Transport extends AutoCloseable {
   int poll(FrameSink sink);
 
   /**
+   * Whether a peer has done something since the last {@link #poll}, as far as it is known without
+   * one. Any thread may ask.
+   */
+  default boolean hasNews() {
+    return true;
+  }
+
+  /**
    * Returns when {@link #poll} may find something to do, after {@code nanos}, or when woken; may
    * return early.
    */

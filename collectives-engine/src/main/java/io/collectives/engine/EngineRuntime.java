@@ -66,17 +66,22 @@ public final class EngineRuntime implements CollectivesRuntime {
                       + endpoint.address().split(" ")[0]),
               settings.joinTimeout());
       return world(
-          endpoint.open(roster), settings.calls(), neighbours(roster, settings.rank()), settings);
+          endpoint.open(roster),
+          settings.calls(),
+          neighbours(roster, settings.rank()),
+          null,
+          settings);
     }
   }
 
   @Override
   public List<Communicator> inProcess(int ranks, CallSettings calls) {
     InProcessFabric fabric = new InProcessFabric(ranks);
+    Crew crew = new Crew(ranks);
     List<Communicator> worlds = new ArrayList<>();
     try {
       for (int rank = 0; rank < ranks; rank++) {
-        worlds.add(world(fabric.transport(rank), calls, ranks, null));
+        worlds.add(world(fabric.transport(rank), calls, ranks, crew, null));
       }
     } catch (RuntimeException | Error e) {
       worlds.forEach(Communicator::close);
@@ -86,7 +91,12 @@ public final class EngineRuntime implements CollectivesRuntime {
   }
 
   private Communicator world(
-      Transport transport, CallSettings calls, int neighbours, @Nullable JobSettings job) {
+      Transport transport,
+      CallSettings calls,
+      int neighbours,
+      @Nullable Crew crew,
+      @Nullable JobSettings job) {
+    boolean oversubscribed = neighbours > Runtime.getRuntime().availableProcessors();
     int size = transport.size();
     long heldLimit = Engine.heldLimit(size, calls.frameLength(), calls.slabsInFlight());
     Driver driver =
@@ -94,7 +104,8 @@ public final class EngineRuntime implements CollectivesRuntime {
             new Engine(
                 transport, System::nanoTime, heldLimit, calls.silenceLimit().toNanos(), LOG::warn),
             transport,
-            neighbours > Runtime.getRuntime().availableProcessors(),
+            oversubscribed,
+            oversubscribed ? crew : null,
             calls.flightDirectory());
     try {
       Group world = Group.world(size, transport.rank());

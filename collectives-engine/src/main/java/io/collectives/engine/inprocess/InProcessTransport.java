@@ -29,6 +29,9 @@ final class InProcessTransport implements Transport {
   private volatile @Nullable Thread parked;
   private volatile boolean woken;
 
+  /** Whether a peer has sent something, or made room, since this was polled last. */
+  private volatile boolean news;
+
   InProcessTransport(InProcessFabric fabric, int rank, int size) {
     this.fabric = fabric;
     this.rank = rank;
@@ -93,6 +96,9 @@ final class InProcessTransport implements Transport {
     if (closed) {
       return 0;
     }
+    if (news) {
+      news = false;
+    }
     int work = 0;
     for (InProcessLink link : links) {
       if (link.open && !link.lost) {
@@ -124,12 +130,20 @@ final class InProcessTransport implements Transport {
   }
 
   @Override
+  public boolean hasNews() {
+    return news;
+  }
+
+  @Override
   public void wakeup() {
     woken = true;
     unpark();
   }
 
   private void unpark() {
+    if (!news) {
+      news = true;
+    }
     Thread thread = parked;
     if (thread != null) {
       LockSupport.unpark(thread);
