@@ -392,7 +392,9 @@ final class Driver implements AutoCloseable {
               && !engine.hasCompletions()
               && !closed
               && !lock.hasQueuedThreads()) {
-            step();
+            if (step()) {
+              Thread.yield();
+            }
           }
         } catch (RuntimeException | Error e) {
           // The engine has failed every group with it; whoever makes or awaits a call gets it.
