@@ -1211,6 +1211,8 @@ public abstract class AllReduceContractTest {
   @Test
   void aBarrierHasADeadlineToo() throws Exception {
     List<Communicator> worlds = open(3, 64, 1);
+    // Connections are warm, as TLS takes its time, too, beside other tests.
+    RankThreads.run(worlds, world -> assertSum(world, PRIME));
     RankThreads.run(
         worlds,
         world -> {
