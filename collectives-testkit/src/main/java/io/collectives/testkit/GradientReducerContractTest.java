@@ -935,6 +935,7 @@ public abstract class GradientReducerContractTest {
     for (int culprit : new int[] {0, ranks - 1}) {
       for (int steps : new int[] {0, 2}) {
         String[] messages = new String[ranks];
+        CountDownLatch told = new CountDownLatch(1);
         RankThreads.run(
             ranks(ranks),
             world -> {
@@ -949,9 +950,19 @@ public abstract class GradientReducerContractTest {
                           job.step();
                         }
                         if (world.rank() == culprit) {
-                          mistake.make(job);
+                          try {
+                            mistake.make(job);
+                          } finally {
+                            told.countDown();
+                          }
                         } else {
-                          job.step();
+                          job.ready(tensor -> tensor < TENSORS - 1);
+                          if (mistake == Mistake.INTERRUPT) {
+                            // Or all might be reduced before the culprit has to wait.
+                            told.await();
+                          }
+                          job.ready(TENSORS - 1);
+                          job.reducer.await();
                         }
                       });
               Thread.interrupted();
