@@ -16,9 +16,10 @@ import org.jspecify.annotations.Nullable;
  * is made from numbers that they have agreed on.
  *
  * <p>All-reduces of a group that was tuned are predicted by what each algorithm took there, on
- * lines between the sizes that were measured; all else by {@link Costs}, which speak for some of
- * the candidates only. The decision for each of a few sizes in every octave is made once and looked
- * up then.
+ * lines between the sizes that were measured; reduce-scatters and all-gathers by the algorithms
+ * whose all-reduce is one of each, as half of that; all else by {@link Costs}, which speak for some
+ * of the candidates only. The decision for each of a few sizes in every octave is made once and
+ * looked up then.
  */
 final class Chooser {
   static final int EXCHANGE = 0;
@@ -96,16 +97,17 @@ final class Chooser {
   }
 
   /**
-   * What some all-reduces of a group need no frames for, and are chosen for without a measurement:
-   * the group that is tuned has frames only.
+   * What some calls of a group are chosen for without a measurement, all-reduces that need no
+   * frames among them: the group that is tuned has frames only.
    *
    * @param mailed up to how many bytes an exchange goes by {@link Mailbox}
    * @param reached from how many bytes on payloads mostly lie in memory that all ranks reach, and
    *     are so long that nothing else counts: a direct all-reduce reads each number where it lies
    *     and writes it where it belongs, once
+   * @param broadcastsByTree see {@link Medium#broadcastsByTree}
    */
-  record Shortcuts(long mailed, long reached) {
-    static final Shortcuts NONE = new Shortcuts(-1, Long.MAX_VALUE);
+  record Shortcuts(long mailed, long reached, boolean broadcastsByTree) {
+    static final Shortcuts NONE = new Shortcuts(-1, Long.MAX_VALUE, false);
   }
 
   /**
@@ -113,12 +115,20 @@ final class Chooser {
    * largest size is not for larger ones: it sends more than others, and times in cache say nothing
    * of those beyond.
    *
-   * @param unequal how many times as fast as any other two servers must seem to be to be chosen
+   * @param weighed what is compared: the same, but longer for those who must seem to be so many
+   *     times as fast as others to be chosen
    */
-  record Measured(int[] sizes, double[][] nanos, double unequal) {
+  record Measured(int[] sizes, double[][] nanos, double[][] weighed) {
 
     double predict(int candidate, double bytes) {
-      double[] times = nanos[candidate];
+      return between(nanos[candidate], bytes);
+    }
+
+    double weight(int candidate, double bytes) {
+      return between(weighed[candidate], bytes);
+    }
+
+    private double between(double[] times, double bytes) {
       if (!Double.isFinite(times[0])) {
         return Double.POSITIVE_INFINITY; // Not all ranks have it.
       }
@@ -260,8 +270,8 @@ final class Chooser {
     if (collective == Collective.ALL_REDUCE && candidate == EXCHANGE && bytes <= shortcuts.mailed) {
       return costs.hop() + costs.frame(); // More than it takes.
     }
-    if (measured != null && collective == Collective.ALL_REDUCE) {
-      return measured.predict(candidate, bytes);
+    if (measured != null && isMeasured(collective)) {
+      return part(collective, candidate) * measured.predict(candidate, bytes);
     }
     boolean doubles = collective == Collective.ALL_REDUCE && candidate == RECURSIVE_DOUBLING;
     return candidate < PREDICTED || doubles
@@ -270,8 +280,24 @@ final class Chooser {
   }
 
   private double weight(Collective collective, int candidate, double bytes) {
-    double nanos = predict(collective, candidate, bytes);
-    return measured != null && candidate == TWO_SERVERS ? measured.unequal * nanos : nanos;
+    return measured != null && isMeasured(collective)
+        ? part(collective, candidate) * measured.weight(candidate, bytes)
+        : predict(collective, candidate, bytes);
+  }
+
+  private static boolean isMeasured(Collective collective) {
+    return collective == Collective.ALL_REDUCE
+        || collective == Collective.REDUCE_SCATTER
+        || collective == Collective.ALL_GATHER;
+  }
+
+  /** Which part of an all-reduce by a candidate another collective is; infinite if it is none. */
+  private static double part(Collective collective, int candidate) {
+    if (collective == Collective.ALL_REDUCE) {
+      return 1;
+    }
+    boolean isOneOfEach = candidate == DIRECT || candidate == HALVING_DOUBLING || candidate == RING;
+    return isOneOfEach ? 0.5 : Double.POSITIVE_INFINITY;
   }
 
   private boolean isAllowed(int candidate, boolean inRankOrder) {
@@ -287,6 +313,9 @@ final class Chooser {
         && bytes >= shortcuts.reached
         && ranks <= MOST_RANKS_ALL_TO_ALL) {
       return DIRECT;
+    }
+    if (collective == Collective.BROADCAST && shortcuts.broadcastsByTree) {
+      return HALVING_DOUBLING;
     }
     int best = -1;
     for (int candidate = 0; candidate < candidates(ranks).size(); candidate++) {

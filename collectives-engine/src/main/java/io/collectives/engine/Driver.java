@@ -91,9 +91,9 @@ final class Driver implements AutoCloseable {
     return transport;
   }
 
-  /** Whether the ranks of this job read each other's memory. */
-  boolean sharesMemory() {
-    return transport.sharesMemory();
+  /** What the ranks of this job reach each other by. */
+  Medium medium() {
+    return Medium.of(transport);
   }
 
   /** What carries frames. */

@@ -880,7 +880,7 @@ final class EngineCommunicator implements Communicator {
       seat.decideBy(
           new Tuner(
                   group,
-                  seat.driver.sharesMemory(),
+                  seat.driver.medium(),
                   frames -> new EngineCommunicator(own, framed(plain, frames), world, false))
               .run());
     }

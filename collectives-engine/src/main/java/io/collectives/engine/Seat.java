@@ -41,13 +41,6 @@ final class Seat {
           1,
           Rounds.of(1, (round, sink) -> sink.transfer(0, 1, 0, 1, Effect.REPLACE)));
 
-  /**
-   * From so many bytes on more than two threads reduce directly, which was the fastest in all of
-   * twelve cells of two tables; a second of measuring, in which few such calls fit, cannot tell it
-   * reliably. Two have no better than each other's half, which other plans give them, too.
-   */
-  private static final long LONG_FOR_THREADS = 1 << 20;
-
   final Driver driver;
   final Group group;
   private final Plans plans;
@@ -77,15 +70,7 @@ final class Seat {
 
   /** The seat in the group of all ranks of a job. */
   Seat(Driver driver, Plans plans, Group world) {
-    this(
-        driver,
-        plans,
-        world,
-        null,
-        driver.sharesMemory()
-            ? Costs.OF_SHARED_MEMORY
-            : driver.transport().lendsMemory() ? Costs.BETWEEN_PROCESSES : Costs.OF_SOCKETS,
-        driver.sharesMemory() ? Chooser.Frames.OF_SHARED_MEMORY : Chooser.Frames.OF_SOCKETS);
+    this(driver, plans, world, null, driver.medium().costs, driver.medium().frames);
   }
 
   private Seat(
@@ -117,9 +102,11 @@ final class Seat {
   }
 
   private Chooser.Shortcuts shortcuts(boolean lends) {
-    boolean threads = driver.sharesMemory() && group.size() > 2;
-    long reached = lends ? 0 : threads ? LONG_FOR_THREADS : Long.MAX_VALUE;
-    return new Chooser.Shortcuts(group.usesMail() ? Mailbox.CAPACITY : -1, reached);
+    Medium medium = driver.medium();
+    return new Chooser.Shortcuts(
+        group.usesMail() ? Mailbox.CAPACITY : -1,
+        lends ? 0 : medium.directFrom(group.size()),
+        medium.broadcastsByTree());
   }
 
   /** This rank's part of a plan, compiled when it is first asked for. */

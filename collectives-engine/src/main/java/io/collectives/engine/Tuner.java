@@ -14,13 +14,13 @@ import java.util.stream.IntStream;
 
 /**
  * Measures all-reduces of a group, all ranks at once and by every candidate in turn, so that what
- * disturbs one disturbs all: first of payloads that stay in cache, then of one that does not, then
- * of one four times as long by those that were fastest, then longer or shorter frames for the
- * fastest. Early turns of short payloads, in which the just-in-time compiler is at work, are left
- * out, and so are, as time goes on, the candidates that are far behind: the others get their turns.
- * All ranks begin each call together, and it takes what the slowest of them takes; else algorithms
- * in which some ranks have little to do would be measured shorter, and what follows them longer.
- * The median of these counts: one set of numbers for all.
+ * disturbs one disturbs all: first of payloads that stay in cache, then of one that does not;
+ * between threads then of one four times as long by those that were fastest, and longer or shorter
+ * frames for the fastest. Early turns of short payloads, in which the just-in-time compiler is at
+ * work, are left out, and so are, as time goes on, the candidates that are far behind: the others
+ * get their turns. All ranks begin each call together, and it takes what the slowest of them takes;
+ * else algorithms in which some ranks have little to do would be measured shorter, and what follows
+ * them longer. The median of these counts: one set of numbers for all.
  *
  * <p>Of long payloads only a few calls fit into the time. As what disturbs them makes them longer,
  * never shorter, their lower quartile counts instead, which is the least of up to four. Sizes that
@@ -56,15 +56,8 @@ final class Tuner {
    */
   private static final int SIZES_OF_SERVERS = 7;
 
-  /**
-   * How many times as fast as any other two servers must seem to be to be chosen. Measured in turn
-   * with others they seem faster than they are, but for threads: chosen over sockets with 4 ranks
-   * at 16 and 64 KiB, they took 1.45 and 1.3 times as long as the best.
-   */
-  private static final double UNEQUAL_BETWEEN_PROCESSES = 1.5;
-
   /** Recursive doubling sends the payload in each round. */
-  private static final int SIZES_OF_DOUBLING = 6;
+  private static final int SIZES_OF_DOUBLING = 5;
 
   /**
    * Over sockets the first so many sizes are too short for anything but messages to matter, and
@@ -74,13 +67,13 @@ final class Tuner {
   private static final int SIZES_OF_MESSAGES = 3;
 
   private static final long SMALL_UNTIL_NANOS = 450_000_000;
+
+  /** Between processes nothing else follows. */
+  private static final long LAST_UNTIL_NANOS = 950_000_000;
+
+  private static final long LARGE_UNTIL_NANOS = 600_000_000;
+  private static final long LONGEST_UNTIL_NANOS = 780_000_000;
   private static final long FRAMES_UNTIL_NANOS = 900_000_000;
-
-  /** Until when the two sizes beyond are measured, if frames are next. */
-  private static final long[] LARGE_UNTIL_NANOS = {600_000_000, 780_000_000};
-
-  /** The same if nothing is. */
-  private static final long[] LAST_LARGE_UNTIL_NANOS = {650_000_000, 950_000_000};
 
   private static final int MOST_TURNS = 400;
   private static final int MOST_LARGE_TURNS = 40;
@@ -107,6 +100,7 @@ final class Tuner {
   private static final double NO_FINALIST = 1.5;
 
   private final Communicator group;
+  private final Medium medium;
   private final boolean sharesMemory;
 
   /** The lengths to try, the usual one first. */
@@ -128,9 +122,10 @@ final class Tuner {
    * @param group by an algorithm that any size of group has
    * @param byFrames the group with frames so many times as long
    */
-  Tuner(Communicator group, boolean sharesMemory, DoubleFunction<Communicator> byFrames) {
+  Tuner(Communicator group, Medium medium, DoubleFunction<Communicator> byFrames) {
     this.group = group;
-    this.sharesMemory = sharesMemory;
+    this.medium = medium;
+    this.sharesMemory = medium == Medium.THREADS;
     this.frames = sharesMemory ? SHARED_FRAMES : FRAMES;
     this.byFrames = byFrames;
     this.candidates = Chooser.candidates(group.size());
@@ -152,12 +147,14 @@ final class Tuner {
     // Who lacks a module lacks its algorithms, and then nobody takes them.
     int[] present = candidates.stream().mapToInt(this::isPresent).toArray();
     group.allReduce(present, ReduceOp.MIN);
-    // By now all ranks of this JVM are counted.
-    int[] longest = {longest(freeHeap(), TUNING.get())};
-    group.allReduce(longest, ReduceOp.MIN);
-    if (longest[0] > SIZES[LARGE]) {
-      sizes = Arrays.copyOf(SIZES, SIZES.length + 1);
-      sizes[LARGE + 1] = longest[0];
+    if (sharesMemory) {
+      // By now all ranks of this JVM are counted.
+      int[] longest = {longest(freeHeap(), TUNING.get())};
+      group.allReduce(longest, ReduceOp.MIN);
+      if (longest[0] > SIZES[LARGE]) {
+        sizes = Arrays.copyOf(SIZES, SIZES.length + 1);
+        sizes[LARGE + 1] = longest[0];
+      }
     }
     List<Integer> all =
         IntStream.range(0, present.length).filter(i -> present[i] != 0).boxed().toList();
@@ -168,14 +165,12 @@ final class Tuner {
     }
     measure(nanos, all, 0, LARGE, SMALL_UNTIL_NANOS, MOST_TURNS);
     tellShorter(nanos, LARGE);
-    long[] until = frames.length > 1 ? LARGE_UNTIL_NANOS : LAST_LARGE_UNTIL_NANOS;
-    measureOrTell(nanos, all, LARGE, until[0]);
+    measureOrTell(nanos, all, LARGE, sharesMemory ? LARGE_UNTIL_NANOS : LAST_UNTIL_NANOS);
     if (sizes.length > SIZES.length) {
-      measureOrTell(nanos, finalists(nanos, LARGE), LARGE + 1, until[1]);
+      measureOrTell(nanos, finalists(nanos, LARGE), LARGE + 1, LONGEST_UNTIL_NANOS);
     }
     double[][] smoothed = smoothed(nanos);
-    double unequal = sharesMemory ? 1 : UNEQUAL_BETWEEN_PROCESSES;
-    Chooser.Measured measured = new Chooser.Measured(sizes, smoothed, unequal);
+    Chooser.Measured measured = new Chooser.Measured(sizes, smoothed, weighed(smoothed));
     return new Chooser(group.size(), costs(nanos), measured, bestFrames(smoothed));
   }
 
@@ -464,6 +459,22 @@ final class Tuner {
       }
     }
     return smoothed;
+  }
+
+  /**
+   * What is compared: longer for those who must lead.
+   *
+   * @param nanos by candidate and size
+   */
+  private double[][] weighed(double[][] nanos) {
+    double[][] weighed = new double[nanos.length][];
+    for (int candidate = 0; candidate < nanos.length; candidate++) {
+      weighed[candidate] = nanos[candidate].clone();
+      for (int size = 0; size < weighed[candidate].length; size++) {
+        weighed[candidate][size] *= medium.lead(candidate, group.size(), sizes[size]);
+      }
+    }
+    return weighed;
   }
 
   private int elements(Experiment experiment) {

@@ -7,6 +7,7 @@ import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.Explanation;
 import io.collectives.WireType;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -58,7 +59,7 @@ class ChooserTest {
     int[] sizes = {8, 16 << 10, 128 << 10, 1 << 20};
     Chooser chooser =
         new Chooser(
-            4, PLAIN, new Chooser.Measured(sizes, nanos, 1.15), new Chooser.Frames(0.5, 0.25));
+            4, PLAIN, new Chooser.Measured(sizes, nanos, nanos), new Chooser.Frames(0.5, 0.25));
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 0));
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 1024));
     assertEquals(Chooser.RECURSIVE_DOUBLING, chooser.choose(Collective.ALL_REDUCE, 14_000));
@@ -111,13 +112,48 @@ class ChooserTest {
       {1_000, 1_500, 6_000, 300_000},
       {1_000, 1_500, 6_000, 300_000},
     };
-    Chooser.Measured measured = new Chooser.Measured(sizes, nanos, 1.15);
+    Chooser.Measured measured = new Chooser.Measured(sizes, nanos, nanos);
     Chooser chooser = new Chooser(2, PLAIN, measured, Chooser.Frames.OF_SHARED_MEMORY);
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 8));
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 48 << 10));
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 128 << 10));
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 16 << 20));
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 100 << 20));
+  }
+
+  /** What it was as part of an all-reduce, by those algorithms that have such parts. */
+  @Test
+  void reduceScattersAndAllGathersAreChosenByWhatAllReducesTook() {
+    int[] sizes = {8, 1 << 20, 8 << 20};
+    double[] fast = {1, 1, 1};
+    double[][] nanos = {
+      {1, 1},
+      {2_000, 90_000, 1_200_000},
+      {1_500, 80_000, 1_300_000},
+      {2_500, 85_000, 1_000_000},
+      fast
+    };
+    Chooser.Measured measured = new Chooser.Measured(sizes, nanos, nanos);
+    Chooser chooser = new Chooser(2, PLAIN, measured, Chooser.Frames.OF_SOCKETS);
+    for (Collective part : List.of(Collective.REDUCE_SCATTER, Collective.ALL_GATHER)) {
+      assertEquals(Chooser.HALVING_DOUBLING, chooser.choose(part, 8));
+      assertEquals(Chooser.HALVING_DOUBLING, chooser.choose(part, 1 << 19));
+      assertEquals(Chooser.RING, chooser.choose(part, 100 << 20));
+      assertEquals(Chooser.DIRECT, chooser.chooseInOrder(part, 100 << 20));
+    }
+  }
+
+  @Test
+  void broadcastsGoByTreeWhereThatIsKnownToBeFastest() {
+    Chooser plain = new Chooser(8, PLAIN, null, Chooser.Frames.OF_SOCKETS);
+    Chooser trees = plain.with(new Chooser.Shortcuts(-1, Long.MAX_VALUE, true));
+    for (Collective collective : Collective.values()) {
+      int chosen = plain.choose(collective, 100 << 20);
+      boolean broadcast = collective == Collective.BROADCAST;
+      assertEquals(
+          broadcast ? Chooser.HALVING_DOUBLING : chosen, trees.choose(collective, 100 << 20));
+      assertTrue(!broadcast || chosen == Chooser.RING);
+    }
   }
 
   /** Whatever was measured by frames. */
@@ -129,9 +165,9 @@ class ChooserTest {
     Costs costs = new Costs(3_000, 500, 0.1, 0.05);
     Chooser frames =
         new Chooser(
-            2, costs, new Chooser.Measured(sizes, nanos, 1.15), Chooser.Frames.OF_SHARED_MEMORY);
+            2, costs, new Chooser.Measured(sizes, nanos, nanos), Chooser.Frames.OF_SHARED_MEMORY);
     assertEquals(Chooser.DIRECT, frames.choose(Collective.ALL_REDUCE, 8));
-    Chooser mail = frames.with(new Chooser.Shortcuts(2048, Long.MAX_VALUE));
+    Chooser mail = frames.with(new Chooser.Shortcuts(2048, Long.MAX_VALUE, false));
     assertEquals(Chooser.EXCHANGE, mail.choose(Collective.ALL_REDUCE, 8));
     assertEquals(Chooser.EXCHANGE, mail.choose(Collective.ALL_REDUCE, 1024));
     assertEquals(Chooser.DIRECT, mail.choose(Collective.ALL_REDUCE, 8192));
@@ -139,29 +175,31 @@ class ChooserTest {
         frames.choose(Collective.REDUCE_SCATTER, 8), mail.choose(Collective.REDUCE_SCATTER, 8));
   }
 
+  /** What is explained is what was measured. */
   @Test
-  void twoServersMustBeWorthIt() {
+  void whoMustLeadIsChosenIfItDoes() {
     int[] sizes = {8, 1 << 10, 8 << 20};
-    double[] others = {1_150, 1_150, 115_000};
+    double[] servers = {1_000, 1_000, 100_000};
     double[] doubling = {1_150, 1_150};
-    for (double share : new double[] {0.9, 1.1}) {
-      double[] servers = {1_000 * share, 1_000 * share, 100_000 * share};
-      double[][] nanos = {others, others, others, others, others, servers, doubling};
-      Chooser chooser =
-          new Chooser(
-              4,
-              Costs.OF_SOCKETS,
-              new Chooser.Measured(sizes, nanos, 1.15),
-              Chooser.Frames.OF_SOCKETS);
-      Algorithm chosen = Chooser.candidates(4).get(chooser.choose(Collective.ALL_REDUCE, 1 << 20));
-      assertEquals(share < 1, chosen.equals(Algorithm.parameterServer(2)), chosen.name());
+    double[] direct = {1_150, 1_150, 115_000};
+    double[] others = {2_000, 2_000, 200_000};
+    double[][] nanos = {others, direct, others, others, others, servers, doubling};
+    for (double lead : new double[] {1.1, 1.2}) {
+      double[][] weighed = nanos.clone();
+      weighed[Chooser.TWO_SERVERS] = Arrays.stream(servers).map(time -> lead * time).toArray();
+      Chooser.Measured measured = new Chooser.Measured(sizes, nanos, weighed);
+      Chooser chooser = new Chooser(4, Costs.OF_SOCKETS, measured, Chooser.Frames.OF_SOCKETS);
+      int chosen = chooser.choose(Collective.ALL_REDUCE, 1 << 20);
+      assertEquals(lead < 1.15 ? Chooser.TWO_SERVERS : Chooser.DIRECT, chosen);
+      assertEquals(
+          Algorithm.parameterServer(2), explain(chooser, 1 << 20).predictions().get(0).algorithm());
     }
   }
 
   /** But for what goes without frames anyway, and where a rank would have too many peers. */
   @Test
   void whatAllRanksReachIsReducedDirectly() {
-    Chooser.Shortcuts lends = new Chooser.Shortcuts(2048, 0);
+    Chooser.Shortcuts lends = new Chooser.Shortcuts(2048, 0, false);
     int[] sizes = {8, 1 << 10, 64 << 10, 8 << 20};
     double[] slow = {9_000, 9_500, 90_000, 900_000};
     double[] fast = {1_000, 1_500, 20_000, 400_000};
@@ -170,7 +208,7 @@ class ChooserTest {
         new Chooser(
             4,
             Costs.BETWEEN_PROCESSES,
-            new Chooser.Measured(sizes, nanos, 1.15),
+            new Chooser.Measured(sizes, nanos, nanos),
             Chooser.Frames.OF_SOCKETS);
     assertEquals(Chooser.HALVING_DOUBLING, arrays.choose(Collective.ALL_REDUCE, 1 << 20));
     Chooser chooser = arrays.with(lends);
@@ -178,7 +216,7 @@ class ChooserTest {
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 4096));
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 1 << 20));
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 1 << 30));
-    Chooser threads = arrays.with(new Chooser.Shortcuts(2048, 1 << 20));
+    Chooser threads = arrays.with(new Chooser.Shortcuts(2048, 1 << 20, false));
     assertEquals(
         arrays.choose(Collective.ALL_REDUCE, 512 << 10),
         threads.choose(Collective.ALL_REDUCE, 512 << 10));

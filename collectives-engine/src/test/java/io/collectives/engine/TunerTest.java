@@ -124,7 +124,10 @@ class TunerTest {
     Tuner.tell(nanos, 3, 4);
     Chooser chooser =
         new Chooser(
-            2, Costs.OF_SOCKETS, new Chooser.Measured(sizes, nanos, 1), Chooser.Frames.OF_SOCKETS);
+            2,
+            Costs.OF_SOCKETS,
+            new Chooser.Measured(sizes, nanos, nanos),
+            Chooser.Frames.OF_SOCKETS);
     assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, MIB));
     assertEquals(Chooser.RING, chooser.choose(Collective.ALL_REDUCE, 8 * MIB));
     assertEquals(Chooser.HALVING_DOUBLING, chooser.choose(Collective.ALL_REDUCE, 32 * MIB));

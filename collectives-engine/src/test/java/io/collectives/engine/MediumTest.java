@@ -1,0 +1,54 @@
+package io.collectives.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+class MediumTest {
+  private static final long MIB = 1 << 20;
+
+  /** Whoever else there is must lead. */
+  @Test
+  void ringsOfProcessesThatShareMemoryAreBeatenByFarOnly() {
+    for (int ranks : new int[] {4, 6}) {
+      assertEquals(1, Medium.SHARED_MEMORY.lead(Chooser.RING, ranks, MIB));
+      assertEquals(1, Medium.SHARED_MEMORY.lead(Chooser.RING, ranks, 8));
+      assertTrue(Medium.SHARED_MEMORY.lead(Chooser.HALVING_DOUBLING, ranks, MIB) > 1);
+      assertEquals(1, Medium.SHARED_MEMORY.lead(Chooser.HALVING_DOUBLING, ranks, MIB - 1));
+    }
+  }
+
+  /** If halving and doubling hands nothing over. */
+  @Test
+  void halvingAndDoublingOverSocketsIsBeatenByFarOnly() {
+    assertEquals(1, Medium.SOCKETS.lead(Chooser.HALVING_DOUBLING, 8, MIB));
+    assertTrue(Medium.SOCKETS.lead(Chooser.RING, 8, MIB) > 1);
+    assertTrue(Medium.SOCKETS.lead(Chooser.DIRECT, 8, MIB / 4) > 1);
+    assertEquals(1, Medium.SOCKETS.lead(Chooser.DIRECT, 8, MIB / 8));
+    assertEquals(1, Medium.SOCKETS.lead(Chooser.RING, 6, MIB));
+  }
+
+  /** Of any size. */
+  @Test
+  void twoServersOfProcessesMustLead() {
+    for (long bytes : new long[] {8, MIB}) {
+      assertEquals(1, Medium.THREADS.lead(Chooser.TWO_SERVERS, 8, bytes));
+      assertEquals(1.5, Medium.SHARED_MEMORY.lead(Chooser.TWO_SERVERS, 8, bytes));
+      assertEquals(1.5, Medium.SOCKETS.lead(Chooser.TWO_SERVERS, 8, bytes));
+      assertEquals(1.5, Medium.SOCKETS.lead(Chooser.TWO_SERVERS, 6, bytes));
+    }
+  }
+
+  @Test
+  void onlyMoreThanTwoThreadsReduceDirectlyWhateverWasMeasured() {
+    assertEquals(MIB, Medium.THREADS.directFrom(3));
+    assertEquals(Long.MAX_VALUE, Medium.THREADS.directFrom(2));
+    assertEquals(Long.MAX_VALUE, Medium.SHARED_MEMORY.directFrom(8));
+    assertEquals(Long.MAX_VALUE, Medium.SOCKETS.directFrom(8));
+    assertTrue(Medium.SHARED_MEMORY.broadcastsByTree());
+    assertFalse(Medium.SOCKETS.broadcastsByTree());
+    assertFalse(Medium.THREADS.broadcastsByTree());
+  }
+}
