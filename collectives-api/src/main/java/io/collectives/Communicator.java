@@ -532,12 +532,12 @@ public interface Communicator extends AutoCloseable {
 
   /**
    * Measures what calls of this group cost, for {@link Algorithm#auto}: up to a second of calls of
-   * up to 8 MiB by each algorithm that it chooses among, and of up to 32 MiB by the fastest of them
-   * if an eighth of the free heap is enough for those of all ranks of the JVM. To be called by all
-   * ranks of the group, at the same place in the order of its calls; the figures are agreed on, so
-   * that all ranks choose the same ever after. Calls that are made before, and those of groups made
-   * from this one unless they are tuned themselves, are predicted by less. Best called when some
-   * seconds of calls have been made: before the just-in-time compiler is done with them, other
+   * up to 8 MiB by each algorithm that it chooses among, and between threads of up to 32 MiB by the
+   * fastest of them if an eighth of the free heap is enough for those of all ranks. To be called by
+   * all ranks of the group, at the same place in the order of its calls; the figures are agreed on,
+   * so that all ranks choose the same ever after. Calls that are made before, and those of groups
+   * made from this one unless they are tuned themselves, are predicted by less. Best called when
+   * some seconds of calls have been made: before the just-in-time compiler is done with them, other
    * algorithms are fastest than after. A second time it measures anew.
    */
   void tune();

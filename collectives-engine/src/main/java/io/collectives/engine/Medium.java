@@ -24,9 +24,8 @@ enum Medium {
   SHARED_MEMORY(Costs.BETWEEN_PROCESSES, Chooser.Frames.OF_SOCKETS) {
     /**
      * A ring uses the fewest slots, which stay in cache if it is used all the time. From 1 MiB on
-     * it was the best or within 1.01 with 4, 6 and 8 ranks in all of seven cells, up to 1.45 times
-     * as fast as any other; measured in turn with others it seemed slower than halving and
-     * doubling.
+     * it was the best with 4, 6 and 8 ranks in all of seven cells, by up to 1.45; measured in turn
+     * with others it seemed slower than halving and doubling.
      */
     @Override
     double lead(int candidate, int ranks, long bytes) {

@@ -64,7 +64,10 @@ final class Tuner {
    * some candidates send more of them in more rounds than others do, whatever the number of ranks.
    * The smallest tells what a message costs.
    */
-  private static final int SIZES_OF_MESSAGES = 3;
+  private static final int SIZES_OF_MESSAGES = 4;
+
+  /** How many times as long as the fastest the others take there, at least. */
+  private static final double MORE_MESSAGES = 1.3;
 
   private static final long SMALL_UNTIL_NANOS = 450_000_000;
 
@@ -274,7 +277,7 @@ final class Tuner {
 
   /**
    * Fills in what was not measured at the first sizes: a candidate is as far behind the fastest as
-   * at the next size where it was measured.
+   * at the next size where it was measured, and it was not measured because it is behind.
    *
    * @param nanos by candidate and size; infinite where it was not measured
    */
@@ -283,7 +286,8 @@ final class Tuner {
     for (double[] times : nanos) {
       for (int size = Math.min(sizes, times.length) - 2; size >= 0; size--) {
         if (!Double.isFinite(times[size])) {
-          times[size] = least[size] * (times[size + 1] / least[size + 1]);
+          double behind = Math.max(MORE_MESSAGES, times[size + 1] / least[size + 1]);
+          times[size] = least[size] * behind;
         }
       }
     }

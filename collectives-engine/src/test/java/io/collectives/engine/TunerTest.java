@@ -57,13 +57,15 @@ class TunerTest {
       {10, 20, 40},
       {50, INFINITY, INFINITY, 100, 7},
       {INFINITY, INFINITY, INFINITY, 400, 8},
+      {INFINITY, 28, 40, 110, 8},
       {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY},
     };
     Tuner.tellShorter(nanos, 4);
     assertArrayEquals(new double[] {10, 20, 40}, nanos[0]);
-    assertArrayEquals(new double[] {50, 20, 40, 100, 7}, nanos[1]);
-    assertArrayEquals(new double[] {40, 80, 160, 400, 8}, nanos[2]);
-    assertEquals(INFINITY, nanos[3][0]);
+    assertArrayEquals(new double[] {50, 26, 52, 100, 7}, nanos[1], 1e-9);
+    assertArrayEquals(new double[] {40, 80, 160, 400, 8}, nanos[2], 1e-9);
+    assertArrayEquals(new double[] {14, 28, 40, 110, 8}, nanos[3], 1e-9);
+    assertEquals(INFINITY, nanos[4][0]);
   }
 
   @Test
