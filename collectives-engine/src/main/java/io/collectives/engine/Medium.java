@@ -25,12 +25,13 @@ enum Medium {
     /**
      * A ring uses the fewest slots, which stay in cache if it is used all the time. From 1 MiB on
      * it was the best with 4, 6 and 8 ranks in all of seven cells, by up to 1.45; measured in turn
-     * with others it seemed slower than halving and doubling.
+     * with others it seemed slower than halving and doubling. Two servers seem faster than they
+     * are.
      */
     @Override
     double lead(int candidate, int ranks, long bytes) {
-      boolean led = bytes >= MIB && candidate != Chooser.RING;
-      return Math.max(super.lead(candidate, ranks, bytes), led ? LEAD_OVER_RING : 1);
+      boolean isLong = bytes >= MIB && candidate != Chooser.RING;
+      return isLong || candidate == Chooser.TWO_SERVERS ? LEAD_IN_MEMORY : 1;
     }
 
     @Override
@@ -42,29 +43,36 @@ enum Medium {
   /** Connections, and whatever mixes them with shared memory. */
   SOCKETS(Costs.OF_SOCKETS, Chooser.Frames.OF_SOCKETS) {
     /**
-     * Of all that send the least bytes halving and doubling, where it hands nothing over, sends the
-     * least messages. In the tables of 4 and 8 ranks over TCP it was the best or within 1.04 in 28
-     * of 42 cells from 256 KiB on, and within 1.16 in all but one, where what was chosen instead
-     * took up to 1.55 times as long as the best.
+     * Where ranks are a power of two, two algorithms send the least messages: recursive doubling of
+     * all, halving and doubling of those that send the least bytes. In eight tables of 4 and 8
+     * ranks over TCP, taken together, up to 16 KiB the first was ahead of all by 1.07 to 1.23, and
+     * from 256 KiB on the second was the best or within 1.08; in single ones what was chosen
+     * instead took up to 1.33 and 1.55 times as long as the best.
      */
     @Override
     double lead(int candidate, int ranks, long bytes) {
       boolean led =
-          Integer.bitCount(ranks) == 1 && bytes >= MIB / 4 && candidate != Chooser.HALVING_DOUBLING;
-      return Math.max(super.lead(candidate, ranks, bytes), led ? LEAD_OVER_HALVING : 1);
+          bytes <= MIB / 64 && candidate != Chooser.RECURSIVE_DOUBLING
+              || bytes >= MIB / 4 && candidate != Chooser.HALVING_DOUBLING;
+      return led && Integer.bitCount(ranks) == 1 ? LEAD_OVER_DOUBLING : 1;
+    }
+
+    /**
+     * Two servers are not: in those tables, where two processors are all there are, they were ahead
+     * by no more than 1.02, at 64 and 256 KiB, but measured in turn with others seemed 1.5 times as
+     * fast at 16 KiB, where they are behind by 1.13. With a processor a rank, they send and take
+     * n/2 times as much as others do.
+     */
+    @Override
+    boolean isCandidate(int candidate) {
+      return candidate != Chooser.TWO_SERVERS;
     }
   };
 
   private static final long MIB = 1 << 20;
 
-  /**
-   * Measured in turn with others two servers seem faster than they are, but for threads: chosen
-   * over sockets with 4 ranks at 16 and 64 KiB, they took 1.45 and 1.3 times as long as the best.
-   */
-  private static final double LEAD_OF_SERVERS = 1.5;
-
-  private static final double LEAD_OVER_RING = 1.5;
-  private static final double LEAD_OVER_HALVING = 1.25;
+  private static final double LEAD_IN_MEMORY = 1.5;
+  private static final double LEAD_OVER_DOUBLING = 1.4;
 
   /** What is taken for granted before a group is tuned. */
   final Costs costs;
@@ -87,7 +95,12 @@ enum Medium {
    * many bytes.
    */
   double lead(int candidate, int ranks, long bytes) {
-    return this != THREADS && candidate == Chooser.TWO_SERVERS ? LEAD_OF_SERVERS : 1;
+    return 1;
+  }
+
+  /** Whether a candidate is to be measured at all. */
+  boolean isCandidate(int candidate) {
+    return true;
   }
 
   /** From how many bytes on all-reduces are direct, whatever was measured. */

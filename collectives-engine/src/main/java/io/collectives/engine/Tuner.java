@@ -148,7 +148,7 @@ final class Tuner {
 
   private Chooser measured() {
     // Who lacks a module lacks its algorithms, and then nobody takes them.
-    int[] present = candidates.stream().mapToInt(this::isPresent).toArray();
+    int[] present = IntStream.range(0, candidates.size()).map(this::isPresent).toArray();
     group.allReduce(present, ReduceOp.MIN);
     if (sharesMemory) {
       // By now all ranks of this JVM are counted.
@@ -316,10 +316,10 @@ final class Tuner {
     };
   }
 
-  private int isPresent(Algorithm algorithm) {
+  private int isPresent(int candidate) {
     try {
-      group.using(algorithm);
-      return 1;
+      group.using(candidates.get(candidate));
+      return medium.isCandidate(candidate) ? 1 : 0;
     } catch (UnavailableException e) {
       return 0;
     }

@@ -20,25 +20,31 @@ class MediumTest {
     }
   }
 
-  /** If halving and doubling hands nothing over. */
+  /** If they hand nothing over: one where messages count, the other where bytes do. */
   @Test
-  void halvingAndDoublingOverSocketsIsBeatenByFarOnly() {
+  void doublingOverSocketsIsBeatenByFarOnly() {
     assertEquals(1, Medium.SOCKETS.lead(Chooser.HALVING_DOUBLING, 8, MIB));
     assertTrue(Medium.SOCKETS.lead(Chooser.RING, 8, MIB) > 1);
     assertTrue(Medium.SOCKETS.lead(Chooser.DIRECT, 8, MIB / 4) > 1);
     assertEquals(1, Medium.SOCKETS.lead(Chooser.DIRECT, 8, MIB / 8));
-    assertEquals(1, Medium.SOCKETS.lead(Chooser.RING, 6, MIB));
+    assertTrue(Medium.SOCKETS.lead(Chooser.DOUBLE_BINARY_TREE, 8, MIB / 64) > 1);
+    assertEquals(1, Medium.SOCKETS.lead(Chooser.RECURSIVE_DOUBLING, 8, 8));
+    for (long bytes : new long[] {8, MIB}) {
+      assertEquals(1, Medium.SOCKETS.lead(Chooser.RING, 6, bytes));
+    }
   }
 
-  /** Of any size. */
+  /** Of any size; threads may choose them freely. */
   @Test
-  void twoServersOfProcessesMustLead() {
+  void twoServersOfProcessesMustLeadOrAreNone() {
     for (long bytes : new long[] {8, MIB}) {
       assertEquals(1, Medium.THREADS.lead(Chooser.TWO_SERVERS, 8, bytes));
       assertEquals(1.5, Medium.SHARED_MEMORY.lead(Chooser.TWO_SERVERS, 8, bytes));
-      assertEquals(1.5, Medium.SOCKETS.lead(Chooser.TWO_SERVERS, 8, bytes));
-      assertEquals(1.5, Medium.SOCKETS.lead(Chooser.TWO_SERVERS, 6, bytes));
     }
+    assertTrue(Medium.THREADS.isCandidate(Chooser.TWO_SERVERS));
+    assertTrue(Medium.SHARED_MEMORY.isCandidate(Chooser.TWO_SERVERS));
+    assertFalse(Medium.SOCKETS.isCandidate(Chooser.TWO_SERVERS));
+    assertTrue(Medium.SOCKETS.isCandidate(Chooser.DOUBLE_BINARY_TREE));
   }
 
   @Test
