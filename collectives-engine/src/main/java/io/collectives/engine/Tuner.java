@@ -14,13 +14,13 @@ import java.util.stream.IntStream;
 
 /**
  * Measures all-reduces of a group, all ranks at once and by every candidate in turn, so that what
- * disturbs one disturbs all: first of payloads that stay in cache, then of one that does not;
- * between threads then of one four times as long by those that were fastest, and longer or shorter
- * frames for the fastest. Early turns of short payloads, in which the just-in-time compiler is at
- * work, are left out, and so are, as time goes on, the candidates that are far behind: the others
- * get their turns. All ranks begin each call together, and it takes what the slowest of them takes;
- * else algorithms in which some ranks have little to do would be measured shorter, and what follows
- * them longer. The median of these counts: one set of numbers for all.
+ * disturbs one disturbs all: payloads that stay in cache and, between processes before, one that
+ * does not; between threads then one four times as long by those that were fastest, and longer or
+ * shorter frames for the fastest. Early turns of short payloads, in which the just-in-time compiler
+ * is at work, are left out, and so are, as time goes on, the candidates that are far behind: the
+ * others get their turns. All ranks begin each call together, and it takes what the slowest of them
+ * takes; else algorithms in which some ranks have little to do would be measured shorter, and what
+ * follows them longer. The median of these counts: one set of numbers for all.
  *
  * <p>Of long payloads only a few calls fit into the time. As what disturbs them makes them longer,
  * never shorter, their lower quartile counts instead, which is the least of up to four. Sizes that
@@ -71,7 +71,12 @@ final class Tuner {
 
   private static final long SMALL_UNTIL_NANOS = 450_000_000;
 
-  /** Between processes nothing else follows. */
+  /**
+   * Between processes the large size is first: in a program that has made long calls only, short
+   * ones begin with the just-in-time compilers of all ranks on all processors.
+   */
+  private static final long LARGE_FIRST_UNTIL_NANOS = 450_000_000;
+
   private static final long LAST_UNTIL_NANOS = 950_000_000;
 
   private static final long LARGE_UNTIL_NANOS = 600_000_000;
@@ -166,11 +171,20 @@ final class Tuner {
       nanos[candidate] = new double[sizes(candidate)];
       Arrays.fill(nanos[candidate], Double.POSITIVE_INFINITY);
     }
-    measure(nanos, all, 0, LARGE, SMALL_UNTIL_NANOS, MOST_TURNS);
-    tellShorter(nanos, LARGE);
-    measureOrTell(nanos, all, LARGE, sharesMemory ? LARGE_UNTIL_NANOS : LAST_UNTIL_NANOS);
-    if (sizes.length > SIZES.length) {
-      measureOrTell(nanos, finalists(nanos, LARGE), LARGE + 1, LONGEST_UNTIL_NANOS);
+    if (sharesMemory) {
+      measure(nanos, all, 0, LARGE, SMALL_UNTIL_NANOS, MOST_TURNS);
+      measureOrTell(nanos, all, LARGE, LARGE_UNTIL_NANOS);
+      if (sizes.length > SIZES.length) {
+        measureOrTell(nanos, finalists(nanos, LARGE), LARGE + 1, LONGEST_UNTIL_NANOS);
+      }
+    } else {
+      int some = (int) all.stream().filter(i -> nanos[i].length > LARGE).count();
+      if (hasTimeForLarge(some)) {
+        measure(nanos, all, LARGE, LARGE + 1, LARGE_FIRST_UNTIL_NANOS, MOST_LARGE_TURNS);
+      }
+      measure(nanos, all, 0, LARGE, LAST_UNTIL_NANOS, MOST_TURNS);
+      tellShorter(nanos, LARGE);
+      tell(nanos, LARGE, (double) SIZES[LARGE] / SIZES[LARGE - 1]);
     }
     double[][] smoothed = smoothed(nanos);
     Chooser.Measured measured = new Chooser.Measured(sizes, smoothed, weighed(smoothed));
@@ -194,6 +208,28 @@ final class Tuner {
       longest /= 2;
     }
     return longest;
+  }
+
+  /**
+   * Makes one call of the size that is in cache no more, untimed, for the memory of all, if a turn
+   * of so many candidates after it fits into the time, as two calls of the size before tell.
+   */
+  private boolean hasTimeForLarge(int candidates) {
+    payload = new float[SIZES[LARGE] / Float.BYTES];
+    long[] least = {Long.MAX_VALUE};
+    for (int turn = 0; turn < 2; turn++) {
+      group.barrier();
+      long begin = System.nanoTime();
+      group.allReduce(payload, 0, SIZES[LARGE - 1] / Float.BYTES, ReduceOp.SUM);
+      least[0] = Math.min(least[0], System.nanoTime() - begin);
+    }
+    group.allReduce(least, ReduceOp.MAX);
+    long growth = SIZES[LARGE] / SIZES[LARGE - 1];
+    if (elapsed() + (candidates + 1) * growth * least[0] > LARGE_FIRST_UNTIL_NANOS) {
+      return false;
+    }
+    group.allReduce(payload, 0, payload.length, ReduceOp.SUM);
+    return true;
   }
 
   /** Measures some candidates at a size if there is time; what was not measured is told. */
