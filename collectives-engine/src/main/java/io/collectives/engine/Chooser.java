@@ -30,8 +30,6 @@ final class Chooser {
   /** The first ones, whose costs are known without measuring. */
   private static final int PREDICTED = 4;
 
-  static final int DOUBLE_BINARY_TREE = 4;
-
   /** Where fewer messages are worth more than equal shares: two ranks serve all. */
   static final int TWO_SERVERS = 5;
 

@@ -25,8 +25,7 @@ enum Medium {
     /**
      * A ring uses the fewest slots, which stay in cache if it is used all the time. From 1 MiB on
      * it was the best with 4, 6 and 8 ranks in all of seven cells, by up to 1.45; measured in turn
-     * with others it seemed slower than halving and doubling. Two servers seem faster than they
-     * are.
+     * with others it often did not seem so. Two servers seem faster than they are.
      */
     @Override
     double lead(int candidate, int ranks, long bytes) {
@@ -59,9 +58,9 @@ enum Medium {
 
     /**
      * Two servers are not: in those tables, where two processors are all there are, they were ahead
-     * by no more than 1.02, at 64 and 256 KiB, but measured in turn with others seemed 1.5 times as
-     * fast at 16 KiB, where they are behind by 1.13. With a processor a rank, they send and take
-     * n/2 times as much as others do.
+     * by no more than 1.02, but measured in turn with others seemed 1.5 times as fast at 16 KiB,
+     * where they are behind by 1.13. With a processor a rank, they send and take n/2 times as much
+     * as others do.
      */
     @Override
     boolean isCandidate(int candidate) {

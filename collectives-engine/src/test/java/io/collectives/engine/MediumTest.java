@@ -27,7 +27,7 @@ class MediumTest {
     assertTrue(Medium.SOCKETS.lead(Chooser.RING, 8, MIB) > 1);
     assertTrue(Medium.SOCKETS.lead(Chooser.DIRECT, 8, MIB / 4) > 1);
     assertEquals(1, Medium.SOCKETS.lead(Chooser.DIRECT, 8, MIB / 8));
-    assertTrue(Medium.SOCKETS.lead(Chooser.DOUBLE_BINARY_TREE, 8, MIB / 64) > 1);
+    assertTrue(Medium.SOCKETS.lead(Chooser.EXCHANGE, 8, MIB / 64) > 1);
     assertEquals(1, Medium.SOCKETS.lead(Chooser.RECURSIVE_DOUBLING, 8, 8));
     for (long bytes : new long[] {8, MIB}) {
       assertEquals(1, Medium.SOCKETS.lead(Chooser.RING, 6, bytes));
@@ -44,7 +44,7 @@ class MediumTest {
     assertTrue(Medium.THREADS.isCandidate(Chooser.TWO_SERVERS));
     assertTrue(Medium.SHARED_MEMORY.isCandidate(Chooser.TWO_SERVERS));
     assertFalse(Medium.SOCKETS.isCandidate(Chooser.TWO_SERVERS));
-    assertTrue(Medium.SOCKETS.isCandidate(Chooser.DOUBLE_BINARY_TREE));
+    assertTrue(Medium.SOCKETS.isCandidate(Chooser.EXCHANGE));
   }
 
   @Test
