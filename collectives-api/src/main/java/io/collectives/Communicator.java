@@ -537,8 +537,9 @@ public interface Communicator extends AutoCloseable {
    * all ranks of the group, at the same place in the order of its calls; the figures are agreed on,
    * so that all ranks choose the same ever after. Calls that are made before, and those of groups
    * made from this one unless they are tuned themselves, are predicted by less. Best called when
-   * some seconds of calls have been made: before the just-in-time compiler is done with them, other
-   * algorithms are fastest than after. A second time it measures anew.
+   * some seconds of calls have been made: while the just-in-time compiler is at work anything may
+   * seem fastest. If that differed too much from turn to turn it is not believed and nothing
+   * changes; {@link Explanation.Costs#measured} tells. A second time it measures anew.
    */
   void tune();
 

@@ -53,8 +53,8 @@ public record Explanation(
   /**
    * What the links and processors of a group cost, with all ranks at work.
    *
-   * @param measured whether {@link Communicator#tune()} has measured it; if not it is taken to be
-   *     that of ranks on one host
+   * @param measured whether {@link Communicator#tune()} has measured it and was believed; if not it
+   *     is taken to be that of ranks on one host
    * @param hopMicros latency of a hop, in microseconds (the α of the literature)
    * @param frameMicros what one more frame costs a rank, in microseconds
    * @param movedNanos to send a byte and take it in, in nanoseconds (β)

@@ -109,16 +109,14 @@ class AutoTest {
         said.transports());
   }
 
+  /** Whether what was measured beside other tests was believed or not. */
   private static void assertSame(List<List<Explanation>> said) {
     for (List<Explanation> other : said) {
       for (int i = 0; i < other.size(); i++) {
         assertEquals(ofRank(0, said.get(0).get(i)), ofRank(0, other.get(i)));
       }
     }
-    Explanation before = said.get(0).get(0);
-    Explanation after = said.get(0).get(SIZES.length);
-    assertFalse(before.costs().measured());
-    assertTrue(after.costs().measured());
+    assertFalse(said.get(0).get(0).costs().measured());
     for (Explanation explanation : said.get(0)) {
       assertEquals(
           explanation.predictions().get(0).micros(),

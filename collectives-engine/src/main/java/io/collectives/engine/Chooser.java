@@ -53,8 +53,8 @@ final class Chooser {
 
   private final int ranks;
 
+  private final Medium medium;
   private final Shortcuts shortcuts;
-
   private final Costs costs;
   private final @Nullable Measured measured;
   private final Frames frames;
@@ -65,18 +65,29 @@ final class Chooser {
   /** The same where contributions are to meet. */
   private final byte[][] choicesInOrder = new byte[Collective.values().length][OCTAVES * STEPS];
 
+  /** A chooser for a group of which nothing is known but its medium. */
+  Chooser(int ranks, Medium medium) {
+    this(ranks, medium, medium.costs, null, medium.frames);
+  }
+
   /**
    * A chooser for a group.
    *
    * @param measured what all-reduces took in this very group, if that is known
    * @param frames how long the frames of an all-reduce are best
    */
-  Chooser(int ranks, Costs costs, @Nullable Measured measured, Frames frames) {
-    this(ranks, costs, measured, frames, Shortcuts.NONE);
+  Chooser(int ranks, Medium medium, Costs costs, @Nullable Measured measured, Frames frames) {
+    this(ranks, medium, costs, measured, frames, Shortcuts.NONE);
   }
 
   private Chooser(
-      int ranks, Costs costs, @Nullable Measured measured, Frames frames, Shortcuts shortcuts) {
+      int ranks,
+      Medium medium,
+      Costs costs,
+      @Nullable Measured measured,
+      Frames frames,
+      Shortcuts shortcuts) {
+    this.medium = medium;
     this.shortcuts = shortcuts;
     this.frames = frames;
     this.ranks = ranks;
@@ -93,7 +104,7 @@ final class Chooser {
 
   /** The same in a group that has shortcuts. */
   Chooser with(Shortcuts some) {
-    return new Chooser(ranks, costs, measured, frames, some);
+    return new Chooser(ranks, medium, costs, measured, frames, some);
   }
 
   /**
@@ -104,31 +115,20 @@ final class Chooser {
    * @param reached from how many bytes on payloads mostly lie in memory that all ranks reach, and
    *     are so long that nothing else counts: a direct all-reduce reads each number where it lies
    *     and writes it where it belongs, once
-   * @param broadcastsByTree see {@link Medium#broadcastsByTree}
    */
-  record Shortcuts(long mailed, long reached, boolean broadcastsByTree) {
-    static final Shortcuts NONE = new Shortcuts(-1, Long.MAX_VALUE, false);
+  record Shortcuts(long mailed, long reached) {
+    static final Shortcuts NONE = new Shortcuts(-1, Long.MAX_VALUE);
   }
 
   /**
    * The times of all-reduces in nanoseconds, by candidate and size. What was not measured up to the
    * largest size is not for larger ones: it sends more than others, and times in cache say nothing
    * of those beyond.
-   *
-   * @param weighed what is compared: the same, but longer for those who must seem to be so many
-   *     times as fast as others to be chosen
    */
-  record Measured(int[] sizes, double[][] nanos, double[][] weighed) {
+  record Measured(int[] sizes, double[][] nanos) {
 
     double predict(int candidate, double bytes) {
-      return between(nanos[candidate], bytes);
-    }
-
-    double weight(int candidate, double bytes) {
-      return between(weighed[candidate], bytes);
-    }
-
-    private double between(double[] times, double bytes) {
+      double[] times = nanos[candidate];
       if (!Double.isFinite(times[0])) {
         return Double.POSITIVE_INFINITY; // Not all ranks have it.
       }
@@ -270,7 +270,7 @@ final class Chooser {
     if (collective == Collective.ALL_REDUCE && candidate == EXCHANGE && bytes <= shortcuts.mailed) {
       return costs.hop() + costs.frame(); // More than it takes.
     }
-    if (measured != null && isMeasured(collective)) {
+    if (measured != null && isOfAllReduces(collective)) {
       return part(collective, candidate) * measured.predict(candidate, bytes);
     }
     boolean doubles = collective == Collective.ALL_REDUCE && candidate == RECURSIVE_DOUBLING;
@@ -279,13 +279,14 @@ final class Chooser {
         : Double.POSITIVE_INFINITY;
   }
 
+  /** What is compared: the same, but longer for those that must lead. */
   private double weight(Collective collective, int candidate, double bytes) {
-    return measured != null && isMeasured(collective)
-        ? part(collective, candidate) * measured.weight(candidate, bytes)
-        : predict(collective, candidate, bytes);
+    double nanos = predict(collective, candidate, bytes);
+    return isOfAllReduces(collective) ? nanos * medium.lead(candidate, ranks, bytes) : nanos;
   }
 
-  private static boolean isMeasured(Collective collective) {
+  /** Whether what all-reduces take speaks for a collective. */
+  private static boolean isOfAllReduces(Collective collective) {
     return collective == Collective.ALL_REDUCE
         || collective == Collective.REDUCE_SCATTER
         || collective == Collective.ALL_GATHER;
@@ -314,7 +315,7 @@ final class Chooser {
         && ranks <= MOST_RANKS_ALL_TO_ALL) {
       return DIRECT;
     }
-    if (collective == Collective.BROADCAST && shortcuts.broadcastsByTree) {
+    if (collective == Collective.BROADCAST && medium.broadcastsByTree()) {
       return HALVING_DOUBLING;
     }
     int best = -1;

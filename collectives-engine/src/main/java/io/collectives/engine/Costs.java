@@ -13,8 +13,11 @@ import io.collectives.Collective;
  */
 record Costs(double hop, double frame, double moved, double reduced) {
 
-  /** About what loopback was seen to do, with somewhat more ranks than processors. */
-  static final Costs OF_SOCKETS = new Costs(10_000, 1_500, 0.15, 0.06);
+  /**
+   * About what loopback was seen to do, with more ranks than processors: what a frame costs is the
+   * work of a processor, and while a rank waits for one another works.
+   */
+  static final Costs OF_SOCKETS = new Costs(5_000, 6_000, 0.15, 0.06);
 
   /** The same between threads of one JVM. */
   static final Costs OF_SHARED_MEMORY = new Costs(1_000, 200, 0.03, 0.03);

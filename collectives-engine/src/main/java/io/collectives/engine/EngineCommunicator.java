@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -868,6 +869,11 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public void tune() {
+    tune(System::nanoTime);
+  }
+
+  /** The same by another clock, which goes alike on all ranks. */
+  void tune(LongSupplier nanoTime) {
     if (size() == 1) {
       return;
     }
@@ -877,12 +883,16 @@ final class EngineCommunicator implements Communicator {
             .withRepeatability(Repeatability.FASTEST)
             .withAlgorithm(Algorithm.halvingDoubling());
     try (Communicator group = new EngineCommunicator(own, plain, world, false)) {
-      seat.decideBy(
+      Tuner tuner =
           new Tuner(
-                  group,
-                  seat.driver.medium(),
-                  frames -> new EngineCommunicator(own, framed(plain, frames), world, false))
-              .run());
+              group,
+              seat.driver.medium(),
+              frames -> new EngineCommunicator(own, framed(plain, frames), world, false),
+              nanoTime);
+      Chooser tuned = tuner.run();
+      if (tuned != null) {
+        seat.decideBy(tuned);
+      }
     }
   }
 

@@ -28,8 +28,8 @@ enum Medium {
      * with others it often did not seem so. Two servers seem faster than they are.
      */
     @Override
-    double lead(int candidate, int ranks, long bytes) {
-      boolean isLong = bytes >= MIB && candidate != Chooser.RING;
+    double lead(int candidate, int ranks, double bytes) {
+      boolean isLong = bytes > MIB / 2 && candidate != Chooser.RING;
       return isLong || candidate == Chooser.TWO_SERVERS ? LEAD_IN_MEMORY : 1;
     }
 
@@ -49,10 +49,10 @@ enum Medium {
      * instead took up to 1.33 and 1.55 times as long as the best.
      */
     @Override
-    double lead(int candidate, int ranks, long bytes) {
+    double lead(int candidate, int ranks, double bytes) {
       boolean led =
-          bytes <= MIB / 64 && candidate != Chooser.RECURSIVE_DOUBLING
-              || bytes >= MIB / 4 && candidate != Chooser.HALVING_DOUBLING;
+          bytes < MIB / 32 && candidate != Chooser.RECURSIVE_DOUBLING
+              || bytes > MIB / 8 && candidate != Chooser.HALVING_DOUBLING;
       return led && Integer.bitCount(ranks) == 1 ? LEAD_OVER_DOUBLING : 1;
     }
 
@@ -90,10 +90,10 @@ enum Medium {
   }
 
   /**
-   * How many times as fast as others a candidate must have been measured to be to be chosen for so
-   * many bytes.
+   * How many times as fast as others a candidate must seem to be to be chosen for so many bytes.
+   * What tables told of a size counts up to the middle of the octaves to the next one.
    */
-  double lead(int candidate, int ranks, long bytes) {
+  double lead(int candidate, int ranks, double bytes) {
     return 1;
   }
 

@@ -98,15 +98,14 @@ final class Seat {
     } finally {
       driver.unlock();
     }
-    this.chooser = new Chooser(group.size(), costs, null, frames).with(shortcuts(false));
+    Chooser plain = new Chooser(group.size(), driver.medium(), costs, null, frames);
+    this.chooser = plain.with(shortcuts(false));
   }
 
   private Chooser.Shortcuts shortcuts(boolean lends) {
-    Medium medium = driver.medium();
     return new Chooser.Shortcuts(
         group.usesMail() ? Mailbox.CAPACITY : -1,
-        lends ? 0 : medium.directFrom(group.size()),
-        medium.broadcastsByTree());
+        lends ? 0 : driver.medium().directFrom(group.size()));
   }
 
   /** This rank's part of a plan, compiled when it is first asked for. */

@@ -10,7 +10,9 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.DoubleFunction;
+import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Measures all-reduces of a group, all ranks at once and by every candidate in turn, so that what
@@ -25,6 +27,12 @@ import java.util.stream.IntStream;
  * <p>Of long payloads only a few calls fit into the time. As what disturbs them makes them longer,
  * never shorter, their lower quartile counts instead, which is the least of up to four. Sizes that
  * the time is too short for are told from the ones before.
+ *
+ * <p>In code that has hardly run, a second may not be enough for the compilers alone. So what was
+ * measured is believed only if the odd turns say about the same as the even ones ({@link #agree}):
+ * in programs that had made calls of each size long enough, three quarters of the calls differed by
+ * 1.07 to 1.25, in others by 2.5 and more, and then anything could seem fastest. Where short
+ * payloads are not believed, nothing is, and calls are decided as before.
  *
  * <p>Where ranks outnumber the processors a call may take twice as long as the one before, and a
  * second holds few calls of long payloads; so what a candidate was worth at the sizes next to one
@@ -83,8 +91,24 @@ final class Tuner {
   private static final long LONGEST_UNTIL_NANOS = 780_000_000;
   private static final long FRAMES_UNTIL_NANOS = 900_000_000;
 
-  private static final int MOST_TURNS = 400;
-  private static final int MOST_LARGE_TURNS = 40;
+  /** How many turns there are: of short payloads many fit into the time, of long ones few. */
+  private enum Turns {
+    MANY(8, 400),
+    FEW(4, 40);
+
+    /** Nobody is left out before. */
+    final int least;
+
+    final int most;
+
+    Turns(int least, int most) {
+      this.least = least;
+      this.most = most;
+    }
+  }
+
+  /** What is measured twice may differ by so much. */
+  private static final double SAME = 1.5;
 
   /** How much longer than the settings say frames are. Over sockets shorter ones do not gain. */
   private static final double[] FRAMES = {1};
@@ -116,7 +140,8 @@ final class Tuner {
 
   private final DoubleFunction<Communicator> byFrames;
   private final List<Algorithm> candidates;
-  private final long start = System.nanoTime();
+  private final LongSupplier nanoTime;
+  private final long start;
 
   /** The sizes that are measured. */
   private int[] sizes = SIZES;
@@ -129,8 +154,15 @@ final class Tuner {
    *
    * @param group by an algorithm that any size of group has
    * @param byFrames the group with frames so many times as long
+   * @param nanoTime the clock, as {@link System#nanoTime}
    */
-  Tuner(Communicator group, Medium medium, DoubleFunction<Communicator> byFrames) {
+  Tuner(
+      Communicator group,
+      Medium medium,
+      DoubleFunction<Communicator> byFrames,
+      LongSupplier nanoTime) {
+    this.nanoTime = nanoTime;
+    this.start = nanoTime.getAsLong();
     this.group = group;
     this.medium = medium;
     this.sharesMemory = medium == Medium.THREADS;
@@ -142,7 +174,12 @@ final class Tuner {
   /** One thing to be measured: a call by a candidate. */
   private record Experiment(int candidate, Communicator by, int size) {}
 
-  Chooser run() {
+  /**
+   * Measures and decides.
+   *
+   * @return null if what was measured is not believed
+   */
+  @Nullable Chooser run() {
     TUNING.incrementAndGet();
     try {
       return measured();
@@ -151,7 +188,7 @@ final class Tuner {
     }
   }
 
-  private Chooser measured() {
+  private @Nullable Chooser measured() {
     // Who lacks a module lacks its algorithms, and then nobody takes them.
     int[] present = IntStream.range(0, candidates.size()).map(this::isPresent).toArray();
     group.allReduce(present, ReduceOp.MIN);
@@ -172,7 +209,9 @@ final class Tuner {
       Arrays.fill(nanos[candidate], Double.POSITIVE_INFINITY);
     }
     if (sharesMemory) {
-      measure(nanos, all, 0, LARGE, SMALL_UNTIL_NANOS, MOST_TURNS);
+      if (!measure(nanos, all, 0, LARGE, SMALL_UNTIL_NANOS, Turns.MANY)) {
+        return null;
+      }
       measureOrTell(nanos, all, LARGE, LARGE_UNTIL_NANOS);
       if (sizes.length > SIZES.length) {
         measureOrTell(nanos, finalists(nanos, LARGE), LARGE + 1, LONGEST_UNTIL_NANOS);
@@ -180,15 +219,17 @@ final class Tuner {
     } else {
       int some = (int) all.stream().filter(i -> nanos[i].length > LARGE).count();
       if (hasTimeForLarge(some)) {
-        measure(nanos, all, LARGE, LARGE + 1, LARGE_FIRST_UNTIL_NANOS, MOST_LARGE_TURNS);
+        measure(nanos, all, LARGE, LARGE + 1, LARGE_FIRST_UNTIL_NANOS, Turns.FEW);
       }
-      measure(nanos, all, 0, LARGE, LAST_UNTIL_NANOS, MOST_TURNS);
+      if (!measure(nanos, all, 0, LARGE, LAST_UNTIL_NANOS, Turns.MANY)) {
+        return null;
+      }
       tellShorter(nanos, LARGE);
       tell(nanos, LARGE, (double) SIZES[LARGE] / SIZES[LARGE - 1]);
     }
     double[][] smoothed = smoothed(nanos);
-    Chooser.Measured measured = new Chooser.Measured(sizes, smoothed, weighed(smoothed));
-    return new Chooser(group.size(), costs(nanos), measured, bestFrames(smoothed));
+    Chooser.Measured measured = new Chooser.Measured(sizes, smoothed);
+    return new Chooser(group.size(), medium, costs(nanos), measured, bestFrames(smoothed));
   }
 
   private static long freeHeap() {
@@ -219,9 +260,9 @@ final class Tuner {
     long[] least = {Long.MAX_VALUE};
     for (int turn = 0; turn < 2; turn++) {
       group.barrier();
-      long begin = System.nanoTime();
+      long begin = nanoTime.getAsLong();
       group.allReduce(payload, 0, SIZES[LARGE - 1] / Float.BYTES, ReduceOp.SUM);
-      least[0] = Math.min(least[0], System.nanoTime() - begin);
+      least[0] = Math.min(least[0], nanoTime.getAsLong() - begin);
     }
     group.allReduce(least, ReduceOp.MAX);
     long growth = SIZES[LARGE] / SIZES[LARGE - 1];
@@ -240,14 +281,18 @@ final class Tuner {
       turn += size < nanos[candidate].length ? growth * nanos[candidate][size - 1] : 0;
     }
     if (elapsed() + turn < untilNanos) {
-      measure(nanos, some, size, size + 1, untilNanos, MOST_LARGE_TURNS);
+      measure(nanos, some, size, size + 1, untilNanos, Turns.FEW);
     }
     tell(nanos, size, growth);
   }
 
-  /** Measures some candidates at those sizes, from one to before another, that they are for. */
-  private void measure(
-      double[][] nanos, List<Integer> some, int from, int to, long untilNanos, int most) {
+  /**
+   * Measures some candidates at those sizes, from one to before another, that they are for.
+   *
+   * @return whether that is believed; else nothing was noted
+   */
+  private boolean measure(
+      double[][] nanos, List<Integer> some, int from, int to, long untilNanos, Turns wanted) {
     Communicator usual = byFrames.apply(frames[0]);
     List<Experiment> experiments = new ArrayList<>();
     for (int candidate : some) {
@@ -258,10 +303,11 @@ final class Tuner {
         }
       }
     }
-    double[] measured = measure(experiments, untilNanos, most);
+    double[] measured = measure(experiments, untilNanos, wanted);
     for (int i = 0; i < measured.length; i++) {
       nanos[experiments.get(i).candidate][experiments.get(i).size] = measured[i];
     }
+    return measured.length > 0;
   }
 
   /**
@@ -365,11 +411,11 @@ final class Tuner {
    * Measures them in turn until the time is over, the same number of turns on all ranks.
    *
    * @param untilNanos since this tuner was made
-   * @return the nanoseconds of a call of each, the same on all ranks
+   * @return the nanoseconds of a call of each, the same on all ranks; empty if it is not believed
    */
-  private double[] measure(List<Experiment> experiments, long untilNanos, int most) {
+  private double[] measure(List<Experiment> experiments, long untilNanos, Turns wanted) {
     int count = experiments.size();
-    boolean few = experiments.get(0).size >= LARGE;
+    int most = wanted.most;
     int elements = experiments.stream().mapToInt(this::elements).max().orElseThrow();
     if (payload.length < elements) {
       payload = new float[elements];
@@ -395,43 +441,84 @@ final class Tuner {
       int measured = left;
       now = elapsed();
       if (cuts < FAR_BEHIND.length
+          && turn >= wanted.least
           && now - begin > (untilNanos - begin) * (cuts + 1) / (FAR_BEHIND.length + 1)) {
-        leaveOut(size, typical(samples, most, turns, few), FAR_BEHIND[cuts++], behind);
+        double[] typical = typical(counted(samples, turns, wanted), wanted);
+        leaveOut(size, typical, FAR_BEHIND[cuts++], behind);
         left = (int) Arrays.stream(behind).filter(times -> times == 0).count();
       }
-      if (few) {
+      if (wanted == Turns.FEW) {
         nextNanos = (now - before) * left / measured;
       }
     } while (turn < most && now + nextNanos < untilNanos);
-    double[] typical = typical(samples, most, turns, few);
+    double[][] counted = counted(samples, turns, wanted);
+    if (!agree(
+        typical(everySecond(0, counted), wanted), typical(everySecond(1, counted), wanted))) {
+      return new double[0];
+    }
+    double[] typical = typical(counted, wanted);
     tellLeftOut(size, typical, behind);
     return typical;
   }
 
   /** The nanoseconds since this tuner was made, the most of all ranks. */
   private long elapsed() {
-    long[] elapsed = {System.nanoTime() - start};
+    long[] elapsed = {nanoTime.getAsLong() - start};
     group.allReduce(elapsed, ReduceOp.MAX);
     return elapsed[0];
   }
 
   /**
-   * What each takes: the median of the later half of its samples, or if there are few the lower
-   * quartile of all.
+   * The samples of each that count: the later half, or if there are few all.
    *
-   * @param samples of this rank, up to {@code most} of each; become those of the slowest
+   * @param samples of this rank, up to the most of each; become those of the slowest
    */
-  private double[] typical(double[] samples, int most, int[] turns, boolean few) {
+  private double[][] counted(double[] samples, int[] turns, Turns wanted) {
     group.allReduce(samples, ReduceOp.MAX);
-    double[] typical = new double[turns.length];
+    double[][] counted = new double[turns.length][];
     for (int i = 0; i < turns.length; i++) {
-      int from = i * most;
-      double[] counted =
-          Arrays.copyOfRange(samples, from + (few ? 0 : turns[i] / 2), from + turns[i]);
-      Arrays.sort(counted);
-      typical[i] = counted[few ? (counted.length - 1) / 4 : counted.length / 2];
+      int from = i * wanted.most;
+      int first = wanted == Turns.FEW ? 0 : turns[i] / 2;
+      counted[i] = Arrays.copyOfRange(samples, from + first, from + turns[i]);
+    }
+    return counted;
+  }
+
+  /** The samples of every second turn, the odd or the even ones. */
+  private static double[][] everySecond(int first, double[][] counted) {
+    return Arrays.stream(counted)
+        .map(
+            samples ->
+                IntStream.range(0, samples.length)
+                    .filter(turn -> turn % 2 == first)
+                    .mapToDouble(turn -> samples[turn])
+                    .toArray())
+        .toArray(double[][]::new);
+  }
+
+  /** What each takes: the median, or if there are few samples their lower quartile. */
+  private static double[] typical(double[][] counted, Turns wanted) {
+    double[] typical = new double[counted.length];
+    for (int i = 0; i < typical.length; i++) {
+      double[] sorted = counted[i].clone();
+      Arrays.sort(sorted);
+      int at = wanted == Turns.FEW ? (sorted.length - 1) / 4 : sorted.length / 2;
+      typical[i] = sorted.length == 0 ? Double.NaN : sorted[at];
     }
     return typical;
+  }
+
+  /**
+   * Whether two measurements say about the same, of three quarters of the calls.
+   *
+   * @param one what each call took by the one; not a number if it was not measured
+   */
+  static boolean agree(double[] one, double[] other) {
+    int same = 0;
+    for (int i = 0; i < one.length; i++) {
+      same += Math.max(one[i], other[i]) <= SAME * Math.min(one[i], other[i]) ? 1 : 0;
+    }
+    return 4 * same >= 3 * one.length;
   }
 
   /**
@@ -501,31 +588,15 @@ final class Tuner {
     return smoothed;
   }
 
-  /**
-   * What is compared: longer for those who must lead.
-   *
-   * @param nanos by candidate and size
-   */
-  private double[][] weighed(double[][] nanos) {
-    double[][] weighed = new double[nanos.length][];
-    for (int candidate = 0; candidate < nanos.length; candidate++) {
-      weighed[candidate] = nanos[candidate].clone();
-      for (int size = 0; size < weighed[candidate].length; size++) {
-        weighed[candidate][size] *= medium.lead(candidate, group.size(), sizes[size]);
-      }
-    }
-    return weighed;
-  }
-
   private int elements(Experiment experiment) {
     return sizes[experiment.size] / Float.BYTES;
   }
 
   private double time(Experiment experiment) {
     group.barrier();
-    long begin = System.nanoTime();
+    long begin = nanoTime.getAsLong();
     experiment.by.allReduce(payload, 0, elements(experiment), ReduceOp.SUM);
-    return System.nanoTime() - begin;
+    return nanoTime.getAsLong() - begin;
   }
 
   private Chooser.Frames bestFrames(double[][] nanos) {
@@ -540,9 +611,9 @@ final class Tuner {
         experiments.add(new Experiment(fastest, by, size));
       }
     }
-    double[] taken = measure(experiments, FRAMES_UNTIL_NANOS, MOST_LARGE_TURNS);
-    double[] best = new double[2];
-    for (int size = 0; size < best.length; size++) {
+    double[] taken = measure(experiments, FRAMES_UNTIL_NANOS, Turns.FEW);
+    double[] best = {frames[0], frames[0]};
+    for (int size = 0; size < best.length && taken.length > 0; size++) {
       int first = size * frames.length;
       int least = 0;
       for (int i = 1; i < frames.length; i++) {

@@ -16,7 +16,7 @@ class MediumTest {
       assertEquals(1, Medium.SHARED_MEMORY.lead(Chooser.RING, ranks, MIB));
       assertEquals(1, Medium.SHARED_MEMORY.lead(Chooser.RING, ranks, 8));
       assertTrue(Medium.SHARED_MEMORY.lead(Chooser.HALVING_DOUBLING, ranks, MIB) > 1);
-      assertEquals(1, Medium.SHARED_MEMORY.lead(Chooser.HALVING_DOUBLING, ranks, MIB - 1));
+      assertEquals(1, Medium.SHARED_MEMORY.lead(Chooser.HALVING_DOUBLING, ranks, MIB / 2));
     }
   }
 
