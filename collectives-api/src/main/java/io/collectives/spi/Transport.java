@@ -95,6 +95,15 @@ public interface Transport extends AutoCloseable {
    */
   void await(long nanos);
 
+  /**
+   * Whether whatever arrives ends {@link #await} at once, and costs its sender nothing more, as
+   * where the kernel wakes who waits for a socket. If not, ranks sleep only when they have waited
+   * for long.
+   */
+  default boolean wakesByArrivals() {
+    return false;
+  }
+
   /** Ends a present or else the next {@link #await}. */
   void wakeup();
 

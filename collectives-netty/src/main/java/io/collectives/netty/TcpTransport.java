@@ -293,6 +293,11 @@ final class TcpTransport implements Transport {
   }
 
   @Override
+  public boolean wakesByArrivals() {
+    return true;
+  }
+
+  @Override
   public void wakeup() {
     loop.wakeup();
   }
