@@ -27,16 +27,17 @@ public sealed interface Algorithm {
 
   /**
    * For each call the algorithm that is predicted to take the least time for its payload: {@link
-   * #exchange}, {@link #recursiveDoubling}, {@link #direct}, {@link #halvingDoubling} or {@link
-   * #ring}. The prediction is made from what {@link Communicator#tune()} has measured, or else from
-   * figures that hold between ranks of one host; it depends on the collective, the number of ranks
-   * and of bytes only, so all ranks choose the same. {@link Communicator#explain} tells what it
-   * chooses and why.
+   * #exchange}, {@link #binomialTree}, {@link #recursiveDoubling}, {@link #direct}, {@link
+   * #halvingDoubling} or {@link #ring}. The prediction is made from what {@link
+   * Communicator#tune()} has measured, or else from figures that hold between ranks of one host; it
+   * depends on the collective, the number of ranks and of bytes only, so all ranks choose the same.
+   * {@link Communicator#explain} tells what it chooses and why. A barrier goes by the algorithm
+   * that is chosen for all-reduces of 8 bytes.
    *
    * <p>Groups of more than 64 ranks choose among those in which a rank has few peers: {@link
-   * #recursiveDoubling}, {@link #halvingDoubling} and {@link #ring}. Reductions that need all
-   * contributions at once, by their {@link Repeatability} or {@link UserOp}, are by one of those
-   * that bring them together.
+   * #binomialTree}, {@link #recursiveDoubling}, {@link #halvingDoubling} and {@link #ring}.
+   * Reductions that need all contributions at once, by their {@link Repeatability} or {@link
+   * UserOp}, are by one of those that bring them together.
    */
   static Algorithm auto() {
     return new Auto();
@@ -117,6 +118,18 @@ public sealed interface Algorithm {
    */
   static Algorithm recursiveDoubling() {
     return new RecursiveDoubling();
+  }
+
+  /**
+   * A binomial tree (Thakur, Rabenseifner and Gropp 2005, section 4): the payload is reduced to
+   * rank 0 and broadcast from there, 2 ceil(log2 n) rounds. It takes 2(n-1) messages of all ranks
+   * together, the least there can be, where {@link #recursiveDoubling} takes n log2 n in half the
+   * rounds: for short payloads of ranks that outnumber the processors, where the work of all counts
+   * and not the way of one. Rank 0 sends and receives M ceil(log2 n) bytes. A barrier is the same
+   * without a payload, other collectives are those of {@link #halvingDoubling}.
+   */
+  static Algorithm binomialTree() {
+    return new BinomialTree();
   }
 
   /**
@@ -300,6 +313,14 @@ public sealed interface Algorithm {
     @Override
     public String name() {
       return "recursive-doubling";
+    }
+  }
+
+  /** See {@link Algorithm#binomialTree()}. */
+  record BinomialTree() implements Algorithm {
+    @Override
+    public String name() {
+      return "binomial-tree";
     }
   }
 

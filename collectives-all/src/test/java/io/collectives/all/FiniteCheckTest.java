@@ -70,6 +70,7 @@ class FiniteCheckTest {
         new Job("inprocess", Algorithm.exchange(), 3),
         new Job("inprocess", Algorithm.halvingDoubling(), 5),
         new Job("inprocess", Algorithm.recursiveDoubling(), 6),
+        new Job("inprocess", Algorithm.binomialTree(), 6),
         new Job("inprocess", Algorithm.doubleBinaryTree(), 5),
         new Job("inprocess", Algorithm.parameterServer(2), 4),
         new Job("inprocess", Algorithm.auto(), 3),

@@ -54,6 +54,7 @@ class LinkBytesTest {
                 Algorithm.shortestWayRing(),
                 Algorithm.direct(),
                 Algorithm.exchange(),
+                Algorithm.binomialTree(),
                 Algorithm.recursiveDoubling(),
                 Algorithm.halvingDoubling(),
                 Algorithm.doubleBinaryTree(),

@@ -260,6 +260,7 @@ class CallFingerprintTest {
             Algorithm.bidirectionalRing(),
             Algorithm.shortestWayRing(),
             Algorithm.direct(),
+            Algorithm.binomialTree(),
             Algorithm.recursiveDoubling(),
             Algorithm.halvingDoubling(),
             Algorithm.doubleBinaryTree(),

@@ -59,7 +59,7 @@ final class Verify implements Callable<Integer> {
       names = "--algorithm",
       split = ",",
       defaultValue =
-          "ring,bidirectional-ring,shortest-way-ring,torus,direct,exchange,recursive-doubling,halving-doubling,double-binary-tree,parameter-server",
+          "ring,bidirectional-ring,shortest-way-ring,torus,direct,exchange,binomial-tree,recursive-doubling,halving-doubling,double-binary-tree,parameter-server",
       paramLabel = "ALGORITHM,...",
       hideParamSyntax = true,
       description =

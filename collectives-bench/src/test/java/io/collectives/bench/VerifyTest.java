@@ -15,8 +15,8 @@ class VerifyTest {
     Invocation run = Invocation.of("verify");
     assertEquals(0, run.status(), run.err());
     assertEquals("", run.err());
-    assertTrue(run.out().endsWith("\nAll 640 are right.\n"), run.out());
-    assertEquals(1 + 640 + 1 + 1, run.out().lines().count());
+    assertTrue(run.out().endsWith("\nAll 704 are right.\n"), run.out());
+    assertEquals(1 + 704 + 1 + 1, run.out().lines().count());
   }
 
   @Test
@@ -44,7 +44,7 @@ class VerifyTest {
                     + "all-gather,broadcast,reduce,gather,scatter,all-to-all")
                 .split(" "));
     assertEquals(0, run.status(), run.err());
-    assertTrue(run.out().endsWith("\nAll " + 10 * 9 * 6 + " are right.\n"), run.out());
+    assertTrue(run.out().endsWith("\nAll " + 11 * 9 * 6 + " are right.\n"), run.out());
   }
 
   /** Algorithm, collective, ranks, chunks, lanes, rounds, transfers, sent, least, … */

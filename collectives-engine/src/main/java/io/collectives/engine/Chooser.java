@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All-reduces of a group that was tuned are predicted by what each algorithm took there, on
  * lines between the sizes that were measured; reduce-scatters and all-gathers by the algorithms
- * whose all-reduce is one of each, as half of that; all else by {@link Costs}, which speak for some
- * of the candidates only. The decision for each of a few sizes in every octave is made once and
- * looked up then.
+ * whose all-reduce is one of each, as half of that; a barrier goes as all-reduces of 8 bytes do;
+ * all else is by {@link Costs}, which speak for some of the candidates only. The decision for each
+ * of a few sizes in every octave is made once and looked up then.
  */
 final class Chooser {
   static final int EXCHANGE = 0;
@@ -35,6 +35,11 @@ final class Chooser {
 
   /** Likewise, of short payloads; an all-reduce only, as its other collectives are of others. */
   static final int RECURSIVE_DOUBLING = 6;
+
+  /** Fewer still, in more rounds; likewise. */
+  static final int BINOMIAL_TREE = 7;
+
+  private static final long BYTES_OF_BARRIER = 8;
 
   /** In larger groups a rank would have too many peers. */
   private static final int MOST_RANKS_ALL_TO_ALL = 64;
@@ -159,7 +164,8 @@ final class Chooser {
             Algorithm.ring(),
             Algorithm.doubleBinaryTree(),
             Algorithm.parameterServer(2),
-            Algorithm.recursiveDoubling());
+            Algorithm.recursiveDoubling(),
+            Algorithm.binomialTree());
     // With two ranks the last ones would be what direct is, and what an exchange is.
     return ranks > 2 ? candidates : candidates.subList(0, TWO_SERVERS);
   }
@@ -273,8 +279,8 @@ final class Chooser {
     if (measured != null && isOfAllReduces(collective)) {
       return part(collective, candidate) * measured.predict(candidate, bytes);
     }
-    boolean doubles = collective == Collective.ALL_REDUCE && candidate == RECURSIVE_DOUBLING;
-    return candidate < PREDICTED || doubles
+    boolean sendsFew = candidate == RECURSIVE_DOUBLING || candidate == BINOMIAL_TREE;
+    return candidate < PREDICTED || sendsFew && collective == Collective.ALL_REDUCE
         ? costs.predict(collective, candidate, ranks, bytes)
         : Double.POSITIVE_INFINITY;
   }
@@ -307,6 +313,9 @@ final class Chooser {
   }
 
   private int best(Collective collective, double bytes, boolean inRankOrder) {
+    if (collective == Collective.BARRIER) {
+      return best(Collective.ALL_REDUCE, BYTES_OF_BARRIER, inRankOrder);
+    }
     if (collective == Collective.ALL_REDUCE && bytes <= shortcuts.mailed) {
       return EXCHANGE;
     }

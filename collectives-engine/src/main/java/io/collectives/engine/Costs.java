@@ -6,10 +6,10 @@ import io.collectives.Collective;
  * What a hop, a frame and a byte cost in a group while all ranks are at work, in nanoseconds, and
  * what a call by some of the {@linkplain Chooser#candidates candidates} takes from that.
  *
- * <p>The model is T = rounds x hop + frames x frame + M (sent x moved + taken x reduced), with the
- * numbers of the busiest rank: rounds in sequence, frames that it sends, and the parts of the
- * payload of M bytes that it sends and reduces. Those of each algorithm are the closed forms that
- * are documented with {@link io.collectives.Algorithm}.
+ * <p>The model is T = rounds x hop + frames x frame + M (sent x moved + taken x reduced): rounds in
+ * sequence, frames that a rank sends in the mean, and the parts of the payload of M bytes that the
+ * busiest one sends and reduces. Those of each algorithm are the closed forms that are documented
+ * with {@link io.collectives.Algorithm}.
  */
 record Costs(double hop, double frame, double moved, double reduced) {
 
@@ -48,6 +48,7 @@ record Costs(double hop, double frame, double moved, double reduced) {
               double doubling = powerOfTwo ? levels : levels + 1;
               yield time(doubling, doubling, 2 * doubling, doubling, bytes);
             }
+            case Chooser.BINOMIAL_TREE -> time(2 * levels, 2 * part, 2 * levels, levels, bytes);
             case Chooser.DIRECT -> time(2, 2 * others, 2 * part, part, bytes);
             case Chooser.HALVING_DOUBLING ->
                 time(2 * halving, 2 * halving, 2 * (part + handedOver), part + handedOver, bytes);
@@ -72,7 +73,7 @@ record Costs(double hop, double frame, double moved, double reduced) {
         };
       }
       case GATHER, SCATTER, ALL_TO_ALL -> time(1, others, part, 0, bytes);
-      case BARRIER -> time(levels, levels, 0, 0, 0);
+      case BARRIER -> throw new IllegalArgumentException("a barrier goes as an all-reduce does");
     };
   }
 

@@ -879,9 +879,7 @@ final class EngineCommunicator implements Communicator {
     }
     Seat own = seat.of(IntStream.range(0, size()).toArray());
     CallSettings plain =
-        settings
-            .withRepeatability(Repeatability.FASTEST)
-            .withAlgorithm(Algorithm.halvingDoubling());
+        settings.withRepeatability(Repeatability.FASTEST).withAlgorithm(Algorithm.binomialTree());
     try (Communicator group = new EngineCommunicator(own, plain, world, false)) {
       Tuner tuner =
           new Tuner(

@@ -17,7 +17,9 @@ import org.jspecify.annotations.Nullable;
 final class Programs {
   private final Seat seat;
   private final CallSettings settings;
-  private final Program barrier;
+
+  /** That of a barrier if it needs no frames. */
+  private final @Nullable Program mailedBarrier;
 
   /** The one of the settings, or those that are chosen from. */
   private final List<Algorithm> algorithms;
@@ -44,10 +46,10 @@ final class Programs {
         new Program[AddOrder.values().length * algorithms.size()][Collective.values().length][];
     // An algorithm that does not fit is an error now.
     of(0, Collective.ALL_REDUCE, 0, Order.of(settings.repeatability()));
-    this.barrier =
+    this.mailedBarrier =
         seat.group.usesMail() && speaksWithAll(settings.algorithm())
             ? seat.program(Algorithm.exchange(), Collective.BARRIER, 0, AddOrder.OF_PLAN)
-            : of(Collective.BARRIER, 0, 0);
+            : null;
   }
 
   /**
@@ -61,7 +63,7 @@ final class Programs {
 
   /** That of a barrier. */
   Program barrier() {
-    return barrier;
+    return mailedBarrier != null ? mailedBarrier : of(Collective.BARRIER, 0, 0);
   }
 
   /** This rank's part of an all-reduce of a memory. */

@@ -67,6 +67,9 @@ final class Tuner {
   /** Recursive doubling sends the payload in each round. */
   private static final int SIZES_OF_DOUBLING = 5;
 
+  /** So does a tree, but by few ranks in each. */
+  private static final int SIZES_OF_TREE = 6;
+
   /**
    * Over sockets the first so many sizes are too short for anything but messages to matter, and
    * some candidates send more of them in more rounds than others do, whatever the number of ranks.
@@ -393,6 +396,7 @@ final class Tuner {
     return switch (candidate) {
       case Chooser.EXCHANGE -> SIZES_OF_EXCHANGE;
       case Chooser.RECURSIVE_DOUBLING -> SIZES_OF_DOUBLING;
+      case Chooser.BINOMIAL_TREE -> SIZES_OF_TREE;
       case Chooser.TWO_SERVERS -> SIZES_OF_SERVERS;
       default -> sizes.length;
     };

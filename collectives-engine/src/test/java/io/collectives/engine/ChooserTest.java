@@ -39,6 +39,9 @@ class ChooserTest {
     assertEquals(
         4000 + 400 + 800 * 4 * 1.25,
         PLAIN.predict(Collective.ALL_REDUCE, Chooser.RECURSIVE_DOUBLING, 5, 800));
+    assertEquals(
+        4000 + 150 + 800 * (4 * 0.5 + 2 * 0.25),
+        PLAIN.predict(Collective.ALL_REDUCE, Chooser.BINOMIAL_TREE, 4, 800));
     for (int candidate = 0; candidate <= Chooser.RING; candidate++) {
       assertEquals(0, PLAIN.predict(Collective.ALL_REDUCE, candidate, 1, 800));
     }
@@ -55,6 +58,7 @@ class ChooserTest {
       {3_000, 9_000, 15_000, 400_000},
       {INFINITY, INFINITY, INFINITY, INFINITY}, // Not there.
       {900, 1_200},
+      {1_800, 2_400, 40_000},
     };
     int[] sizes = {8, 16 << 10, 128 << 10, 1 << 20};
     Chooser chooser =
@@ -180,7 +184,7 @@ class ChooserTest {
   }
 
   /**
-   * With 4 ranks over sockets, up to 16 KiB and from 256 KiB on; explained is what was measured.
+   * With 4 ranks over sockets, up to 64 KiB and from 256 KiB on; explained is what was measured.
    */
   @Test
   void whoLedInTablesIsChosenUnlessAnotherIsFarAhead() {
@@ -188,7 +192,7 @@ class ChooserTest {
     for (double ahead : new double[] {1.3, 1.5}) {
       double[] direct = {1_000, 100_000, 800_000};
       double[] others = Arrays.stream(direct).map(nanos -> ahead * nanos).toArray();
-      double[][] nanos = {others, direct, others, others, others, others, others};
+      double[][] nanos = {others, direct, others, others, others, others, others, others};
       Chooser chooser =
           new Chooser(
               4,
@@ -196,12 +200,11 @@ class ChooserTest {
               Costs.OF_SOCKETS,
               new Chooser.Measured(sizes, nanos),
               Medium.SOCKETS.frames);
-      for (long bytes : new long[] {8, 1 << 10, 16 << 10}) {
+      for (long bytes : new long[] {8, 1 << 10, 16 << 10, 64 << 10}) {
         assertEquals(
-            ahead < 1.4 ? Chooser.RECURSIVE_DOUBLING : Chooser.DIRECT,
+            ahead < 1.4 ? Chooser.BINOMIAL_TREE : Chooser.DIRECT,
             chooser.choose(Collective.ALL_REDUCE, bytes));
       }
-      assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 64 << 10));
       for (long bytes : new long[] {256 << 10, 1 << 20, 100 << 20}) {
         assertEquals(
             ahead < 1.4 ? Chooser.HALVING_DOUBLING : Chooser.DIRECT,
@@ -218,7 +221,7 @@ class ChooserTest {
     int[] sizes = {8, 1 << 10, 64 << 10, 8 << 20};
     double[] slow = {9_000, 9_500, 90_000, 900_000};
     double[] fast = {1_000, 1_500, 20_000, 400_000};
-    double[][] nanos = {slow, slow, fast, fast, fast, fast, fast};
+    double[][] nanos = {slow, slow, fast, fast, fast, fast, fast, fast};
     Chooser arrays =
         new Chooser(
             4,
@@ -239,7 +242,7 @@ class ChooserTest {
     assertEquals(Chooser.DIRECT, threads.choose(Collective.ALL_REDUCE, 1 << 20));
     assertEquals(Chooser.DIRECT, threads.choose(Collective.ALL_REDUCE, 100 << 20));
     for (Collective collective : Collective.values()) {
-      if (collective != Collective.ALL_REDUCE) {
+      if (!isOfShort(collective)) {
         assertEquals(arrays.choose(collective, 1 << 20), chooser.choose(collective, 1 << 20));
       }
     }
@@ -253,13 +256,17 @@ class ChooserTest {
   @Test
   void largeGroupsHaveFewPeers() {
     List<Algorithm> few =
-        List.of(Algorithm.recursiveDoubling(), Algorithm.halvingDoubling(), Algorithm.ring());
+        List.of(
+            Algorithm.recursiveDoubling(),
+            Algorithm.binomialTree(),
+            Algorithm.halvingDoubling(),
+            Algorithm.ring());
     for (int ranks : new int[] {65, 4096}) {
       Chooser chooser = new Chooser(ranks, Medium.SOCKETS);
       for (Collective collective : Collective.values()) {
         for (long bytes = 1; bytes < 1L << 40; bytes *= 3) {
           int chosen = chooser.choose(collective, bytes);
-          assertTrue(collective == Collective.ALL_REDUCE || chosen != Chooser.RECURSIVE_DOUBLING);
+          assertTrue(isOfShort(collective) || chosen < Chooser.RECURSIVE_DOUBLING);
           assertTrue(few.contains(Chooser.candidates(ranks).get(chosen)));
           int inOrder = chooser.chooseInOrder(collective, bytes);
           assertTrue(inOrder == Chooser.EXCHANGE || inOrder == Chooser.DIRECT);
@@ -267,7 +274,7 @@ class ChooserTest {
       }
     }
     Chooser large = new Chooser(65, Medium.SOCKETS);
-    assertEquals(Chooser.RECURSIVE_DOUBLING, large.choose(Collective.ALL_REDUCE, 8));
+    assertEquals(Chooser.BINOMIAL_TREE, large.choose(Collective.ALL_REDUCE, 8));
     assertEquals(Chooser.HALVING_DOUBLING, large.choose(Collective.ALL_REDUCE, 1 << 20));
   }
 
@@ -276,15 +283,34 @@ class ChooserTest {
   void whatIsNotMeasuredIsChosenByWhatTablesTold() {
     for (int ranks : new int[] {4, 8}) {
       Chooser chooser = new Chooser(ranks, Medium.SOCKETS);
-      for (long bytes : new long[] {8, 1 << 10, 16 << 10}) {
-        assertEquals(Chooser.RECURSIVE_DOUBLING, chooser.choose(Collective.ALL_REDUCE, bytes));
+      for (long bytes : new long[] {8, 1 << 10, 16 << 10, 64 << 10}) {
+        assertEquals(Chooser.BINOMIAL_TREE, chooser.choose(Collective.ALL_REDUCE, bytes));
       }
-      for (long bytes : new long[] {64 << 10, 256 << 10, 1 << 20, 16 << 20, 100 << 20}) {
+      for (long bytes : new long[] {256 << 10, 1 << 20, 16 << 20, 100 << 20}) {
         assertEquals(Chooser.HALVING_DOUBLING, chooser.choose(Collective.ALL_REDUCE, bytes));
       }
       Chooser memory = new Chooser(ranks, Medium.SHARED_MEMORY);
       assertEquals(Chooser.EXCHANGE, memory.choose(Collective.ALL_REDUCE, 8));
       assertEquals(Chooser.RING, memory.choose(Collective.ALL_REDUCE, 100 << 20));
     }
+  }
+
+  /** Whether the algorithms of short payloads are for it. */
+  private static boolean isOfShort(Collective collective) {
+    return collective == Collective.ALL_REDUCE || collective == Collective.BARRIER;
+  }
+
+  /** An exchange would take n(n-1) messages where they cost something. */
+  @Test
+  void barriersGoAsTheShortestAllReducesDo() {
+    for (int ranks : new int[] {2, 3, 4, 8, 65}) {
+      for (Medium medium : Medium.values()) {
+        Chooser chooser = new Chooser(ranks, medium);
+        assertEquals(
+            chooser.choose(Collective.ALL_REDUCE, 8), chooser.choose(Collective.BARRIER, 0));
+      }
+    }
+    assertEquals(
+        Chooser.BINOMIAL_TREE, new Chooser(4, Medium.SOCKETS).choose(Collective.BARRIER, 0));
   }
 }

@@ -454,6 +454,7 @@ public abstract class RepeatabilityContractTest {
             Algorithm.bidirectionalRing(),
             Algorithm.shortestWayRing(),
             Algorithm.torus(Mesh.torus(2, 2)),
+            Algorithm.binomialTree(),
             Algorithm.recursiveDoubling(),
             Algorithm.halvingDoubling(),
             Algorithm.doubleBinaryTree());

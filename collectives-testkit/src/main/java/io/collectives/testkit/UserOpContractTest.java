@@ -149,6 +149,7 @@ public abstract class UserOpContractTest {
     all.add(Algorithm.torus(Mesh.torus(2, 2)));
     all.add(Algorithm.halvingDoubling());
     all.add(Algorithm.recursiveDoubling());
+    all.add(Algorithm.binomialTree());
     RankThreads.run(
         opened(),
         world -> {

@@ -10,8 +10,8 @@ import java.util.Optional;
 /**
  * Plans every collective by {@link Algorithm#ring}, {@link Algorithm#bidirectionalRing}, {@link
  * Algorithm#shortestWayRing}, {@link Algorithm#torus}, {@link Algorithm#direct}, {@link
- * Algorithm#exchange}, {@link Algorithm#recursiveDoubling}, {@link Algorithm#halvingDoubling} and
- * {@link Algorithm#doubleBinaryTree}.
+ * Algorithm#exchange}, {@link Algorithm#binomialTree}, {@link Algorithm#recursiveDoubling}, {@link
+ * Algorithm#halvingDoubling} and {@link Algorithm#doubleBinaryTree}.
  */
 public final class TorusPlanProvider implements PlanProvider {
 
@@ -37,6 +37,9 @@ public final class TorusPlanProvider implements PlanProvider {
     }
     if (algorithm instanceof Algorithm.Exchange) {
       return Optional.of(DirectPlans.exchange(request));
+    }
+    if (algorithm instanceof Algorithm.BinomialTree) {
+      return Optional.of(BinomialTreePlan.of(request));
     }
     if (algorithm instanceof Algorithm.RecursiveDoubling) {
       return Optional.of(RecursiveDoublingPlan.of(request));

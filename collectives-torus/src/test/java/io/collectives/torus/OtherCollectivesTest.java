@@ -44,6 +44,7 @@ class OtherCollectivesTest {
   private static PlanFigures verify(Algorithm algorithm, Plan plan) {
     boolean twoRanges =
         algorithm instanceof Algorithm.HalvingDoubling
+            || algorithm instanceof Algorithm.BinomialTree
             || algorithm instanceof Algorithm.RecursiveDoubling
             || algorithm instanceof Algorithm.DoubleBinaryTree;
     boolean bothWaysAreOneLink = algorithm instanceof Algorithm.ShortestWayRing;

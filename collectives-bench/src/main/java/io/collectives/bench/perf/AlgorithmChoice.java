@@ -10,11 +10,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * An algorithm as it is written on the command line: {@code ring}, {@code bidirectional-ring},
  * {@code shortest-way-ring}, {@code torus}, {@code torus:4x2}, {@code direct}, {@code exchange},
- * {@code recursive-doubling}, {@code halving-doubling}, {@code double-binary-tree}, {@code
- * parameter-server}, {@code parameter-server:2}, {@code parameter-server:1+2}: 1 server among the
- * workers, 2 that do nothing else; {@code parameter-server:1+2x4}: these of 4 ranks each, its
- * proxies; {@code parameter-server:0+2x4/8}: and 8 workers on a host, which reduce among themselves
- * first. A number of servers may be {@code n}, which is that of the workers.
+ * {@code binomial-tree}, {@code recursive-doubling}, {@code halving-doubling}, {@code
+ * double-binary-tree}, {@code parameter-server}, {@code parameter-server:2}, {@code
+ * parameter-server:1+2}: 1 server among the workers, 2 that do nothing else; {@code
+ * parameter-server:1+2x4}: these of 4 ranks each, its proxies; {@code parameter-server:0+2x4/8}:
+ * and 8 workers on a host, which reduce among themselves first. A number of servers may be {@code
+ * n}, which is that of the workers.
  *
  * @param name the part before the colon
  * @param detail the part after it
@@ -23,7 +24,7 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
   /** All forms that are plans, for people. */
   public static final String PLANS =
       "ring, bidirectional-ring, shortest-way-ring, torus[:XxY], direct, exchange,"
-          + " recursive-doubling, halving-doubling, double-binary-tree,"
+          + " binomial-tree, recursive-doubling, halving-doubling, double-binary-tree,"
           + " parameter-server[:S[+DEDICATED[xPROXIES]][/WORKERS-PER-HOST]] (S, DEDICATED: n for as"
           + " many as workers)";
 
@@ -55,6 +56,7 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
               "shortest-way-ring",
               "direct",
               "exchange",
+              "binomial-tree",
               "recursive-doubling",
               "halving-doubling",
               "double-binary-tree" ->
@@ -83,6 +85,7 @@ public record AlgorithmChoice(String name, Optional<String> detail) {
       case "shortest-way-ring" -> Algorithm.shortestWayRing();
       case "direct" -> Algorithm.direct();
       case "exchange" -> Algorithm.exchange();
+      case "binomial-tree" -> Algorithm.binomialTree();
       case "recursive-doubling" -> Algorithm.recursiveDoubling();
       case "halving-doubling" -> Algorithm.halvingDoubling();
       case "double-binary-tree" -> Algorithm.doubleBinaryTree();

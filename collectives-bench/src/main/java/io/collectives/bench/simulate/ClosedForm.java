@@ -24,6 +24,8 @@ import java.util.OptionalDouble;
  *       M(max(β,ν) + γ + (n-2)max(ν,γ));
  *   <li>recursive doubling of 2^k ranks: k rounds of M bytes, each of which is added: k(α +
  *       M(β+γ));
+ *   <li>binomial tree of 2^k ranks: k rounds of M bytes up, each of which is added, and k down:
+ *       k(2α + M(2β+γ));
  *   <li>parameter server of S among the ranks: the first with S for n in M/n: 2(α + βM/S) +
  *       γ(n-1)M/S; with dedicated ones among them, γWM/S for W workers;
  *   <li>dedicated servers, S for n workers in s slabs: 2(α+βM/Ss) + γnM/Ss + (s-1)max(βM/Ss,
@@ -49,7 +51,8 @@ import java.util.OptionalDouble;
  * broadcast of a ring (n-1)(α+βM/s) + (s-1)βM/s, its reduction (n-1)(α+(β+γ)M/s) +
  * (s-1)max(β,γ)M/s. Trees of halving and doubling: log2 n (α+βM), with γ for a reduction. A
  * scatter, gather or all-to-all goes straight: α + βM/n, or α + M/n((n-2)ν+max(β,ν)) through NICs.
- * A barrier takes α for each of its rounds.
+ * A barrier takes α for each of its rounds, that of a binomial tree for each level of it, up and
+ * down.
  *
  * <p>Two ranks have one link each way, which both halves of a bidirectional ring, or of a torus
  * with a dimension of two places, share; along a dimension that does not wrap several lanes share
@@ -161,7 +164,12 @@ final class ClosedForm {
     double pace = Math.max(beta, nic);
     double share = bytes / n;
     if (task.is(Collective.BARRIER)) {
-      return algorithm instanceof Algorithm.Torus ? Double.NaN : log(n) * alpha;
+      if (algorithm instanceof Algorithm.BinomialTree) {
+        int deepest = Integer.numberOfTrailingZeros(Integer.highestOneBit(n));
+        return 2 * deepest * alpha;
+      }
+      int rounds = algorithm instanceof Algorithm.Exchange ? Math.min(1, log(n)) : log(n);
+      return algorithm instanceof Algorithm.Torus ? Double.NaN : rounds * alpha;
     }
     if (task.is(Collective.ALL_TO_ALL)) {
       return alpha + share / n * ((n - 2) * nic + pace);
@@ -191,15 +199,20 @@ final class ClosedForm {
       return halves(deal, tell);
     }
     boolean doubling = algorithm instanceof Algorithm.RecursiveDoubling;
+    boolean binomial = algorithm instanceof Algorithm.BinomialTree;
     boolean halving =
         algorithm instanceof Algorithm.HalvingDoubling
             || doubling
+            || binomial
             || algorithm instanceof Algorithm.DoubleBinaryTree && !task.is(Collective.ALL_REDUCE);
     if (!halving || Integer.bitCount(n) != 1) {
       return Double.NaN;
     }
     if (doubling && task.is(Collective.ALL_REDUCE)) {
       return log(n) * (alpha + bytes * (pace + add));
+    }
+    if (binomial && task.is(Collective.ALL_REDUCE)) {
+      return nic > 0 ? Double.NaN : log(n) * (2 * alpha + bytes * (2 * beta + add));
     }
     if (task.is(Collective.BROADCAST) || task.is(Collective.REDUCE)) {
       boolean tree = !(algorithm instanceof Algorithm.DoubleBinaryTree) && nic == 0;

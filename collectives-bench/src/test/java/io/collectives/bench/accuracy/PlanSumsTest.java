@@ -29,6 +29,7 @@ class PlanSumsTest {
         "torus",
         "direct",
         "exchange",
+        "binomial-tree",
         "recursive-doubling",
         "halving-doubling",
         "double-binary-tree",

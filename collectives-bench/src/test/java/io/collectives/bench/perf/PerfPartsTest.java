@@ -28,6 +28,7 @@ class PerfPartsTest {
     "shortest-way-ring, 4, shortest-way-ring",
     "auto, 4, auto",
     "exchange, 4, exchange",
+    "binomial-tree, 4, binomial-tree",
     "recursive-doubling, 4, recursive-doubling",
     "halving-doubling, 4, halving-doubling",
     "double-binary-tree, 4, double-binary-tree",

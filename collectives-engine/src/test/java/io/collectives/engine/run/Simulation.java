@@ -178,7 +178,7 @@ final class Simulation {
     this.payloads = 1 + random.nextInt(6);
     this.count = random.nextInt(120);
     this.depth = 1 + random.nextInt(3);
-    this.algorithm = random.nextInt(7);
+    this.algorithm = random.nextInt(8);
     // Longer than the limit of silence, so that a rank that lives but is cut off is found first.
     this.timeout = fault == Fault.LATE ? 4 * SECOND : 20 * SECOND;
     this.victim = victim >= 0 ? victim : random.nextInt(size);
@@ -572,6 +572,7 @@ final class Simulation {
       case 3 -> Algorithm.torus(Mesh.torusOf(members));
       case 4 -> Algorithm.exchange();
       case 5 -> Algorithm.recursiveDoubling();
+      case 6 -> Algorithm.binomialTree();
       default -> Algorithm.halvingDoubling();
     };
   }
