@@ -324,7 +324,7 @@ final class Chooser {
         && ranks <= MOST_RANKS_ALL_TO_ALL) {
       return DIRECT;
     }
-    if (collective == Collective.BROADCAST && medium.broadcastsByTree()) {
+    if (collective == Collective.BROADCAST && medium.broadcastsByTree(bytes)) {
       return HALVING_DOUBLING;
     }
     int best = -1;

@@ -60,8 +60,9 @@ class MediumTest {
     assertEquals(Long.MAX_VALUE, Medium.THREADS.directFrom(2));
     assertEquals(Long.MAX_VALUE, Medium.SHARED_MEMORY.directFrom(8));
     assertEquals(Long.MAX_VALUE, Medium.SOCKETS.directFrom(8));
-    assertTrue(Medium.SHARED_MEMORY.broadcastsByTree());
-    assertFalse(Medium.SOCKETS.broadcastsByTree());
-    assertFalse(Medium.THREADS.broadcastsByTree());
+    assertTrue(Medium.SHARED_MEMORY.broadcastsByTree(100 * MIB));
+    assertTrue(Medium.SOCKETS.broadcastsByTree(MIB / 16));
+    assertFalse(Medium.SOCKETS.broadcastsByTree(MIB / 4));
+    assertFalse(Medium.THREADS.broadcastsByTree(8));
   }
 }
