@@ -184,4 +184,20 @@ enum SocketKind {
       ((SocketChannel) ((AbstractNioChannel) socket).unsafe().ch()).write(bytes);
     }
   }
+
+  /**
+   * Reads what the socket has, without waiting, past the channel.
+   *
+   * @param bytes direct; its position is moved
+   * @return how many bytes, 0 if none are there, -1 if there will be no more
+   */
+  final int read(Channel socket, ByteBuffer bytes) throws IOException {
+    if (!isNative) {
+      return ((SocketChannel) ((AbstractNioChannel) socket).unsafe().ch()).read(bytes);
+    }
+    int at = bytes.position();
+    int count = ((Socket) ((UnixChannel) socket).fd()).recv(bytes, at, bytes.limit());
+    bytes.position(at + Math.max(count, 0));
+    return count;
+  }
 }

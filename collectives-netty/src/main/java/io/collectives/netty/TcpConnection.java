@@ -33,7 +33,8 @@ import org.jspecify.annotations.Nullable;
  * bytes that make no whole unit (a greeting, a header, eight bytes of a body) are kept in {@code
  * rest} and put back at the front before the next read. As all units are multiples of 8 bytes, what
  * lies at a multiple of 8 in the stream lies at a multiple of 8 in the buffer. Until it is admitted
- * no more is read than makes one greeting or proof.
+ * no more is read than makes one greeting or proof. What is read past Netty ({@link #readNow}) goes
+ * the same way; the end of the stream, and what went wrong, is left for Netty to find.
  *
  * <p><b>TLS.</b> With TLS the socket is Netty's {@link SslHandler}'s. It keeps what it reads in
  * buffers of its own, and what it has decrypted is copied to where a plain connection reads it.
@@ -252,11 +253,36 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
       ByteBuf decrypted = transport.receiveBuffer().clear();
       end = decrypted.writeBytes(rest, 0, restLength).writeBytes(buffer).writerIndex();
     }
+    take(end);
+    buffer.release();
+  }
+
+  /**
+   * Reads what is there, past Netty; not for TLS. Errors are kept for when Netty finds the end.
+   *
+   * @return how many bytes, 0 if none are there, -1 if there will be no more
+   */
+  int readNow() {
+    ByteBuffer landing = transport.landing().clear().put(rest, 0, restLength);
+    int count;
+    try {
+      count = transport.kind().read(channel, landing);
+    } catch (IOException e) {
+      exceptionCaught(e);
+      return -1;
+    }
+    if (count > 0) {
+      take(landing.position());
+    }
+    return count;
+  }
+
+  /** Uses what has been received, up to {@code end}, and keeps what is no whole unit. */
+  private void take(int end) {
     int at = use(end);
     restLength = stage == Stage.ENDED ? 0 : end - at;
     // Not by the ByteBuf: without Unsafe, as on JDK 25, it would make a view for each call.
     transport.received().bytes().get(at, rest, 0, restLength);
-    buffer.release();
     transport.active();
   }
 

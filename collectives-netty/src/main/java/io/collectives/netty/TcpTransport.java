@@ -19,6 +19,7 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.ServerChannel;
 import io.netty.handler.ssl.SslHandler;
 import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
 import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -86,6 +87,7 @@ final class TcpTransport implements Transport {
   /** Failures are told in a frame whose body may be longer than the longest piece of a payload. */
   private static final int CONTROL_LENGTH = 4096;
 
+  private static final long LOOK_NANOS = 50_000;
   private static final long WARNING_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -105,6 +107,7 @@ final class TcpTransport implements Transport {
   private final SecureRandom random = new SecureRandom();
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final ByteBuf receiveBuffer = allocator.directBuffer(RECEIVE_LENGTH, RECEIVE_LENGTH);
+  private final ByteBuffer landing = receiveBuffer.nioBuffer(0, RECEIVE_LENGTH);
   private final FrameBytes received = new FrameBytes(receiveBuffer.nioBuffer(0, RECEIVE_LENGTH));
   private final @Nullable TcpLink[] links;
   private final Queue<TcpLink> losses = new ArrayDeque<>();
@@ -112,6 +115,9 @@ final class TcpTransport implements Transport {
   private final Set<TcpConnection> strangers = new HashSet<>();
   private @Nullable FrameSink sink; // During a poll.
   private @Nullable Throwable sinkFailure;
+  private @Nullable TcpLink single; // The only one that was ever admitted.
+  private int admitted;
+  private long lookedNanos;
   private long lastActiveNanos;
   private boolean warned;
   private long lastWarningNanos;
@@ -205,7 +211,7 @@ final class TcpTransport implements Transport {
       sink = to;
       int done;
       try {
-        done = loop.runNow() + flush() + reportLosses(to);
+        done = receive() + flush() + reportLosses(to);
       } finally {
         sink = null;
       }
@@ -221,6 +227,25 @@ final class TcpTransport implements Transport {
       }
       loop.leave();
     }
+  }
+
+  /**
+   * Takes in what has arrived; returns how much was done. A single connection is read without
+   * asking the kernel first which one has something: that is a system call less for each message.
+   * What else there may be (its end, strangers, timers) is looked for now and then.
+   */
+  private int receive() {
+    TcpConnection connection = single == null ? null : single.connection();
+    if (connection == null || !connection.isPlain()) {
+      return loop.runNow();
+    }
+    int count = connection.readNow();
+    long now = System.nanoTime();
+    if (count < 0 || now - lookedNanos >= LOOK_NANOS) {
+      lookedNanos = now;
+      return loop.runNow() + Math.max(count, 0);
+    }
+    return count;
   }
 
   /** Writes on where a socket was full; returns how many links got on. */
@@ -429,6 +454,11 @@ final class TcpTransport implements Transport {
 
   ByteBuf receiveBuffer() {
     return receiveBuffer;
+  }
+
+  /** The receive buffer as a socket fills it. */
+  ByteBuffer landing() {
+    return landing;
   }
 
   /** The receive buffer as the sink sees it. */
@@ -654,6 +684,7 @@ final class TcpTransport implements Transport {
 
   /** A link has got its connection. */
   void admitted(TcpLink link) {
+    single = admitted++ == 0 ? link : null;
     if (closing) {
       sayGoodbye(link);
     }
