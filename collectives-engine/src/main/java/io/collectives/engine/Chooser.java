@@ -288,7 +288,9 @@ final class Chooser {
   /** What is compared: the same, but longer for those that must lead. */
   private double weight(Collective collective, int candidate, double bytes) {
     double nanos = predict(collective, candidate, bytes);
-    return isOfAllReduces(collective) ? nanos * medium.lead(candidate, ranks, bytes) : nanos;
+    return isOfAllReduces(collective)
+        ? nanos * medium.lead(collective, candidate, ranks, bytes)
+        : nanos;
   }
 
   /** Whether what all-reduces take speaks for a collective. */

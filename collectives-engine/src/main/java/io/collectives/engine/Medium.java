@@ -1,5 +1,6 @@
 package io.collectives.engine;
 
+import io.collectives.Collective;
 import io.collectives.spi.Transport;
 
 /**
@@ -28,7 +29,7 @@ enum Medium {
      * with others it often did not seem so. Two servers seem faster than they are.
      */
     @Override
-    double lead(int candidate, int ranks, double bytes) {
+    double lead(Collective collective, int candidate, int ranks, double bytes) {
       boolean isLong = bytes > MIB / 2 && candidate != Chooser.RING;
       return isLong || candidate == Chooser.TWO_SERVERS ? LEAD_IN_MEMORY : 1;
     }
@@ -43,17 +44,19 @@ enum Medium {
   SOCKETS(Costs.OF_SOCKETS, Chooser.Frames.OF_SOCKETS) {
     /**
      * Where ranks outnumber processors, up to 64 KiB a tree, which sends the least messages, took
-     * 0.55 to 0.9 times as long as the best of all others with 4 and 8 ranks over TCP. Where they
-     * are a power of two, halving and doubling sends the least messages of those that send the
-     * least bytes: from 256 KiB on it was the best or within 1.08 in eight tables taken together;
-     * in single ones what was chosen instead took up to 1.55 times as long as the best.
+     * 0.6 to 1 times as long as the best of all others with 4 and 8 ranks over TCP, and with 8 up
+     * to 1 MiB 0.8 to 1.05 times as long as halving and doubling, with 4 1.2 times. Where they are
+     * a power of two, halving and doubling sends the least messages of those that send the least
+     * bytes: from 256 KiB on it was the best or within 1.08 in eight tables taken together; in
+     * single ones what was chosen instead took up to 1.55 times as long as the best.
      */
     @Override
-    double lead(int candidate, int ranks, double bytes) {
+    double lead(Collective collective, int candidate, int ranks, double bytes) {
+      long isShort = ranks > MOST_RANKS_OF_PAIRS ? 2 * MIB : MIB / 8;
       boolean led =
-          bytes <= MIB / 8
+          collective == Collective.ALL_REDUCE && bytes <= isShort
               ? candidate != Chooser.BINOMIAL_TREE
-              : candidate != Chooser.HALVING_DOUBLING && Integer.bitCount(ranks) == 1;
+              : candidate != Chooser.HALVING_DOUBLING && bytes > MIB / 8 && isPowerOfTwo(ranks);
       return led ? LEAD_OVER_SOCKETS : 1;
     }
 
@@ -78,6 +81,10 @@ enum Medium {
   private static final long MIB = 1 << 20;
 
   private static final double LEAD_IN_MEMORY = 1.5;
+
+  /** Of more, what all send counts up to longer payloads. */
+  private static final int MOST_RANKS_OF_PAIRS = 4;
+
   private static final double LEAD_OVER_SOCKETS = 1.4;
 
   /** What is taken for granted before a group is tuned. */
@@ -97,10 +104,11 @@ enum Medium {
   }
 
   /**
-   * How many times as fast as others a candidate must seem to be to be chosen for so many bytes.
-   * What tables told of a size counts up to the middle of the octaves to the next one.
+   * How many times as fast as others a candidate must seem to be to be chosen for so many bytes of
+   * an all-reduce, or of what is one half of it. What tables told of a size counts up to the middle
+   * of the octaves to the next one.
    */
-  double lead(int candidate, int ranks, double bytes) {
+  double lead(Collective collective, int candidate, int ranks, double bytes) {
     return 1;
   }
 
@@ -121,5 +129,9 @@ enum Medium {
    */
   boolean broadcastsByTree(double bytes) {
     return false;
+  }
+
+  private static boolean isPowerOfTwo(int ranks) {
+    return Integer.bitCount(ranks) == 1;
   }
 }

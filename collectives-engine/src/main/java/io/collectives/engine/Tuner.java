@@ -68,7 +68,7 @@ final class Tuner {
   private static final int SIZES_OF_DOUBLING = 5;
 
   /** So does a tree, but by few ranks in each. */
-  private static final int SIZES_OF_TREE = 6;
+  private static final int SIZES_OF_TREE = 7;
 
   /**
    * Over sockets the first so many sizes are too short for anything but messages to matter, and

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.Collective;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class MediumTest {
@@ -13,40 +15,42 @@ class MediumTest {
   @Test
   void ringsOfProcessesThatShareMemoryAreBeatenByFarOnly() {
     for (int ranks : new int[] {4, 6}) {
-      assertEquals(1, Medium.SHARED_MEMORY.lead(Chooser.RING, ranks, MIB));
-      assertEquals(1, Medium.SHARED_MEMORY.lead(Chooser.RING, ranks, 8));
-      assertTrue(Medium.SHARED_MEMORY.lead(Chooser.HALVING_DOUBLING, ranks, MIB) > 1);
-      assertEquals(1, Medium.SHARED_MEMORY.lead(Chooser.HALVING_DOUBLING, ranks, MIB / 2));
+      assertEquals(1, lead(Medium.SHARED_MEMORY, Chooser.RING, ranks, MIB));
+      assertEquals(1, lead(Medium.SHARED_MEMORY, Chooser.RING, ranks, 8));
+      assertTrue(lead(Medium.SHARED_MEMORY, Chooser.HALVING_DOUBLING, ranks, MIB) > 1);
+      assertEquals(1, lead(Medium.SHARED_MEMORY, Chooser.HALVING_DOUBLING, ranks, MIB / 2));
     }
   }
 
-  /** Up to the middle of the octaves between 64 and 256 KiB. */
+  /** Up to the middle of the octaves between 64 and 256 KiB; of more than 4 ranks, to 1 MiB. */
   @Test
   void treesOverSocketsAreBeatenByFarOnlyWhereMessagesCount() {
     for (int ranks : new int[] {3, 6, 8}) {
-      assertEquals(1, Medium.SOCKETS.lead(Chooser.BINOMIAL_TREE, ranks, 8));
-      assertTrue(Medium.SOCKETS.lead(Chooser.EXCHANGE, ranks, 8) > 1);
-      assertTrue(Medium.SOCKETS.lead(Chooser.HALVING_DOUBLING, ranks, MIB / 16) > 1);
+      assertEquals(1, lead(Medium.SOCKETS, Chooser.BINOMIAL_TREE, ranks, 8));
+      assertTrue(lead(Medium.SOCKETS, Chooser.EXCHANGE, ranks, 8) > 1);
+      assertTrue(lead(Medium.SOCKETS, Chooser.HALVING_DOUBLING, ranks, MIB / 16) > 1);
     }
-    assertEquals(1, Medium.SOCKETS.lead(Chooser.RING, 6, MIB / 4));
+    assertEquals(1, lead(Medium.SOCKETS, Chooser.RING, 3, MIB / 4));
+    assertTrue(lead(Medium.SOCKETS, Chooser.HALVING_DOUBLING, 8, MIB) > 1);
   }
 
   /** Where bytes count, if it hands nothing over. */
   @Test
   void halvingAndDoublingOverSocketsIsBeatenByFarOnly() {
-    assertEquals(1, Medium.SOCKETS.lead(Chooser.HALVING_DOUBLING, 8, MIB));
-    assertTrue(Medium.SOCKETS.lead(Chooser.RING, 8, MIB) > 1);
-    assertTrue(Medium.SOCKETS.lead(Chooser.DIRECT, 8, MIB / 4) > 1);
-    assertTrue(Medium.SOCKETS.lead(Chooser.BINOMIAL_TREE, 8, MIB / 4) > 1);
-    assertEquals(1, Medium.SOCKETS.lead(Chooser.RING, 6, MIB));
+    assertEquals(1, lead(Medium.SOCKETS, Chooser.HALVING_DOUBLING, 4, MIB));
+    assertTrue(lead(Medium.SOCKETS, Chooser.RING, 4, MIB) > 1);
+    assertTrue(lead(Medium.SOCKETS, Chooser.DIRECT, 4, MIB / 4) > 1);
+    assertTrue(lead(Medium.SOCKETS, Chooser.BINOMIAL_TREE, 4, MIB / 4) > 1);
+    assertTrue(lead(Medium.SOCKETS, Chooser.BINOMIAL_TREE, 8, 4 * MIB) > 1);
+    assertEquals(1, lead(Medium.SOCKETS, Chooser.RING, 6, 4 * MIB));
   }
 
   /** Of any size; threads may choose them freely. */
   @Test
   void twoServersOfProcessesMustLeadOrAreNone() {
     for (long bytes : new long[] {8, MIB}) {
-      assertEquals(1, Medium.THREADS.lead(Chooser.TWO_SERVERS, 8, bytes));
-      assertEquals(1.5, Medium.SHARED_MEMORY.lead(Chooser.TWO_SERVERS, 8, bytes));
+      assertEquals(1, lead(Medium.THREADS, Chooser.TWO_SERVERS, 8, bytes));
+      assertEquals(1.5, lead(Medium.SHARED_MEMORY, Chooser.TWO_SERVERS, 8, bytes));
     }
     assertTrue(Medium.THREADS.isCandidate(Chooser.TWO_SERVERS));
     assertTrue(Medium.SHARED_MEMORY.isCandidate(Chooser.TWO_SERVERS));
@@ -64,5 +68,19 @@ class MediumTest {
     assertTrue(Medium.SOCKETS.broadcastsByTree(MIB / 16));
     assertFalse(Medium.SOCKETS.broadcastsByTree(MIB / 4));
     assertFalse(Medium.THREADS.broadcastsByTree(8));
+  }
+
+  private static double lead(Medium medium, int candidate, int ranks, long bytes) {
+    return medium.lead(Collective.ALL_REDUCE, candidate, ranks, bytes);
+  }
+
+  /** A tree has none. */
+  @Test
+  void partsOfAllReducesAreThoseOfHalvingAndDoubling() {
+    for (Collective part : List.of(Collective.REDUCE_SCATTER, Collective.ALL_GATHER)) {
+      assertEquals(1, Medium.SOCKETS.lead(part, Chooser.HALVING_DOUBLING, 8, MIB));
+      assertTrue(Medium.SOCKETS.lead(part, Chooser.RING, 8, MIB) > 1);
+      assertEquals(1, Medium.SOCKETS.lead(part, Chooser.RING, 8, 8));
+    }
   }
 }
