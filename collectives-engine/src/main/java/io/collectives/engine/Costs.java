@@ -7,9 +7,9 @@ import io.collectives.Collective;
  * what a call by some of the {@linkplain Chooser#candidates candidates} takes from that.
  *
  * <p>The model is T = rounds x hop + frames x frame + M (sent x moved + taken x reduced): rounds in
- * sequence, frames that a rank sends in the mean, and the parts of the payload of M bytes that the
- * busiest one sends and reduces. Those of each algorithm are the closed forms that are documented
- * with {@link io.collectives.Algorithm}.
+ * sequence, frames that a rank sends (in the mean of all in an all-reduce, else the busiest one),
+ * and the parts of the payload of M bytes that the busiest one sends and reduces. Those of each
+ * algorithm are the closed forms that are documented with {@link io.collectives.Algorithm}.
  */
 record Costs(double hop, double frame, double moved, double reduced) {
 
