@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param repeatability what the bits of a floating-point reduction may depend on
  * @param finiteCheck whether reductions tell who contributed a number that is not finite, by a
  *     {@link NonFiniteException}; see {@link Communicator#checkingFinite()}
- * @param frameLength the most bytes of payload that one frame carries, at least 64; long payloads
- *     are cut into slabs so that frames keep within it
+ * @param frameLength the most bytes of payload that one frame carries, at least 64, or {@link
+ *     #AS_SUITS_THE_TRANSPORT}; long payloads are cut into slabs so that frames keep within it
  * @param slabsInFlight how many slabs of one call may be under way at once, from 1 to 64; with the
  *     frame length it bounds how much data is queued on a link
  * @param silenceLimit after how long without a sign of life a peer is taken for dead, an eighth
@@ -36,6 +36,15 @@ public record CallSettings(
     int slabsInFlight,
     Duration silenceLimit,
     @Nullable Path flightDirectory) {
+  /**
+   * The frame length that leaves it to the transport: 128 KiB where all ranks share memory, else
+   * 196,288 bytes, which with a header fill three segments of TCP on a loopback interface (frames
+   * of 128 KiB take three, too, the last one all but empty).
+   */
+  public static final int AS_SUITS_THE_TRANSPORT = 0;
+
+  private static final int LONGEST_THAT_SUITS = 192 * 1024;
+
   private static final CallSettings DEFAULTS =
       new CallSettings(
           Algorithm.auto(),
@@ -43,7 +52,7 @@ public record CallSettings(
           WireType.AS_IN_MEMORY,
           Repeatability.FASTEST,
           false,
-          128 * 1024,
+          AS_SUITS_THE_TRANSPORT,
           2,
           Duration.ofSeconds(5),
           null);
@@ -64,9 +73,12 @@ public record CallSettings(
               + " with the wire type int8: the frame length decides which elements share an"
               + " exponent, so the bits would depend on it; use bfloat16, float16 or as-in-memory");
     }
-    if (frameLength < 64 || frameLength > 64 * 1024 * 1024) {
+    if (frameLength != AS_SUITS_THE_TRANSPORT
+        && (frameLength < 64 || frameLength > 64 * 1024 * 1024)) {
       throw new IllegalArgumentException(
-          "frame length " + frameLength + ": must be from 64 bytes to 64 MiB");
+          "frame length "
+              + frameLength
+              + ": must be from 64 bytes to 64 MiB, or 0 for what suits the transport");
     }
     if (slabsInFlight < 1 || slabsInFlight > 64) {
       throw new IllegalArgumentException(
@@ -81,10 +93,15 @@ public record CallSettings(
 
   /**
    * {@link Algorithm#auto}, 30 seconds, elements as in memory and not checked, the fastest sums,
-   * frames of 128 KiB, 2 slabs in flight, 5 seconds of silence.
+   * frames as long as suits the transport, 2 slabs in flight, 5 seconds of silence.
    */
   public static CallSettings defaults() {
     return DEFAULTS;
+  }
+
+  /** The most bytes that a frame carries, whatever the transport. */
+  public int frameLimit() {
+    return frameLength == AS_SUITS_THE_TRANSPORT ? LONGEST_THAT_SUITS : frameLength;
   }
 
   /** The same with another algorithm. */

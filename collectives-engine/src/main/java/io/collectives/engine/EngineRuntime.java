@@ -92,10 +92,11 @@ public final class EngineRuntime implements CollectivesRuntime {
 
   private Communicator world(
       Transport transport,
-      CallSettings calls,
+      CallSettings given,
       int neighbours,
       @Nullable Crew crew,
       @Nullable JobSettings job) {
+    CallSettings calls = Medium.of(transport).resolved(given);
     boolean oversubscribed = neighbours > Runtime.getRuntime().availableProcessors();
     int size = transport.size();
     long heldLimit = Engine.heldLimit(size, calls.frameLength(), calls.slabsInFlight());

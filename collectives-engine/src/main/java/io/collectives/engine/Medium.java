@@ -1,5 +1,6 @@
 package io.collectives.engine;
 
+import io.collectives.CallSettings;
 import io.collectives.Collective;
 import io.collectives.spi.Transport;
 
@@ -10,7 +11,7 @@ import io.collectives.spi.Transport;
  */
 enum Medium {
   /** Threads of one JVM, which read each other's arrays. */
-  THREADS(Costs.OF_SHARED_MEMORY, Chooser.Frames.OF_SHARED_MEMORY) {
+  THREADS(128 << 10, Costs.OF_SHARED_MEMORY, Chooser.Frames.OF_SHARED_MEMORY) {
     /**
      * The fastest with more than two threads in all of twelve cells of two tables. Two have no
      * better than each other's half, which other plans give them, too.
@@ -22,7 +23,7 @@ enum Medium {
   },
 
   /** Processes that share memory. */
-  SHARED_MEMORY(Costs.BETWEEN_PROCESSES, Chooser.Frames.OF_SOCKETS) {
+  SHARED_MEMORY(128 << 10, Costs.BETWEEN_PROCESSES, Chooser.Frames.OF_SOCKETS) {
     /**
      * A ring uses the fewest slots, which stay in cache if it is used all the time. From 1 MiB on
      * it was the best with 4, 6 and 8 ranks in all of seven cells, by up to 1.45; measured in turn
@@ -40,8 +41,14 @@ enum Medium {
     }
   },
 
-  /** Connections, and whatever mixes them with shared memory. */
-  SOCKETS(Costs.OF_SOCKETS, Chooser.Frames.OF_SOCKETS) {
+  /**
+   * Connections, and whatever mixes them with shared memory.
+   *
+   * <p>A segment of TCP on a loopback interface, whose MTU is 64 KiB, holds 65,483 bytes, and one
+   * that is all but empty costs about what a full one does. Three hold 196,449 bytes, and a frame
+   * with its header has 196,416: a multiple of a cache line.
+   */
+  SOCKETS(196_288, Costs.OF_SOCKETS, Chooser.Frames.OF_SOCKETS) {
     /**
      * Where ranks outnumber processors, up to 64 KiB a tree, which sends the least messages, took
      * 0.6 to 1 times as long as the best of all others with 4 and 8 ranks over TCP, and with 8 up
@@ -87,13 +94,17 @@ enum Medium {
 
   private static final double LEAD_OVER_SOCKETS = 1.4;
 
+  /** How long frames are if the settings leave it to the transport. */
+  private final int frameLength;
+
   /** What is taken for granted before a group is tuned. */
   final Costs costs;
 
   /** Likewise. */
   final Chooser.Frames frames;
 
-  Medium(Costs costs, Chooser.Frames frames) {
+  Medium(int frameLength, Costs costs, Chooser.Frames frames) {
+    this.frameLength = frameLength;
     this.costs = costs;
     this.frames = frames;
   }
@@ -101,6 +112,13 @@ enum Medium {
   /** That of a job. */
   static Medium of(Transport transport) {
     return transport.sharesMemory() ? THREADS : transport.lendsMemory() ? SHARED_MEMORY : SOCKETS;
+  }
+
+  /** The settings with what they leave to the transport. */
+  CallSettings resolved(CallSettings settings) {
+    return settings.frameLength() == CallSettings.AS_SUITS_THE_TRANSPORT
+        ? settings.withFrameLength(frameLength)
+        : settings;
   }
 
   /**

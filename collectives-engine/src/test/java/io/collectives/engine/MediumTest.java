@@ -4,12 +4,28 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.CallSettings;
 import io.collectives.Collective;
+import io.collectives.spi.FrameCodec;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class MediumTest {
   private static final long MIB = 1 << 20;
+
+  @Test
+  void framesAreAsTheSettingsSayOrAsSuitsTheTransport() {
+    CallSettings open = CallSettings.defaults();
+    for (Medium medium : Medium.values()) {
+      int suits = medium.resolved(open).frameLength();
+      assertTrue(suits >= 128 << 10 && suits <= open.frameLimit(), medium + ": " + suits);
+      assertEquals(1000, medium.resolved(open.withFrameLength(1000)).frameLength());
+    }
+    // With its header, three full segments of loopback but for less than a cache line.
+    int length = Medium.SOCKETS.resolved(open).frameLength() + FrameCodec.HEADER_LENGTH;
+    assertTrue(length <= 3 * 65_483 && length + 64 > 3 * 65_483, "a frame of " + length);
+    assertEquals(1000, open.withFrameLength(1000).frameLimit());
+  }
 
   /** Whoever else there is must lead. */
   @Test

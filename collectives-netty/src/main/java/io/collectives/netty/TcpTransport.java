@@ -484,7 +484,7 @@ final class TcpTransport implements Transport {
 
   /** The length of the longest body that may be sent or received. */
   int bodyLimit() {
-    return Math.max(settings.calls().frameLength(), CONTROL_LENGTH);
+    return Math.max(settings.calls().frameLimit(), CONTROL_LENGTH);
   }
 
   long connectTimeoutNanos() {

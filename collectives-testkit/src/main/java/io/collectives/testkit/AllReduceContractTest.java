@@ -428,6 +428,27 @@ public abstract class AllReduceContractTest {
     };
   }
 
+  /** Of which a payload takes several. */
+  @Test
+  void framesAreAsLongAsSuitsTheTransport() throws Exception {
+    int count = 400_003;
+    for (int ranks : Kit.ranks(3, 2, 3).toArray()) {
+      List<Communicator> worlds = open(ranks, CallSettings.AS_SUITS_THE_TRANSPORT, 2);
+      RankThreads.run(
+          worlds,
+          world -> {
+            int suits = world.settings().frameLength();
+            assertTrue(suits >= 128 * 1024, "frames of " + suits + " bytes");
+            int[] numbers = new int[count];
+            Arrays.setAll(numbers, i -> i % 1000 + world.rank());
+            world.allReduce(numbers, ReduceOp.SUM);
+            int[] expected = new int[count];
+            Arrays.setAll(expected, i -> ranks * (i % 1000) + ranks * (ranks - 1) / 2);
+            assertArrayEquals(expected, numbers);
+          });
+    }
+  }
+
   /** Same bits on all ranks, in every run and with any settings, and as near as rounding allows. */
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")

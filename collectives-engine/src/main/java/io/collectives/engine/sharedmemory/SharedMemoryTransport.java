@@ -553,7 +553,7 @@ final class SharedMemoryTransport implements Transport {
   }
 
   private static int bodyLimit(JobSettings settings) {
-    return Math.max(settings.calls().frameLength(), CONTROL_LENGTH);
+    return Math.max(settings.calls().frameLimit(), CONTROL_LENGTH);
   }
 
   /** The length of the longest record that this rank writes. */
