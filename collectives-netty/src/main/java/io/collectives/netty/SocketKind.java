@@ -88,6 +88,12 @@ enum SocketKind {
     }
   };
 
+  /**
+   * How many bytes may be on their way over a Unix-domain socket, of which the host may grant less:
+   * two frames and more. By default it is less, and nothing makes it grow as TCP does.
+   */
+  private static final int UNIX_SEND_LENGTH = 1 << 20;
+
   private final boolean isNative;
   private final boolean isUnix;
 
@@ -138,7 +144,9 @@ enum SocketKind {
 
   /** Sets what a connection needs before it carries anything. */
   final void prepare(Channel socket) {
-    if (!isUnix) {
+    if (isUnix) {
+      socket.config().setOption(ChannelOption.SO_SNDBUF, UNIX_SEND_LENGTH);
+    } else {
       socket.config().setOption(ChannelOption.TCP_NODELAY, true);
       socket.config().setOption(ChannelOption.SO_KEEPALIVE, true);
     }
