@@ -127,8 +127,8 @@ final class Chooser {
 
   /**
    * The times of all-reduces in nanoseconds, by candidate and size. What was not measured up to the
-   * largest size is not for larger ones: it sends more than others, and times in cache say nothing
-   * of those beyond.
+   * largest size is for payloads of less than twice its own last one: it sends more than others,
+   * and times in cache say nothing of those beyond.
    */
   record Measured(int[] sizes, double[][] nanos) {
 
@@ -138,7 +138,7 @@ final class Chooser {
         return Double.POSITIVE_INFINITY; // Not all ranks have it.
       }
       int last = times.length - 1;
-      if (bytes > sizes[last] && times.length < sizes.length) {
+      if (bytes >= 2.0 * sizes[last] && times.length < sizes.length) {
         return Double.POSITIVE_INFINITY;
       }
       if (bytes > sizes[last]) {

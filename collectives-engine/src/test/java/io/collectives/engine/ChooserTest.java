@@ -71,7 +71,8 @@ class ChooserTest {
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 0));
     assertEquals(Chooser.EXCHANGE, chooser.choose(Collective.ALL_REDUCE, 1024));
     assertEquals(Chooser.RECURSIVE_DOUBLING, chooser.choose(Collective.ALL_REDUCE, 14_000));
-    assertEquals(Chooser.DIRECT, chooser.choose(Collective.ALL_REDUCE, 20_000));
+    assertEquals(Chooser.RECURSIVE_DOUBLING, chooser.choose(Collective.ALL_REDUCE, 20_000));
+    assertEquals(Chooser.HALVING_DOUBLING, chooser.choose(Collective.ALL_REDUCE, 40_000));
     assertEquals(Algorithm.doubleBinaryTree(), explain(chooser, 128 << 10).chosen());
     assertEquals(Chooser.RING, chooser.choose(Collective.ALL_REDUCE, 100 << 20));
     assertEquals(Chooser.EXCHANGE, chooser.chooseInOrder(Collective.ALL_REDUCE, 1024));
@@ -210,6 +211,44 @@ class ChooserTest {
             ahead < 1.4 ? Chooser.HALVING_DOUBLING : Chooser.DIRECT,
             chooser.choose(Collective.ALL_REDUCE, bytes));
         assertEquals(Algorithm.direct(), explain(chooser, bytes).predictions().get(0).algorithm());
+      }
+    }
+  }
+
+  /** Measured up to 1 MiB, it is for 1 MiB, too. */
+  @Test
+  void aTreeIsChosenAtTheLastOfItsSizes() {
+    int[] sizes = {8, 256 << 10, 1 << 20, 8 << 20};
+    double[] others = {1_000, 25_000, 100_000, 800_000};
+    double[] tree = {1_000, 26_000, 105_000};
+    double[][] nanos = {tree, others, others, others, others, tree, tree, tree};
+    Chooser chooser =
+        new Chooser(
+            8,
+            Medium.SOCKETS,
+            Costs.OF_SOCKETS,
+            new Chooser.Measured(sizes, nanos),
+            Medium.SOCKETS.frames);
+    assertEquals(Chooser.BINOMIAL_TREE, chooser.choose(Collective.ALL_REDUCE, 1 << 20));
+    assertEquals(Chooser.HALVING_DOUBLING, chooser.choose(Collective.ALL_REDUCE, 2 << 20));
+  }
+
+  @Test
+  void twoServersLeadBetweenThreadsThatOutnumberProcessors() {
+    int[] sizes = {8, 1 << 20, 8 << 20};
+    for (double ahead : new double[] {1.3, 1.6}) {
+      double[] tree = {1_000, 100_000, 800_000};
+      double[] others = Arrays.stream(tree).map(nanos -> ahead * nanos).toArray();
+      double[][] nanos = {others, others, others, others, others, others, others, tree};
+      Chooser.Measured measured = new Chooser.Measured(sizes, nanos);
+      Chooser chooser = new Chooser(8, Medium.THREADS, PLAIN, measured, Medium.THREADS.frames);
+      for (long bytes : new long[] {64 << 10, 256 << 10, 512 << 10}) {
+        assertEquals(
+            ahead < 1.5 ? Chooser.TWO_SERVERS : Chooser.BINOMIAL_TREE,
+            chooser.choose(Collective.ALL_REDUCE, bytes));
+      }
+      for (long bytes : new long[] {8, 16 << 10, 1 << 20}) {
+        assertEquals(Chooser.BINOMIAL_TREE, chooser.choose(Collective.ALL_REDUCE, bytes));
       }
     }
   }
