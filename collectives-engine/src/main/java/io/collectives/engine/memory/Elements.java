@@ -47,6 +47,10 @@ import java.util.Objects;
 abstract sealed class Elements
     permits Float32Elements, Float64Elements, Int32Elements, Int64Elements, Elements16 {
   static final int BLOCK_BYTES = 6144;
+
+  /** No multiple of 4096, at which places in several blocks would be taken for the same. */
+  static final int LONGEST_BLOCK_BYTES = 3 * BLOCK_BYTES;
+
   static final int SHORT = 256;
 
   /** The elements that are {@linkplain #mark marked} together. */
@@ -57,9 +61,13 @@ abstract sealed class Elements
   /** The number of elements in a scratch block. */
   final int block;
 
+  /** The most elements that a scratch block has room for. */
+  final int longestBlock;
+
   Elements(ElementType type) {
     this.type = type;
     this.block = BLOCK_BYTES / type.bytes();
+    this.longestBlock = LONGEST_BLOCK_BYTES / type.bytes();
   }
 
   static Elements of(ElementType type) {

@@ -17,9 +17,13 @@ public final class FusedReduction {
 
   /**
    * The elements of a block that goes through {@link Scratch}: up to four of these, and the lines
-   * of the memories that they are copied from, must fit into L1.
+   * of the memories that they are copied from, must fit into L1. But long runs of more than two
+   * memories go in the longest blocks that there is room for, presumably because with each block a
+   * processor begins anew to fetch ahead from each memory.
    */
   private static final int SCRATCH_BLOCK = 1024;
+
+  private static final int LONG_RUN = 16 * SCRATCH_BLOCK;
 
   private Memory[] sources = new Memory[1];
   private long[] sourceAt = new long[1];
@@ -87,7 +91,7 @@ public final class FusedReduction {
               first + count)) {
         return;
       }
-      int step = aligned ? BLOCK : Math.min(elements.block, SCRATCH_BLOCK);
+      int step = aligned ? BLOCK : scratchBlock(elements, count);
       for (int done = 0; done < count; done += step) {
         int block = Math.min(step, count - done);
         if (aligned) {
@@ -114,6 +118,12 @@ public final class FusedReduction {
       Arrays.fill(targetArrays, 0, size, null);
       size = 0;
     }
+  }
+
+  private int scratchBlock(Elements elements, int count) {
+    return size > 1 && count >= LONG_RUN
+        ? elements.longestBlock
+        : Math.min(elements.block, SCRATCH_BLOCK);
   }
 
   /** Every element is loaded once from each source, and saved once to each target. */

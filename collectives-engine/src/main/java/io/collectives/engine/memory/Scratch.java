@@ -56,7 +56,7 @@ public final class Scratch {
     if (blocks == null) {
       more[type] = blocks = new Object[MORE];
       for (int i = 0; i < MORE; i++) {
-        blocks[i] = elements.newArray(elements.block);
+        blocks[i] = elements.newArray(elements.longestBlock);
       }
     }
     return blocks;
@@ -139,7 +139,7 @@ public final class Scratch {
     int type = elements.type.ordinal();
     Object block = blocks[type];
     if (block == null) {
-      blocks[type] = block = elements.newArray(elements.block);
+      blocks[type] = block = elements.newArray(elements.longestBlock);
     }
     return block;
   }

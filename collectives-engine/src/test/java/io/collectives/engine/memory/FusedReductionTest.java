@@ -28,7 +28,7 @@ class FusedReductionTest {
     for (long seed = 0; seed < SEEDS; seed++) {
       Random random = new Random(seed);
       int others = 1 + random.nextInt(8);
-      int count = random.nextBoolean() ? random.nextInt(300) : random.nextInt(10_000);
+      int count = random.nextInt(random.nextBoolean() ? 300 : 40_000);
       boolean aligned = random.nextInt(3) > 0;
       boolean inPlace = random.nextBoolean();
       ReduceOp.Standard op =
