@@ -1,5 +1,7 @@
 package io.collectives.spi;
 
+import java.util.Arrays;
+
 /**
  * What a frame says about itself. Mutable, so that one object serves many frames; used by one
  * thread at a time.
@@ -26,9 +28,16 @@ public final class FrameHeader {
     ECHO,
     /**
      * The sender waits in a call for long; group, sequence and call tell in which, so that the
-     * receiver sees whether it is in the same. No body.
+     * receiver sees whether it is in the same; round tells how many frames of the call it has sent
+     * to the receiver, tag how many calls it has ended. If it has ended this one it waits no more,
+     * and answers a receiver that does. No body.
      */
-    WAITING
+    WAITING;
+
+    /** Whether the body is for the engine, not for a call. */
+    public boolean isNotice() {
+      return this == FAILURE || this == AGREEMENT;
+    }
   }
 
   /** What the frame is for. */
@@ -59,8 +68,8 @@ public final class FrameHeader {
   public int length;
 
   /**
-   * A word of the engine that goes with a transfer; transports carry it and know nothing of it. It
-   * may be another one when a frame that was refused is offered again.
+   * A word of the engine that goes with a frame; transports carry it and know nothing of it. It may
+   * be another one when a frame that was refused is offered again.
    */
   public long tag;
 
@@ -72,6 +81,14 @@ public final class FrameHeader {
 
   /** What the sender's call is; see {@link CallFingerprint}. */
   public final long[] call = new long[CallFingerprint.WORDS];
+
+  /** Sets all numbers to 0. */
+  public void clear() {
+    group = sequence = tag = 0;
+    slab = lane = round = firstChunk = chunkCount = length = 0;
+    lent = false;
+    Arrays.fill(call, 0);
+  }
 
   /** Takes over all values of another header. */
   public void copyFrom(FrameHeader other) {

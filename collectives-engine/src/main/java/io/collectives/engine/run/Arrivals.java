@@ -9,7 +9,6 @@ import io.collectives.spi.FrameSink;
 import io.collectives.spi.LentBody;
 import io.collectives.spi.Link;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -27,10 +26,11 @@ final class Arrivals implements FrameSink {
   private final Mail mail;
   private final boolean sharesMemory;
 
+  private final FrameHeader answer = new FrameHeader();
   private final ArrayDeque<BorrowedFrame> freeBorrowed = new ArrayDeque<>();
 
   /** Frames of calls that this rank has not entered, in the order of arrival. */
-  private final List<HeldFrame> early = new ArrayList<>();
+  private final List<HeldFrame> early;
 
   Arrivals(
       Calls calls,
@@ -45,21 +45,35 @@ final class Arrivals implements FrameSink {
     this.failures = failures;
     this.liveness = liveness;
     this.heldFrames = heldFrames;
+    this.early = heldFrames.early();
     this.applier = applier;
     this.inbound = inbound;
     this.mail = mail;
     this.sharesMemory = sharesMemory;
   }
 
+  /** A group is made of which frames may have come. */
+  void added(Group group) {
+    for (int i = 0; i < early.size(); i++) {
+      HeldFrame held = early.get(i);
+      if (held.header.group == group.id) {
+        int sender = group.rankOf(held.peer);
+        if (sender < 0) {
+          notAMember(group, held.peer, held.header);
+          return;
+        }
+        group.contacts[sender] = true;
+      }
+    }
+  }
+
   /** Gives a call that starts the frames that came before it. */
   void deliverEarly(Call call) {
-    for (int i = 0; i < early.size(); ) {
+    for (int i = 0; i < early.size() && !call.isDone(); ) {
       HeldFrame held = early.get(i);
-      Group group = calls.group(held.header.group);
-      if (group != null && group.broken != null) {
-        early.remove(i);
-        heldFrames.discard(held);
-      } else if (group == call.group && held.header.sequence == call.sequence) {
+      if (held.header.group != call.group.id) {
+        i++;
+      } else if (held.header.sequence == call.sequence) {
         early.remove(i);
         if (accept(call, held.peer, held.header, held) && fits(call, held.peer, held, held.view)) {
           call.held.add(held);
@@ -69,6 +83,12 @@ final class Arrivals implements FrameSink {
         }
       } else {
         i++;
+      }
+    }
+    for (int i = 0; i < early.size() && !call.isDone(); i++) {
+      HeldFrame held = early.get(i);
+      if (held.header.group == call.group.id) {
+        isTooFarAhead(call, held.peer, held.header);
       }
     }
   }
@@ -86,65 +106,143 @@ final class Arrivals implements FrameSink {
 
   @Override
   public void header(Link link, FrameHeader head) {
-    Inbound in = inbound[link.peer()];
+    int peer = link.peer();
+    Inbound in = inbound[peer];
     in.drop();
     in.length = head.length;
     in.received = 0;
-    liveness.heard(link.peer());
-    if (head.kind == FrameHeader.Kind.ECHO) {
-      echo(link.peer(), head);
+    liveness.heard(peer);
+    String nonsense = HeaderCheck.nonsense(head, in.noticeBytes.bytes().capacity());
+    if (nonsense != null) {
+      distrust(
+          peer,
+          new ProtocolException(
+              "rank " + peer + " sent a frame that cannot be: " + head + "; " + nonsense));
       return;
     }
-    if (head.kind == FrameHeader.Kind.WAITING) {
-      compare(link.peer(), head);
+    if (in.isDistrusted && !head.kind.isNotice()) {
       return;
     }
-    if (head.kind != FrameHeader.Kind.DATA) {
-      if (head.kind != FrameHeader.Kind.HEARTBEAT) {
-        in.notice(head);
+    switch (head.kind) {
+      case DATA -> data(peer, in, head);
+      case ECHO -> echo(peer, head);
+      case WAITING -> waits(link, head);
+      case FAILURE, AGREEMENT -> in.notice(head);
+      case HEARTBEAT -> {}
+    }
+  }
+
+  /** A peer has sent what makes no sense whatever calls this rank has made: it is given up. */
+  private void distrust(int peer, ProtocolException why) {
+    if (inbound[peer].isDistrusted) {
+      return;
+    }
+    inbound[peer].isDistrusted = true;
+    heldFrames.forgetPeer(peer);
+    mail.look(calls.groups());
+    liveness.forget(peer);
+    failures.lost(peer, why);
+  }
+
+  /**
+   * The member of a whole group that a frame is of.
+   *
+   * @return -1 if there is no such group any more, or the frame breaks it
+   */
+  private int senderIn(Group group, int peer, FrameHeader head) {
+    int sender = group.rankOf(peer);
+    if (sender < 0) {
+      notAMember(group, peer, head);
+      return -1;
+    }
+    // It may wait for this rank, and must hear of it if this rank leaves.
+    group.contacts[sender] = true;
+    if (group.broken != null) {
+      failures.tellLate(group, sender);
+      return -1;
+    }
+    return sender;
+  }
+
+  private void notAMember(Group group, int peer, FrameHeader head) {
+    failures.protocol(group, peer, head, "the sender is not a member of " + group);
+  }
+
+  /**
+   * Whether a frame shows that its sender has ended a call in which this rank still lacks what it
+   * was to send; then the group is broken.
+   */
+  private boolean isTooFarAhead(Call call, int peer, FrameHeader head) {
+    int sender = call.group.rankOf(peer);
+    if (head.sequence - call.sequence < Calls.WINDOW || !Waiting.lacks(call, sender)) {
+      return false;
+    }
+    failures.protocol(
+        call.group,
+        peer,
+        head,
+        "before it may come to that call it has to send its part of " + call);
+    return true;
+  }
+
+  private void data(int peer, Inbound in, FrameHeader head) {
+    Group group = calls.group(head.group);
+    if (group == null) {
+      if (!failures.tellClosed(peer, head.group)) {
+        hold(in, peer, head, early);
       }
       return;
     }
-    Group group = calls.group(head.group);
-    if (group == null) {
-      hold(in, link.peer(), head, early);
-      return;
-    }
-    int sender = group.rankOf(link.peer());
-    if (sender < 0) {
-      failures.protocol(group, link.peer(), head, "the sender is not a member of " + group);
-      return;
-    }
-    if (group.broken != null) {
-      failures.tellLate(group, sender);
+    if (senderIn(group, peer, head) < 0) {
       return;
     }
     Call call = calls.underWay(group, head.sequence);
     if (call == null) {
-      long firstNotStarted = group.nextSequence - group.waiting.size();
-      if (head.sequence >= firstNotStarted) {
-        // It waits for this rank, and must hear of it if this rank leaves before it calls.
-        group.contacts[sender] = true;
-        hold(in, link.peer(), head, early);
-      } else {
-        group.contacts[sender] = true;
-        failures.afterTheEnd(group, link.peer(), head);
-      }
+      early(group, peer, in, head);
       return;
     }
-    if (!accept(call, link.peer(), head, in)) {
+    if (!accept(call, peer, head, in)) {
       return;
     }
     if (gather(call, in, head)) {
-      holdForCall(in, link.peer(), head, call);
+      holdForCall(in, peer, head, call);
     } else if (in.run.receiveReady(in.step)) {
       in.call = call;
       if (head.length == 0) {
         in.over();
       }
     } else {
-      holdForCall(in, link.peer(), head, call);
+      holdForCall(in, peer, head, call);
     }
+  }
+
+  /** A frame of a call that is not under way here. */
+  private void early(Group group, int peer, Inbound in, FrameHeader head) {
+    long firstNotStarted = group.nextSequence - group.waiting.size();
+    if (head.sequence < firstNotStarted) {
+      failures.afterTheEnd(group, peer, head);
+      return;
+    }
+    List<Call> underWay = calls.underWay();
+    for (int i = 0; i < underWay.size(); i++) {
+      Call call = underWay.get(i);
+      if (call.group == group && isTooFarAhead(call, peer, head)) {
+        return;
+      }
+    }
+    if (head.sequence - firstNotStarted > HeaderCheck.MOST_CALLS_AHEAD) {
+      failures.protocol(
+          group,
+          peer,
+          head,
+          "the next call of this rank is #"
+              + firstNotStarted
+              + ", and no rank may be "
+              + HeaderCheck.MOST_CALLS_AHEAD
+              + " calls ahead");
+      return;
+    }
+    hold(in, peer, head, early);
   }
 
   /**
@@ -197,20 +295,59 @@ final class Arrivals implements FrameSink {
     return true;
   }
 
-  /** A peer waits in a call: is it this rank's, too? */
-  private void compare(int worldRank, FrameHeader head) {
+  /**
+   * A peer waits in a call, or has ended one in which this rank waits: is it this rank's, too, and
+   * has all come that the peer has sent in it? What it sends comes in order, so what is missing now
+   * has gone elsewhere.
+   */
+  private void waits(Link link, FrameHeader head) {
+    int worldRank = link.peer();
     Group group = calls.group(head.group);
-    int sender = group == null ? -1 : group.rankOf(worldRank);
-    if (group == null || sender < 0) {
+    if (group == null) {
+      failures.tellClosed(worldRank, head.group);
       return;
     }
     if (group.broken != null) {
-      failures.tellLate(group, sender);
+      failures.tellAgain(group, group.rankOf(worldRank));
+    }
+    int sender = senderIn(group, worldRank, head);
+    if (sender < 0) {
       return;
     }
+    // What a peer leaves in a mailbox may come before what it says by frames.
+    mail.look(calls.groups());
     Call call = calls.underWay(group, head.sequence);
-    if (call != null && !CallFingerprint.same(call.fingerprintFrom(sender), head.call)) {
+    if (call == null) {
+      if (head.sequence < group.completed() && head.tag <= head.sequence) {
+        answer.copyFrom(head);
+        answer.round = 0;
+        answer.tag = group.completed();
+        // If it cannot be sent now, it will be asked again.
+        link.trySend(answer, FrameBody.EMPTY);
+      }
+      return;
+    }
+    int peer = call.program.peerIndex(sender);
+    if (peer < 0 || !CallFingerprint.same(call.fingerprintFrom(sender), head.call)) {
       mismatch(call, sender, head);
+    } else if (head.tag > head.sequence) {
+      if (Waiting.lacks(call, sender)) {
+        failures.protocol(
+            group,
+            worldRank,
+            head,
+            "it has ended the call, but not all has come that it had to send");
+      }
+    } else if (head.round != call.framesFrom[peer]) {
+      failures.protocol(
+          group,
+          worldRank,
+          head,
+          "it says that it has sent "
+              + head.round
+              + " frames of the call, and "
+              + call.framesFrom[peer]
+              + " have come");
     }
   }
 
@@ -224,16 +361,18 @@ final class Arrivals implements FrameSink {
   private void echo(int worldRank, FrameHeader head) {
     Group group = calls.group(head.group);
     if (group == null) {
-      failures.lost(worldRank, new ProtocolException("an echo in a group not made here: " + head));
+      if (!failures.tellClosed(worldRank, head.group)) {
+        distrust(
+            worldRank, new ProtocolException("an echo in a group that was not made here: " + head));
+      }
       return;
     }
-    int sender = group.rankOf(worldRank);
-    if (sender >= 0 && group.broken != null) {
-      failures.tellLate(group, sender);
+    int sender = senderIn(group, worldRank, head);
+    if (sender < 0) {
       return;
     }
     Call call = calls.underWay(group, head.sequence);
-    if (sender < 0 || call == null) {
+    if (call == null) {
       failures.protocol(group, worldRank, head, "nothing was sent to it in such a call");
       return;
     }
@@ -245,7 +384,9 @@ final class Arrivals implements FrameSink {
     Call.SlabRun run = call.run(head.slab);
     if (run == null || peer < 0 || !run.noEchoFrom(peer)) {
       failures.protocol(group, worldRank, head, "the slab needs no echo from it");
+      return;
     }
+    call.framesFrom[peer]++;
   }
 
   /**
@@ -307,6 +448,7 @@ final class Arrivals implements FrameSink {
           call.group, worldRank, head, "a finding of its check makes no sense: " + head.tag);
     }
     lane.nextReceive[peer]++;
+    call.framesFrom[peer]++;
     applier.check().contribution(call, run);
     applier.check().heard(call, head.tag);
     target.run = run;
@@ -327,7 +469,10 @@ final class Arrivals implements FrameSink {
         failures.protocol(group, peer, head, why);
       } else {
         // A frame must not vanish: without its group, only the peer can be given up.
-        failures.lost(peer, new ProtocolException(why + " in groups not made here: " + head));
+        distrust(
+            peer,
+            new ProtocolException(
+                "rank " + peer + ": " + why + " in groups not made here: " + head));
       }
     }
     return held;
@@ -355,6 +500,7 @@ final class Arrivals implements FrameSink {
       in.held.take(source, at, length);
       if (in.held.unwanted && in.held.isComplete()) {
         heldFrames.giveBack(in.held);
+        in.held = null;
       }
     } else if (in.isNotice) {
       in.noticeBytes.bytes().put(in.received, source.bytes(), at, length);
@@ -412,13 +558,13 @@ final class Arrivals implements FrameSink {
       mail.look(calls.groups());
       try {
         if (in.noticeKind == FrameHeader.Kind.FAILURE) {
-          failures.toldOf(peer, in.noticeGroup, Failure.read(in.noticeBytes, in.length));
+          Failure told = Failure.read(in.noticeBytes, in.length, inbound.length);
+          failures.toldOf(peer, in.noticeGroup, told);
         } else {
           failures.ballot(peer, in.noticeGroup, in.noticeBytes, in.length);
         }
       } catch (ProtocolException e) {
-        liveness.forget(peer);
-        failures.lost(peer, e);
+        distrust(peer, new ProtocolException("rank " + peer + " sent " + e.getMessage()));
       }
     } else {
       in.drop();
@@ -427,8 +573,17 @@ final class Arrivals implements FrameSink {
 
   @Override
   public void lost(Link link, @Nullable Throwable cause) {
+    int peer = link.peer();
+    Inbound in = inbound[peer];
+    if (in.held != null) {
+      heldFrames.cutOff(in.held);
+      in.held = null;
+    }
+    if (cause != null) {
+      heldFrames.forgetPeer(peer);
+    }
     mail.look(calls.groups());
-    liveness.forget(link.peer());
-    failures.lost(link.peer(), cause);
+    liveness.forget(peer);
+    failures.lost(peer, cause);
   }
 }

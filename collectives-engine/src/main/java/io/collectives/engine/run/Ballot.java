@@ -104,9 +104,22 @@ record Ballot(
           "a ballot of " + length + " bytes that makes no sense for " + members + " members");
     }
     long resumeAt = b.getLong(24);
+    if (b.getLong(8) < 0 || b.getLong(16) < 0 || resumeAt < -1) {
+      throw new ProtocolException(
+          "a ballot with a negative number: proposal "
+              + b.getLong(8)
+              + ", completed "
+              + b.getLong(16)
+              + ", resume at "
+              + resumeAt);
+    }
     Outcome outcome = resumeAt < 0 ? null : new Outcome(set(b, members, 2), resumeAt);
+    Kind kind = kinds[b.getInt(0)];
+    if (outcome == null && (kind == Kind.PROPOSE || kind == Kind.ACCEPT || kind == Kind.DECIDE)) {
+      throw new ProtocolException("a ballot to " + kind + " nothing");
+    }
     return new Ballot(
-        kinds[b.getInt(0)],
+        kind,
         members,
         b.getLong(8),
         b.getLong(16),

@@ -117,6 +117,12 @@ public final class Call {
   /** The first slab whose sends have not been begun. */
   int nextToIssue;
 
+  /** By index of the peer: how many frames of the call, echoes too, have gone to it. */
+  final int[] framesTo;
+
+  /** By index of the peer: how many have come from it. */
+  final int[] framesFrom;
+
   long startNanos;
 
   long deadlineNanos;
@@ -160,6 +166,8 @@ public final class Call {
     this.op = ReduceOp.SUM;
     this.slabsInFlight = slabsInFlight;
     this.layout = new Layout(program);
+    this.framesTo = new int[program.peers.length];
+    this.framesFrom = new int[program.peers.length];
     this.contributions = new HeldFrame[program.meetings.length == 0 ? 0 : program.guests()];
     this.window = new SlabRun[2 * slabsInFlight];
     for (int i = 0; i < window.length; i++) {
@@ -285,6 +293,8 @@ public final class Call {
     deadlineNanos = now + timeoutNanos;
     nextWordNanos = now + Engine.WORD_NANOS;
     spoiler = -1;
+    Arrays.fill(framesTo, 0);
+    Arrays.fill(framesFrom, 0);
     firstOpen = 0;
     nextToIssue = 0;
     failure = null;

@@ -15,9 +15,16 @@ final class Calls {
   /** How many calls of a group are under way at once. */
   static final int IN_FLIGHT = 8;
 
+  /**
+   * How far calls of a group may be ahead of its first one that has not ended: a call is begun only
+   * when that of so many numbers before, and all earlier ones, have ended.
+   */
+  static final int WINDOW = Long.SIZE;
+
   private final HeldFrames heldFrames;
   private final FlightRecorder recorder;
   private final Long2ObjectHashMap<Group> groups = new Long2ObjectHashMap<>();
+  private final ClosedGroups closed = new ClosedGroups();
   private final List<Call> underWay = new ArrayList<>();
   private final Deque<Group> withRoom = new ArrayDeque<>();
   private final Deque<Call> ended = new ArrayDeque<>();
@@ -37,6 +44,21 @@ final class Calls {
 
   @Nullable Group group(long id) {
     return groups.get(id);
+  }
+
+  /**
+   * Forgets a group that this rank has left, but for its end. The job stays, and so does a group
+   * whose survivors agree: the others may ask what was decided.
+   */
+  void remove(Group group) {
+    if (!group.isWorld() && group.agreement == null && groups.remove(group.id) != null) {
+      closed.add(group);
+    }
+  }
+
+  /** The groups that this rank has left not long ago. */
+  ClosedGroups closed() {
+    return closed;
   }
 
   Collection<Group> groups() {
@@ -81,7 +103,7 @@ final class Calls {
     Group group = call.group;
     call.sequence = group.nextSequence++;
     recorder.begun(call);
-    if (group.callsUnderWay == IN_FLIGHT) {
+    if (!group.waiting.isEmpty() || !mayBegin(call)) {
       group.waiting.add(call);
       return false;
     }
@@ -89,11 +111,16 @@ final class Calls {
     return true;
   }
 
+  private static boolean mayBegin(Call call) {
+    Group group = call.group;
+    return group.callsUnderWay < IN_FLIGHT && call.sequence - group.completed() < WINDOW;
+  }
+
   /** The next call whose turn has come, now under way; nothing if there is none. */
   @Nullable Call nextWaiting() {
     while (!withRoom.isEmpty()) {
       Group group = withRoom.peek();
-      if (group.callsUnderWay < IN_FLIGHT && !group.waiting.isEmpty()) {
+      if (!group.waiting.isEmpty() && mayBegin(group.waiting.peek())) {
         Call call = group.waiting.remove();
         begin(call);
         return call;
@@ -159,6 +186,7 @@ final class Calls {
       group.cause = why;
     }
     group.broken = why;
+    heldFrames.forgetGroup(group.id);
     while (!group.waiting.isEmpty()) {
       end(group.waiting.remove(), why);
     }

@@ -136,13 +136,15 @@ public final class Engine {
    * peers.
    */
   public static long heldLimit(int ranks, int frameLength, int slabsInFlight) {
-    return 4L * Math.max(1, ranks - 1) * Calls.IN_FLIGHT * slabsInFlight * frameLength;
+    long frames = 4L * Math.max(1, ranks - 1) * Calls.IN_FLIGHT * slabsInFlight;
+    return frames * (frameLength + HeldFrames.OVERHEAD);
   }
 
   /**
-   * The most bytes of frames that this engine holds: those whose turn has not come, and, a quarter
-   * of that at most, copies of what is sent from memory that is written to meanwhile or as narrow
-   * numbers, and what has arrived of frames that are applied as a whole.
+   * The most bytes of frames that this engine holds: those whose turn has not come, with what each
+   * takes beside its body, and, a quarter of that at most, copies of what is sent from memory that
+   * is written to meanwhile or as narrow numbers, and what has arrived of frames that are applied
+   * as a whole.
    */
   public long memoryLimit() {
     return heldFrames.limit() + heldFrames.limit() / 4;
@@ -152,6 +154,7 @@ public final class Engine {
   public void add(Group group) {
     group.mayUseMail(transport.hasMailboxes());
     calls.add(group);
+    arrivals.added(group);
     failures.added(group);
   }
 
@@ -167,6 +170,7 @@ public final class Engine {
   /** Leaves a group and tells its members; calls under way end. */
   public void leave(Group group) {
     failures.leave(group);
+    calls.remove(group);
   }
 
   /** Whether a call under way, or waiting for its turn, uses a region. */
@@ -196,6 +200,16 @@ public final class Engine {
   /** How many groups have broken by a failure, as opposed to having been closed. */
   public int failures() {
     return calls.failures();
+  }
+
+  /** How many groups this rank has made and not left. */
+  int groups() {
+    return calls.groups().size();
+  }
+
+  /** How many frames are held. */
+  int held() {
+    return heldFrames.held();
   }
 
   /** Why no call can be made in a group any more; nothing while it is whole. */
@@ -294,7 +308,7 @@ public final class Engine {
         liveness.watch(group.members[peer]);
       }
     }
-    failures.checkComplete(group);
+    failures.checkLosses(group);
     if (group.broken != null) {
       for (int peer : program.peers) {
         failures.tellLate(group, peer);
@@ -488,6 +502,7 @@ public final class Engine {
         return;
       }
       arrivals.deliverEarly(call);
+      failures.checkDepartures(call);
       if (!call.isDone()) {
         advance(call);
       }
@@ -573,6 +588,7 @@ public final class Engine {
       if (run.openSteps == 0 && run.openEchoes > 0) {
         for (int peer = 0; peer < run.echoOwed.length; peer++) {
           if (run.echoOwed[peer] && sendEcho(call, slab, call.program.peers[peer])) {
+            call.framesTo[peer]++;
             run.noEchoTo(peer);
             any = true;
           }
@@ -584,28 +600,28 @@ public final class Engine {
 
   private void tellPeers(Call call, long now) {
     call.nextWordNanos = now + WORD_NANOS;
-    for (int member : call.program.peers) {
+    for (int peer = 0; peer < call.program.peers.length; peer++) {
+      int member = call.program.peers[peer];
+      header.clear();
+      header.kind = FrameHeader.Kind.WAITING;
+      header.round = call.framesTo[peer];
+      header.tag = call.group.completed();
       // If it cannot be sent now, it will be said again.
-      say(call, FrameHeader.Kind.WAITING, 0, member, call.fingerprintTo(member));
+      say(call, member, call.fingerprintTo(member));
     }
   }
 
   private boolean sendEcho(Call call, int slab, int member) {
-    return say(call, FrameHeader.Kind.ECHO, slab, member, call.fingerprintFrom(member));
+    header.clear();
+    header.kind = FrameHeader.Kind.ECHO;
+    header.slab = slab;
+    return say(call, member, call.fingerprintFrom(member));
   }
 
-  private boolean say(Call call, FrameHeader.Kind kind, int slab, int member, long[] fingerprint) {
+  private boolean say(Call call, int member, long[] fingerprint) {
     Link link = transport.link(call.group.members[member]);
-    header.kind = kind;
     header.group = call.group.id;
     header.sequence = call.sequence;
-    header.slab = slab;
-    header.lane = 0;
-    header.round = 0;
-    header.firstChunk = 0;
-    header.chunkCount = 0;
-    header.length = 0;
-    header.tag = 0;
     System.arraycopy(fingerprint, 0, header.call, 0, CallFingerprint.WORDS);
     if (!link.trySend(header, FrameBody.EMPTY)) {
       return false;
@@ -633,6 +649,7 @@ public final class Engine {
         return false;
       }
       liveness.said(link.peer());
+      call.framesTo[call.program.peerIndex(step.peer)]++;
       run.sendOver(step);
       return true;
     }
@@ -658,6 +675,7 @@ public final class Engine {
       return false;
     }
     liveness.said(link.peer());
+    call.framesTo[call.program.peerIndex(step.peer)]++;
     if (out.isReleased()) {
       run.sendOver(step);
       freeOut.push(out);

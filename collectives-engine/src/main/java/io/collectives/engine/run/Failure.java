@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param kind decides which exception it becomes
  * @param reporter the rank, counted in the whole job, that found it
- * @param culprit the rank that caused it, or the one that the reporter waits for; -1 if there is
- *     none
+ * @param culprit the rank that caused it, or the one that the reporter waits for; -1 if this rank
+ *     has closed the group
  * @param sequence the number of the call that it is about, -1 if it is about the group
  * @param message for people
  * @param cause what this rank itself threw; never sent
@@ -36,7 +36,8 @@ record Failure(
   /** The most bytes that a notice takes in a frame. */
   static final int MAX_LENGTH = 1024;
 
-  private static final int FIXED_LENGTH = 24;
+  /** The fewest. */
+  static final int LEAST_LENGTH = 24;
 
   enum Kind {
     MISMATCH,
@@ -85,11 +86,11 @@ record Failure(
   /** The notice as the body of a frame. */
   FrameBody body() {
     byte[] text = message.getBytes(StandardCharsets.UTF_8);
-    int textLength = Math.min(text.length, MAX_LENGTH - FIXED_LENGTH);
+    int textLength = Math.min(text.length, MAX_LENGTH - LEAST_LENGTH);
     return new FrameBody() {
       @Override
       public int length() {
-        return FIXED_LENGTH + textLength;
+        return LEAST_LENGTH + textLength;
       }
 
       @Override
@@ -100,7 +101,7 @@ record Failure(
         b.putInt(at + 8, culprit);
         b.putInt(at + 12, textLength);
         b.putLong(at + 16, sequence);
-        b.put(at + FIXED_LENGTH, text, 0, textLength);
+        b.put(at + LEAST_LENGTH, text, 0, textLength);
       }
 
       @Override
@@ -108,23 +109,44 @@ record Failure(
     };
   }
 
-  /** Reads a notice of {@code length} bytes, all of which come from elsewhere. */
-  static Failure read(FrameBytes source, int length) {
+  /**
+   * Reads a notice of {@code length} bytes, all of which come from elsewhere.
+   *
+   * @param ranks the number of ranks in the job
+   * @throws ProtocolException if it can be none
+   */
+  static Failure read(FrameBytes source, int length, int ranks) {
     ByteBuffer b = source.bytes();
     Kind[] kinds = Kind.values();
-    int kind = length < FIXED_LENGTH ? -1 : b.getInt(0);
-    int textLength = length < FIXED_LENGTH ? 0 : b.getInt(12);
-    if (kind < 0 || kind >= kinds.length || textLength != length - FIXED_LENGTH) {
-      throw new ProtocolException("a failure notice of " + length + " bytes that makes no sense");
+    int kind = length < LEAST_LENGTH ? -1 : b.getInt(0);
+    int reporter = length < LEAST_LENGTH ? -1 : b.getInt(4);
+    int culprit = length < LEAST_LENGTH ? -1 : b.getInt(8);
+    int textLength = length < LEAST_LENGTH ? -1 : b.getInt(12);
+    long sequence = length < LEAST_LENGTH ? -1 : b.getLong(16);
+    if (kind < 0
+        || kind >= kinds.length
+        || kinds[kind] == Kind.CLOSED
+        || reporter < 0
+        || reporter >= ranks
+        || culprit < 0
+        || culprit >= ranks
+        || sequence < -1
+        || textLength != length - LEAST_LENGTH) {
+      throw new ProtocolException(
+          "a notice of a failure that cannot be: "
+              + length
+              + " bytes, kind "
+              + kind
+              + ", told by rank "
+              + reporter
+              + " of rank "
+              + culprit
+              + " in call "
+              + sequence);
     }
     byte[] text = new byte[textLength];
-    b.get(FIXED_LENGTH, text);
-    return new Failure(
-        kinds[kind],
-        b.getInt(4),
-        b.getInt(8),
-        b.getLong(16),
-        new String(text, StandardCharsets.UTF_8),
-        null);
+    b.get(LEAST_LENGTH, text);
+    String message = new String(text, StandardCharsets.UTF_8);
+    return new Failure(kinds[kind], reporter, culprit, sequence, message, null);
   }
 }

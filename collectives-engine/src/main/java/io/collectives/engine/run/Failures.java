@@ -22,13 +22,19 @@ import org.jspecify.annotations.Nullable;
  * Breaks groups, so that every rank of a group gets the same error and none waits for ever.
  *
  * <p>The first failure of a group breaks it: its calls end, and all ranks of the group that this
- * one has exchanged frames with are told, who tell theirs. A rank that has left or died breaks a
- * group only where a call still needs it, because it may have finished first.
+ * one has exchanged frames with are told, who tell theirs.
+ *
+ * <p><b>Who leaves</b> breaks no group, but fails the calls that still need it, and these break the
+ * group. A rank that has ended a call has sent all that others need of it there, and nothing is to
+ * be sent to it; so if it leaves then, others may begin that call later, and end it.
+ *
+ * <p><b>Who is lost</b> fails the calls under way that need it, and every call that begins later.
  *
  * <p>Who is lost to one rank is given up by all who hear of it; {@link Agreement} settles among the
  * survivors who that is.
  */
 final class Failures {
+  /** How much one rank may tell of groups that this one has not made. */
   private static final int MOST_EARLY = 256;
 
   private final Transport transport;
@@ -42,7 +48,7 @@ final class Failures {
   private final List<Agreement> agreements = new ArrayList<>();
 
   /** The ranks that are lost to this one, whatever the group. */
-  private final Map<Integer, Failure> lost = new HashMap<>();
+  private final Map<Integer, Loss> lost = new HashMap<>();
 
   /** What was told of groups that this rank has not made yet, in the order in which it came. */
   private final List<Notice> early = new ArrayList<>();
@@ -102,24 +108,50 @@ final class Failures {
 
   void added(Group group) {
     lost.forEach(
-        (worldRank, failure) -> {
-          if (group.rankOf(worldRank) >= 0) {
-            group.gone.put(group.rankOf(worldRank), failure);
+        (worldRank, loss) -> {
+          int member = group.rankOf(worldRank);
+          if (member >= 0) {
+            group.gone.put(member, loss.failure);
+            group.left[member] = loss.left;
           }
         });
     for (int i = 0; i < early.size(); ) {
-      if (early.get(i).groupId == group.id) {
-        told(group, early.remove(i).failure);
+      Notice notice = early.get(i);
+      if (notice.groupId == group.id) {
+        early.remove(i);
+        try {
+          told(group, notice.from, notice.failure);
+        } catch (ProtocolException e) {
+          lost(notice.from, e);
+        }
       } else {
         i++;
       }
     }
   }
 
-  /** Breaks a group whose members are no longer all there. */
-  void checkComplete(Group group) {
+  /** Breaks a group one of whose members is lost. */
+  void checkLosses(Group group) {
     if (!group.gone.isEmpty()) {
-      fail(group, group.gone.values().iterator().next());
+      group.gone.forEach(
+          (member, failure) -> {
+            if (!group.left[member]) {
+              fail(group, failure);
+            }
+          });
+    }
+  }
+
+  /** Breaks the group of a call that begins, and that needs a member that has left. */
+  void checkDepartures(Call call) {
+    Group group = call.group;
+    if (!group.gone.isEmpty() && !call.isDone()) {
+      group.gone.forEach(
+          (member, failure) -> {
+            if (Waiting.needs(call, member, inbound)) {
+              fail(group, failure);
+            }
+          });
     }
   }
 
@@ -179,7 +211,7 @@ final class Failures {
 
   /** This rank's part in agreeing on the survivors of a group, which breaks if it is not broken. */
   Agreement shrink(Group group, long now, long timeoutNanos) {
-    checkComplete(group);
+    checkLosses(group);
     abort(group, "it shrinks the group", null);
     Agreement agreement = agreement(group);
     if (group.gaveWay != null) {
@@ -202,22 +234,43 @@ final class Failures {
   /** A ballot has come from a rank. */
   void ballot(int worldRank, long groupId, FrameBytes source, int length) {
     Group group = calls.group(groupId);
-    // Without the group it is no loss: whoever joins an agreement asks for what it has missed.
-    int member = group == null ? -1 : group.rankOf(worldRank);
-    if (group != null && member >= 0) {
-      group.contacts[member] = true;
-      if (group.broken != null && group.broken.kind() == Failure.Kind.CLOSED) {
-        group.told[member] = false;
-        tellLate(group, member);
-        return;
-      }
-      Ballot ballot = Ballot.read(source, length, group.size());
-      if (!ballot.failed().isEmpty()) {
-        int culprit = ballot.failed().nextSetBit(0);
-        fail(group, gaveUp(group, worldRank, culprit, ballot.dead().get(culprit)));
-      }
-      agreement(group).take(member, ballot, clock.getAsLong());
+    if (group == null) {
+      // If it is not made yet it is no loss: whoever joins an agreement asks for what it has
+      // missed.
+      tellClosed(worldRank, groupId);
+      return;
     }
+    int member = memberOf(group, worldRank);
+    group.contacts[member] = true;
+    if (group.broken != null && group.broken.kind() == Failure.Kind.CLOSED) {
+      tellAgain(group, member);
+      return;
+    }
+    Ballot ballot = Ballot.read(source, length, group.size());
+    Ballot.Outcome outcome = ballot.outcome();
+    if (outcome != null
+        && !outcome.lost().get(group.rank)
+        && outcome.resumeAt() > group.completed()) {
+      throw new ProtocolException(
+          "a ballot to go on at call #"
+              + outcome.resumeAt()
+              + ", where this rank has completed "
+              + group.completed());
+    }
+    if (!ballot.failed().isEmpty()) {
+      int culprit = ballot.failed().nextSetBit(0);
+      fail(group, gaveUp(group, worldRank, culprit, ballot.dead().get(culprit)));
+    }
+    agreement(group).take(member, ballot, clock.getAsLong());
+  }
+
+  /** The rank in a group of one who tells something of it. */
+  private static int memberOf(Group group, int worldRank) {
+    int member = group.rankOf(worldRank);
+    if (member < 0) {
+      throw new ProtocolException("a notice of " + group + ", of which it is no member");
+    }
+    return member;
   }
 
   void leaveAgreement(Group group, String reason) {
@@ -264,7 +317,8 @@ final class Failures {
                     : cause instanceof BrokenLinkException
                         ? "rank " + me + " gives way: " + cause.getMessage()
                         : "rank " + peer + " is lost, says rank " + me + ": " + cause.getMessage());
-    lost.putIfAbsent(peer, failure);
+    lost.putIfAbsent(peer, new Loss(failure, cause == null));
+    early.removeIf(notice -> notice.from == peer && cause instanceof ProtocolException);
     for (Group group : calls.groups()) {
       departures.add(new Departure(group, peer, failure, cause == null));
     }
@@ -311,7 +365,7 @@ final class Failures {
         return;
       }
     }
-    if (!group.waiting.isEmpty()) {
+    if (!group.left[member] && !group.waiting.isEmpty()) {
       fail(group, failure);
     }
   }
@@ -426,7 +480,7 @@ final class Failures {
   private void tell(Group group, int member, Failure failure) {
     int worldRank = group.members[member];
     // Who is given up is told as well: it may live, cut off from others only.
-    if (worldRank != failure.reporter() && !group.gone.containsKey(member)) {
+    if (worldRank != failure.reporter() && member != group.rank) {
       send(group, member, failure);
       // Who waits for whom is not yet why the group breaks.
       group.told[member] |=
@@ -454,26 +508,82 @@ final class Failures {
     }
   }
 
-  private void send(Group group, int member, Failure failure) {
-    post.send(group.members[member], FrameHeader.Kind.FAILURE, group.id, failure.body());
-  }
-
-  /** A rank tells of a failure. */
-  void toldOf(int worldRank, long groupId, Failure failure) {
-    Group group = calls.group(groupId);
-    if (group != null) {
-      told(group, failure);
-      int member = group.rankOf(worldRank);
-      boolean waits = failure.kind() == Failure.Kind.LAGGING || failure.kind() == Failure.Kind.LATE;
-      if (waits && member >= 0) {
-        tellLate(group, member);
-      }
-    } else if (failure.kind() != Failure.Kind.LAGGING && early.size() < MOST_EARLY) {
-      early.add(new Notice(groupId, failure));
+  /** As {@link #tellLate}, to a member that still waits, though it may have been told. */
+  void tellAgain(Group group, int member) {
+    if (member >= 0) {
+      group.told[member] = false;
+      tellLate(group, member);
     }
   }
 
-  private void told(Group group, Failure failure) {
+  /**
+   * Tells a rank that this one has left a group, and why that was broken before.
+   *
+   * @return whether this rank knows that it has
+   */
+  boolean tellClosed(int worldRank, long groupId) {
+    ClosedGroups.End end = calls.closed().end(groupId);
+    if (end != null && !end.told.get(worldRank)) {
+      end.told.set(worldRank);
+      if (end.cause != null) {
+        send(worldRank, groupId, end.cause);
+      }
+      int me = transport.rank();
+      String message = "rank " + me + " has left group " + Long.toHexString(groupId);
+      send(worldRank, groupId, new Failure(Failure.Kind.LEFT, me, me, message));
+    }
+    return end != null;
+  }
+
+  private void send(Group group, int member, Failure failure) {
+    send(group.members[member], group.id, failure);
+  }
+
+  private void send(int worldRank, long groupId, Failure failure) {
+    post.send(worldRank, FrameHeader.Kind.FAILURE, groupId, failure.body());
+  }
+
+  /**
+   * A rank tells of a failure.
+   *
+   * @throws ProtocolException if it can know of none such
+   */
+  void toldOf(int worldRank, long groupId, Failure failure) {
+    Group group = calls.group(groupId);
+    boolean waits = failure.kind() == Failure.Kind.LAGGING || failure.kind() == Failure.Kind.LATE;
+    if (group != null) {
+      told(group, worldRank, failure);
+      if (waits) {
+        tellLate(group, group.rankOf(worldRank));
+      }
+    } else if (calls.closed().end(groupId) != null) {
+      if (waits) {
+        tellClosed(worldRank, groupId);
+      }
+    } else if (failure.kind() != Failure.Kind.LAGGING) {
+      if (early.stream().filter(notice -> notice.from == worldRank).count() == MOST_EARLY) {
+        throw new ProtocolException(
+            "more than " + MOST_EARLY + " notices of groups that were not made here");
+      }
+      early.add(new Notice(worldRank, groupId, failure));
+    }
+  }
+
+  private void told(Group group, int from, Failure failure) {
+    int member = memberOf(group, from);
+    group.contacts[member] = true;
+    boolean isOfMembers =
+        group.rankOf(failure.reporter()) >= 0 && group.rankOf(failure.culprit()) >= 0;
+    // A rank that is no member may be the culprit of a frame that cannot be.
+    if (!isOfMembers && failure.kind() != Failure.Kind.PROTOCOL) {
+      throw new ProtocolException(
+          "a notice of "
+              + group
+              + ", told by rank "
+              + failure.reporter()
+              + " of rank "
+              + failure.culprit());
+    }
     switch (failure.kind()) {
       case LEFT ->
           departures.add(
@@ -492,8 +602,15 @@ final class Failures {
     }
   }
 
-  /** What was told of a group. */
-  private record Notice(long groupId, Failure failure) {}
+  /** What a rank has told of a group. */
+  private record Notice(int from, long groupId, Failure failure) {}
+
+  /**
+   * Why a rank is lost.
+   *
+   * @param left whether it said that it leaves
+   */
+  private record Loss(Failure failure, boolean left) {}
 
   /**
    * A member has gone.

@@ -53,7 +53,10 @@ public final class Group {
   /** Why members have gone, by their rank in the group: calls that need them fail. */
   final Map<Integer, Failure> gone = new LinkedHashMap<>();
 
-  /** Those of them who said that they leave, by their rank in the group. */
+  /**
+   * Those of them who said that they leave, by their rank in the group. They may have done their
+   * part of calls that this rank has not begun.
+   */
   final boolean[] left;
 
   /** Why this rank takes no part in what the survivors do, if it does not. */
@@ -84,7 +87,7 @@ public final class Group {
   private final long[] endedSequences = new long[REMEMBERED];
   private long completed;
 
-  /** Bit i stands for the call that comes i after {@link #completed}. */
+  /** Bit i stands for the call that comes i after {@link #completed}; see {@link Calls#WINDOW}. */
   private long completedAhead;
 
   /**

@@ -21,11 +21,19 @@ final class HeldFrame extends Target {
   /** Whether its call has ended while bytes of it were still to come. */
   boolean unwanted;
 
+  /** Whether its link was lost before all of it was here. */
+  boolean isCutOff;
+
+  /** What it takes of the memory of {@link HeldFrames}. */
+  long size;
+
   private FrameBytes bytes = new FrameBytes(ByteBuffer.allocateDirect(0));
   private int received;
 
-  void begin(int from, FrameHeader head) {
+  void begin(int from, FrameHeader head, long bytesTaken) {
     peer = from;
+    size = bytesTaken;
+    isCutOff = false;
     header.copyFrom(head);
     received = 0;
     unwanted = false;
@@ -63,8 +71,18 @@ final class HeldFrame extends Target {
   }
 
   private void makeRoom() {
-    if (bytes.bytes().capacity() < header.length) {
-      bytes = new FrameBytes(ByteBuffer.allocateDirect(header.length + 7 & ~7));
+    if (capacity() < header.length) {
+      bytes = new FrameBytes(ByteBuffer.allocateDirect(capacity(header.length)));
     }
+  }
+
+  /** The length of its buffer. */
+  int capacity() {
+    return bytes.bytes().capacity();
+  }
+
+  /** The length of a buffer for a body. */
+  static int capacity(int length) {
+    return length + 7 & ~7;
   }
 }

@@ -2,20 +2,35 @@ package io.collectives.engine.run;
 
 import io.collectives.spi.FrameHeader;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The held frames of a rank and their buffers, which are used again and bounded in all. */
+/**
+ * The held frames of a rank and their buffers, which are used again. All of them together are
+ * bounded: what is held, with what each frame takes beside its body, and what is kept for reuse.
+ */
 final class HeldFrames {
+  /** What a frame takes at most beside its body: the objects of it, and of its buffer. */
+  static final int OVERHEAD = 512;
+
   private final long limit;
   private final boolean areViews;
   private final Deque<HeldFrame> free = new ArrayDeque<>();
-  private long bytes;
+
+  /** Frames of calls that this rank has not entered, in the order of arrival. */
+  private final List<HeldFrame> early = new ArrayList<>();
+
+  private long heldBytes;
+  private long freeBytes;
+  private int held;
 
   /**
-   * At most {@code limit} bytes are held at once.
+   * At most {@code limit} bytes are taken at once.
    *
-   * @param areViews whether what is held stays in the memory of its sender, so that it takes none
+   * @param areViews whether what is held stays in the memory of its sender, so that bodies take
+   *     none
    */
   HeldFrames(long limit, boolean areViews) {
     this.limit = limit;
@@ -26,29 +41,47 @@ final class HeldFrames {
     return limit;
   }
 
-  /** A frame to hold; nothing if that would be too much. */
-  @Nullable HeldFrame take(int peer, FrameHeader header) {
-    long length = length(header);
-    if (bytes + length > limit) {
-      return null;
-    }
-    bytes += length;
-    HeldFrame frame = free.poll();
-    if (frame == null) {
-      frame = new HeldFrame();
-    }
-    frame.begin(peer, header);
-    return frame;
+  /** How many frames are held. */
+  int held() {
+    return held;
   }
 
-  private long length(FrameHeader header) {
-    return areViews || header.lent ? 0 : header.length;
+  List<HeldFrame> early() {
+    return early;
+  }
+
+  /** A frame to hold; nothing if that would be too much. */
+  @Nullable HeldFrame take(int peer, FrameHeader header) {
+    HeldFrame frame = free.pollLast();
+    if (frame == null) {
+      frame = new HeldFrame();
+    } else {
+      freeBytes -= frame.size;
+    }
+    int body = areViews || header.lent ? 0 : header.length;
+    long size = (long) OVERHEAD + Math.max(frame.capacity(), HeldFrame.capacity(body));
+    while (heldBytes + freeBytes + size > limit && !free.isEmpty()) {
+      freeBytes -= free.removeFirst().size;
+    }
+    if (heldBytes + size > limit) {
+      return null;
+    }
+    heldBytes += size;
+    held++;
+    frame.begin(peer, header, size);
+    return frame;
   }
 
   /** Gives back a frame that has been applied. */
   void giveBack(HeldFrame frame) {
-    bytes -= length(frame.header);
-    free.add(frame);
+    heldBytes -= frame.size;
+    held--;
+    // A view may have been copied meanwhile, for want of memory that can be read in place.
+    frame.size = OVERHEAD + frame.capacity();
+    if (heldBytes + freeBytes + frame.size <= limit) {
+      freeBytes += frame.size;
+      free.addLast(frame);
+    }
   }
 
   /** Gives back a frame that nobody wants, of which bytes may still be on their way. */
@@ -57,10 +90,36 @@ final class HeldFrames {
       frame.view.release();
       frame.view = null;
     }
-    if (frame.isComplete()) {
+    if (frame.isComplete() || frame.isCutOff) {
       giveBack(frame);
     } else {
       frame.unwanted = true;
+    }
+  }
+
+  /** Nothing more comes of a frame. */
+  void cutOff(HeldFrame frame) {
+    frame.isCutOff = true;
+    if (frame.unwanted) {
+      giveBack(frame);
+    }
+  }
+
+  /** Discards the early frames of a group that is broken. */
+  void forgetGroup(long group) {
+    for (int i = early.size() - 1; i >= 0; i--) {
+      if (early.get(i).header.group == group) {
+        discard(early.remove(i));
+      }
+    }
+  }
+
+  /** Discards the early frames of a rank that is lost. */
+  void forgetPeer(int peer) {
+    for (int i = early.size() - 1; i >= 0; i--) {
+      if (early.get(i).peer == peer) {
+        discard(early.remove(i));
+      }
     }
   }
 }

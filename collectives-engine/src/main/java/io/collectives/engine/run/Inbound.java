@@ -19,6 +19,9 @@ final class Inbound extends Target {
   FrameHeader.Kind noticeKind = FrameHeader.Kind.FAILURE;
   long noticeGroup;
 
+  /** Whether the peer has sent what cannot be; then only its notices are looked at any more. */
+  boolean isDistrusted;
+
   /** Room for a frame that is applied only when all of it is here. */
   private FrameBytes whole = new FrameBytes(ByteBuffer.allocateDirect(0));
 
@@ -28,8 +31,9 @@ final class Inbound extends Target {
         new FrameBytes(ByteBuffer.allocate(Math.max(Failure.MAX_LENGTH, Ballot.length(ranks))));
   }
 
+  /** A notice arrives, of a length that there is room for. */
   void notice(FrameHeader head) {
-    isNotice = head.length <= noticeBytes.bytes().capacity();
+    isNotice = true;
     noticeKind = head.kind;
     noticeGroup = head.group;
   }

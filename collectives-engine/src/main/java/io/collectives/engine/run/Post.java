@@ -12,21 +12,35 @@ import java.util.Deque;
  * letters to one rank stay in order.
  */
 final class Post {
+  /** How many letters may wait for a rank that takes none. */
+  static final int MOST_LETTERS = 4096;
+
   private final Transport transport;
   private final Liveness liveness;
   private final FrameHeader header = new FrameHeader();
   private final Deque<Letter> letters = new ArrayDeque<>();
+
+  /** By rank of the job: how many letters to it wait. */
+  private final int[] waiting;
+
   private final BitSet full = new BitSet();
 
   Post(Transport transport, Liveness liveness) {
     this.transport = transport;
     this.liveness = liveness;
+    this.waiting = new int[transport.size()];
   }
 
-  /** Sends a letter about a group, now or later. */
+  /**
+   * Sends a letter about a group, now or later; or never, to a rank that asks and asks and does not
+   * take what it is told.
+   */
   void send(int worldRank, FrameHeader.Kind kind, long group, FrameBody body) {
-    letters.add(new Letter(worldRank, kind, group, body));
-    poll();
+    if (waiting[worldRank] < MOST_LETTERS) {
+      waiting[worldRank]++;
+      letters.add(new Letter(worldRank, kind, group, body));
+      poll();
+    }
   }
 
   /** Sends what can be sent. Returns how much that was. */
@@ -37,6 +51,7 @@ final class Post {
       Letter letter = letters.remove();
       if (!full.get(letter.worldRank) && trySend(letter)) {
         sent++;
+        waiting[letter.worldRank]--;
       } else {
         full.set(letter.worldRank);
         letters.add(letter);
@@ -46,10 +61,9 @@ final class Post {
   }
 
   private boolean trySend(Letter letter) {
+    header.clear();
     header.kind = letter.kind;
     header.group = letter.group;
-    header.sequence = 0;
-    header.slab = header.lane = header.round = header.firstChunk = header.chunkCount = 0;
     header.length = letter.body.length();
     boolean sent = transport.link(letter.worldRank).trySend(header, letter.body);
     if (sent) {

@@ -47,6 +47,27 @@ final class Waiting {
     return false;
   }
 
+  /** Whether something that a member is to send has not begun to arrive. */
+  static boolean lacks(Call call, int member) {
+    int peer = call.program.peerIndex(member);
+    int windowEnd = Math.min(call.slabs, call.firstOpen + 2 * call.slabsInFlight);
+    if (peer < 0 || windowEnd < call.slabs && call.involves(member, windowEnd)) {
+      return peer >= 0;
+    }
+    for (int slab = call.firstOpen; slab < windowEnd; slab++) {
+      Call.SlabRun run = call.run(slab);
+      if (run.echoDue[peer]) {
+        return true;
+      }
+      for (Call.LaneRun lane : run.lanes) {
+        if (lane.nextReceive[peer] < lane.lane.receives[peer].length) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
   /** For people; ranks are those of the whole job. */
   static String describe(Call call, long now, Inbound[] inbound) {
     Group group = call.group;

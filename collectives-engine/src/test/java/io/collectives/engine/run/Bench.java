@@ -22,6 +22,7 @@ final class Bench {
   static final long SECOND = 1_000_000_000L;
   static final long SILENCE = 5 * SECOND;
 
+  final List<Transport> transports = new ArrayList<>();
   final List<Engine> engines = new ArrayList<>();
   final List<Group> groups = new ArrayList<>();
   final List<Program> programs = new ArrayList<>();
@@ -39,9 +40,9 @@ final class Bench {
   Bench(int ranks, Algorithm algorithm, BiFunction<Integer, Transport, Transport> wrap) {
     InProcessFabric fabric = new InProcessFabric(ranks);
     for (int rank = 0; rank < ranks; rank++) {
-      Engine engine =
-          new Engine(
-              wrap.apply(rank, fabric.transport(rank)), () -> now, 1 << 20, SILENCE, warnings::add);
+      Transport transport = wrap.apply(rank, fabric.transport(rank));
+      transports.add(transport);
+      Engine engine = new Engine(transport, () -> now, 1 << 20, SILENCE, warnings::add);
       Group group = new Group(1, IntStream.range(0, ranks).toArray(), rank);
       engine.add(group);
       engines.add(engine);

@@ -38,6 +38,7 @@ import java.util.TreeSet;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Engines on one thread, in an order and at times that the test decides. */
@@ -189,6 +190,177 @@ class EngineTest {
     assertTrue(next.isDone(), "a call that needs the rank fails at once");
     RankFailedException error = assertInstanceOf(RankFailedException.class, next.error());
     assertEquals(0, error.worldRank());
+  }
+
+  /**
+   * A rank that is late makes its last call when others have left, and ends it if they have done
+   * their part.
+   */
+  @ParameterizedTest
+  @EnumSource(Collective.class)
+  void aRankThatIsLateForTheLastCallNeedsNobodyWhoHasDoneIt(Collective collective) {
+    for (Algorithm algorithm : List.of(Algorithm.ring(), Algorithm.direct())) {
+      for (int late = 0; late < 4; late++) {
+        for (boolean ofTheJob : new boolean[] {true, false}) {
+          String where = collective + " by " + algorithm + ", late: " + late;
+          Bench bench = met(4);
+          Call[] calls = new Call[4];
+          boolean[] left = new boolean[4];
+          for (int rank = 0; rank < 4; rank++) {
+            calls[rank] = rank == late ? null : last(bench, rank, algorithm, collective);
+          }
+          leaveWhenDone(bench, calls, left, ofTheJob);
+          calls[late] = last(bench, late, algorithm, collective);
+          leaveWhenDone(bench, calls, left, ofTheJob);
+          for (int rank = 0; rank < 4; rank++) {
+            assertTrue(left[rank], where + ", waits: " + rank);
+            assertNull(calls[rank].error(), where);
+          }
+        }
+      }
+    }
+  }
+
+  private static Call last(Bench bench, int rank, Algorithm algorithm, Collective collective) {
+    Program program = Program.compile(algorithm, Bench.plan(algorithm, collective, 4), rank);
+    Memory memory = Memory.of(Payload.of(new int[64]));
+    Memory part = Memory.of(Payload.of(new int[16]));
+    boolean partIn = collective == Collective.ALL_GATHER || collective == Collective.GATHER;
+    boolean partOut = collective == Collective.REDUCE_SCATTER || collective == Collective.SCATTER;
+    return bench.submit(
+        rank,
+        bench.groups.get(rank),
+        program,
+        partIn ? part : memory,
+        partOut ? part : memory,
+        ReduceOp.SUM);
+  }
+
+  private static void leaveWhenDone(Bench bench, Call[] calls, boolean[] left, boolean ofTheJob) {
+    for (int rounds = 0; rounds < 100; rounds++) {
+      for (int rank = 0; rank < calls.length; rank++) {
+        bench.engines.get(rank).poll();
+        if (calls[rank] != null && calls[rank].isDone() && !left[rank]) {
+          left[rank] = true;
+          bench.engines.get(rank).leave(bench.groups.get(rank));
+          if (ofTheJob) {
+            bench.engines.get(rank).close();
+            bench.transports.get(rank).close();
+          }
+        }
+      }
+    }
+  }
+
+  /** The bits that count which calls have ended are as many as calls may be ahead. */
+  @Test
+  void noCallIsFarAheadOfOneThatHasNotEnded() {
+    boolean[] open = new boolean[1];
+    Bench bench =
+        new Bench(
+            2,
+            Algorithm.direct(),
+            (rank, transport) ->
+                new ForwardingTransport(transport) {
+                  @Override
+                  public Link link(int peer) {
+                    return new ForwardingLink(inner.link(peer)) {
+                      @Override
+                      public boolean trySend(FrameHeader header, FrameBody body) {
+                        return (open[0] || header.sequence > 0) && super.trySend(header, body);
+                      }
+                    };
+                  }
+                });
+    List<Call> calls = new ArrayList<>();
+    for (int i = 0; i < 3 * Calls.WINDOW; i++) {
+      bench.sum(0, new int[10]);
+      calls.add(bench.sum(1, new int[10]));
+    }
+    bench.settle();
+    for (int i = 0; i < calls.size(); i++) {
+      assertEquals(i > 0 && i < Calls.WINDOW, calls.get(i).isDone(), "call " + i);
+    }
+    assertEquals(0, bench.groups.get(1).completed());
+    open[0] = true;
+    bench.settle();
+    for (Call call : calls) {
+      assertTrue(call.isDone());
+      assertNull(call.error());
+    }
+    assertEquals(calls.size(), bench.groups.get(1).completed());
+  }
+
+  /** What has ended leaves nothing behind but the ends of the last groups. */
+  @Test
+  void groupsThatAreLeftAreForgotten() {
+    Bench bench = met(3);
+    for (int i = 0; i < 2 * ClosedGroups.MOST; i++) {
+      List<Group> groups = new ArrayList<>();
+      List<Call> calls = new ArrayList<>();
+      for (int rank = 0; rank < 3; rank++) {
+        Group group = new Group(1000 + i, new int[] {0, 1, 2}, rank);
+        groups.add(group);
+        bench.engines.get(rank).add(group);
+        Memory memory = Memory.of(Payload.of(new int[10]));
+        calls.add(
+            bench.submit(rank, group, bench.programs.get(rank), memory, memory, ReduceOp.SUM));
+      }
+      bench.settle();
+      for (int rank = 0; rank < 3; rank++) {
+        assertNull(calls.get(rank).error());
+        bench.engines.get(rank).leave(groups.get(rank));
+      }
+    }
+    bench.settle();
+    for (Engine engine : bench.engines) {
+      assertEquals(1, engine.groups(), "the job itself");
+      assertEquals(0, engine.held());
+    }
+  }
+
+  /** A rank that needs another one in a group that this has left learns of it at once. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void whoNeedsARankInAGroupThatItHasLeftIsTold(boolean failed) {
+    Bench bench = new Bench(2, Algorithm.ring());
+    Group[] groups = new Group[2];
+    for (int rank = 0; rank < 2; rank++) {
+      groups[rank] = new Group(77, new int[] {0, 1}, rank);
+      bench.engines.get(rank).add(groups[rank]);
+    }
+    if (failed) {
+      bench.engines.get(0).abort(groups[0], "planted");
+    }
+    bench.engines.get(0).leave(groups[0]);
+    bench.settle();
+    Memory memory = Memory.of(Payload.of(new int[10]));
+    Call call = bench.submit(1, groups[1], bench.programs.get(1), memory, memory, ReduceOp.SUM);
+    bench.settle();
+    assertTrue(call.isDone());
+    if (failed) {
+      assertInstanceOf(AbortedException.class, call.error());
+    } else {
+      assertEquals(0, assertInstanceOf(RankFailedException.class, call.error()).worldRank());
+    }
+  }
+
+  /** Frames without a body take memory, too. */
+  @Test
+  void emptyFramesThatAreHeldAreBounded() {
+    Bench bench = new Bench(2, Algorithm.ring());
+    FrameHeader header = new FrameHeader();
+    header.group = 77;
+    Link link = bench.transports.get(0).link(1);
+    for (int i = 0; i < 100_000; i++) {
+      link.trySend(header, FrameBody.EMPTY);
+      bench.engines.get(1).poll();
+    }
+    assertTrue(bench.engines.get(1).held() * (long) HeldFrames.OVERHEAD <= 1 << 20);
+    Call call = bench.sum(1, new int[10]);
+    assertTrue(call.isDone());
+    CollectiveException error = assertInstanceOf(ProtocolException.class, call.error());
+    assertTrue(error.getMessage().startsWith("rank 0: more than"), error.getMessage());
   }
 
   @Test

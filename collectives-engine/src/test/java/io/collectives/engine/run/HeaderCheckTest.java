@@ -53,6 +53,12 @@ class HeaderCheckTest {
         new Tampering(
             "slab, too far", ProtocolException.class, "slabs 0 to 3 are open", h -> h.slab += 4),
         new Tampering("slab, negative", ProtocolException.class, "are open", h -> h.slab = -1),
+        new Tampering("call, negative", ProtocolException.class, "from 0", h -> h.sequence = -3),
+        new Tampering(
+            "call, far ahead",
+            ProtocolException.class,
+            "has to send its part of",
+            h -> h.sequence += Calls.WINDOW),
         new Tampering("lane", ProtocolException.class, "no such transfer", h -> h.lane++),
         new Tampering(
             "lane, negative", ProtocolException.class, "no such transfer", h -> h.lane = -1),

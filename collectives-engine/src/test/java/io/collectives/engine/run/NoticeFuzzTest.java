@@ -26,8 +26,8 @@ class NoticeFuzzTest {
   @Test
   void noticesAreReadOrRefused() {
     Failure failure = new Failure(Failure.Kind.LATE, 3, 4, 17, "rank 4 \u2026 waits", null);
-    assertEquals(failure, Failure.read(bytes(failure.body()), failure.body().length()));
-    fuzz(1, failure.body(), Failure::read);
+    assertEquals(failure, Failure.read(bytes(failure.body()), failure.body().length(), 5));
+    fuzz(1, failure.body(), (bytes, length) -> Failure.read(bytes, length, 5));
   }
 
   @Test

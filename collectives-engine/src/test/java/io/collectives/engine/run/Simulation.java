@@ -357,8 +357,14 @@ final class Simulation {
         header.length = 8;
         body = new byte[8];
       }
-      case UNKNOWN_GROUP_WAITS -> header.kind = FrameHeader.Kind.WAITING;
+      case UNKNOWN_GROUP_WAITS -> {
+        header.kind = FrameHeader.Kind.WAITING;
+        header.chunkCount = 0;
+      }
       case UNKNOWN_GROUP_FAILED -> {
+        long unknown = header.group;
+        header.clear();
+        header.group = unknown;
         header.kind = FrameHeader.Kind.FAILURE;
         FrameBody notice = new Failure(Failure.Kind.ABORTED, victim, victim, "elsewhere").body();
         FrameBytes bytes = new FrameBytes(ByteBuffer.allocate(notice.length() + 7 & ~7));
@@ -368,6 +374,7 @@ final class Simulation {
       }
       case UNKNOWN_GROUP_ECHO -> {
         header.kind = FrameHeader.Kind.ECHO;
+        header.chunkCount = 0;
         suspects.add(victim); // Whoever says this is given up.
       }
       case CALL_THAT_HAS_ENDED -> {
