@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 
 /**
  * The ways into a group of ranks.
@@ -50,7 +51,7 @@ public final class Collectives {
    * @throws JoinException if not all ranks met in time, or this one was refused
    */
   public static Communicator join(JobSettings settings) {
-    return runtime().join(settings);
+    return runtime().join(settings, UnaryOperator.identity());
   }
 
   /**
@@ -68,7 +69,7 @@ public final class Collectives {
     if (ranks < 1) {
       throw new IllegalArgumentException("job of " + ranks + " ranks: at least 1 is needed");
     }
-    return runtime().inProcess(ranks, calls);
+    return runtime().inProcess(ranks, calls, UnaryOperator.identity());
   }
 
   /**

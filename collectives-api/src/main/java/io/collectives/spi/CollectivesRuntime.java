@@ -5,6 +5,7 @@ import io.collectives.Communicator;
 import io.collectives.JobSettings;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 
 /** Brings plans, transports and ranks together; found by {@link java.util.ServiceLoader}. */
 public interface CollectivesRuntime {
@@ -16,9 +17,18 @@ public interface CollectivesRuntime {
    */
   JobSettings settings(Map<String, String> environment);
 
-  /** See {@link io.collectives.Collectives#join(JobSettings)}. */
-  Communicator join(JobSettings settings);
+  /**
+   * See {@link io.collectives.Collectives#join(JobSettings)}.
+   *
+   * @param wrapping given the transport of this rank, returns the one to use: the same, or one
+   *     around it, as for a test that disturbs it. Asked again when the job grows
+   */
+  Communicator join(JobSettings settings, UnaryOperator<Transport> wrapping);
 
-  /** See {@link io.collectives.Collectives#inProcess(int, CallSettings)}. */
-  List<Communicator> inProcess(int ranks, CallSettings calls);
+  /**
+   * See {@link io.collectives.Collectives#inProcess(int, CallSettings)}.
+   *
+   * @param wrapping given the transport of each rank, in their order, returns the one to use
+   */
+  List<Communicator> inProcess(int ranks, CallSettings calls, UnaryOperator<Transport> wrapping);
 }

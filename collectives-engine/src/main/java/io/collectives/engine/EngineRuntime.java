@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -36,8 +37,8 @@ public final class EngineRuntime implements CollectivesRuntime {
   }
 
   @Override
-  public Communicator join(JobSettings settings) {
-    return join(settings, rendezvous -> {});
+  public Communicator join(JobSettings settings, UnaryOperator<Transport> wrapping) {
+    return join(settings, wrapping, rendezvous -> {});
   }
 
   /**
@@ -46,7 +47,8 @@ public final class EngineRuntime implements CollectivesRuntime {
    * @param meeting hears of the rendezvous before this rank meets the others there, and may close
    *     it to end that
    */
-  Communicator join(JobSettings settings, Consumer<Rendezvous> meeting) {
+  Communicator join(
+      JobSettings settings, UnaryOperator<Transport> wrapping, Consumer<Rendezvous> meeting) {
     TransportProvider.Endpoint endpoint = transport(settings.transport()).listen(settings);
     try (endpoint;
         Rendezvous rendezvous = rendezvous(settings)) {
@@ -66,22 +68,25 @@ public final class EngineRuntime implements CollectivesRuntime {
                       + endpoint.address().split(" ")[0]),
               settings.joinTimeout());
       return world(
-          endpoint.open(roster),
+          wrapping.apply(endpoint.open(roster)),
           settings.calls(),
           neighbours(roster, settings.rank()),
           null,
-          settings);
+          settings,
+          wrapping);
     }
   }
 
   @Override
-  public List<Communicator> inProcess(int ranks, CallSettings calls) {
+  public List<Communicator> inProcess(
+      int ranks, CallSettings calls, UnaryOperator<Transport> wrapping) {
     InProcessFabric fabric = new InProcessFabric(ranks);
     Crew crew = new Crew(ranks);
     List<Communicator> worlds = new ArrayList<>();
     try {
       for (int rank = 0; rank < ranks; rank++) {
-        worlds.add(world(fabric.transport(rank), calls, ranks, crew, null));
+        worlds.add(
+            world(wrapping.apply(fabric.transport(rank)), calls, ranks, crew, null, wrapping));
       }
     } catch (RuntimeException | Error e) {
       worlds.forEach(Communicator::close);
@@ -95,7 +100,8 @@ public final class EngineRuntime implements CollectivesRuntime {
       CallSettings given,
       int neighbours,
       @Nullable Crew crew,
-      @Nullable JobSettings job) {
+      @Nullable JobSettings job,
+      UnaryOperator<Transport> wrapping) {
     CallSettings calls = Medium.of(transport).resolved(given);
     boolean oversubscribed = neighbours > Runtime.getRuntime().availableProcessors();
     int size = transport.size();
@@ -111,7 +117,10 @@ public final class EngineRuntime implements CollectivesRuntime {
     try {
       Group world = Group.world(size, transport.rank());
       return new EngineCommunicator(
-          new Seat(driver, new Plans(), world), calls, new World(this, driver, job), true);
+          new Seat(driver, new Plans(), world),
+          calls,
+          new World(this, driver, job, wrapping),
+          true);
     } catch (RuntimeException | Error e) {
       driver.close();
       throw e;

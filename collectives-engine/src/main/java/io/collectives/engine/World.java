@@ -8,6 +8,8 @@ import io.collectives.JoinException;
 import io.collectives.UnavailableException;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.sharedmemory.Neighbourhood;
+import io.collectives.spi.Transport;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** What the groups of one job share at a rank, and what it takes to meet again. */
@@ -18,10 +20,18 @@ final class World {
   /** How this rank joined the job; nothing if the ranks are threads of one JVM. */
   private final @Nullable JobSettings job;
 
-  World(EngineRuntime runtime, Driver driver, @Nullable JobSettings job) {
+  /** What this rank made of its transport when it joined, and will of the next one's. */
+  private final UnaryOperator<Transport> wrapping;
+
+  World(
+      EngineRuntime runtime,
+      Driver driver,
+      @Nullable JobSettings job,
+      UnaryOperator<Transport> wrapping) {
     this.runtime = runtime;
     this.driver = driver;
     this.job = job;
+    this.wrapping = wrapping;
   }
 
   /** See {@link Communicator#host()}. */
@@ -52,7 +62,10 @@ final class World {
     Communicator next;
     try {
       next =
-          runtime.join(settings.withCalls(calls), meeting -> driver.onBreak(group, meeting::close));
+          runtime.join(
+              settings.withCalls(calls),
+              wrapping,
+              meeting -> driver.onBreak(group, meeting::close));
     } catch (JoinException e) {
       CollectiveException error = driver.errorOf(group);
       if (error != null) {
