@@ -130,13 +130,14 @@ public final class FrameCodec {
     header.firstChunk = b.getInt(at + 52);
     header.chunkCount = b.getInt(at + 56);
     header.length = b.getInt(at + 60);
-    if (header.length < 0 || header.length > Integer.MAX_VALUE - 7) {
-      throw new ProtocolException(
-          "a frame from rank " + sender + " claims a body of " + header.length + " bytes");
-    }
     header.tag = b.getLong(at + TAG_AT);
     for (int i = 0; i < CallFingerprint.WORDS; i++) {
       header.call[i] = b.getLong(at + 64 + 8 * i);
+    }
+    header.check(sender, receiver);
+    if (header.length > Integer.MAX_VALUE - 7) {
+      throw new ProtocolException(
+          "a frame from rank " + sender + " claims a body of " + header.length + " bytes");
     }
   }
 

@@ -1,5 +1,6 @@
 package io.collectives.spi;
 
+import io.collectives.ProtocolException;
 import java.util.Arrays;
 
 /**
@@ -88,6 +89,73 @@ public final class FrameHeader {
     slab = lane = round = firstChunk = chunkCount = length = 0;
     lent = false;
     Arrays.fill(call, 0);
+  }
+
+  /**
+   * Finds what no header can say, whatever the calls of the receiver: transports ask it of each
+   * header that arrives, so that no sink sees such a one. No number is negative, and what a kind of
+   * frame does not use is 0.
+   *
+   * @param sender the rank, counted in the whole job, whose frame this is
+   * @param receiver the rank that it has come to
+   * @throws ProtocolException naming both ranks and what is wrong
+   */
+  public void check(int sender, int receiver) {
+    if (sequence < 0) {
+      throw cannotBe(sender, receiver, "numbers of calls are not negative");
+    }
+    if ((slab | lane | round | firstChunk | chunkCount | length) < 0) {
+      throw cannotBe(
+          sender, receiver, "slab, lane, round, chunks and length of a frame are not negative");
+    }
+    boolean isElsewhere = (lane | firstChunk | chunkCount) != 0;
+    switch (kind) {
+      case DATA -> {}
+      case ECHO -> {
+        if (isElsewhere || round != 0 || length != 0 || tag != 0) {
+          throw cannotBe(sender, receiver, "it must say of which slab it is, and no more");
+        }
+      }
+      case WAITING -> {
+        if (isElsewhere || slab != 0 || length != 0 || tag < 0) {
+          throw cannotBe(
+              sender, receiver, "it must say of which call it is, what was sent, and no more");
+        }
+      }
+      case FAILURE, AGREEMENT -> {
+        if (isElsewhere || saysMoreThanItsGroup()) {
+          throw cannotBe(sender, receiver, "it must say of which group it is, and no more");
+        }
+        if (length == 0) {
+          throw cannotBe(sender, receiver, "it must have a body");
+        }
+      }
+      case HEARTBEAT -> {
+        if (isElsewhere || saysMoreThanItsGroup() || group != 0 || length != 0) {
+          throw cannotBe(sender, receiver, "it must say nothing");
+        }
+      }
+    }
+  }
+
+  private boolean saysMoreThanItsGroup() {
+    long words = sequence | slab | round | tag;
+    for (long word : call) {
+      words |= word;
+    }
+    return words != 0;
+  }
+
+  private ProtocolException cannotBe(int sender, int receiver, String why) {
+    return new ProtocolException(
+        "rank "
+            + sender
+            + " sent to rank "
+            + receiver
+            + " a frame that cannot be: "
+            + this
+            + "; "
+            + why);
   }
 
   /** Takes over all values of another header. */

@@ -12,8 +12,8 @@ public interface FrameSink {
   /**
    * A frame begins.
    *
-   * @param header valid during this call only; its checksum, version and epoch have been checked,
-   *     all else has not
+   * @param header valid during this call only; its checksum, version and epoch, and {@linkplain
+   *     FrameHeader#check what can be in any header}, have been checked, all else has not
    */
   void header(Link link, FrameHeader header);
 

@@ -1,5 +1,7 @@
 package io.collectives.engine.inprocess;
 
+import io.collectives.ProtocolException;
+import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
@@ -173,6 +175,10 @@ final class InProcessTransport implements Transport {
     private final FrameQueue in = new FrameQueue();
     private final Mailbox mailbox; // Of this rank, for the peer.
     private volatile boolean open;
+
+    /** Whether the peer has ended this link, because of what came from here. */
+    private volatile boolean severed;
+
     private boolean lost;
     private long bytesSent;
     private long bytesReceived;
@@ -189,6 +195,14 @@ final class InProcessTransport implements Transport {
       int work = 0;
       for (FrameQueue.Slot slot = in.peek(); slot != null && !closed; slot = in.peek()) {
         int length = slot.header.length;
+        slot.header.lent = false;
+        try {
+          slot.header.check(peer, rank);
+        } catch (ProtocolException e) {
+          blame();
+          sink.lost(this, e);
+          return work + 1;
+        }
         bytesReceived += length;
         try {
           sink.header(this, slot.header);
@@ -209,8 +223,25 @@ final class InProcessTransport implements Transport {
         lost = true;
         sink.lost(this, other.death);
         work++;
+      } else if (severed && !closed) {
+        lost = true;
+        String why = "rank " + peer + " ended its link: what rank " + rank + " sends cannot be";
+        sink.lost(this, new BrokenLinkException(why));
+        work++;
       }
       return work;
+    }
+
+    /** The peer sends nonsense: this rank has no more to do with it, and it learns that. */
+    private void blame() {
+      lost = true;
+      for (FrameQueue.Slot slot = in.peek(); slot != null; slot = in.peek()) {
+        slot.body.release();
+        in.remove();
+      }
+      InProcessTransport other = fabric.peer(peer);
+      other.links[rank].severed = true;
+      other.unpark();
     }
 
     @Override
@@ -220,8 +251,16 @@ final class InProcessTransport implements Transport {
 
     @Override
     public boolean trySend(FrameHeader header, FrameBody body) {
+      if (header.length != body.length()) {
+        throw new IllegalArgumentException(
+            "a body of "
+                + body.length()
+                + " bytes, "
+                + header.length
+                + " in its header: must be the same");
+      }
       InProcessTransport other = fabric.peer(peer);
-      if (other.closed || closed) {
+      if (other.closed || closed || lost || severed) {
         body.release();
         return true;
       }

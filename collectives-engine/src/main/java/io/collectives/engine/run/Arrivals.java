@@ -17,6 +17,13 @@ import org.jspecify.annotations.Nullable;
  * or holds it until its turn has come.
  */
 final class Arrivals implements FrameSink {
+  /**
+   * How many calls of a group a rank may be ahead of another one. Nearly every call needs something
+   * of every rank, which keeps them together; but ranks may make some without one that is sent
+   * nothing in them.
+   */
+  private static final long MOST_CALLS_AHEAD = 1 << 20;
+
   private final Calls calls;
   private final Failures failures;
   private final Liveness liveness;
@@ -112,14 +119,6 @@ final class Arrivals implements FrameSink {
     in.length = head.length;
     in.received = 0;
     liveness.heard(peer);
-    String nonsense = HeaderCheck.nonsense(head, in.noticeBytes.bytes().capacity());
-    if (nonsense != null) {
-      distrust(
-          peer,
-          new ProtocolException(
-              "rank " + peer + " sent a frame that cannot be: " + head + "; " + nonsense));
-      return;
-    }
     if (in.isDistrusted && !head.kind.isNotice()) {
       return;
     }
@@ -127,8 +126,26 @@ final class Arrivals implements FrameSink {
       case DATA -> data(peer, in, head);
       case ECHO -> echo(peer, head);
       case WAITING -> waits(link, head);
-      case FAILURE, AGREEMENT -> in.notice(head);
+      case FAILURE, AGREEMENT -> notice(peer, in, head);
       case HEARTBEAT -> {}
+    }
+  }
+
+  private void notice(int peer, Inbound in, FrameHeader head) {
+    int most = in.noticeBytes.bytes().capacity();
+    if (head.length <= most) {
+      in.notice(head);
+    } else {
+      distrust(
+          peer,
+          new ProtocolException(
+              "rank "
+                  + peer
+                  + " sent a frame that cannot be: "
+                  + head
+                  + "; notices have "
+                  + most
+                  + " bytes at most"));
     }
   }
 
@@ -230,7 +247,7 @@ final class Arrivals implements FrameSink {
         return;
       }
     }
-    if (head.sequence - firstNotStarted > HeaderCheck.MOST_CALLS_AHEAD) {
+    if (head.sequence - firstNotStarted > MOST_CALLS_AHEAD) {
       failures.protocol(
           group,
           peer,
@@ -238,7 +255,7 @@ final class Arrivals implements FrameSink {
           "the next call of this rank is #"
               + firstNotStarted
               + ", and no rank may be "
-              + HeaderCheck.MOST_CALLS_AHEAD
+              + MOST_CALLS_AHEAD
               + " calls ahead");
       return;
     }

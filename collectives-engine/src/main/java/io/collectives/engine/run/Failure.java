@@ -36,8 +36,7 @@ record Failure(
   /** The most bytes that a notice takes in a frame. */
   static final int MAX_LENGTH = 1024;
 
-  /** The fewest. */
-  static final int LEAST_LENGTH = 24;
+  private static final int LEAST_LENGTH = 24;
 
   enum Kind {
     MISMATCH,
