@@ -1,0 +1,38 @@
+package io.collectives.testkit;
+
+import io.collectives.CallSettings;
+import io.collectives.Communicator;
+import io.collectives.JobSettings;
+import io.collectives.spi.CollectivesRuntime;
+import io.collectives.spi.Transport;
+import java.util.List;
+import java.util.ServiceLoader;
+import java.util.function.UnaryOperator;
+
+/** Jobs whose ranks use a test's transports around the library's. */
+public final class WrappedJobs {
+  private WrappedJobs() {}
+
+  /**
+   * As {@link io.collectives.Collectives#inProcess(int, CallSettings)}.
+   *
+   * @param wrapping makes the transport of each rank from the library's
+   */
+  public static List<Communicator> inProcess(
+      int ranks, CallSettings calls, UnaryOperator<Transport> wrapping) {
+    return runtime().inProcess(ranks, calls, wrapping);
+  }
+
+  /**
+   * As {@link io.collectives.Collectives#join(JobSettings)}.
+   *
+   * @param wrapping makes the transport of this rank from the library's
+   */
+  public static Communicator join(JobSettings settings, UnaryOperator<Transport> wrapping) {
+    return runtime().join(settings, wrapping);
+  }
+
+  private static CollectivesRuntime runtime() {
+    return ServiceLoader.load(CollectivesRuntime.class).findFirst().orElseThrow();
+  }
+}
