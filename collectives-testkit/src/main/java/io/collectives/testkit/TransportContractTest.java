@@ -114,7 +114,6 @@ public abstract class TransportContractTest {
   void keepsHeaders() throws Exception {
     open(2);
     FrameHeader header = new FrameHeader();
-    header.kind = FrameHeader.Kind.FAILURE;
     header.group = 0x8123456789abcdefL;
     header.sequence = Long.MAX_VALUE;
     header.slab = 1;

@@ -144,7 +144,7 @@ public final class Group {
 
   /** What was agreed on of a call that ended well not long ago, nothing of others. */
   long @Nullable [] endedFingerprint(long sequence) {
-    int place = (int) (sequence % REMEMBERED);
+    int place = Math.floorMod(sequence, REMEMBERED);
     return endedSequences[place] == sequence ? ended[place] : null;
   }
 

@@ -53,7 +53,7 @@ class HeaderCheckTest {
         new Tampering(
             "slab, too far", ProtocolException.class, "slabs 0 to 3 are open", h -> h.slab += 4),
         new Tampering("slab, negative", ProtocolException.class, "are open", h -> h.slab = -1),
-        new Tampering("call, negative", ProtocolException.class, "from 0", h -> h.sequence = -3),
+        new Tampering("call, negative", ProtocolException.class, "has ended", h -> h.sequence = -3),
         new Tampering(
             "call, far ahead",
             ProtocolException.class,
