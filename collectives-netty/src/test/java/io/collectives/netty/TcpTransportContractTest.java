@@ -65,8 +65,9 @@ class TcpTransportContractTest {
       Assumptions.assumeTrue(!kind.isNative() || Epoll.isAvailable(), "epoll is for Linux");
       Assumptions.assumeTrue(canListen(host), host + " is no address of this host");
       String place = kind.isUnix() ? directory.toString() : host;
-      opened.addAll(TcpJob.open(kind, 2, place, ranks, calls, security()));
-      return List.copyOf(opened);
+      List<TcpTransport> job = TcpJob.open(kind, 2, place, ranks, calls, security());
+      opened.addAll(job);
+      return List.copyOf(job);
     }
 
     Security security() {

@@ -3,6 +3,7 @@ package io.collectives.testkit;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -11,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import io.collectives.CallSettings;
+import io.collectives.ProtocolException;
 import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
@@ -22,6 +24,7 @@ import io.collectives.spi.Transport;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -138,6 +141,100 @@ public abstract class TransportContractTest {
     assertEquals(sent.kind, got.kind);
     assertEquals(sent.tag, got.tag);
     assertArrayEquals(sent.call, got.call);
+  }
+
+  /** Only the engine can judge what a field means, so any value that can be is delivered. */
+  @Test
+  void keepsFieldsOfAnyValue() throws Exception {
+    open(2);
+    List<FrameHeader> sent = new ArrayList<>();
+    for (FrameHeader.Kind kind : FrameHeader.Kind.values()) {
+      for (Consumer<FrameHeader> change : POSSIBLE) {
+        FrameHeader header = headerOf(kind);
+        change.accept(header);
+        sent.add(header);
+        peers.get(0).send(1, header, content(header.length, 0));
+      }
+    }
+    pumpUntil(() -> peers.get(1).from(0).size() == sent.size());
+    for (int i = 0; i < sent.size(); i++) {
+      FrameHeader got = peers.get(1).from(0).get(i).header;
+      assertEquals(sent.get(i).toString(), got.toString());
+      assertEquals(sent.get(i).tag, got.tag);
+      assertArrayEquals(sent.get(i).call, got.call);
+      assertFalse(got.lent, "nothing was lent");
+    }
+  }
+
+  /** A header that no call can have ends the link at once, at both ends, and names the sender. */
+  @Test
+  void endsTheLinkOfWhoSendsHeadersThatCannotBe() throws Exception {
+    List<FrameHeader> nonsense = new ArrayList<>();
+    for (FrameHeader.Kind kind : FrameHeader.Kind.values()) {
+      FrameHeader header = headerOf(kind);
+      header.length = header.length == 0 ? 8 : 0;
+      if (kind != FrameHeader.Kind.DATA) { // A transfer has a body or not.
+        nonsense.add(header);
+      }
+      // A field of every kind is one and the same to a transport.
+      FrameHeader negative = headerOf(kind);
+      NEGATIVE.get(kind.ordinal()).accept(negative);
+      nonsense.add(negative);
+    }
+    for (FrameHeader header : nonsense) {
+      open(2);
+      exchange(0, 1);
+      Body body = content(header.length, 0);
+      peers.get(0).send(1, header, body);
+      pumpUntil(() -> peers.get(1).isLost(0) && peers.get(0).isLost(1));
+      Throwable why = peers.get(1).lost.get(0);
+      ProtocolException error = assertInstanceOf(ProtocolException.class, why, header.toString());
+      assertTrue(
+          error.getMessage().contains("rank 0 sent to rank 1 a frame that cannot be: " + header),
+          error.getMessage());
+      assertNotNull(peers.get(0).lost.get(1), "rank 1 lives, but not as a peer of rank 0");
+      assertEquals(1, peers.get(1).from(0).size(), "nothing of " + header + " is delivered");
+      assertEquals(1, body.releases.get(), "releases of the body of " + header);
+      closeAll();
+      peers.clear();
+    }
+  }
+
+  private static final List<Consumer<FrameHeader>> POSSIBLE =
+      List.of(
+          h -> {},
+          h -> h.group = -1,
+          h -> h.group = Long.MIN_VALUE,
+          h -> h.sequence = Long.MAX_VALUE,
+          h -> h.slab = Integer.MAX_VALUE,
+          h -> h.lane = Integer.MAX_VALUE,
+          h -> h.round = Integer.MAX_VALUE,
+          h -> h.firstChunk = Integer.MAX_VALUE,
+          h -> h.chunkCount = Integer.MAX_VALUE,
+          h -> h.tag = -1,
+          h -> Arrays.fill(h.call, -1),
+          h -> h.lent = true);
+
+  /** One for each kind. */
+  private static final List<Consumer<FrameHeader>> NEGATIVE =
+      List.of(
+          h -> h.sequence = -1,
+          h -> h.slab = -1,
+          h -> h.lane = -1,
+          h -> h.round = Integer.MIN_VALUE,
+          h -> h.firstChunk = -1,
+          h -> h.chunkCount = -1);
+
+  /** A header that can be. */
+  private static FrameHeader headerOf(FrameHeader.Kind kind) {
+    FrameHeader header = new FrameHeader();
+    header.kind = kind;
+    header.length =
+        switch (kind) {
+          case DATA, FAILURE, AGREEMENT -> 8;
+          case HEARTBEAT, ECHO, WAITING -> 0;
+        };
+    return header;
   }
 
   @Test
