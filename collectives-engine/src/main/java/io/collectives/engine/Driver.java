@@ -220,11 +220,7 @@ final class Driver implements AutoCloseable {
 
   /** To be asked with the lock held. An interrupted thread aborts what it waits for. */
   private boolean isInterrupted(Group group) {
-    boolean interrupted = Thread.currentThread().isInterrupted();
-    if (interrupted) {
-      engine.interrupt(group, INTERRUPTED);
-    }
-    return interrupted;
+    return Thread.currentThread().isInterrupted() && engine.interrupt(group, INTERRUPTED);
   }
 
   /** Somebody else drives. */

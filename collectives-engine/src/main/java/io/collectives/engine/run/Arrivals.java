@@ -76,7 +76,7 @@ final class Arrivals implements FrameSink {
 
   /** Gives a call that starts the frames that came before it. */
   void deliverEarly(Call call) {
-    for (int i = 0; i < early.size() && !call.isDone(); ) {
+    for (int i = 0; i < early.size() && !call.hasStopped(); ) {
       HeldFrame held = early.get(i);
       if (held.header.group != call.group.id) {
         i++;
@@ -92,7 +92,7 @@ final class Arrivals implements FrameSink {
         i++;
       }
     }
-    for (int i = 0; i < early.size() && !call.isDone(); i++) {
+    for (int i = 0; i < early.size() && !call.hasStopped(); i++) {
       HeldFrame held = early.get(i);
       if (held.header.group == call.group.id) {
         isTooFarAhead(call, held.peer, held.header);
@@ -174,7 +174,7 @@ final class Arrivals implements FrameSink {
     }
     // It may wait for this rank, and must hear of it if this rank leaves.
     group.contacts[sender] = true;
-    if (group.broken != null) {
+    if (group.isBroken()) {
       failures.tellLate(group, sender);
       return -1;
     }
@@ -324,7 +324,7 @@ final class Arrivals implements FrameSink {
       failures.tellClosed(worldRank, head.group);
       return;
     }
-    if (group.broken != null) {
+    if (group.isBroken()) {
       failures.tellAgain(group, group.rankOf(worldRank));
     }
     int sender = senderIn(group, worldRank, head);
@@ -500,7 +500,7 @@ final class Arrivals implements FrameSink {
     Inbound in = inbound[link.peer()];
     liveness.heard(link.peer());
     Call call = in.call;
-    if (call != null && !call.isDone()) {
+    if (call != null && !call.hasStopped()) {
       try {
         if (call.narrow == null && !in.step.anyOrder || length == in.length) {
           applier.bytes(call, in.run, in.step, in.received, source, at, length);
@@ -534,7 +534,7 @@ final class Arrivals implements FrameSink {
     Call call = in.call;
     HeldFrame held = in.held;
     in.received = in.length;
-    if (call != null && !call.isDone()) {
+    if (call != null && !call.hasStopped()) {
       View view = viewOf(source);
       try {
         if (!fits(call, link.peer(), in, view)) {
@@ -568,7 +568,7 @@ final class Arrivals implements FrameSink {
 
   private void finish(int peer, Inbound in) {
     Call call = in.call;
-    if (call != null && !call.isDone()) {
+    if (call != null && !call.hasStopped()) {
       in.over();
     } else if (in.isNotice) {
       in.drop();

@@ -8,30 +8,43 @@ import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What ranks say to each other in an {@link Agreement}. As bytes, little-endian, with sets as one
+ * What ranks say to each other in a {@link Consensus}. As bytes, little-endian, with sets as one
  * bit for each member:
  *
  * <pre>
- *     0  kind     4  members     8  number     16  completed     24  resume at, -1 if there is no outcome
+ *     0  kind (8 bits), topic (24)     4  members     8  number     16  completed
+ *    24  resume at, -1 if there is no outcome
  *    32  failed, dead, lost: three sets, each padded to 8 bytes
+ *        then why, as a notice of a failure, if that is the topic
  * </pre>
  *
+ * @param topic what is to be agreed on
  * @param kind what is said
  * @param number of the proposal that this is, accepts, or has accepted; 0 if there is none
  * @param completed the number of the sender's first call that it has not completed
  * @param failed the members that the sender has given up
  * @param dead those of them that are known to be dead
  * @param outcome what is proposed, was accepted or is decided
+ * @param why of a verdict: that of the outcome, or else what the sender knows
  */
 record Ballot(
+    Topic topic,
     Kind kind,
     int members,
     long number,
     long completed,
     BitSet failed,
     BitSet dead,
-    @Nullable Outcome outcome) {
+    @Nullable Outcome outcome,
+    @Nullable Failure why) {
   private static final int FIXED_LENGTH = 32;
+
+  enum Topic {
+    /** Who is left of a group, and where they go on. */
+    SURVIVORS,
+    /** Why a group is broken. */
+    VERDICT
+  }
 
   enum Kind {
     /** I lead: report to me. */
@@ -41,7 +54,9 @@ record Ballot(
     REPORT,
     PROPOSE,
     ACCEPT,
-    DECIDE
+    DECIDE,
+    /** I have not made this group, and take no part. */
+    ABSENT
   }
 
   /**
@@ -49,11 +64,23 @@ record Ballot(
    *
    * @param lost the members that are left out
    * @param resumeAt the number of the first call that not all others completed
+   * @param why of a verdict: what broke the group
    */
-  record Outcome(BitSet lost, long resumeAt) {}
+  record Outcome(BitSet lost, long resumeAt, @Nullable Failure why) {}
 
-  /** The length in bytes for a group of some members. */
-  static int length(int members) {
+  /** What a rank says that has not made a group of some members. */
+  static Ballot absent(int members) {
+    BitSet none = new BitSet();
+    return new Ballot(Topic.VERDICT, Kind.ABSENT, members, 0, 0, none, none, null, null);
+  }
+
+  /** The most bytes for a group of some members. */
+  static int mostLength(int members) {
+    return length(members) + Failure.MAX_LENGTH;
+  }
+
+  /** The length in bytes for a group of some members, but for the reason. */
+  private static int length(int members) {
     return FIXED_LENGTH + 3 * setLength(members);
   }
 
@@ -63,9 +90,18 @@ record Ballot(
 
   /** As the body of a frame; it may be kept, as nothing of it changes. */
   FrameBody body() {
-    byte[] bytes = new byte[length(members)];
+    FrameBody reason = why == null ? FrameBody.EMPTY : why.body();
+    byte[] bytes = new byte[length(members) + reason.length()];
     ByteBuffer b = ByteBuffer.wrap(bytes).order(java.nio.ByteOrder.LITTLE_ENDIAN);
-    b.putInt(kind.ordinal()).putInt(members).putLong(number).putLong(completed);
+    if (why != null) {
+      FrameBytes text = new FrameBytes(ByteBuffer.allocate(reason.length() + 7 & ~7));
+      reason.store(text, 0);
+      text.bytes().get(0, bytes, length(members), reason.length());
+    }
+    b.putInt(kind.ordinal() | topic.ordinal() << 8)
+        .putInt(members)
+        .putLong(number)
+        .putLong(completed);
     b.putLong(outcome == null ? -1 : outcome.resumeAt);
     put(b, failed, 0);
     put(b, dead, 1);
@@ -92,16 +128,60 @@ record Ballot(
     b.put(FIXED_LENGTH + index * setLength(members), set.toByteArray());
   }
 
-  /** Reads a ballot, all of which comes from elsewhere. */
-  static Ballot read(FrameBytes source, int length, int members) {
-    ByteBuffer b = source.bytes();
-    Kind[] kinds = Kind.values();
-    if (length != length(members)
-        || b.getInt(0) < 0
-        || b.getInt(0) >= kinds.length
-        || b.getInt(4) != members) {
+  /** The topic of a ballot, all of which comes from elsewhere. */
+  static Topic topic(FrameBytes source, int length) {
+    int topic = length < FIXED_LENGTH ? -1 : source.bytes().getInt(0) >> 8;
+    if (topic < 0 || topic >= Topic.values().length) {
+      throw new ProtocolException("a ballot of " + length + " bytes about nothing");
+    }
+    return Topic.values()[topic];
+  }
+
+  /** How many members the group has, as a ballot says that has a topic. */
+  static int members(FrameBytes source, int length) {
+    int members = source.bytes().getInt(4);
+    if (members < 1 || length(members) > length) {
       throw new ProtocolException(
           "a ballot of " + length + " bytes that makes no sense for " + members + " members");
+    }
+    return members;
+  }
+
+  /** What a verdict says of the failure, nothing if it says nothing. */
+  static @Nullable Failure why(FrameBytes source, int length, int members, int ranks) {
+    int from = length(members);
+    if (length == from) {
+      return null;
+    }
+    FrameBytes text = new FrameBytes(ByteBuffer.allocate(length - from + 7 & ~7));
+    byte[] bytes = new byte[length - from];
+    source.bytes().get(from, bytes);
+    text.bytes().put(0, bytes);
+    return Failure.read(text, bytes.length, ranks);
+  }
+
+  /**
+   * Reads a ballot, all of which comes from elsewhere.
+   *
+   * @param members of the group
+   * @param ranks of the job
+   * @throws ProtocolException if it can be none
+   */
+  static Ballot read(FrameBytes source, int length, int members, int ranks) {
+    ByteBuffer b = source.bytes();
+    Kind[] kinds = Kind.values();
+    Topic topic = topic(source, length);
+    int kindOf = b.getInt(0) & 0xff;
+    if (members(source, length) != members
+        || kindOf >= kinds.length
+        || topic == Topic.SURVIVORS
+            && (length != length(members) || kinds[kindOf] == Kind.ABSENT)) {
+      throw new ProtocolException(
+          "a ballot of " + length + " bytes that makes no sense for " + members + " members");
+    }
+    Failure why = why(source, length, members, ranks);
+    if (topic == Topic.VERDICT && why == null && kinds[kindOf] != Kind.ABSENT) {
+      throw new ProtocolException("a ballot on why a group is broken that says nothing of it");
     }
     long resumeAt = b.getLong(24);
     if (b.getLong(8) < 0 || b.getLong(16) < 0 || resumeAt < -1) {
@@ -113,19 +193,21 @@ record Ballot(
               + ", resume at "
               + resumeAt);
     }
-    Outcome outcome = resumeAt < 0 ? null : new Outcome(set(b, members, 2), resumeAt);
-    Kind kind = kinds[b.getInt(0)];
+    Outcome outcome = resumeAt < 0 ? null : new Outcome(set(b, members, 2), resumeAt, why);
+    Kind kind = kinds[kindOf];
     if (outcome == null && (kind == Kind.PROPOSE || kind == Kind.ACCEPT || kind == Kind.DECIDE)) {
       throw new ProtocolException("a ballot to " + kind + " nothing");
     }
     return new Ballot(
+        topic,
         kind,
         members,
         b.getLong(8),
         b.getLong(16),
         set(b, members, 0),
         set(b, members, 1),
-        outcome);
+        outcome,
+        why);
   }
 
   private static BitSet set(ByteBuffer b, int members, int index) {

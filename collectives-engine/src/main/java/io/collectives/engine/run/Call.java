@@ -142,6 +142,9 @@ public final class Call {
   /** Whether it goes by {@link Mail}. */
   boolean byMail;
 
+  /** Whether nothing of it moves any more, though it may not have ended. */
+  private boolean stopped;
+
   private volatile boolean done;
   private @Nullable Failure failure;
 
@@ -299,6 +302,7 @@ public final class Call {
     nextToIssue = 0;
     failure = null;
     completion = whenEnded;
+    stopped = false;
     done = false;
     for (int i = 0; i < window.length; i++) {
       begin(window[i], i < slabs ? i : -1);
@@ -572,8 +576,19 @@ public final class Call {
     return completion != null;
   }
 
+  /** Nothing of it moves any more; it will end when it is known why. */
+  void stop() {
+    stopped = true;
+  }
+
+  /** Whether it has ended, or will without going on. */
+  boolean hasStopped() {
+    return stopped;
+  }
+
   void end(@Nullable Failure why) {
     failure = why;
+    stopped = true;
     done = true;
   }
 

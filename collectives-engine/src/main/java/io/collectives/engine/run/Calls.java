@@ -138,8 +138,8 @@ final class Calls {
     }
   }
 
-  /** Ends a call that is under way or was refused. */
-  void end(Call call, @Nullable Failure why) {
+  /** Takes a call from those under way, if it is. */
+  private void remove(Call call) {
     Group group = call.group;
     if (underWay.remove(call)) {
       group.callsUnderWay--;
@@ -150,6 +150,12 @@ final class Calls {
         withRoom.add(group);
       }
     }
+  }
+
+  /** Ends a call that is under way, has stopped or was refused. */
+  void end(Call call, @Nullable Failure why) {
+    Group group = call.group;
+    remove(call);
     // By index here and wherever calls pass: an iterator is an allocation unless the compiler is in
     // luck.
     for (int i = 0; i < call.held.size(); i++) {
@@ -179,21 +185,36 @@ final class Calls {
     return failures;
   }
 
-  /** Breaks a group: ends all its calls. */
+  /** Breaks a group: its calls stop, and end when it is known why. */
+  void stopAll(Group group) {
+    heldFrames.forgetGroup(group.id);
+    for (int i = underWay.size() - 1; i >= 0; i--) {
+      if (underWay.get(i).group == group) {
+        stop(underWay.get(i));
+      }
+    }
+    while (!group.waiting.isEmpty()) {
+      stop(group.waiting.remove());
+    }
+  }
+
+  /** Lets a call of a broken group wait until it is known why that is. */
+  void stop(Call call) {
+    remove(call);
+    call.stop();
+    call.group.stopped.add(call);
+  }
+
+  /** Ends all calls of a group, for a reason that stays. */
   void endAll(Group group, Failure why) {
     if (group.broken == null && why.kind() != Failure.Kind.CLOSED) {
       failures++;
       group.cause = why;
     }
     group.broken = why;
-    heldFrames.forgetGroup(group.id);
-    while (!group.waiting.isEmpty()) {
-      end(group.waiting.remove(), why);
-    }
-    for (int i = underWay.size() - 1; i >= 0; i--) {
-      if (underWay.get(i).group == group) {
-        end(underWay.get(i), why);
-      }
+    stopAll(group);
+    while (!group.stopped.isEmpty()) {
+      end(group.stopped.remove(), why);
     }
   }
 

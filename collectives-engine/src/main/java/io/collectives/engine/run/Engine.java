@@ -227,10 +227,15 @@ public final class Engine {
     return failures.shrink(group, clock.getAsLong(), timeoutNanos);
   }
 
-  /** Breaks a group, or leaves the agreement of its survivors if that is not over. */
-  public void interrupt(Group group, String reason) {
+  /**
+   * Breaks a group, or leaves the agreement of its survivors if that is not over.
+   *
+   * @return whether there was anything to do
+   */
+  public boolean interrupt(Group group, String reason) {
+    boolean wasWhole = !group.isBroken();
     failures.abort(group, reason, null);
-    failures.leaveAgreement(group, reason);
+    return failures.leaveAgreement(group, reason) || wasWhole;
   }
 
   /**
@@ -309,11 +314,15 @@ public final class Engine {
       }
     }
     failures.checkLosses(group);
-    if (group.broken != null) {
+    if (group.isBroken()) {
       for (int peer : program.peers) {
         failures.tellLate(group, peer);
       }
-      calls.end(call, group.broken);
+      if (group.broken == null) {
+        calls.stop(call);
+      } else {
+        calls.end(call, group.broken);
+      }
     } else if (calls.enter(call)) {
       begin(call);
     }
@@ -370,7 +379,7 @@ public final class Engine {
       endedServices.add(service);
       return 1;
     }
-    long[] next = arrivals.early(group, group.nextSequence);
+    long[] next = group.isBroken() ? null : arrivals.early(group, group.nextSequence);
     if (next == null) {
       return 0;
     }
@@ -441,7 +450,7 @@ public final class Engine {
         if (advance(call)) {
           work++;
         }
-        if (now - call.nextWordNanos >= 0 && !call.isDone()) {
+        if (now - call.nextWordNanos >= 0 && !call.hasStopped()) {
           tellPeers(call, now);
         }
       } catch (Throwable t) {
@@ -465,7 +474,7 @@ public final class Engine {
 
   /** The rank of the job that a call under way waits for, -1 if it waits for its turn. */
   public int awaited(Call call) {
-    return call.group.broken == null && calls.underWay(call.group, call.sequence) == call
+    return !call.group.isBroken() && calls.underWay(call.group, call.sequence) == call
         ? call.group.members[Waiting.member(call, inbound)]
         : -1;
   }
@@ -503,7 +512,7 @@ public final class Engine {
       }
       arrivals.deliverEarly(call);
       failures.checkDepartures(call);
-      if (!call.isDone()) {
+      if (!call.hasStopped()) {
         advance(call);
       }
     } catch (Throwable t) {
@@ -526,7 +535,7 @@ public final class Engine {
         again |= sendReady(call, call.run(slab));
       }
       again |= applyHeld(call);
-      if (call.isDone()) {
+      if (call.hasStopped()) {
         return true;
       }
       if (call.program.echoes) {
@@ -711,7 +720,7 @@ public final class Engine {
         } else {
           i++;
         }
-        if (call.isDone()) {
+        if (call.hasStopped()) {
           return true;
         }
       } else if (frame.isComplete() && frame.run.receiveReady(frame.step)) {
@@ -726,7 +735,7 @@ public final class Engine {
           frame.run.receiveOver(frame.step);
         } else {
           failures.spoiled(call, frame.step.peer);
-          if (call.isDone()) {
+          if (call.hasStopped()) {
             return true;
           }
         }

@@ -66,6 +66,14 @@ record Failure(
     return kind == Kind.DEAD || kind == Kind.UNRESPONSIVE || kind == Kind.LEFT;
   }
 
+  /** Whether another one is this, as ranks tell it each other. */
+  boolean isAs(Failure other) {
+    return kind == other.kind
+        && reporter == other.reporter
+        && culprit == other.culprit
+        && sequence == other.sequence;
+  }
+
   /** A new exception for this failure; each waiting thread gets its own, with its own stack. */
   CollectiveException exception() {
     return switch (kind) {

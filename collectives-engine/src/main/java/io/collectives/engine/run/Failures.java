@@ -3,6 +3,7 @@ package io.collectives.engine.run;
 import io.collectives.ProtocolException;
 import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.CallFingerprint;
+import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.Transport;
@@ -14,6 +15,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -21,8 +23,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Breaks groups, so that every rank of a group gets the same error and none waits for ever.
  *
- * <p>The first failure of a group breaks it: its calls end, and all ranks of the group that this
- * one has exchanged frames with are told, who tell theirs.
+ * <p>The first failure of a group breaks it: its calls stop, and all ranks of the group that this
+ * one has exchanged frames with are told, who tell theirs. Its members agree on what broke it
+ * ({@link Verdict}); then the calls end.
  *
  * <p><b>Who leaves</b> breaks no group, but fails the calls that still need it, and these break the
  * group. A rank that has ended a call has sent all that others need of it there, and nothing is to
@@ -46,6 +49,9 @@ final class Failures {
   private final Lateness lateness;
   private final Deque<Departure> departures = new ArrayDeque<>();
   private final List<Agreement> agreements = new ArrayList<>();
+
+  /** Groups that are broken, until it is settled why. */
+  private final List<Group> unsettled = new ArrayList<>();
 
   /** The ranks that are lost to this one, whatever the group. */
   private final Map<Integer, Loss> lost = new HashMap<>();
@@ -82,6 +88,10 @@ final class Failures {
       if (agreements.get(i).isOver()) {
         agreements.remove(i);
       }
+    }
+    for (int i = unsettled.size() - 1; i >= 0; i--) {
+      Group group = unsettled.get(i);
+      work += verdictOf(group).poll(now) + settle(group);
     }
     lateness.poll(now);
     return work;
@@ -202,10 +212,16 @@ final class Failures {
             cause));
   }
 
-  /** Breaks all groups after an error that none of them can be blamed for. */
+  /**
+   * Breaks all groups after an error that none of them can be blamed for. Nothing is known of what
+   * this rank can still do, so it agrees with nobody.
+   */
   void crash(Throwable error) {
     for (Group group : calls.groups()) {
       abort(group, error.toString(), error);
+      if (group.broken == null) {
+        calls.endAll(group, Objects.requireNonNull(group.cause));
+      }
     }
   }
 
@@ -237,7 +253,9 @@ final class Failures {
     if (group == null) {
       // If it is not made yet it is no loss: whoever joins an agreement asks for what it has
       // missed.
-      tellClosed(worldRank, groupId);
+      if (!tellClosed(worldRank, groupId) && Ballot.topic(source, length) == Ballot.Topic.VERDICT) {
+        absent(worldRank, groupId, source, length);
+      }
       return;
     }
     int member = memberOf(group, worldRank);
@@ -246,7 +264,17 @@ final class Failures {
       tellAgain(group, member);
       return;
     }
-    Ballot ballot = Ballot.read(source, length, group.size());
+    Ballot ballot = Ballot.read(source, length, group.size(), transport.size());
+    if (ballot.topic() == Ballot.Topic.VERDICT) {
+      if (ballot.why() != null) {
+        fail(group, ballot.why());
+      }
+      if (group.verdict != null) {
+        group.verdict.take(member, ballot, clock.getAsLong());
+        settle(group);
+      }
+      return;
+    }
     Ballot.Outcome outcome = ballot.outcome();
     if (outcome != null
         && !outcome.lost().get(group.rank)
@@ -264,6 +292,18 @@ final class Failures {
     agreement(group).take(member, ballot, clock.getAsLong());
   }
 
+  /** Members of a group that is not made here want to agree on why it is broken. */
+  private void absent(int worldRank, long groupId, FrameBytes source, int length) {
+    int members = Ballot.members(source, length);
+    Ballot ballot = Ballot.read(source, length, members, transport.size());
+    if (ballot.kind() == Ballot.Kind.DECIDE && ballot.why() != null) {
+      toldOf(worldRank, groupId, ballot.why());
+    } else if (ballot.kind() != Ballot.Kind.ABSENT) {
+      FrameBody absent = Ballot.absent(members).body();
+      post.send(worldRank, FrameHeader.Kind.AGREEMENT, groupId, absent);
+    }
+  }
+
   /** The rank in a group of one who tells something of it. */
   private static int memberOf(Group group, int worldRank) {
     int member = group.rankOf(worldRank);
@@ -273,8 +313,11 @@ final class Failures {
     return member;
   }
 
-  void leaveAgreement(Group group, String reason) {
-    if (group.agreement != null && group.agreement.isJoined()) {
+  /** Returns whether this rank was part of it, and it was not over. */
+  boolean leaveAgreement(Group group, String reason) {
+    boolean leaves =
+        group.agreement != null && group.agreement.isJoined() && !group.agreement.isOver();
+    if (leaves) {
       int me = transport.rank();
       group.agreement.end(
           new Failure(
@@ -283,6 +326,7 @@ final class Failures {
               me,
               "rank " + me + " gave up shrinking " + group + ": " + reason));
     }
+    return leaves;
   }
 
   /** What a rank that has given up another one says of it. */
@@ -352,10 +396,14 @@ final class Failures {
     } else if (group.agreement != null) {
       group.agreement.lost(member, failure, clock.getAsLong());
     }
+    if (group.verdict != null) {
+      group.verdict.lost(member, failure, clock.getAsLong());
+      settle(group);
+    }
     if (group.successor != null) {
       gone(group.successor, worldRank, failure, left);
     }
-    if (group.broken != null) {
+    if (group.isBroken()) {
       return;
     }
     for (int i = 0; i < underWay.size(); i++) {
@@ -460,12 +508,31 @@ final class Failures {
             "rank " + worldRank + " lends to rank " + me + " " + what));
   }
 
-  /** Breaks a group and tells its members. */
+  /** Breaks a group, tells its members, and begins to agree with them on what broke it. */
   void fail(Group group, Failure failure) {
-    if (group.broken == null) {
-      calls.endAll(group, failure);
+    if (!group.isBroken()) {
+      long now = clock.getAsLong();
+      group.cause = failure;
+      calls.stopAll(group);
       tell(group, failure);
+      group.verdict = new Verdict(group, post, failure, now);
+      group.verdict.join(now, Verdict.LIMIT_NANOS);
+      unsettled.add(group);
+      settle(group);
     }
+  }
+
+  private static Verdict verdictOf(Group group) {
+    return Objects.requireNonNull(group.verdict);
+  }
+
+  /** Ends the calls of a broken group if it is known what broke it. Returns how much was done. */
+  private int settle(Group group) {
+    Failure why = verdictOf(group).why();
+    if (why != null && group.broken == null) {
+      calls.endAll(group, why);
+    }
+    return group.broken != null && unsettled.remove(group) ? 1 : 0;
   }
 
   /** Tells all members of a group that this rank has exchanged frames with, or is about to. */
@@ -496,12 +563,12 @@ final class Failures {
    */
   void tellLate(Group group, int member) {
     Failure why = group.broken;
-    if (why != null && !group.told[member]) {
+    if (group.isBroken() && !group.told[member]) {
       group.told[member] = true;
       if (group.cause != null) {
         send(group, member, group.cause);
       }
-      if (why.kind() == Failure.Kind.CLOSED) {
+      if (why != null && why.kind() == Failure.Kind.CLOSED) {
         int me = transport.rank();
         send(group, member, new Failure(Failure.Kind.LEFT, me, me, why.message()));
       }

@@ -62,11 +62,20 @@ public final class Group {
   /** Why this rank takes no part in what the survivors do, if it does not. */
   @Nullable Failure gaveWay;
 
-  /** Why no call can be made any more. */
+  /** Why no call can be made any more, once that is settled. */
   @Nullable Failure broken;
 
-  /** What broke it, if it was not only closed; it may have been closed since. */
+  /**
+   * What broke it, if it was not only closed; it may have been closed since. Until that is settled,
+   * what this rank knows of it.
+   */
   @Nullable Failure cause;
+
+  /** How its members agree on what broke it, if anything did. */
+  @Nullable Verdict verdict;
+
+  /** Calls that have stopped, until it is settled what broke the group. */
+  final Deque<Call> stopped = new ArrayDeque<>();
 
   /** Who waits for whom, asked at the deadline of a call. */
   final Lateness.Question lateness = new Lateness.Question(this, Failure.Kind.LATE);
@@ -151,6 +160,11 @@ public final class Group {
   /** The number of the first call that has not ended well. */
   long completed() {
     return completed;
+  }
+
+  /** Whether it has failed or was closed; why may still be open. */
+  boolean isBroken() {
+    return broken != null || cause != null;
   }
 
   boolean isWorld() {

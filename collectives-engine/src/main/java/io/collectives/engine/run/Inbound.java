@@ -27,8 +27,7 @@ final class Inbound extends Target {
 
   /** What a peer of a job of some ranks may send. */
   Inbound(int ranks) {
-    noticeBytes =
-        new FrameBytes(ByteBuffer.allocate(Math.max(Failure.MAX_LENGTH, Ballot.length(ranks))));
+    noticeBytes = new FrameBytes(ByteBuffer.allocate(Ballot.mostLength(ranks) + 7 & ~7));
   }
 
   /** A notice arrives, of a length that there is room for. */

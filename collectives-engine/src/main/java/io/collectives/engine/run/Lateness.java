@@ -89,7 +89,7 @@ final class Lateness {
     }
     for (int i = open.size() - 1; i >= 0; i--) {
       Question question = open.get(i);
-      if (!question.asked || question.group.broken != null) {
+      if (!question.asked || question.group.isBroken()) {
         open.remove(i);
       } else if (now - question.verdictNanos >= 0) {
         open.remove(i);
@@ -128,7 +128,7 @@ final class Lateness {
   /** A rank tells whom it, or another one, waits for. */
   void told(Group group, Failure failure, long now) {
     Question question = failure.kind() == Failure.Kind.LAGGING ? group.lag : group.lateness;
-    if (group.broken != null
+    if (group.isBroken()
         || failure.sequence() < group.completed()
         || question.awaited.putIfAbsent(failure.reporter(), failure.culprit()) != null) {
       return;

@@ -581,6 +581,7 @@ class EngineTest {
       bench.pass(Bench.SECOND / 4);
     }
     Call call = bench.sum(2, new int[10]);
+    bench.settle();
     assertTrue(call.isDone());
     assertEquals(1, assertInstanceOf(RankFailedException.class, call.error()).worldRank());
   }
@@ -709,6 +710,8 @@ class EngineTest {
       // Rank 1 has not called: the frames of the others are views of their memory, which it holds.
       bench.settle();
       bench.engines.get(0).abort(bench.groups.get(0), "planted");
+      assertFalse(first.isDone(), "the others may know more");
+      nobodyAnswers(bench, 0);
       assertTrue(first.isDone());
       Call second = bench.sum(1, new int[8]);
       bench.engines.get(1).poll();
@@ -716,6 +719,12 @@ class EngineTest {
       assertInstanceOf(AbortedException.class, second.error());
       assertInstanceOf(AbortedException.class, third.error());
     }
+  }
+
+  /** The time passes for which a rank asks the others why the group is broken. */
+  private static void nobodyAnswers(Bench bench, int rank) {
+    bench.now += Verdict.LIMIT_NANOS;
+    bench.engines.get(rank).poll();
   }
 
   /** A rank puts a sum into the memory of others only while their calls are under way. */
@@ -727,6 +736,7 @@ class EngineTest {
     Call second = bench.sum(1, new int[] {10, 20, 30, 40});
     // Rank 1 has not polled since, so it has not seen what rank 0 sent it.
     bench.engines.get(0).abort(bench.groups.get(0), "planted");
+    nobodyAnswers(bench, 0);
     assertTrue(first.isDone());
     Arrays.fill(values, 99);
     bench.settle();
@@ -768,9 +778,45 @@ class EngineTest {
     }
     bench.settle();
     bench.engines.get(0).abort(bench.groups.get(0), "planted");
+    bench.settle();
     for (Call call : calls) {
       assertTrue(call.isDone());
       assertInstanceOf(AbortedException.class, call.error());
+    }
+  }
+
+  /** However many fail at once, and wherever that is seen first, all give the same reason. */
+  @Test
+  void allTellTheSameOfSeveralFailures() {
+    for (long seed = 0; seed < 200; seed++) {
+      Random random = new Random(seed);
+      int ranks = 3 + random.nextInt(5);
+      Bench bench = new Bench(ranks, Algorithm.direct());
+      List<Call> calls = new ArrayList<>();
+      for (int rank = 0; rank < ranks; rank++) {
+        calls.add(bench.sum(rank, new int[1000]));
+      }
+      for (int polls = random.nextInt(3 * ranks); polls > 0; polls--) {
+        bench.engines.get(random.nextInt(ranks)).poll();
+      }
+      int failing = 2 + random.nextInt(ranks - 1);
+      for (int rank = 0; rank < failing; rank++) {
+        bench.engines.get(rank).abort(bench.groups.get(rank), "planted at " + rank);
+        if (random.nextBoolean()) {
+          bench.engines.get(random.nextInt(ranks)).poll();
+        }
+      }
+      for (int polls = 50 * ranks; polls > 0; polls--) {
+        bench.engines.get(random.nextInt(ranks)).poll();
+      }
+      bench.settle();
+      Set<String> reasons = new TreeSet<>();
+      for (Call call : calls) {
+        assertTrue(call.isDone(), "seed " + seed);
+        reasons.add(call.error() == null ? "none" : call.error().getMessage());
+      }
+      reasons.remove("none"); // It had ended before.
+      assertEquals(1, reasons.size(), "seed " + seed + ": " + reasons);
     }
   }
 

@@ -34,12 +34,35 @@ class NoticeFuzzTest {
   void ballotsAreReadOrRefused() {
     BitSet failed = BitSet.valueOf(new long[] {0b1010, 1});
     BitSet dead = BitSet.valueOf(new long[] {0b1000});
+    Ballot.Outcome outcome = new Ballot.Outcome(failed, 11, null);
     Ballot ballot =
         new Ballot(
-            Ballot.Kind.PROPOSE, 70, 1L << 33, 12, failed, dead, new Ballot.Outcome(failed, 11));
-    assertEquals(ballot, Ballot.read(bytes(ballot.body()), ballot.body().length(), 70));
-    fuzz(2, ballot.body(), (bytes, length) -> Ballot.read(bytes, length, 70));
-    fuzz(3, ballot.body(), (bytes, length) -> Ballot.read(bytes, length, 4096));
+            Ballot.Topic.SURVIVORS,
+            Ballot.Kind.PROPOSE,
+            70,
+            1L << 33,
+            12,
+            failed,
+            dead,
+            outcome,
+            null);
+    assertEquals(ballot, Ballot.read(bytes(ballot.body()), ballot.body().length(), 70, 80));
+    fuzz(2, ballot.body(), (bytes, length) -> Ballot.read(bytes, length, 70, 80));
+    fuzz(3, ballot.body(), (bytes, length) -> Ballot.read(bytes, length, 4096, 4096));
+    Failure why = new Failure(Failure.Kind.DEAD, 3, 4, "rank 4 is lost");
+    Ballot verdict =
+        new Ballot(
+            Ballot.Topic.VERDICT,
+            Ballot.Kind.DECIDE,
+            70,
+            1,
+            0,
+            failed,
+            dead,
+            new Ballot.Outcome(failed, 0, why),
+            why);
+    assertEquals(verdict, Ballot.read(bytes(verdict.body()), verdict.body().length(), 70, 80));
+    fuzz(4, verdict.body(), (bytes, length) -> Ballot.read(bytes, length, 70, 80));
   }
 
   private static FrameBytes bytes(FrameBody body) {

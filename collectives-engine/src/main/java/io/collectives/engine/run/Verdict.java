@@ -1,0 +1,85 @@
+package io.collectives.engine.run;
+
+import io.collectives.engine.run.Ballot.Outcome;
+import java.util.BitSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How the members of a group {@linkplain Consensus agree} on why it is broken, so that all of them
+ * throw the same error, also if several things fail at once. Until they have, the calls of the
+ * group have stopped but not ended.
+ *
+ * <p>The first failure that a rank finds or is told of is its evidence, and the leader's evidence
+ * is what is decided. Everybody takes part who has made the group and not left it, without anything
+ * that its user does.
+ *
+ * <p><b>How long.</b> Who does not answer within a second, as a process that was stopped, is left
+ * out, and asks for the decision when it goes on. After two seconds a rank is content with what it
+ * knows: members that cannot hear each other may end with different errors.
+ */
+final class Verdict extends Consensus {
+  static final long LIMIT_NANOS = 2_000_000_000;
+  private static final long ASK_NANOS = 100_000_000;
+
+  private final Failure evidence;
+  private boolean isExcluded;
+  private long nextAskNanos;
+
+  Verdict(Group group, Post post, Failure evidence, long now) {
+    super(Ballot.Topic.VERDICT, group, post);
+    this.evidence = evidence;
+    this.nextAskNanos = now + ASK_NANOS;
+  }
+
+  @Override
+  boolean hasEnded() {
+    return false;
+  }
+
+  @Override
+  boolean mayLead() {
+    return !isExcluded;
+  }
+
+  @Override
+  Failure evidence() {
+    return evidence;
+  }
+
+  /** Why the group is broken, once that is decided. */
+  @Nullable Failure why() {
+    Outcome outcome = decided();
+    Failure why = outcome == null ? null : outcome.why();
+    // What this rank itself threw is known here only.
+    return why != null && evidence.isAs(why) ? evidence : why;
+  }
+
+  @Override
+  Outcome propose() {
+    return new Outcome((BitSet) failed.clone(), 0, evidence);
+  }
+
+  @Override
+  void excluded(int by) {
+    isExcluded = true;
+  }
+
+  @Override
+  void timedOut(int awaited) {
+    Outcome last = accepted();
+    decide(last == null ? propose() : last);
+  }
+
+  @Override
+  int poll(long now) {
+    if (isOver()) {
+      return 0;
+    }
+    if (now - nextAskNanos >= 0) {
+      // A link between two members may be lost that both can still reach others.
+      nextAskNanos = now + ASK_NANOS;
+      askAll();
+    }
+    return super.poll(now);
+  }
+}
