@@ -2,7 +2,8 @@ package io.collectives;
 
 /**
  * A rank left or died while others needed it. Every surviving rank of the group gets this, with the
- * same culprit. {@link Communicator#shrink()} goes on without it.
+ * same culprit, as {@link CollectiveException} says; of several that died at once it is one, and
+ * {@link Communicator#shrink()} goes on without all of them.
  */
 public final class RankFailedException extends CollectiveException {
   private static final long serialVersionUID = 1L;
