@@ -13,6 +13,7 @@ import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.ShapeMemory;
+import io.collectives.engine.run.SimulatedNetwork.Carrier;
 import io.collectives.plan.Plan;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
@@ -54,7 +55,9 @@ class ArrivalOrderTest {
     Job(Plan plan, AddOrder order, boolean views) {
       Random random = new Random(1);
       int ranks = plan.ranks();
-      SimulatedNetwork network = new SimulatedNetwork(ranks, () -> now, random, 0, views, 0);
+      SimulatedNetwork network =
+          new SimulatedNetwork(
+              ranks, () -> now, random, 0, views ? Carrier.VIEWS : Carrier.BYTES, 0);
       for (int rank = 0; rank < ranks; rank++) {
         DrippingTransport transport = new DrippingTransport(network.transport(rank), ranks);
         Engine engine = new Engine(transport, () -> now, 1 << 20, Bench.SILENCE, text -> {});

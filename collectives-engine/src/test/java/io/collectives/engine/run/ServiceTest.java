@@ -18,6 +18,7 @@ import io.collectives.ReduceOp;
 import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.ShapeMemory;
+import io.collectives.engine.run.SimulatedNetwork.Carrier;
 import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
@@ -409,7 +410,14 @@ class ServiceTest {
       this.left = new boolean[workers];
       this.over = new boolean[ranks];
       this.values = new int[workers][CALLS][COUNT];
-      network = new SimulatedNetwork(ranks, () -> now, random, 200_000, random.nextBoolean(), 0);
+      network =
+          new SimulatedNetwork(
+              ranks,
+              () -> now,
+              random,
+              200_000,
+              random.nextBoolean() ? Carrier.VIEWS : Carrier.BYTES,
+              0);
       Plan plan = plan(workers, random.nextInt(workers + 1), dedicated);
       for (int rank = 0; rank < ranks; rank++) {
         Engine engine =

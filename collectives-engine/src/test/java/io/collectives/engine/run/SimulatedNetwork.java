@@ -5,7 +5,9 @@ import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
+import io.collectives.spi.LendableBody;
 import io.collectives.spi.Link;
+import io.collectives.spi.Mailbox;
 import io.collectives.spi.Transport;
 import java.io.EOFException;
 import java.nio.ByteBuffer;
@@ -20,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A network of ranks on one thread and a virtual clock: frames take a random time, links are first
- * in, first out, and can be cut or become silent; ranks can die. Bodies travel as bytes, or as
- * views of the sender's memory as in one JVM.
+ * in, first out, and can be cut, held up or become silent; ranks can die. How bodies travel is a
+ * {@link Carrier}.
  *
  * <p>One network carries one run of a job. Who connects shows the run's token, as over TCP the
  * epoch in a greeting, and is refused without it; so does a rank of an earlier run, whose frames
@@ -30,16 +32,52 @@ import org.jspecify.annotations.Nullable;
 final class SimulatedNetwork {
   private static final int ROOM = 6;
 
+  /** How bodies travel, and what else ranks can do for each other. */
+  enum Carrier {
+    /** As between hosts: what arrives is a copy. */
+    BYTES(false, false),
+    /** As between threads: the receiver has the sender's memory. */
+    VIEWS(true, false),
+    /** The same, with mailboxes. */
+    VIEWS_AND_MAIL(true, true),
+    /**
+     * As between processes of a host: what lies in a region is lent, all else is copied, and there
+     * are mailboxes.
+     */
+    LOANS_AND_MAIL(false, true);
+
+    final boolean views;
+    final boolean mail;
+
+    Carrier(boolean views, boolean mail) {
+      this.views = views;
+      this.mail = mail;
+    }
+  }
+
+  /** Sends what a link's owner has not sent. */
+  interface Tamper {
+    /** A rank looks for what has come on a link. */
+    void before(Link link, int receiver, FrameSink sink);
+  }
+
   private final int size;
   private final LongSupplier clock;
   private final Random random;
   private final long longestDelay;
-  private final boolean views;
+  private final Carrier carrier;
   private final SimulatedLink[][] links;
   private final boolean[] dead;
   private final boolean[] closed;
   private final List<Sent> kept = new ArrayList<>();
   private final int mostKept;
+  private @Nullable Tamper tamper;
+  private int tampering = -1;
+
+  /** Who dies when it is about to give back what it has borrowed; -1 if nobody does. */
+  private int diesHolding = -1;
+
+  private Runnable whenDied = () -> {};
 
   /** What the ranks of this run know, and nobody else does. */
   final long token;
@@ -50,12 +88,17 @@ final class SimulatedNetwork {
    * @param mostKept how many data frames to remember, for sending them once more
    */
   SimulatedNetwork(
-      int size, LongSupplier clock, Random random, long longestDelay, boolean views, int mostKept) {
+      int size,
+      LongSupplier clock,
+      Random random,
+      long longestDelay,
+      Carrier carrier,
+      int mostKept) {
     this.size = size;
     this.clock = clock;
     this.random = random;
     this.longestDelay = longestDelay;
-    this.views = views;
+    this.carrier = carrier;
     this.dead = new boolean[size];
     this.closed = new boolean[size];
     this.mostKept = mostKept;
@@ -70,6 +113,22 @@ final class SimulatedNetwork {
 
   Transport transport(int rank) {
     return new SimulatedTransport(rank);
+  }
+
+  /** Lets a rank send what it pleases. */
+  void tamper(int rank, Tamper with) {
+    tampering = rank;
+    tamper = with;
+  }
+
+  /** A rank dies while it uses what it has borrowed, as soon as it does. */
+  void dieHolding(int rank, Runnable then) {
+    diesHolding = rank;
+    whenDied = then;
+  }
+
+  boolean isDead(int rank) {
+    return dead[rank];
   }
 
   /** The process of a rank ends; what it has sent arrives, or what has not arrived is lost. */
@@ -97,6 +156,12 @@ final class SimulatedNetwork {
   /** From now on nothing arrives in one direction, and nobody is told. */
   void silence(int from, int to) {
     links[from][to].silent = true;
+  }
+
+  /** Until some time nothing arrives in one direction; then all does. */
+  void holdUp(int from, int to, long until) {
+    links[from][to].lastArrival = Math.max(links[from][to].lastArrival, until);
+    links[from][to].heldUntil = until;
   }
 
   /** Puts a frame into a link that its sender has not sent. */
@@ -130,13 +195,11 @@ final class SimulatedNetwork {
     }
   }
 
-  /** Whether something else than heartbeats is under way to a live rank. */
+  /** Whether something else than heartbeats is under way to a live rank, or an end is. */
   boolean hasNews() {
     for (SimulatedLink[] row : links) {
       for (SimulatedLink link : row) {
-        if (!dead[link.to]
-            && !closed[link.to]
-            && link.frames.stream().anyMatch(SimulatedFrame::isNews)) {
+        if (link.news > 0 && !dead[link.to] && !closed[link.to]) {
           return true;
         }
       }
@@ -151,7 +214,8 @@ final class SimulatedNetwork {
     for (SimulatedLink[] row : links) {
       for (SimulatedLink link : row) {
         SimulatedFrame first = link.frames.peek();
-        long time = first != null ? first.arrives : link.ended ? link.ends : now;
+        long time =
+            first != null ? link.timeOf(first) : link.ended ? Math.max(link.ends, now) : now;
         if (time > now && !dead[link.to] && !closed[link.to]) {
           next = Math.min(next, time);
         }
@@ -161,7 +225,7 @@ final class SimulatedNetwork {
   }
 
   private record SimulatedFrame(
-      long arrives, FrameHeader header, ByteBuffer bytes, FrameBody view, boolean isView) {
+      long arrives, FrameHeader header, ByteBuffer bytes, @Nullable FrameBody view) {
     boolean isNews() {
       return header.kind != FrameHeader.Kind.HEARTBEAT;
     }
@@ -172,13 +236,16 @@ final class SimulatedNetwork {
     final int from;
     final int to;
     final Deque<SimulatedFrame> frames = new ArrayDeque<>();
+    int news;
     boolean opened;
     boolean silent;
     boolean ended;
     boolean endReported;
     long ends;
+    long heldUntil;
     @Nullable Throwable cause = new EOFException();
     private long lastArrival;
+    private @Nullable Mailbox mailbox;
 
     SimulatedLink(int from, int to) {
       this.from = from;
@@ -202,9 +269,12 @@ final class SimulatedNetwork {
 
     void dropAll() {
       for (SimulatedFrame frame : frames) {
-        frame.view.release();
+        if (frame.view != null) {
+          frame.view.release();
+        }
       }
       frames.clear();
+      news = 0;
     }
 
     private long arrival() {
@@ -213,10 +283,21 @@ final class SimulatedNetwork {
       return lastArrival;
     }
 
+    long timeOf(SimulatedFrame frame) {
+      return Math.max(frame.arrives, heldUntil);
+    }
+
     void enqueue(FrameHeader header, ByteBuffer bytes) {
+      add(header, bytes, null);
+    }
+
+    private void add(FrameHeader header, ByteBuffer bytes, @Nullable FrameBody view) {
       FrameHeader copy = new FrameHeader();
       copy.copyFrom(header);
-      frames.add(new SimulatedFrame(arrival(), copy, bytes, FrameBody.EMPTY, false));
+      copy.lent = view instanceof SimulatedLoan;
+      SimulatedFrame frame = new SimulatedFrame(arrival(), copy, bytes, view);
+      frames.add(frame);
+      news += frame.isNews() ? 1 : 0;
     }
 
     // As a link: from the rank "to" (who holds it) to its peer "from".
@@ -228,8 +309,11 @@ final class SimulatedNetwork {
 
     @Override
     public boolean trySend(FrameHeader header, FrameBody body) {
+      if (header.length != body.length()) {
+        throw new AssertionError(header + " with a body of " + body.length() + " bytes");
+      }
       SimulatedLink there = links[to][from];
-      if (ended || dead[from] || there.silent) {
+      if (ended || dead[from] || dead[to] || there.silent) {
         body.release();
         return true;
       }
@@ -239,17 +323,21 @@ final class SimulatedNetwork {
       if (kept.size() < mostKept && header.kind == FrameHeader.Kind.DATA) {
         keep(header, body);
       }
-      FrameHeader copy = new FrameHeader();
-      copy.copyFrom(header);
-      if (views) {
-        there.frames.add(
-            new SimulatedFrame(there.arrival(), copy, ByteBuffer.allocate(0), body, true));
+      if (carrier.views) {
+        there.add(header, NOTHING, body);
+      } else if (carrier == Carrier.LOANS_AND_MAIL
+          && body instanceof LendableBody lendable
+          && (lendable.isPlaced() || lendable.pieces() > 0)) {
+        SimulatedLoan loan = new SimulatedLoan(SimulatedNetwork.this, lendable, to, from);
+        if (lendable.isPlaced()) {
+          body.release();
+        } else {
+          lendable.lent(loan);
+        }
+        there.add(header, NOTHING, loan);
       } else {
-        FrameBytes bytes = new FrameBytes(ByteBuffer.allocate(body.length() + 7 & ~7));
-        body.store(bytes, 0);
+        there.enqueue(header, bytes(body));
         body.release();
-        there.frames.add(
-            new SimulatedFrame(there.arrival(), copy, bytes.bytes(), FrameBody.EMPTY, false));
       }
       return true;
     }
@@ -257,9 +345,30 @@ final class SimulatedNetwork {
     private void keep(FrameHeader header, FrameBody body) {
       FrameHeader copy = new FrameHeader();
       copy.copyFrom(header);
-      FrameBytes bytes = new FrameBytes(ByteBuffer.allocate(body.length() + 7 & ~7));
-      body.store(bytes, 0);
-      kept.add(new Sent(to, from, copy, Arrays.copyOf(bytes.bytes().array(), copy.length)));
+      kept.add(new Sent(to, from, copy, Arrays.copyOf(bytes(body).array(), copy.length)));
+    }
+
+    @Override
+    public boolean post(long turn, long number, long[] call, FrameBody body) {
+      SimulatedLink there = links[to][from];
+      if (ended || dead[to] || there.silent || random.nextInt(8) == 0) {
+        return false;
+      }
+      there.mailbox().post(turn, number, call, body);
+      return true;
+    }
+
+    @Override
+    public boolean take(long turn, long number, long[] call, FrameBytes body, int length) {
+      return heldUntil <= clock.getAsLong() && mailbox().take(turn, number, call, body, length);
+    }
+
+    private Mailbox mailbox() {
+      Mailbox box = mailbox;
+      if (box == null) {
+        mailbox = box = new Mailbox(new FrameBytes(ByteBuffer.allocateDirect(Mailbox.LENGTH)), 0);
+      }
+      return box;
     }
 
     @Override
@@ -275,26 +384,10 @@ final class SimulatedNetwork {
     /** Gives what has arrived to the receiver. */
     int deliver(FrameSink sink) {
       int work = 0;
-      while (!frames.isEmpty() && frames.peek().arrives <= clock.getAsLong()) {
+      while (!frames.isEmpty() && timeOf(frames.peek()) <= clock.getAsLong()) {
         SimulatedFrame frame = frames.remove();
-        Link link = this;
-        sink.header(link, frame.header);
-        int length = frame.header.length;
-        if (frame.isView) {
-          if (length > 0) {
-            sink.view(link, frame.view);
-          } else {
-            frame.view.release();
-          }
-        } else if (length > 0) {
-          FrameBytes bytes = new FrameBytes(frame.bytes);
-          // As sockets do: in pieces, which end at multiples of 8.
-          int first = length > 8 ? random.nextInt(length / 8) * 8 : 0;
-          if (first > 0) {
-            sink.bytes(link, bytes, 0, first);
-          }
-          sink.bytes(link, bytes, first, length - first);
-        }
+        news -= frame.isNews() ? 1 : 0;
+        give(sink, frame.header, frame.bytes, frame.view);
         work++;
       }
       if (ended && !endReported && frames.isEmpty() && ends <= clock.getAsLong()) {
@@ -304,6 +397,52 @@ final class SimulatedNetwork {
       }
       return work;
     }
+
+    private void give(
+        FrameSink sink, FrameHeader header, ByteBuffer body, @Nullable FrameBody view) {
+      sink.header(this, header);
+      int length = header.length;
+      if (view != null) {
+        if (length > 0) {
+          sink.view(this, view);
+        } else {
+          view.release();
+        }
+      } else if (length > 0) {
+        FrameBytes bytes = new FrameBytes(body);
+        // As sockets do: in pieces, which end at multiples of 8.
+        int first = length > 8 ? random.nextInt(length / 8) * 8 : 0;
+        if (first > 0) {
+          sink.bytes(this, bytes, 0, first);
+        }
+        sink.bytes(this, bytes, first, length - first);
+      }
+    }
+  }
+
+  private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+
+  private static ByteBuffer bytes(FrameBody body) {
+    if (body.length() == 0) {
+      return NOTHING;
+    }
+    FrameBytes bytes = new FrameBytes(ByteBuffer.allocate(body.length() + 7 & ~7));
+    body.store(bytes, 0);
+    return bytes.bytes();
+  }
+
+  /** A borrower gives something back. Returns whether it has died of that. */
+  boolean diesAtGivingBack(int borrower) {
+    if (borrower == diesHolding && !dead[borrower]) {
+      diesHolding = -1;
+      whenDied.run();
+    }
+    return dead[borrower];
+  }
+
+  /** Whether a rank has seen the end of its link to a peer. */
+  boolean hasLost(int rank, int peer) {
+    return links[peer][rank].endReported;
   }
 
   private final class SimulatedTransport implements Transport {
@@ -325,7 +464,17 @@ final class SimulatedNetwork {
 
     @Override
     public boolean sharesMemory() {
-      return views;
+      return carrier.views;
+    }
+
+    @Override
+    public boolean hasMailboxes() {
+      return carrier.mail && size > 1;
+    }
+
+    @Override
+    public boolean lendsMemory() {
+      return carrier == Carrier.LOANS_AND_MAIL;
     }
 
     @Override
@@ -343,6 +492,10 @@ final class SimulatedNetwork {
       int work = 0;
       for (int peer = 0; peer < size; peer++) {
         if (peer != rank && links[peer][rank].opened) {
+          Tamper with = tamper;
+          if (peer == tampering && with != null && !links[peer][rank].ended) {
+            with.before(links[peer][rank], rank, sink);
+          }
           work += links[peer][rank].deliver(sink);
         }
       }

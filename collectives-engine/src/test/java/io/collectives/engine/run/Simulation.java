@@ -1,972 +1,161 @@
 package io.collectives.engine.run;
 
-import io.collectives.AbortedException;
-import io.collectives.Algorithm;
-import io.collectives.CallTimeoutException;
-import io.collectives.Collective;
 import io.collectives.CollectiveException;
-import io.collectives.ElementType;
-import io.collectives.Mesh;
-import io.collectives.MismatchException;
-import io.collectives.Payload;
-import io.collectives.ProtocolException;
-import io.collectives.RankFailedException;
-import io.collectives.RankFailedException.Verdict;
-import io.collectives.ReduceOp;
-import io.collectives.Repeatability;
-import io.collectives.WireType;
-import io.collectives.engine.memory.ArrayMemory;
-import io.collectives.engine.memory.Memory;
-import io.collectives.plan.Plan;
-import io.collectives.spi.CallFingerprint;
-import io.collectives.spi.FrameBody;
-import io.collectives.spi.FrameBytes;
-import io.collectives.spi.FrameHeader;
-import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Deque;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Random;
-import java.util.Set;
-import java.util.TreeMap;
-import java.util.TreeSet;
-import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
+import java.util.function.LongSupplier;
 
 /**
- * One seeded run of a small job on a simulated network and clock, with a fault at a random moment.
+ * One seeded run of a small job on a simulated network and clock, on one thread. There are two
+ * kinds of jobs: {@link TrainingSimulation}, whose ranks go on after failures, and {@link
+ * ScriptedSimulation}, whose ranks make any calls in any groups and leave as soon as they are done.
  *
- * <p>Each rank wants the sums of a few payloads, several under way at once; when a call fails it
- * shrinks the group and makes its calls again from where the survivors agreed to go on; after the
- * last it waits in a barrier. In the end: no live rank waits; what every survivor holds are exact
- * sums over one and the same set of ranks for each payload; inputs are as they were; the groups are
- * the same everywhere; nobody is left out who did nothing wrong; and the errors on the way name the
- * culprit.
- *
- * <p>With late joiners the job has two runs, as with {@code grow}: who is left meets the process
- * that takes the victim's seat, and all sum other payloads of the same shape in calls of the same
- * numbers, while the first run still ends.
+ * <p>Whatever the job: it ends within a bounded time; results are right; memory that a user has got
+ * back is not written to; an error names a rank that was at fault; and a seed tells the same story
+ * each time.
  */
-final class Simulation {
-  private static final long MILLI = 1_000_000L;
-  private static final long SECOND = 1_000 * MILLI;
-  private static final long SILENCE = 5 * SECOND;
+abstract class Simulation {
+  static final long MILLI = 1_000_000L;
+  static final long SECOND = 1_000 * MILLI;
+  static final long SILENCE = 5 * SECOND;
+
+  /** Whoever has a clock of their own has one that is at most so many thousandths wrong. */
+  private static final int MOST_SKEW = 30;
+
+  private static final long LONGEST_JUMP = 100 * MILLI;
   private static final long LONGEST = 300 * SECOND;
   private static final int LONGEST_EVENTS = 3_000_000;
-  private static final long JOIN_TIMEOUT = 10 * SECOND;
 
-  /** What a user writes into memory that it has got back. */
-  private static final int MINE = 0x5a5a5a5a;
+  final Dice random;
+  final int size;
+  final SimulatedPrograms programs;
+  final List<String> warnings = new ArrayList<>();
 
-  private static final int MOST_KEPT = 64;
+  /** The time that passes, which no rank sees. */
+  long now = 1;
 
-  /** What goes wrong. */
-  enum Fault {
-    NONE,
-    SLOW_NETWORK,
-    SHORT_STALL,
-    KILL,
-    KILL_TWO,
-    KILL_WHILE_SHRINKING,
-    KILL_LEADER_WHILE_SHRINKING,
-    LONG_STALL,
-    HALF_OPEN,
-    CUT,
-    PARTITION,
-    PARTITION_WHILE_SHRINKING,
-    LATE,
-    MISMATCH,
-    THROWING_OP,
-    INTERRUPT,
-    ABORT,
-    LEAVE,
-    GARBAGE,
-    /** A rank dies in the first run or the second, or nobody does; a process takes its seat. */
-    LATE_JOINER,
-    /** The same, and frames of the first run are sent into the second. */
-    WRONG_EPOCH,
-    /** The victim sends a frame that is of no call or group of the receiver. */
-    WRONG_TOKEN
-  }
-
-  /** What is wrong with a frame. */
-  private enum Token {
-    UNKNOWN_GROUP,
-    UNKNOWN_GROUP_WAITS,
-    UNKNOWN_GROUP_FAILED,
-    UNKNOWN_GROUP_ECHO,
-    CALL_THAT_HAS_ENDED,
-    ANOTHER_CALL
-  }
-
-  final Fault fault;
   private final String name;
-  private final Random random;
-  private final int size;
-  private final int payloads;
-  private final int count;
-  private final int depth;
-  private final int algorithm;
-  private final long timeout;
-  private final long delay;
-  private final boolean views;
-  private final SimulatedNetwork network;
-  private final List<Rank> ranks = new ArrayList<>();
-  private final List<String> warnings = new ArrayList<>();
-  private final Meeting meeting = new Meeting();
-
-  /** The network of the second run, when that has begun. */
-  private @Nullable SimulatedNetwork second;
-
-  /** When a process comes to take the victim's seat; never if it is not needed. */
-  private long joinerAt = Long.MAX_VALUE;
-
-  /** What was wrong with a frame that was sent, and whether that is to break a group. */
-  private @Nullable Token sent;
-
-  private boolean mustFail;
-  private final Set<Integer> killed = new TreeSet<>();
-
-  /** What the survivors of a group have agreed on, by its id. */
-  private final Map<Long, String> decisions = new HashMap<>();
-
-  /** Who may be left out, and whom errors may name. */
-  private final Set<Integer> suspects = new TreeSet<>();
-
-  private final int victim;
-  private final int other;
-  private long faultEvent;
-  private boolean struck;
-
-  /** When the second fault strikes: 0 if that is not known yet, -1 if it has struck. */
-  private int secondEvent;
-
-  private long now = 1;
+  private final LongSupplier[] clocks;
+  private final List<String> story = new ArrayList<>();
+  private boolean tellsStory;
   private int events;
   private long trace = 17;
 
-  /** The run of a seed, which decides everything. */
-  static Simulation of(long seed) {
-    Random random = new Random(seed);
-    Fault fault = Fault.values()[random.nextInt(Fault.values().length)];
-    int size = fault == Fault.NONE ? 1 + random.nextInt(6) : 2 + random.nextInt(5);
-    return new Simulation("seed " + seed, random, fault, size, random.nextInt(600), -1);
-  }
-
-  /** A run in which a rank dies at a given event. */
-  static Simulation ofKill(long seed, int size, int victim, int event) {
-    return new Simulation(
-        "seed " + seed + ", " + size + " ranks, rank " + victim + " dies at event " + event,
-        new Random(seed),
-        Fault.KILL,
-        size,
-        event,
-        victim);
-  }
-
-  private Simulation(
-      String name, Random random, Fault fault, int size, int faultEvent, int victim) {
-    this.name = name + " (" + fault + ")";
+  Simulation(String name, Dice random, int size, SimulatedPrograms programs) {
+    this.name = name;
     this.random = random;
-    this.fault = fault;
     this.size = size;
-    this.faultEvent = faultEvent;
-    this.payloads = 1 + random.nextInt(6);
-    this.count = random.nextInt(120);
-    this.depth = 1 + random.nextInt(3);
-    this.algorithm = random.nextInt(8);
-    // Longer than the limit of silence, so that a rank that lives but is cut off is found first.
-    this.timeout = fault == Fault.LATE ? 4 * SECOND : 20 * SECOND;
-    this.victim = victim >= 0 ? victim : random.nextInt(size);
-    this.other = (this.victim + 1 + random.nextInt(Math.max(1, size - 1))) % size;
-    long delay = fault == Fault.SLOW_NETWORK ? 200 * MILLI : random.nextInt(3) * MILLI;
-    // Memory that throws would throw at whoever reads it.
-    boolean views = random.nextInt(3) == 0 && fault != Fault.THROWING_OP;
-    this.delay = delay;
-    this.views = views;
-    this.network =
-        new SimulatedNetwork(
-            size, () -> now, random, delay, views, fault == Fault.WRONG_EPOCH ? MOST_KEPT : 0);
-    if (grows() && random.nextInt(4) == 0) {
-      this.faultEvent = Long.MAX_VALUE; // All grow, and nobody is new.
-    }
+    this.programs = programs;
+    this.clocks = new LongSupplier[size];
+    boolean differ = random.nextBoolean();
     for (int rank = 0; rank < size; rank++) {
-      ranks.add(new Rank(rank));
+      long offset = differ ? random.nextLong() >> 4 : 0;
+      long skew = differ ? random.nextInt(2 * MOST_SKEW + 1) - MOST_SKEW : 0;
+      clocks[rank] = () -> offset + now + now / 1000 * skew;
     }
+    programs.begin();
+  }
+
+  /** The run of a seed, which decides everything. */
+  static Simulation of(long seed, SimulatedPrograms programs) {
+    Dice random = new Dice(seed);
+    String name = "seed " + seed;
+    return random.nextInt(5) < 2
+        ? TrainingSimulation.of(name, random, programs)
+        : ScriptedSimulation.of(name, random, programs);
+  }
+
+  /** What is under way to anybody. */
+  abstract boolean isOver();
+
+  /** What happens beside the ranks: faults. */
+  abstract void turn();
+
+  /** Lets a rank do what it can do now. Returns how much that was; 0 also if it does not run. */
+  abstract int step(int rank);
+
+  /** Where a rank is in its job. */
+  abstract int state(int rank);
+
+  /** When something arrives somewhere, or {@link Long#MAX_VALUE}. */
+  abstract long nextArrival();
+
+  /** Whether all went as it should. */
+  abstract void check();
+
+  /** What the job is, what was done to it, and what became of each rank. */
+  abstract String describe();
+
+  /** What sort of run it is, of which there are to be enough. */
+  abstract String kind();
+
+  /** Remembers what happens, for {@link #story}. */
+  final Simulation tellingStory() {
+    tellsStory = true;
+    return this;
+  }
+
+  final List<String> story() {
+    return story;
+  }
+
+  final void tell(String what) {
+    if (tellsStory) {
+      story.add(now / 1000 + " us: " + what);
+    }
+  }
+
+  final boolean tellsStory() {
+    return tellsStory;
+  }
+
+  /** The clock of a rank. */
+  final LongSupplier clock(int rank) {
+    return clocks[rank];
+  }
+
+  final int events() {
+    return events;
+  }
+
+  final void fail(String what) {
+    throw new AssertionError(name + " (" + kind() + "): " + what + "\n" + describe());
   }
 
   /** Runs to the end, checks everything, and returns a number that stands for all that happened. */
-  long run() {
+  final long run() {
     int idle = 0;
     while (!isOver()) {
       if (events++ > LONGEST_EVENTS || now > LONGEST) {
-        throw new AssertionError(name + ": a hang at " + now / MILLI + " ms\n" + this);
+        fail("a hang at " + now / MILLI + " ms");
       }
-      if (events >= faultEvent && !struck) {
-        struck = true;
-        strike();
-      }
-      strikeAgain();
-      if (grows()) {
-        meeting.poll();
-        knock();
-      }
-      Rank rank = ranks.get(random.nextInt(size));
+      turn();
+      int rank = random.nextInt(size);
       now += random.nextInt(20_000);
-      int work = rank.isRunning() ? rank.step() : 0;
-      note(rank.number, work, rank.state.ordinal());
+      int work = step(rank);
+      trace = ((trace * 31 + rank) * 31 + work) * 31 + state(rank);
+      trace = trace * 31 + now;
       idle = work > 0 ? 0 : idle + 1;
       if (idle > 4 * size) {
         idle = 0;
-        long next = network.nextArrival();
-        now =
-            next == Long.MAX_VALUE
-                ? now + 100 * MILLI
-                : Math.max(now, Math.min(next, now + 100 * MILLI));
+        now = Math.max(now, Math.min(nextArrival(), now + LONGEST_JUMP));
       }
     }
     check();
     return trace;
   }
 
-  private void note(long a, long b, long c) {
-    trace = ((trace * 31 + a) * 31 + b) * 31 + c;
-    trace = trace * 31 + now;
-  }
-
-  int events() {
-    return events;
-  }
-
-  /** Whether the job had a second run, with a late joiner in it. */
-  boolean tookInAnother() {
-    return second != null && ranks.get(victim).isLate && ranks.get(victim).run > 0;
-  }
-
-  private boolean isOver() {
-    for (Rank rank : ranks) {
-      if (!killed.contains(rank.number) && !rank.isAtRest()) {
-        return false;
-      }
+  /** The rank that an error names, if it says so by more than its words; else -1. */
+  static int culprit(CollectiveException error) {
+    if (error instanceof io.collectives.RankFailedException lost) {
+      return lost.worldRank();
     }
-    return !network.hasNews() && (second == null || !second.hasNews());
-  }
-
-  private boolean grows() {
-    return fault == Fault.LATE_JOINER || fault == Fault.WRONG_EPOCH;
-  }
-
-  /** A process of the first run, or whoever got hold of its frames, comes to the second. */
-  private void knock() {
-    if (fault == Fault.WRONG_EPOCH && second != null && random.nextInt(8) == 0) {
-      SimulatedNetwork.Sent frame = network.anySent();
-      if (frame != null) {
-        second.knock(network.token, frame);
-      }
+    if (error instanceof io.collectives.AbortedException aborted) {
+      return aborted.worldRank();
     }
-  }
-
-  private void strike() {
-    Rank rank = ranks.get(victim);
-    switch (fault) {
-      case NONE, SLOW_NETWORK, MISMATCH, LATE, THROWING_OP -> {}
-      case SHORT_STALL -> rank.stalledUntil = now + random.nextLong(2 * SECOND);
-      case KILL, KILL_WHILE_SHRINKING, KILL_LEADER_WHILE_SHRINKING, PARTITION_WHILE_SHRINKING ->
-          kill(victim);
-      case LATE_JOINER, WRONG_EPOCH -> {
-        kill(victim);
-        joinerAt = now + random.nextLong(2 * SILENCE);
-      }
-      case WRONG_TOKEN -> {
-        if (other != victim) {
-          sendWrongToken();
-        }
-      }
-      case KILL_TWO -> {
-        kill(victim);
-        if (other != victim) {
-          kill(other);
-        }
-      }
-      case LONG_STALL -> {
-        suspects.add(victim);
-        if (size == 2) {
-          suspects.add(
-              other); // Alone with the doubt whether the victim lives, it may have to stop.
-        }
-        rank.stalledUntil = now + 2 * SILENCE + random.nextLong(10 * SECOND);
-      }
-      case HALF_OPEN -> {
-        suspects.add(victim);
-        suspects.add(other);
-        network.silence(victim, other);
-      }
-      case CUT -> {
-        if (other != victim) {
-          suspects.add(Math.max(victim, other));
-          network.cut(victim, other);
-        }
-      }
-      case PARTITION -> split();
-      case INTERRUPT -> rank.interrupt();
-      case ABORT -> rank.engine.abort(rank.group, "planted");
-      case LEAVE -> {
-        suspects.add(victim);
-        rank.leave();
-      }
-      case GARBAGE -> {
-        FrameHeader header = new FrameHeader();
-        header.group = rank.group.id;
-        header.sequence = rank.group.nextSequence();
-        header.round = 77;
-        header.length = 8;
-        network.inject(victim, other, header, new byte[8]);
-      }
+    if (error instanceof io.collectives.CallTimeoutException late) {
+      return late.worldRank();
     }
-  }
-
-  private void sendWrongToken() {
-    Rank receiver = ranks.get(other);
-    Group group = receiver.group;
-    Token token = Token.values()[random.nextInt(Token.values().length)];
-    FrameHeader header = new FrameHeader();
-    header.group = random.nextLong();
-    header.sequence = Math.max(0, group.nextSequence() - 1);
-    header.chunkCount = 1;
-    CallFingerprint.write(
-        header.call,
-        Collective.ALL_REDUCE,
-        ReduceOp.SUM,
-        ElementType.INT32,
-        WireType.AS_IN_MEMORY,
-        Repeatability.FASTEST,
-        false,
-        1,
-        count + 1,
-        algorithm(size).name(),
-        0,
-        0);
-    byte[] body = new byte[0];
-    boolean callsAgain = receiver.next <= payloads;
-    switch (token) {
-      case UNKNOWN_GROUP -> {
-        header.length = 8;
-        body = new byte[8];
-      }
-      case UNKNOWN_GROUP_WAITS -> {
-        header.kind = FrameHeader.Kind.WAITING;
-        header.chunkCount = 0;
-      }
-      case UNKNOWN_GROUP_FAILED -> {
-        long unknown = header.group;
-        header.clear();
-        header.group = unknown;
-        header.kind = FrameHeader.Kind.FAILURE;
-        FrameBody notice = new Failure(Failure.Kind.ABORTED, victim, victim, "elsewhere").body();
-        FrameBytes bytes = new FrameBytes(ByteBuffer.allocate(notice.length() + 7 & ~7));
-        notice.store(bytes, 0);
-        header.length = notice.length();
-        body = bytes.bytes().array();
-      }
-      case UNKNOWN_GROUP_ECHO -> {
-        header.kind = FrameHeader.Kind.ECHO;
-        header.chunkCount = 0;
-        suspects.add(victim); // Whoever says this is given up.
-      }
-      case CALL_THAT_HAS_ENDED -> {
-        header.group = group.id;
-        header.sequence = group.completed() - 1;
-        if (header.sequence < 0) {
-          return;
-        }
-        mustFail = true;
-      }
-      case ANOTHER_CALL -> {
-        header.group = group.id;
-        header.sequence = group.nextSequence();
-        // The count is another one already; mostly something else is, too.
-        header.call[2 + random.nextInt(CallFingerprint.WORDS - 2)] ^= 1L << random.nextInt(64);
-        mustFail = callsAgain;
-      }
-    }
-    sent = token;
-    network.inject(victim, other, header, body);
-  }
-
-  /** From now on the ranks of two sides hear nothing of each other. */
-  private void split() {
-    int sides = 1 << victim | random.nextInt(1 << size);
-    for (int a = 0; a < size; a++) {
-      suspects.add(a);
-      for (int b = 0; b < size; b++) {
-        if ((sides >> a & 1) != (sides >> b & 1)) {
-          network.silence(a, b);
-        }
-      }
-    }
-  }
-
-  /** A second fault, a random moment after the survivors of the first have begun to agree. */
-  private void strikeAgain() {
-    boolean split = fault == Fault.PARTITION_WHILE_SHRINKING;
-    boolean leader = fault == Fault.KILL_LEADER_WHILE_SHRINKING;
-    if (secondEvent < 0 || !leader && !split && fault != Fault.KILL_WHILE_SHRINKING) {
-      return;
-    }
-    List<Rank> live = ranks.stream().filter(rank -> !killed.contains(rank.number)).toList();
-    if (secondEvent == 0 && live.stream().anyMatch(rank -> rank.state == State.SHRINKING)) {
-      secondEvent = events + random.nextInt(400);
-    } else if (secondEvent > 0 && events >= secondEvent && !live.isEmpty()) {
-      secondEvent = -1;
-      if (split) {
-        split();
-        return;
-      }
-      kill(live.get(leader ? 0 : random.nextInt(live.size())).number);
-    }
-  }
-
-  private void kill(int rank) {
-    killed.add(rank);
-    suspects.add(rank);
-    network.kill(rank, random.nextBoolean());
-    if (second != null) {
-      second.kill(rank, random.nextBoolean());
-    }
-  }
-
-  private void fail(String what) {
-    throw new AssertionError(name + ": " + what + "\n" + this);
-  }
-
-  private void check() {
-    int left = size - killed.size();
-    for (Rank rank : ranks) {
-      for (int i = 0; i < payloads && rank.run > 0; i++) {
-        if (!Arrays.equals(rank.inputs[i], input(rank.number, i, rank.run))) {
-          fail("an input of rank " + rank.number + " has changed");
-        }
-      }
-      if (killed.contains(rank.number) || rank.state == State.OUT) {
-        left -= rank.state == State.OUT && !killed.contains(rank.number) ? 1 : 0;
-        if (!suspects.contains(rank.number)) {
-          fail(
-              "rank " + rank.number + " is out, though nothing was wrong with it: " + rank.outcome);
-        }
-        continue;
-      }
-      for (Rank peer : ranks) {
-        boolean both = !killed.contains(peer.number) && peer.state == State.DONE;
-        if (both && peer.run != rank.run) {
-          fail("ranks " + rank.number + " and " + peer.number + " are in different runs");
-        }
-        // Who was done before it was cut off cannot know that others were not.
-        both &=
-            fault != Fault.CUT
-                    && fault != Fault.PARTITION
-                    && fault != Fault.PARTITION_WHILE_SHRINKING
-                || rank.generation > 1 && peer.generation == rank.generation;
-        if (both && !Arrays.equals(peer.group.members, rank.group.members)) {
-          fail("ranks " + rank.number + " and " + peer.number + " are in different groups");
-        }
-        if (both && !Arrays.deepEquals(peer.outputs, rank.outputs)) {
-          fail("ranks " + rank.number + " and " + peer.number + " have different results");
-        }
-      }
-      for (int member = 0; member < size; member++) {
-        if (rank.group.rankOf(member) < 0 && !suspects.contains(member)) {
-          fail("rank " + member + " was left out, though nothing was wrong with it");
-        }
-      }
-    }
-    boolean harmless =
-        fault == Fault.NONE
-            || fault == Fault.SLOW_NETWORK
-            || fault == Fault.SHORT_STALL
-            || fault == Fault.WRONG_TOKEN && !mustFail && sent != Token.UNKNOWN_GROUP_ECHO
-            || grows() && killed.isEmpty() && suspects.isEmpty();
-    if (mustFail && ranks.get(other).generation == 1 && ranks.get(other).state != State.OUT) {
-      fail("a wrong frame was not noticed: " + sent);
-    }
-    if (grows() && suspects.isEmpty() && second == null) {
-      fail("nobody died, and they did not meet again");
-    }
-    for (Rank rank : ranks) {
-      if (harmless && !rank.errors.isEmpty()) {
-        fail("an error without a fault: " + rank.errors);
-      }
-    }
-    if (left < 1
-        && killed.size() < size
-        && fault != Fault.HALF_OPEN
-        && fault != Fault.PARTITION
-        && fault != Fault.PARTITION_WHILE_SHRINKING
-        && size > 2) {
-      fail("nobody is left");
-    }
-  }
-
-  /** What an error may be, given what was done. */
-  private void judge(Rank rank, CollectiveException error) {
-    boolean fits;
-    if (error instanceof RankFailedException lost) {
-      Verdict expected =
-          fault == Fault.LONG_STALL
-                  || fault == Fault.HALF_OPEN
-                  || fault == Fault.PARTITION
-                  || fault == Fault.PARTITION_WHILE_SHRINKING && lost.worldRank() != victim
-              ? Verdict.UNRESPONSIVE
-              : Verdict.DEAD;
-      fits =
-          suspects.contains(lost.worldRank())
-              && (lost.verdict() == expected || ranks.get(lost.worldRank()).state == State.OUT);
-    } else if (error instanceof AbortedException aborted) {
-      // Who shrinks aborts for those who have not heard yet of what it has heard.
-      fits =
-          fault == Fault.INTERRUPT || fault == Fault.ABORT || fault == Fault.THROWING_OP
-              ? aborted.worldRank() == victim
-              : false;
-    } else if (error instanceof CallTimeoutException late) {
-      fits = fault == Fault.LATE && late.worldRank() == victim;
-    } else if (error instanceof MismatchException) {
-      fits =
-          fault == Fault.MISMATCH
-              || fault == Fault.GARBAGE
-              || (sent == Token.CALL_THAT_HAS_ENDED || sent == Token.ANOTHER_CALL)
-                  && names(error, victim, other);
-    } else if (error instanceof ProtocolException) {
-      fits = fault == Fault.GARBAGE || sent == Token.UNKNOWN_GROUP_ECHO;
-    } else {
-      fits = false;
-    }
-    if (!fits) {
-      fail("rank " + rank.number + " got " + error + ", suspects are " + suspects);
-    }
-  }
-
-  private static boolean names(CollectiveException error, int... culprits) {
-    return IntStream.of(culprits)
-        .allMatch(rank -> String.valueOf(error.getMessage()).contains("rank " + rank));
-  }
-
-  private int[] input(int rank, int payload, int run) {
-    int[] values = new int[count];
-    int factor = 1_000_003 * (payload + 1 + 100 * run);
-    Arrays.setAll(values, i -> (rank + 1) * factor + i * (rank + 7));
-    return values;
-  }
-
-  private int[] sum(int[] members, int payload, int run) {
-    int[] sum = new int[count];
-    for (int member : members) {
-      int[] values = input(member, payload, run);
-      for (int i = 0; i < count; i++) {
-        sum[i] += values[i];
-      }
-    }
-    return sum;
-  }
-
-  private Algorithm algorithm(int members) {
-    return switch (algorithm) {
-      case 0 -> Algorithm.ring();
-      case 1 -> Algorithm.direct();
-      case 2 -> Algorithm.bidirectionalRing();
-      case 3 -> Algorithm.torus(Mesh.torusOf(members));
-      case 4 -> Algorithm.exchange();
-      case 5 -> Algorithm.recursiveDoubling();
-      case 6 -> Algorithm.binomialTree();
-      default -> Algorithm.halvingDoubling();
-    };
-  }
-
-  /** All contributions meet, of algorithms that can, in every second run, or nobody waits. */
-  private AddOrder order() {
-    if (count % 2 == 1 && (algorithm == 1 || algorithm == 4)) {
-      return AddOrder.OF_RANKS;
-    }
-    return count % 4 == 0 ? AddOrder.OF_ARRIVAL : AddOrder.OF_PLAN;
-  }
-
-  @Override
-  public String toString() {
-    StringBuilder text = new StringBuilder();
-    text.append(size)
-        .append(" ranks, ")
-        .append(payloads)
-        .append(" payloads of ")
-        .append(count)
-        .append(", ")
-        .append(depth)
-        .append(" at once, ")
-        .append(algorithm(size))
-        .append(", fault at event ")
-        .append(faultEvent)
-        .append(" of ")
-        .append(events)
-        .append(", victim ")
-        .append(victim)
-        .append(", other ")
-        .append(other)
-        .append(", warnings ")
-        .append(warnings)
-        .append('\n');
-    for (Rank rank : ranks) {
-      text.append("rank ")
-          .append(rank.number)
-          .append(killed.contains(rank.number) ? " killed " : " ")
-          .append(rank.state)
-          .append(" next ")
-          .append(rank.next)
-          .append(" in run ")
-          .append(rank.run)
-          .append(", ")
-          .append(rank.group)
-          .append(" base ")
-          .append(rank.base)
-          .append(' ')
-          .append(rank.outcome)
-          .append(' ')
-          .append(rank.errors)
-          .append('\n');
-    }
-    return text.toString();
-  }
-
-  private enum State {
-    CALLING,
-    SHRINKING,
-    MEETING,
-    DONE,
-    OUT
-  }
-
-  private record Made(int payload, Call call, @Nullable ArrayMemory thrower) {}
-
-  /** Where the ranks of the second run meet: all of them or none, as far as they live. */
-  private final class Meeting {
-    private final Map<Integer, Rank> here = new TreeMap<>();
-    private long since;
-    private long lostSince = Long.MAX_VALUE;
-
-    void come(Rank rank) {
-      if (here.isEmpty()) {
-        since = now;
-        lostSince = Long.MAX_VALUE;
-      }
-      here.put(rank.number, rank);
-      rank.learnsAt = Long.MAX_VALUE;
-      rank.met = null;
-    }
-
-    void poll() {
-      if (now >= joinerAt && second == null) {
-        joinerAt = Long.MAX_VALUE;
-        killed.remove(victim);
-        Rank joiner = new Rank(victim, true);
-        ranks.set(victim, joiner);
-        come(joiner);
-      }
-      if (here.isEmpty()) {
-        return;
-      }
-      boolean lost = here.keySet().stream().anyMatch(killed::contains);
-      lostSince = lost ? Math.min(lostSince, now) : Long.MAX_VALUE;
-      if (!lost && here.size() == size) {
-        second = new SimulatedNetwork(size, () -> now, random, delay, views, 0);
-        dismiss();
-      } else if (now - since >= JOIN_TIMEOUT || lost && now - lostSince >= SILENCE) {
-        dismiss();
-      }
-    }
-
-    /** Somebody's group has broken, so that the others need it to shrink. */
-    void leave(Rank rank) {
-      here.remove(rank.number);
-    }
-
-    private void dismiss() {
-      for (Rank rank : here.values()) {
-        rank.met = second;
-        rank.learnsAt = now + random.nextLong(2 * SECOND);
-      }
-      here.clear();
-    }
-  }
-
-  /** One rank's training loop. */
-  private final class Rank {
-    final int number;
-    final boolean isLate;
-    Engine engine;
-    final int[][] inputs = new int[payloads][];
-    final int[][] outputs = new int[payloads][];
-    final List<String> errors = new ArrayList<>();
-    final Deque<Made> made = new ArrayDeque<>();
-    final Map<Integer, Program> programs = new HashMap<>();
-    Group group;
-    State state = State.CALLING;
-    String outcome = "";
-
-    /** Outputs from this one on belong to the user and were written over after a failure. */
-    private int mineFrom = Integer.MAX_VALUE;
-
-    /** The payload of the present group's first call. */
-    int base;
-
-    /** The next payload to sum; the barrier comes after the last. */
-    int next;
-
-    long stalledUntil;
-    private long mayCallAt;
-    private boolean hasDeviated;
-    private @Nullable Agreement agreement;
-    private int generation = 1;
-
-    /** The run of the job that this rank is in, from 1; 2 is the one with late joiners. */
-    private int run;
-
-    /** When it hears how the meeting ended, and then the network of the new run, if they met. */
-    private long learnsAt;
-
-    private @Nullable SimulatedNetwork met;
-
-    Rank(int number) {
-      this(number, false);
-    }
-
-    Rank(int number, boolean isLate) {
-      this.number = number;
-      this.isLate = isLate;
-      group = Group.world(size, number);
-      if (isLate) {
-        state = State.MEETING;
-      } else {
-        begin(network);
-      }
-      if (fault == Fault.LATE && number == victim) {
-        boolean tooLate = random.nextBoolean();
-        mayCallAt = now + timeout + random.nextLong(SECOND) + (tooLate ? timeout : 0);
-        if (tooLate) {
-          suspects.add(victim); // The others need not wait for it when they shrink.
-          if (size == 2) {
-            suspects.add(1 - victim); // Alone it may have to stop.
-          }
-        }
-      }
-    }
-
-    /** Begins a run of the job. */
-    private void begin(SimulatedNetwork transports) {
-      run = transports == network ? 1 : 2;
-      engine = new Engine(transports.transport(number), () -> now, 1 << 20, SILENCE, warnings::add);
-      group = Group.world(size, number);
-      engine.add(group);
-      for (int i = 0; i < payloads; i++) {
-        inputs[i] = input(number, i, run);
-        outputs[i] = new int[count];
-      }
-      base = 0;
-      next = 0;
-      mineFrom = Integer.MAX_VALUE;
-      state = State.CALLING;
-    }
-
-    /** The number of the last thing to do in this run: the barrier, or before growing another. */
-    private int last() {
-      return grows() && run == 1 ? payloads + 1 : payloads;
-    }
-
-    boolean isRunning() {
-      return !killed.contains(number) && now >= stalledUntil;
-    }
-
-    boolean isAtRest() {
-      return now >= stalledUntil
-          && (state == State.OUT || state == State.DONE && group.broken == null);
-    }
-
-    void interrupt() {
-      engine.interrupt(group, "a planted interrupt");
-    }
-
-    void leave() {
-      engine.leave(group);
-      state = State.OUT;
-      outcome = "left";
-    }
-
-    int step() {
-      int work = run == 0 ? 0 : engine.poll();
-      switch (state) {
-        case CALLING -> work += call();
-        case SHRINKING -> work += shrink();
-        case MEETING -> work += meet();
-        case DONE -> {
-          if (group.broken != null) {
-            beginToShrink();
-            work++;
-          }
-        }
-        case OUT -> {}
-      }
-      return work;
-    }
-
-    private int call() {
-      int work = 0;
-      while (!made.isEmpty() && made.peek().call.isDone()) {
-        Made first = made.remove();
-        CollectiveException error = first.call.error();
-        work++;
-        if (error != null) {
-          errors.add(error.toString());
-          judge(this, error);
-          // A user may do what they like with what belongs to them again.
-          for (int i = first.payload; i < payloads; i++) {
-            Arrays.fill(outputs[i], MINE);
-          }
-          mineFrom = Math.min(mineFrom, first.payload);
-          made.clear();
-          beginToShrink();
-          return work;
-        }
-        engine.recycle(first.call);
-        if (first.payload > payloads) {
-          state = State.MEETING;
-          meeting.come(this);
-          return work;
-        }
-        if (first.payload == payloads) {
-          state = last() == payloads ? State.DONE : State.CALLING;
-          return work;
-        }
-        if (!Arrays.equals(outputs[first.payload], sum(group.members, first.payload, run))) {
-          fail("rank " + number + " got a wrong sum of payload " + first.payload);
-        }
-      }
-      if (next <= last() && made.size() < depth && now >= mayCallAt && random.nextInt(2) == 0) {
-        made.add(submit(next));
-        next++;
-        work++;
-      }
-      return work;
-    }
-
-    /** Goes over to the new run when it has met, or stays in this one. */
-    private int meet() {
-      if (run > 0 && met == null && group.broken != null) {
-        meeting.leave(this);
-        beginToShrink();
-        return 1;
-      }
-      if (now < learnsAt) {
-        return 0;
-      }
-      if (met != null) {
-        if (run > 0) {
-          engine.close();
-          network.close(number);
-          generation++;
-        }
-        begin(met);
-      } else if (run > 0) {
-        state = State.DONE;
-      } else {
-        state = State.OUT;
-        outcome = "met nobody";
-      }
-      return 1;
-    }
-
-    private Made submit(int payload) {
-      if (payload >= payloads) {
-        Memory nothing = Memory.of(Payload.of(new float[0]));
-        Program barrier = program(Collective.BARRIER);
-        Call call =
-            Bench.submit(engine, group, barrier, nothing, nothing, ReduceOp.SUM, 64, 2, timeout);
-        return new Made(payload, call, null);
-      }
-      if (payload >= mineFrom) {
-        for (int value : outputs[payload]) {
-          if (value != MINE) {
-            fail("somebody wrote to memory that rank " + number + "'s user had got back");
-          }
-        }
-        mineFrom = payload + 1;
-      }
-      Memory in = Memory.of(Payload.of(inputs[payload]));
-      boolean deviate = number == victim && !hasDeviated && payload == payloads / 2;
-      if (fault == Fault.MISMATCH && deviate) {
-        hasDeviated = true;
-        in = Memory.of(Payload.of(new int[count + 1]));
-        Memory out = Memory.of(Payload.of(new int[count + 1]));
-        return new Made(payload, submit(in, out), null);
-      }
-      ArrayMemory out = new ArrayMemory(ElementType.INT32);
-      out.bind(outputs[payload], 0, count);
-      Call call = submit(in, out);
-      if (fault == Fault.THROWING_OP && deviate && count > 0 && !call.isDone()) {
-        hasDeviated = true;
-        out.unbind(); // From now on whatever touches it throws.
-      }
-      return new Made(payload, call, out);
-    }
-
-    private Call submit(Memory in, Memory out) {
-      Program program = program(Collective.ALL_REDUCE);
-      return Bench.submit(engine, group, program, in, out, ReduceOp.SUM, 128, 2, timeout);
-    }
-
-    private Program program(Collective collective) {
-      return programs.computeIfAbsent(
-          collective.ordinal() + 100 * generation,
-          key -> {
-            Algorithm route = algorithm(group.size());
-            Plan plan = Bench.plan(route, collective, group.size());
-            return collective == Collective.ALL_REDUCE
-                ? Program.compile(route, plan, group.rank(), order())
-                : Program.compile(route, plan, group.rank());
-          });
-    }
-
-    private void beginToShrink() {
-      state = State.SHRINKING;
-      agreement = engine.shrink(group, timeout);
-    }
-
-    private int shrink() {
-      Agreement present = agreement;
-      if (present == null || !present.isOver()) {
-        return 0;
-      }
-      CollectiveException error = present.error();
-      if (error != null) {
-        outcome = error.toString();
-        state = State.OUT;
-        engine.leave(group);
-        return 1;
-      }
-      int[] survivors = present.survivors();
-      String decision = Arrays.toString(survivors) + " from " + present.resumeAt();
-      String known = decisions.putIfAbsent(group.id ^ run, decision);
-      if (known != null && !known.equals(decision)) {
-        fail("the survivors of " + group + " decided " + known + " and " + decision);
-      }
-      int[] members = IntStream.of(survivors).map(member -> group.members[member]).toArray();
-      int own = Arrays.binarySearch(survivors, group.rank());
-      base += (int) present.resumeAt();
-      next = base;
-      generation++;
-      Group old = group;
-      group = new Group(old.id * 31 + Arrays.hashCode(members), members, own);
-      engine.add(group, old);
-      state = next > last() ? State.DONE : State.CALLING;
-      return 1;
-    }
+    return -1;
   }
 }
