@@ -22,12 +22,6 @@ import org.jspecify.annotations.Nullable;
  * still hold can be counted.
  */
 final class ScriptedSimulation extends Simulation {
-  /**
-   * Whether all survivors of a single fault must name the same rank, that which was at fault. If
-   * not, a rank may also name another one that has left after an error of its own.
-   */
-  static final boolean ALL_NAME_ONE = Boolean.getBoolean("collectives.simulation.strictNames");
-
   private static final long TIMEOUT = 20 * SECOND;
 
   /** How long a rank computes between its calls, in all. */
@@ -94,11 +88,18 @@ final class ScriptedSimulation extends Simulation {
   private boolean quiet;
   private boolean checkedBooks;
 
-  static ScriptedSimulation of(String name, Dice random, SimulatedPrograms programs) {
-    Fault fault = random.nextInt(3) == 0 ? Fault.NONE : random.any(Fault.values());
-    if (KnownFaults.NONSENSE_IS_NOT_REFUSED && fault == Fault.NONSENSE) {
-      fault = Fault.NONE;
+  /** Those that may come. */
+  static List<Fault> soughtFaults() {
+    List<Fault> all = new ArrayList<>(List.of(Fault.values()));
+    if (KnownFaults.NONSENSE_IS_NOT_REFUSED) {
+      all.remove(Fault.NONSENSE);
     }
+    return all;
+  }
+
+  static ScriptedSimulation of(String name, Dice random, SimulatedPrograms programs) {
+    Fault fault =
+        random.nextInt(3) == 0 ? Fault.NONE : random.any(soughtFaults().toArray(Fault[]::new));
     boolean single = fault == Fault.NONE || fault == Fault.SHORT_STALL;
     int size = single ? 1 + random.nextInt(6) : 2 + random.nextInt(5);
     return new ScriptedSimulation(name, random, fault, size, programs);
@@ -131,6 +132,11 @@ final class ScriptedSimulation extends Simulation {
   }
 
   @Override
+  void listen() {
+    network.listen(this::tell);
+  }
+
+  @Override
   boolean isOver() {
     for (Rank rank : ranks) {
       if (rank.state != State.GONE && !killed.contains(rank.number)) {
@@ -148,10 +154,29 @@ final class ScriptedSimulation extends Simulation {
         strike(fault, victim, other);
       }
     }
-    if (stay && !quiet && ranks.stream().allMatch(Rank::isQuiet) && !network.hasNews()) {
+    if (stay && !quiet && isQuiet()) {
       quiet = true;
       checkBooks();
     }
+  }
+
+  /** Whether all are done, and nothing is under way. */
+  private boolean isQuiet() {
+    if (network.hasNews()) {
+      return false;
+    }
+    for (Rank rank : ranks) {
+      if (!rank.isQuiet()) {
+        return false;
+      }
+    }
+    int work = 0;
+    for (Rank rank : ranks) {
+      if (rank.state == State.WAITING && !killed.contains(rank.number)) {
+        work += rank.poll();
+      }
+    }
+    return work == 0 && !network.hasNews();
   }
 
   private void strike(Fault what, int who, int with) {
@@ -216,6 +241,9 @@ final class ScriptedSimulation extends Simulation {
 
   /** All are done and nothing is under way: an engine holds the job, and what is open, only. */
   private void checkBooks() {
+    if (nonsense != null) {
+      return; // What made no sense may be held.
+    }
     for (Rank rank : ranks) {
       if (killed.contains(rank.number) || rank.state == State.GONE) {
         continue;
@@ -307,21 +335,26 @@ final class ScriptedSimulation extends Simulation {
   }
 
   /** What an error may be, given what was done. */
-  private void judge(Rank rank, CollectiveException error) {
+  private void judge(Rank rank, Group group, CollectiveException error) {
     boolean fits;
     if (error instanceof ProtocolException || error instanceof MismatchException) {
       fits =
           nonsense != null
               && (rank.number == victim || nonsense.isNamedBy(error))
               && nonsense.hasStruck();
-    } else if (error instanceof CallTimeoutException) {
-      fits = false;
+    } else if (error instanceof CallTimeoutException late) {
+      // Who was stopped again and again is late, too.
+      fits = fault == Fault.SEVERAL && suspects.contains(late.worldRank());
     } else {
+      // Where nobody is who was at fault, whoever has left after an error is.
+      boolean hasSuspect = suspects.stream().anyMatch(suspect -> group.rankOf(suspect) >= 0);
       int culprit = culprit(error);
       fits =
           suspects.contains(culprit)
               || leavers.contains(culprit)
-                  && !(ALL_NAME_ONE && fault != Fault.SEVERAL && !suspects.contains(rank.number));
+                  && (KnownFaults.SURVIVORS_NAME_DIFFERENT_RANKS
+                      || !hasSuspect
+                      || suspects.contains(rank.number));
     }
     if (!fits) {
       fail(
@@ -424,7 +457,9 @@ final class ScriptedSimulation extends Simulation {
     }
 
     boolean isQuiet() {
-      return state == State.WAITING || state == State.GONE || killed.contains(number);
+      return state == State.WAITING && !engine.hasNews() && now >= stalledUntil
+          || state == State.GONE
+          || killed.contains(number);
     }
 
     /** How many groups it has made and not closed. */
@@ -513,7 +548,7 @@ final class ScriptedSimulation extends Simulation {
         } else {
           error = why;
           tell("rank " + number + " got " + why);
-          judge(this, why);
+          judge(this, first.call.group, why);
           giveBack(first);
           leavers.add(number);
           leave();

@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.Random;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -78,6 +79,7 @@ final class SimulatedNetwork {
   private int diesHolding = -1;
 
   private Runnable whenDied = () -> {};
+  private @Nullable Consumer<String> listener;
 
   /** What the ranks of this run know, and nobody else does. */
   final long token;
@@ -113,6 +115,11 @@ final class SimulatedNetwork {
 
   Transport transport(int rank) {
     return new SimulatedTransport(rank);
+  }
+
+  /** Tells somebody what arrives where. */
+  void listen(@Nullable Consumer<String> to) {
+    listener = to;
   }
 
   /** Lets a rank send what it pleases. */
@@ -392,6 +399,9 @@ final class SimulatedNetwork {
       }
       if (ended && !endReported && frames.isEmpty() && ends <= clock.getAsLong()) {
         endReported = true;
+        if (listener != null) {
+          listener.accept("rank " + to + " loses rank " + from + ": " + cause);
+        }
         sink.lost(this, cause);
         work++;
       }
@@ -400,6 +410,9 @@ final class SimulatedNetwork {
 
     private void give(
         FrameSink sink, FrameHeader header, ByteBuffer body, @Nullable FrameBody view) {
+      if (listener != null && header.kind != FrameHeader.Kind.HEARTBEAT) {
+        listener.accept("rank " + to + " gets from rank " + from + " " + header);
+      }
       sink.header(this, header);
       int length = header.length;
       if (view != null) {

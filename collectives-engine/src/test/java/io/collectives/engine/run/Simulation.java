@@ -77,6 +77,9 @@ abstract class Simulation {
   /** Where a rank is in its job. */
   abstract int state(int rank);
 
+  /** From now on {@link #tell} is to hear of all that arrives. */
+  abstract void listen();
+
   /** When something arrives somewhere, or {@link Long#MAX_VALUE}. */
   abstract long nextArrival();
 
@@ -92,6 +95,7 @@ abstract class Simulation {
   /** Remembers what happens, for {@link #story}. */
   final Simulation tellingStory() {
     tellsStory = true;
+    listen();
     return this;
   }
 

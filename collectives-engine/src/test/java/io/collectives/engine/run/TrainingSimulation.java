@@ -226,6 +226,11 @@ final class TrainingSimulation extends Simulation {
   }
 
   @Override
+  void listen() {
+    network.listen(this::tell);
+  }
+
+  @Override
   boolean isOver() {
     for (Rank rank : ranks) {
       if (!killed.contains(rank.number) && !rank.isAtRest()) {
@@ -635,6 +640,9 @@ final class TrainingSimulation extends Simulation {
       lostSince = lost ? Math.min(lostSince, now) : Long.MAX_VALUE;
       if (!lost && here.size() == size) {
         second = new SimulatedNetwork(size, () -> now, random, delay, carrier, 0);
+        if (tellsStory()) {
+          second.listen(what -> tell("in the second run " + what));
+        }
         dismiss();
       } else if (now - since >= JOIN_TIMEOUT || lost && now - lostSince >= SILENCE) {
         dismiss();
