@@ -5,6 +5,7 @@ import io.collectives.Collective;
 import io.collectives.Mesh;
 import io.collectives.plan.PlanRequest;
 import io.collectives.spi.PlanProvider;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,9 @@ final class SimulatedPrograms {
 
   private final Map<Integer, Program> programs = new HashMap<>();
 
+  /** Those that the present simulation has. */
+  private final List<Program> used = new ArrayList<>();
+
   static Algorithm algorithm(int number, int members) {
     return switch (number) {
       case 0 -> Algorithm.ring();
@@ -45,9 +49,8 @@ final class SimulatedPrograms {
 
   /** A simulation begins, which shares no calls with the one before. */
   void begin() {
-    for (Program program : programs.values()) {
-      program.freeCalls.clear();
-    }
+    used.forEach(program -> program.freeCalls.clear());
+    used.clear();
   }
 
   Program of(
@@ -58,22 +61,28 @@ final class SimulatedPrograms {
     key = key * 8 + rank;
     key = key * 8 + root;
     key = key * AddOrder.values().length + order.ordinal();
-    return programs.computeIfAbsent(
-        key,
-        wanted -> {
-          Algorithm route = algorithm(algorithm, members);
-          PlanRequest request = new PlanRequest(collective, members, root);
-          return providers.stream()
-              .flatMap(provider -> provider.plan(route, request).stream())
-              .findFirst()
-              .map(plan -> Program.compile(route, plan, rank, order))
-              .orElseThrow();
-        });
+    Program known =
+        programs.computeIfAbsent(
+            key,
+            wanted -> {
+              Algorithm route = algorithm(algorithm, members);
+              PlanRequest request = new PlanRequest(collective, members, root);
+              return providers.stream()
+                  .flatMap(provider -> provider.plan(route, request).stream())
+                  .findFirst()
+                  .map(plan -> Program.compile(route, plan, rank, order))
+                  .orElseThrow();
+            });
+    used.add(known);
+    return known;
   }
 
   /** An all-to-all in which each pair of ranks has counts of its own. */
   Program pairwise(int members, int rank) {
-    return programs.computeIfAbsent(
-        -1 - (members * 8 + rank), key -> Program.pairwise(Algorithm.direct(), members, rank));
+    Program known =
+        programs.computeIfAbsent(
+            -1 - (members * 8 + rank), key -> Program.pairwise(Algorithm.direct(), members, rank));
+    used.add(known);
+    return known;
   }
 }

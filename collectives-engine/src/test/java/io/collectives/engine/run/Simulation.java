@@ -22,7 +22,7 @@ abstract class Simulation {
   /** Whoever has a clock of their own has one that is at most so many thousandths wrong. */
   private static final int MOST_SKEW = 30;
 
-  private static final long LONGEST_JUMP = 100 * MILLI;
+  private static final long LONGEST_JUMP = 150 * MILLI;
   private static final long LONGEST = 300 * SECOND;
   private static final int LONGEST_EVENTS = 3_000_000;
 
@@ -134,19 +134,32 @@ abstract class Simulation {
         fail("a hang at " + now / MILLI + " ms");
       }
       turn();
-      int rank = random.nextInt(size);
-      now += random.nextInt(20_000);
-      int work = step(rank);
-      trace = ((trace * 31 + rank) * 31 + work) * 31 + state(rank);
-      trace = trace * 31 + now;
-      idle = work > 0 ? 0 : idle + 1;
-      if (idle > 4 * size) {
+      idle = take(random.nextInt(size)) > 0 ? 0 : idle + 1;
+      if (idle > size) {
         idle = 0;
-        now = Math.max(now, Math.min(nextArrival(), now + LONGEST_JUMP));
+        if (nobodyMoves()) {
+          now = Math.max(now, Math.min(nextArrival(), now + LONGEST_JUMP));
+        }
       }
     }
     check();
     return trace;
+  }
+
+  private boolean nobodyMoves() {
+    int work = 0;
+    for (int rank = 0; rank < size; rank++) {
+      work += take(rank);
+    }
+    return work == 0;
+  }
+
+  private int take(int rank) {
+    now += random.nextInt(20_000);
+    int work = step(rank);
+    trace = ((trace * 31 + rank) * 31 + work) * 31 + state(rank);
+    trace = trace * 31 + now;
+    return work;
   }
 
   /** The rank that an error names, if it says so by more than its words; else -1. */

@@ -70,6 +70,12 @@ final class TrainingSimulation extends Simulation {
     CUT,
     PARTITION,
     PARTITION_WHILE_SHRINKING,
+    /**
+     * A split that ends, before or after the ranks of one side have given up those of the other.
+     */
+    PARTITION_THAT_HEALS,
+    /** Two or three of kill, cut, stop, silence, abort, interrupt and leave. */
+    SEVERAL,
     LATE,
     MISMATCH,
     THROWING_OP,
@@ -118,6 +124,17 @@ final class TrainingSimulation extends Simulation {
 
   private boolean mustFail;
   private final Set<Integer> killed = new TreeSet<>();
+
+  /** At which events the next of several faults strike. */
+  private final List<Integer> pending = new ArrayList<>();
+
+  /** Who has aborted a group. */
+  private final Set<Integer> aborters = new TreeSet<>();
+
+  /**
+   * Whom the first error of a group has named that a rank got which was not at fault, by its id.
+   */
+  private final Map<Long, Integer> named = new HashMap<>();
 
   /** What the survivors of a group have agreed on, by its id. */
   private final Map<Long, String> decisions = new HashMap<>();
@@ -194,6 +211,7 @@ final class TrainingSimulation extends Simulation {
       strike();
     }
     strikeAgain();
+    strikeOneOfSeveral();
     if (grows()) {
       meeting.poll();
       knock();
@@ -296,6 +314,12 @@ final class TrainingSimulation extends Simulation {
         }
       }
       case PARTITION -> split();
+      case PARTITION_THAT_HEALS -> holdUp();
+      case SEVERAL -> {
+        for (int i = 2 + random.nextInt(2); i > 0; i--) {
+          pending.add(events() + (random.nextBoolean() ? 0 : random.nextInt(800)));
+        }
+      }
       case INTERRUPT -> rank.interrupt();
       case ABORT -> rank.engine.abort(rank.group, "planted");
       case LEAVE -> {
@@ -387,6 +411,64 @@ final class TrainingSimulation extends Simulation {
     }
   }
 
+  /** For a while nothing passes between the ranks of two sides; then all does. */
+  private void holdUp() {
+    int sides = 1 << victim | random.nextInt(1 << size);
+    long until = now + random.nextLong(3 * SILENCE);
+    for (int a = 0; a < size; a++) {
+      suspects.add(a);
+      for (int b = 0; b < size; b++) {
+        if ((sides >> a & 1) != (sides >> b & 1)) {
+          network.holdUp(a, b, until);
+        }
+      }
+    }
+  }
+
+  /** One of several faults, if the time of one has come. */
+  private void strikeOneOfSeveral() {
+    if (!pending.removeIf(event -> events() >= event)) {
+      return;
+    }
+    int who = random.nextInt(size);
+    int with = (who + 1 + random.nextInt(size - 1)) % size;
+    Rank rank = ranks.get(who);
+    if (killed.contains(who) || rank.state == State.OUT) {
+      return;
+    }
+    int kind = random.nextInt(8);
+    tell("fault " + kind + " at rank " + who + ", other " + with);
+    switch (kind) {
+      case 0, 1 -> kill(who);
+      case 2 -> {
+        suspects.add(Math.max(who, with));
+        network.cut(who, with);
+      }
+      case 3 -> {
+        suspects.add(who);
+        rank.stalledUntil = now + 2 * SILENCE + random.nextLong(10 * SECOND);
+      }
+      case 4 -> {
+        suspects.add(who);
+        suspects.add(with);
+        network.silence(who, with);
+      }
+      case 5 -> {
+        aborters.add(who);
+        rank.engine.abort(rank.group, "planted");
+      }
+      case 6 -> {
+        aborters.add(who);
+        suspects.add(who);
+        rank.interrupt();
+      }
+      default -> {
+        suspects.add(who);
+        rank.leave();
+      }
+    }
+  }
+
   /** A second fault, a random moment after the survivors of the first have begun to agree. */
   private void strikeAgain() {
     boolean split = fault == Fault.PARTITION_WHILE_SHRINKING;
@@ -427,7 +509,7 @@ final class TrainingSimulation extends Simulation {
       }
       if (killed.contains(rank.number) || rank.state == State.OUT) {
         left -= rank.state == State.OUT && !killed.contains(rank.number) ? 1 : 0;
-        if (!suspects.contains(rank.number)) {
+        if (!suspects.contains(rank.number) && !rank.isInSmallerPart()) {
           fail(
               "rank " + rank.number + " is out, though nothing was wrong with it: " + rank.outcome);
         }
@@ -443,6 +525,8 @@ final class TrainingSimulation extends Simulation {
             fault != Fault.CUT
                     && fault != Fault.PARTITION
                     && fault != Fault.PARTITION_WHILE_SHRINKING
+                    && fault != Fault.PARTITION_THAT_HEALS
+                    && fault != Fault.SEVERAL
                 || rank.generation > 1 && peer.generation == rank.generation;
         if (both && !Arrays.equals(peer.group.members, rank.group.members)) {
           fail("ranks " + rank.number + " and " + peer.number + " are in different groups");
@@ -452,7 +536,9 @@ final class TrainingSimulation extends Simulation {
         }
       }
       for (int member = 0; member < size; member++) {
-        if (rank.group.rankOf(member) < 0 && !suspects.contains(member)) {
+        if (rank.group.rankOf(member) < 0
+            && !suspects.contains(member)
+            && !ranks.get(member).isInSmallerPart()) {
           fail("rank " + member + " was left out, though nothing was wrong with it");
         }
       }
@@ -479,6 +565,8 @@ final class TrainingSimulation extends Simulation {
         && fault != Fault.HALF_OPEN
         && fault != Fault.PARTITION
         && fault != Fault.PARTITION_WHILE_SHRINKING
+        && fault != Fault.PARTITION_THAT_HEALS
+        && fault != Fault.SEVERAL
         && size > 2) {
       fail("nobody is left");
     }
@@ -497,15 +585,20 @@ final class TrainingSimulation extends Simulation {
               : Verdict.DEAD;
       fits =
           suspects.contains(lost.worldRank())
-              && (lost.verdict() == expected || ranks.get(lost.worldRank()).state == State.OUT);
+              && (lost.verdict() == expected
+                  || fault == Fault.SEVERAL
+                  || fault == Fault.PARTITION_THAT_HEALS
+                  || ranks.get(lost.worldRank()).state == State.OUT);
     } else if (error instanceof AbortedException aborted) {
       // Who shrinks aborts for those who have not heard yet of what it has heard.
       fits =
           fault == Fault.INTERRUPT || fault == Fault.ABORT || fault == Fault.THROWING_OP
               ? aborted.worldRank() == victim
-              : false;
+              : aborters.contains(aborted.worldRank());
     } else if (error instanceof CallTimeoutException late) {
-      fits = fault == Fault.LATE && late.worldRank() == victim;
+      fits =
+          fault == Fault.LATE && late.worldRank() == victim
+              || fault == Fault.SEVERAL && suspects.contains(late.worldRank());
     } else if (error instanceof MismatchException) {
       fits =
           fault == Fault.MISMATCH
@@ -519,6 +612,12 @@ final class TrainingSimulation extends Simulation {
     }
     if (!fits) {
       fail("rank " + rank.number + " got " + error + ", suspects are " + suspects);
+    }
+    if (!suspects.contains(rank.number) && !KnownFaults.SURVIVORS_NAME_DIFFERENT_RANKS) {
+      Integer first = named.putIfAbsent(rank.group.id ^ rank.run, culprit(error));
+      if (first != null && first != culprit(error)) {
+        fail("rank " + rank.number + " got " + error + ", though another names rank " + first);
+      }
     }
   }
 
@@ -753,6 +852,11 @@ final class TrainingSimulation extends Simulation {
 
     boolean isRunning() {
       return !killed.contains(number) && now >= stalledUntil;
+    }
+
+    /** Whether it had to stop as several faults have left it with too few others. */
+    boolean isInSmallerPart() {
+      return fault == Fault.SEVERAL && state == State.OUT && outcome.contains("smaller part");
     }
 
     boolean isAtRest() {
