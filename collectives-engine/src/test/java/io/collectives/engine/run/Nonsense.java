@@ -58,7 +58,7 @@ final class Nonsense implements SimulatedNetwork.Tamper {
   @Override
   public void before(Link link, int to, FrameSink sink) {
     ScriptedSimulation.Rank victim = simulation.rank(to);
-    if (hasStruck() || !victim.isToCallWith(sender)) {
+    if (hasStruck()) {
       return;
     }
     Group group = commonGroup(victim);
@@ -113,7 +113,10 @@ final class Nonsense implements SimulatedNetwork.Tamper {
     Group[] common = new Group[of.groups.length];
     int count = 0;
     for (Group group : of.groups) {
-      if (group != null && group.rankOf(sender) >= 0 && group.broken == null) {
+      if (group != null
+          && group.rankOf(sender) >= 0
+          && group.broken == null
+          && of.isToCallIn(group)) {
         common[count++] = group;
       }
     }
@@ -122,7 +125,10 @@ final class Nonsense implements SimulatedNetwork.Tamper {
 
   private @Nullable Group foreignGroup(ScriptedSimulation.Rank of) {
     for (Group group : of.groups) {
-      if (group != null && group.rankOf(sender) < 0 && group.broken == null) {
+      if (group != null
+          && group.rankOf(sender) < 0
+          && group.broken == null
+          && of.isToCallIn(group)) {
         return group;
       }
     }

@@ -471,11 +471,11 @@ final class ScriptedSimulation extends Simulation {
       return open;
     }
 
-    /** Whether it is still to call in a group with another rank. */
-    boolean isToCallWith(int peer) {
+    /** Whether it is still to begin a call in one of its groups. */
+    boolean isToCallIn(Group group) {
       for (int i = next; i < script.steps.size(); i++) {
         Step step = script.steps.get(i);
-        if (step.kind() == Script.Kind.CALL && step.team().has(number) && step.team().has(peer)) {
+        if (step.kind() == Script.Kind.CALL && groups[step.team().number] == group) {
           return state == State.RUNNING;
         }
       }
@@ -634,7 +634,9 @@ final class ScriptedSimulation extends Simulation {
     }
 
     private void begin(Step step) {
-      tell("rank " + number + ": " + step);
+      if (tellsStory()) {
+        tell("rank " + number + ": " + step);
+      }
       Team team = step.team();
       switch (step.kind()) {
         case MAKE -> {

@@ -613,7 +613,9 @@ final class TrainingSimulation extends Simulation {
     if (!fits) {
       fail("rank " + rank.number + " got " + error + ", suspects are " + suspects);
     }
-    if (!suspects.contains(rank.number) && !KnownFaults.SURVIVORS_NAME_DIFFERENT_RANKS) {
+    if (!suspects.contains(rank.number)
+        && culprit(error) >= 0
+        && !KnownFaults.SURVIVORS_NAME_DIFFERENT_RANKS) {
       Integer first = named.putIfAbsent(rank.group.id ^ rank.run, culprit(error));
       if (first != null && first != culprit(error)) {
         fail("rank " + rank.number + " got " + error + ", though another names rank " + first);
