@@ -371,7 +371,13 @@ final class ScriptedSimulation extends Simulation {
 
   @Override
   String kind() {
-    return "scripted, " + fault;
+    boolean struck =
+        switch (fault) {
+          case KILL_BORROWER -> !killed.isEmpty();
+          case NONSENSE -> nonsense != null && nonsense.hasStruck();
+          default -> strikes > 0;
+        };
+    return "scripted, " + fault + (struck ? " strikes" : "");
   }
 
   @Override

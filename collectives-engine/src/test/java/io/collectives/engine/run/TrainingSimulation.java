@@ -235,7 +235,7 @@ final class TrainingSimulation extends Simulation {
 
   @Override
   String kind() {
-    return "training, " + fault;
+    return "training, " + fault + (tookInAnother() ? " and another joins" : "");
   }
 
   /** Whether the job had a second run, with a late joiner in it. */
