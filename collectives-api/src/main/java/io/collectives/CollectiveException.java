@@ -7,13 +7,13 @@ package io.collectives;
  * <p><b>All ranks of a group get the same error</b>, with the same culprit, also if several ranks
  * fail at once: the members agree on one failure before their calls end. Each call of a broken
  * group, under way or made later, throws it. A call may have ended well on some ranks before the
- * group broke, since a rank returns as soon as it needs nobody; {@link Survivors#resumeAt} tells the
- * first call for which that is not so on all of them.
+ * group broke, since a rank returns as soon as it needs nobody; {@link Survivors#resumeAt} tells
+ * the first call for which that is not so on all of them.
  *
  * <p>The agreement takes a few messages. A rank that does not answer within a second, because its
- * process was stopped, is not waited for, and learns the decision when it goes on. Ranks that cannot
- * reach each other for two seconds may end with different errors, as on two sides of a network that
- * has split.
+ * process was stopped, is not waited for, and learns the decision when it goes on. Ranks that
+ * cannot reach each other for two seconds may end with different errors, as on two sides of a
+ * network that has split.
  */
 public class CollectiveException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -740,12 +740,13 @@ public interface Communicator extends AutoCloseable {
   Communicator grow();
 
   /**
-   * Leaves the group. A rank may leave as soon as its own calls have ended: others that are still in
-   * them, or make them later, end them as well. Calls of this rank that are under way end with {@link
-   * CommunicatorClosedException}. A rank of the group that makes a call which this rank has not made,
-   * or not ended, gets {@link RankFailedException} with this rank as its culprit. Closing the world closes all groups made from it and frees threads,
-   * sockets and buffers. Closing again does nothing; views of {@link #using} and {@link #within}
-   * close the group that they are views of.
+   * Leaves the group. A rank may leave as soon as its own calls have ended: others that are still
+   * in them, or make them later, end them as well. Calls of this rank that are under way end with
+   * {@link CommunicatorClosedException}. A rank of the group that makes a call which this rank has
+   * not made, or not ended, gets {@link RankFailedException} with this rank as its culprit. Closing
+   * the world closes all groups made from it and frees threads, sockets and buffers. Closing again
+   * does nothing; views of {@link #using} and {@link #within} close the group that they are views
+   * of.
    */
   @Override
   void close();

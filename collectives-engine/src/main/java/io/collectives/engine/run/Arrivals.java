@@ -22,7 +22,7 @@ final class Arrivals implements FrameSink {
    * of every rank, which keeps them together; but ranks may make some without one that is sent
    * nothing in them.
    */
-  private static final long MOST_CALLS_AHEAD = 1 << 20;
+  private static final long MOST_CALLS_AHEAD = 1 << 16;
 
   private final Calls calls;
   private final Failures failures;
@@ -345,9 +345,8 @@ final class Arrivals implements FrameSink {
       return;
     }
     int peer = call.program.peerIndex(sender);
-    if (peer < 0 || !CallFingerprint.same(call.fingerprintFrom(sender), head.call)) {
-      mismatch(call, sender, head);
-    } else if (head.tag > head.sequence) {
+    if (head.tag > head.sequence) {
+      // The answer to a word of this rank, whose fingerprint it carries.
       if (Waiting.lacks(call, sender)) {
         failures.protocol(
             group,
@@ -355,6 +354,8 @@ final class Arrivals implements FrameSink {
             head,
             "it has ended the call, but not all has come that it had to send");
       }
+    } else if (peer < 0 || !CallFingerprint.same(call.fingerprintFrom(sender), head.call)) {
+      mismatch(call, sender, head);
     } else if (head.round != call.framesFrom[peer]) {
       failures.protocol(
           group,
@@ -380,7 +381,9 @@ final class Arrivals implements FrameSink {
     if (group == null) {
       if (!failures.tellClosed(worldRank, head.group)) {
         distrust(
-            worldRank, new ProtocolException("an echo in a group that was not made here: " + head));
+            worldRank,
+            new ProtocolException(
+                "rank " + worldRank + " sent an echo in a group that was not made here: " + head));
       }
       return;
     }

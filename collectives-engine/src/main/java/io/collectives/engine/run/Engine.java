@@ -181,6 +181,7 @@ public final class Engine {
   /** Ends all calls of all groups of this rank, for good. The transport tells the peers. */
   public void close() {
     for (Group group : calls.groups()) {
+      failures.tellLosses(group);
       failures.close(group);
     }
   }

@@ -50,6 +50,11 @@ record Failure(
     UNRESPONSIVE,
     /** The reporter left this group; those who need it no more need not care. */
     LEFT,
+    /**
+     * The culprit is lost to the reporter, which is about to leave; those who need neither need not
+     * care.
+     */
+    LOST,
     /** The reporter, which lives, gave up the group. */
     ABORTED,
     PROTOCOL,
@@ -74,12 +79,17 @@ record Failure(
         && sequence == other.sequence;
   }
 
+  /** The same as of another kind. */
+  Failure as(Kind other) {
+    return new Failure(other, reporter, culprit, sequence, message, cause);
+  }
+
   /** A new exception for this failure; each waiting thread gets its own, with its own stack. */
   CollectiveException exception() {
     return switch (kind) {
       case MISMATCH -> new MismatchException(message);
       case TIMEOUT, LATE, LAGGING -> new CallTimeoutException(message, culprit);
-      case DEAD, LEFT -> new RankFailedException(message, culprit, Verdict.DEAD);
+      case DEAD, LEFT, LOST -> new RankFailedException(message, culprit, Verdict.DEAD);
       case UNRESPONSIVE -> new RankFailedException(message, culprit, Verdict.UNRESPONSIVE);
       case ABORTED ->
           cause == null

@@ -159,17 +159,40 @@ final class Failures {
       group.gone.forEach(
           (member, failure) -> {
             if (Waiting.needs(call, member, inbound)) {
-              fail(group, failure);
+              fail(group, reason(group, failure));
             }
           });
     }
   }
 
+  /** Why a group breaks for want of a member: whoever has left may have left because of a loss. */
+  private static Failure reason(Group group, Failure failure) {
+    for (Map.Entry<Integer, Failure> gone : group.gone.entrySet()) {
+      if (!group.left[gone.getKey()]) {
+        return gone.getValue();
+      }
+    }
+    return failure;
+  }
+
   void leave(Group group) {
+    tellLosses(group);
     if (group.successor == null) {
       sayLeft(group, "rank " + transport.rank() + " has left " + group);
     }
     close(group);
+  }
+
+  /** Tells who is lost, before this rank leaves: it may do so because of that. */
+  void tellLosses(Group group) {
+    if (!group.isBroken() && !group.gone.isEmpty()) {
+      group.gone.forEach(
+          (member, failure) -> {
+            if (!group.left[member] && failure.kind() != Failure.Kind.PROTOCOL) {
+              tell(group, failure.as(Failure.Kind.LOST));
+            }
+          });
+    }
   }
 
   /** Tells the members of a group that this rank takes no part in it any more. */
@@ -364,6 +387,10 @@ final class Failures {
     lost.putIfAbsent(peer, new Loss(failure, cause == null));
     early.removeIf(notice -> notice.from == peer && cause instanceof ProtocolException);
     for (Group group : calls.groups()) {
+      // Who sends what cannot be may live, and must learn of it, whether it is needed or not.
+      if (failure.kind() == Failure.Kind.PROTOCOL && group.rankOf(peer) >= 0) {
+        fail(group, failure);
+      }
       departures.add(new Departure(group, peer, failure, cause == null));
     }
   }
@@ -409,7 +436,7 @@ final class Failures {
     for (int i = 0; i < underWay.size(); i++) {
       Call call = underWay.get(i);
       if (call.group == group && Waiting.needs(call, member, inbound)) {
-        fail(group, failure);
+        fail(group, reason(group, failure));
         return;
       }
     }
@@ -661,9 +688,17 @@ final class Failures {
                       Failure.Kind.DEAD, failure.reporter(), failure.culprit(), failure.message()),
                   true));
       case LATE, LAGGING -> lateness.told(group, failure, clock.getAsLong());
+      case LOST ->
+          departures.add(
+              new Departure(
+                  group, failure.culprit(), failure.as(Failure.Kind.UNRESPONSIVE), false));
       case DEAD, UNRESPONSIVE -> {
         fail(group, failure);
-        departures.add(new Departure(group, failure.culprit(), failure, false));
+        for (Group other : calls.groups()) {
+          if (other.rankOf(failure.reporter()) >= 0 && other.rankOf(failure.culprit()) >= 0) {
+            departures.add(new Departure(other, failure.culprit(), failure, false));
+          }
+        }
       }
       default -> fail(group, failure);
     }

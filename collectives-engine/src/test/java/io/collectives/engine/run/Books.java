@@ -25,8 +25,9 @@ final class Books {
     books.put("calls under way", ((Calls) calls).underWay().size());
     books.put("groups with room", size(calls, "withRoom"));
     books.put("ended calls", size(calls, "ended"));
-    books.put("held bytes", (long) field(held, "bytes"));
-    books.put("early frames", size(field(engine, "arrivals"), "early"));
+    books.put("held bytes", (long) field(held, "heldBytes"));
+    books.put("held frames", engine.held());
+    books.put("early frames", size(held, "early"));
     books.put("copies", size(engine, "lingering"));
     books.put("departures", size(failures, "departures"));
     books.put("agreements", size(failures, "agreements"));
@@ -38,7 +39,7 @@ final class Books {
 
   /** How many frames an engine holds for later whose calls it has not entered. */
   static int earlyFrames(Engine engine) {
-    return size(field(engine, "arrivals"), "early");
+    return size(field(engine, "heldFrames"), "early");
   }
 
   /** How many notices an engine holds for later. */

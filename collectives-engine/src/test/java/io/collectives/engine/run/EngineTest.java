@@ -291,34 +291,6 @@ class EngineTest {
     assertEquals(calls.size(), bench.groups.get(1).completed());
   }
 
-  /** What has ended leaves nothing behind but the ends of the last groups. */
-  @Test
-  void groupsThatAreLeftAreForgotten() {
-    Bench bench = met(3);
-    for (int i = 0; i < 2 * ClosedGroups.MOST; i++) {
-      List<Group> groups = new ArrayList<>();
-      List<Call> calls = new ArrayList<>();
-      for (int rank = 0; rank < 3; rank++) {
-        Group group = new Group(1000 + i, new int[] {0, 1, 2}, rank);
-        groups.add(group);
-        bench.engines.get(rank).add(group);
-        Memory memory = Memory.of(Payload.of(new int[10]));
-        calls.add(
-            bench.submit(rank, group, bench.programs.get(rank), memory, memory, ReduceOp.SUM));
-      }
-      bench.settle();
-      for (int rank = 0; rank < 3; rank++) {
-        assertNull(calls.get(rank).error());
-        bench.engines.get(rank).leave(groups.get(rank));
-      }
-    }
-    bench.settle();
-    for (Engine engine : bench.engines) {
-      assertEquals(1, engine.groups(), "the job itself");
-      assertEquals(0, engine.held());
-    }
-  }
-
   /** A rank that needs another one in a group that this has left learns of it at once. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})

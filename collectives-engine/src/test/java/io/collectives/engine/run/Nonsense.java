@@ -1,6 +1,7 @@
 package io.collectives.engine.run;
 
 import io.collectives.CollectiveException;
+import io.collectives.ProtocolException;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameHeader.Kind;
@@ -74,7 +75,9 @@ final class Nonsense implements SimulatedNetwork.Tamper {
     mustFail = frame.mustFail;
     simulation.tell("rank " + sender + " sends rank " + to + " " + what);
     for (int i = 0; i < frame.times; i++) {
-      give(link, sink, frame);
+      if (!give(link, sink, frame)) {
+        break;
+      }
       if (frame.steps) {
         frame.header.sequence++;
       }
@@ -82,12 +85,21 @@ final class Nonsense implements SimulatedNetwork.Tamper {
     checkBounds(victim.engine);
   }
 
-  private void give(Link link, FrameSink sink, Frame frame) {
+  /** As a transport does. Returns whether more may come. */
+  private boolean give(Link link, FrameSink sink, Frame frame) {
+    try {
+      frame.header.check(sender, receiver);
+    } catch (ProtocolException e) {
+      simulation.network.refuse(sender, receiver);
+      sink.lost(link, e);
+      return false;
+    }
     sink.header(link, frame.header);
     if (frame.body.length > 0) {
       ByteBuffer padded = ByteBuffer.allocate(frame.body.length + 7 & ~7).put(frame.body);
       sink.bytes(link, new FrameBytes(padded), 0, frame.body.length);
     }
+    return true;
   }
 
   /** What an engine holds of frames takes less than it says, their headers included. */
@@ -342,7 +354,7 @@ final class Nonsense implements SimulatedNetwork.Tamper {
 
   private static byte[] ballot(
       int members, int kind, int said, long number, long completed, long resumeAt, long failed) {
-    return ByteBuffer.allocate(Ballot.length(members))
+    return ByteBuffer.allocate(32 + 3 * ((members + 63) / 64 * 8))
         .order(ByteOrder.LITTLE_ENDIAN)
         .putInt(kind)
         .putInt(said)

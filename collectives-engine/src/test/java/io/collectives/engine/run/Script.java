@@ -108,9 +108,6 @@ final class Script {
     if (random.nextBoolean()) {
       open.forEach(this::close);
     }
-    if (KnownFaults.EARLY_LEAVERS_BREAK_OTHERS) {
-      call(world, Operation.barrier(random, size));
-    }
   }
 
   private void call(Team team, Operation operation) {
@@ -118,9 +115,6 @@ final class Script {
   }
 
   private void close(Team team) {
-    if (KnownFaults.EARLY_LEAVERS_BREAK_OTHERS) {
-      call(team, Operation.barrier(random, team.ranks.length));
-    }
     steps.add(new Step(Kind.CLOSE, team, null));
   }
 

@@ -10,7 +10,9 @@ import io.collectives.engine.run.SimulatedNetwork.Carrier;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -59,7 +61,7 @@ final class ScriptedSimulation extends Simulation {
   private final Fault fault;
   private final Carrier carrier;
   private final Script script;
-  private final SimulatedNetwork network;
+  final SimulatedNetwork network;
   private final List<Rank> ranks = new ArrayList<>();
   private final int frameLength;
   private final int slabsInFlight;
@@ -88,18 +90,11 @@ final class ScriptedSimulation extends Simulation {
   private boolean quiet;
   private boolean checkedBooks;
 
-  /** Those that may come. */
-  static List<Fault> soughtFaults() {
-    List<Fault> all = new ArrayList<>(List.of(Fault.values()));
-    if (KnownFaults.NONSENSE_IS_NOT_REFUSED) {
-      all.remove(Fault.NONSENSE);
-    }
-    return all;
-  }
+  /** By group: what the first rank that got an error was told. */
+  private final Map<Long, String> reasons = new HashMap<>();
 
   static ScriptedSimulation of(String name, Dice random, SimulatedPrograms programs) {
-    Fault fault =
-        random.nextInt(3) == 0 ? Fault.NONE : random.any(soughtFaults().toArray(Fault[]::new));
+    Fault fault = random.nextInt(3) == 0 ? Fault.NONE : random.any(Fault.values());
     boolean single = fault == Fault.NONE || fault == Fault.SHORT_STALL;
     int size = single ? 1 + random.nextInt(6) : 2 + random.nextInt(5);
     return new ScriptedSimulation(name, random, fault, size, programs);
@@ -250,8 +245,7 @@ final class ScriptedSimulation extends Simulation {
       }
       checkedBooks = true;
       Books books = Books.of(rank.engine);
-      int groups = KnownFaults.CLOSED_GROUPS_STAY ? Books.groups(rank.engine) : rank.open();
-      if (!books.hold(groups)) {
+      if (!books.hold(rank.open())) {
         fail(
             "rank " + rank.number + " is done with " + rank.open() + " groups, and holds " + books);
       }
@@ -346,15 +340,16 @@ final class ScriptedSimulation extends Simulation {
       // Who was stopped again and again is late, too.
       fits = fault == Fault.SEVERAL && suspects.contains(late.worldRank());
     } else {
-      // Where nobody is who was at fault, whoever has left after an error is.
-      boolean hasSuspect = suspects.stream().anyMatch(suspect -> group.rankOf(suspect) >= 0);
+      // A rank may have left after an error in another group.
       int culprit = culprit(error);
-      fits =
-          suspects.contains(culprit)
-              || leavers.contains(culprit)
-                  && (KnownFaults.SURVIVORS_NAME_DIFFERENT_RANKS
-                      || !hasSuspect
-                      || suspects.contains(rank.number));
+      fits = suspects.contains(culprit) || leavers.contains(culprit);
+    }
+    if (!suspects.contains(rank.number)) {
+      String reason = error.getClass().getSimpleName() + " of rank " + culprit(error);
+      String first = reasons.putIfAbsent(group.id, reason);
+      if (first != null && !first.equals(reason)) {
+        fail("rank " + rank.number + " got " + error + ", others of " + group + " a " + first);
+      }
     }
     if (!fits) {
       fail(

@@ -160,6 +160,14 @@ final class SimulatedNetwork {
     links[high][low].end(new EOFException("the connection was reset"));
   }
 
+  /** A rank has told the sink that what a peer sends cannot be: their connection ends. */
+  void refuse(int sender, int receiver) {
+    links[sender][receiver].dropAll();
+    links[sender][receiver].ended = true;
+    links[sender][receiver].endReported = true;
+    links[receiver][sender].end(new BrokenLinkException("what it sends cannot be"));
+  }
+
   /** From now on nothing arrives in one direction, and nobody is told. */
   void silence(int from, int to) {
     links[from][to].silent = true;

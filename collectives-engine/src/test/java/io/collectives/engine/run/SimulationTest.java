@@ -2,8 +2,6 @@ package io.collectives.engine.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeFalse;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.collectives.Algorithm;
 import io.collectives.Payload;
@@ -96,7 +94,7 @@ class SimulationTest {
       for (TrainingSimulation.Fault fault : TrainingSimulation.Fault.values()) {
         assertTrue(count(kinds, "training, " + fault) > SEEDS / 400, fault + " in " + kinds);
       }
-      for (ScriptedSimulation.Fault fault : ScriptedSimulation.soughtFaults()) {
+      for (ScriptedSimulation.Fault fault : ScriptedSimulation.Fault.values()) {
         boolean strikes = fault != ScriptedSimulation.Fault.NONE;
         String kind = "scripted, " + fault + (strikes ? " strikes" : "");
         assertTrue(count(kinds, kind) > SEEDS / 400, fault + " in " + kinds);
@@ -174,8 +172,6 @@ class SimulationTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void closedGroupsAreForgotten(boolean barrier) {
-    assumeFalse(KnownFaults.CLOSED_GROUPS_STAY);
-    assumeTrue(barrier || !KnownFaults.EARLY_LEAVERS_BREAK_OTHERS);
     int ranks = 3;
     Bench bench = new Bench(ranks, Algorithm.ring());
     Dice random = new Dice(1);

@@ -365,8 +365,14 @@ final class TrainingSimulation extends Simulation {
         header.length = 8;
         body = new byte[8];
       }
-      case UNKNOWN_GROUP_WAITS -> header.kind = FrameHeader.Kind.WAITING;
+      case UNKNOWN_GROUP_WAITS -> {
+        header.kind = FrameHeader.Kind.WAITING;
+        header.chunkCount = 0;
+      }
       case UNKNOWN_GROUP_FAILED -> {
+        long unknown = header.group;
+        header.clear();
+        header.group = unknown;
         header.kind = FrameHeader.Kind.FAILURE;
         FrameBody notice = new Failure(Failure.Kind.ABORTED, victim, victim, "elsewhere").body();
         FrameBytes bytes = new FrameBytes(ByteBuffer.allocate(notice.length() + 7 & ~7));
@@ -376,6 +382,7 @@ final class TrainingSimulation extends Simulation {
       }
       case UNKNOWN_GROUP_ECHO -> {
         header.kind = FrameHeader.Kind.ECHO;
+        header.chunkCount = 0;
         suspects.add(victim); // Whoever says this is given up.
       }
       case CALL_THAT_HAS_ENDED -> {
@@ -613,9 +620,7 @@ final class TrainingSimulation extends Simulation {
     if (!fits) {
       fail("rank " + rank.number + " got " + error + ", suspects are " + suspects);
     }
-    if (!suspects.contains(rank.number)
-        && culprit(error) >= 0
-        && !KnownFaults.SURVIVORS_NAME_DIFFERENT_RANKS) {
+    if (!suspects.contains(rank.number) && culprit(error) >= 0) {
       Integer first = named.putIfAbsent(rank.group.id ^ rank.run, culprit(error));
       if (first != null && first != culprit(error)) {
         fail("rank " + rank.number + " got " + error + ", though another names rank " + first);
