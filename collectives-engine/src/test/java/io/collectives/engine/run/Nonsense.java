@@ -3,6 +3,7 @@ package io.collectives.engine.run;
 import io.collectives.CollectiveException;
 import io.collectives.ProtocolException;
 import io.collectives.spi.FrameBytes;
+import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameHeader.Kind;
 import io.collectives.spi.FrameSink;
@@ -10,6 +11,7 @@ import io.collectives.spi.Link;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,7 +21,6 @@ import org.jspecify.annotations.Nullable;
  * it; nobody waits for a deadline.
  */
 final class Nonsense implements SimulatedNetwork.Tamper {
-  private static final int HEADER_BYTES = 128;
   private static final int NOTICE_BYTES = 1024;
 
   private final ScriptedSimulation simulation;
@@ -105,7 +106,7 @@ final class Nonsense implements SimulatedNetwork.Tamper {
   /** What an engine holds of frames takes less than it says, their headers included. */
   private void checkBounds(Engine engine) {
     long held =
-        (long) HEADER_BYTES * Books.earlyFrames(engine)
+        (long) FrameCodec.HEADER_LENGTH * Books.earlyFrames(engine)
             + (long) NOTICE_BYTES * Books.earlyNotices(engine);
     long limit = engine.memoryLimit() + 256L * NOTICE_BYTES;
     if (held > limit) {
@@ -299,7 +300,7 @@ final class Nonsense implements SimulatedNetwork.Tamper {
           case 5 -> notice(kind, sender, stranger, 0, 0, "planted");
           case 6 -> notice(kind, sender, sender, random.any(-1, 8, 1 << 30), 0, "planted");
           case 7 -> notice(Failure.Kind.CLOSED.ordinal(), sender, sender, 0, 0, "planted");
-          default -> java.util.Arrays.copyOf(right, right.length - 1);
+          default -> Arrays.copyOf(right, right.length - 1);
         };
     return frame.body(body).is("a notice that makes no sense");
   }

@@ -194,7 +194,8 @@ final class ScriptedSimulation extends Simulation {
         ranks.get(who).stalledUntil = now + 2 * SILENCE + random.nextLong(10 * SECOND);
       }
       case CUT -> {
-        if (who != with) {
+        // What a rank has sent before it left is not lost any more.
+        if (who != with && ranks.get(with).state != State.GONE) {
           suspects.add(Math.max(who, with));
           network.cut(who, with);
         }

@@ -1,6 +1,9 @@
 package io.collectives.engine.run;
 
+import io.collectives.AbortedException;
+import io.collectives.CallTimeoutException;
 import io.collectives.CollectiveException;
+import io.collectives.RankFailedException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongSupplier;
@@ -65,7 +68,7 @@ abstract class Simulation {
         : ScriptedSimulation.of(name, random, programs);
   }
 
-  /** What is under way to anybody. */
+  /** Whether no rank does anything any more, and nothing is under way. */
   abstract boolean isOver();
 
   /** What happens beside the ranks: faults. */
@@ -164,13 +167,13 @@ abstract class Simulation {
 
   /** The rank that an error names, if it says so by more than its words; else -1. */
   static int culprit(CollectiveException error) {
-    if (error instanceof io.collectives.RankFailedException lost) {
+    if (error instanceof RankFailedException lost) {
       return lost.worldRank();
     }
-    if (error instanceof io.collectives.AbortedException aborted) {
+    if (error instanceof AbortedException aborted) {
       return aborted.worldRank();
     }
-    if (error instanceof io.collectives.CallTimeoutException late) {
+    if (error instanceof CallTimeoutException late) {
       return late.worldRank();
     }
     return -1;
