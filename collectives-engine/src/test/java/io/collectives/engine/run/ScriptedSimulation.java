@@ -26,8 +26,13 @@ import org.jspecify.annotations.Nullable;
 final class ScriptedSimulation extends Simulation {
   private static final long TIMEOUT = 20 * SECOND;
 
-  /** How long a rank computes between its calls, in all. */
+  /**
+   * How long a rank may compute between its calls, in all: for longer than the limit of silence.
+   */
   private static final long LONGEST_LATENESS = 6 * SECOND;
+
+  /** In most runs, since whoever waits makes events. */
+  private static final long USUAL_LATENESS = 50 * MILLI;
 
   private static final long NEWS_LIMIT = SECOND;
 
@@ -66,6 +71,7 @@ final class ScriptedSimulation extends Simulation {
   private final int frameLength;
   private final int slabsInFlight;
   private final int depth;
+  private final long mostLateness;
 
   /** Whether all stay until everybody is done. */
   private final boolean stay;
@@ -110,6 +116,7 @@ final class ScriptedSimulation extends Simulation {
     this.frameLength = random.any(64, 128, 512);
     this.slabsInFlight = 1 + random.nextInt(2);
     this.depth = 1 + random.nextInt(3);
+    this.mostLateness = random.oneIn(4) ? LONGEST_LATENESS : USUAL_LATENESS;
     this.stay = random.nextBoolean();
     this.victim = random.nextInt(size);
     this.other = (victim + 1 + random.nextInt(Math.max(1, size - 1))) % size;
@@ -615,8 +622,8 @@ final class ScriptedSimulation extends Simulation {
 
     private boolean pauses() {
       hasPaused = true;
-      long pause = random.oneIn(6) ? random.nextLong(LONGEST_LATENESS) : random.nextLong(MILLI);
-      pause = Math.min(pause, LONGEST_LATENESS - lateness);
+      long pause = random.oneIn(6) ? random.nextLong(mostLateness) : random.nextLong(MILLI);
+      pause = Math.min(pause, mostLateness - lateness);
       lateness += pause;
       pausedUntil = now + pause;
       return pause > 0;

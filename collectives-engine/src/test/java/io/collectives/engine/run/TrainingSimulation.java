@@ -251,7 +251,8 @@ final class TrainingSimulation extends Simulation {
   @Override
   boolean isOver() {
     for (Rank rank : ranks) {
-      if (!killed.contains(rank.number) && !rank.isAtRest()) {
+      if (!killed.contains(rank.number)
+          && (!rank.isAtRest() || rank.run > 0 && rank.engine.hasNews())) {
         return false;
       }
     }
