@@ -127,7 +127,10 @@ final class Campaign {
             simulation.run();
             kinds.merge(simulation.kind(), 1, Integer::sum);
           } catch (Throwable t) {
-            failures.put(at, t instanceof AssertionError ? t : new AssertionError("seed " + at, t));
+            AssertionError failure =
+                t instanceof AssertionError error ? error : new AssertionError("seed " + at, t);
+            System.out.println(failure.getMessage() + '\n' + replay(at));
+            failures.put(at, failure);
           }
           done++;
         }

@@ -244,8 +244,9 @@ final class ScriptedSimulation extends Simulation {
 
   /** All are done and nothing is under way: an engine holds the job, and what is open, only. */
   private void checkBooks() {
-    if (nonsense != null) {
-      return; // What made no sense may be held.
+    if (nonsense != null || carrier.views && !killed.isEmpty()) {
+      // What made no sense may be held; a thread that ends gives nothing back that it holds.
+      return;
     }
     for (Rank rank : ranks) {
       if (killed.contains(rank.number) || rank.state == State.GONE) {
