@@ -1,6 +1,7 @@
 package io.collectives;
 
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -8,6 +9,9 @@ import java.util.concurrent.CompletionStage;
  * or with a {@link CollectiveException}, or, if the call {@linkplain Communicator#checkingFinite()
  * checks} its numbers, with a {@link NonFiniteException}; dependent actions that are not given an
  * executor run in the thread that finishes the call, and must not block.
+ *
+ * <p>A call cannot be cancelled: memory belongs to the library until the call has ended, and other
+ * ranks have their part in it. {@link Communicator#abort} ends the calls of a group on all ranks.
  */
 public interface CollectiveHandle extends CompletionStage<Void> {
 
@@ -30,4 +34,13 @@ public interface CollectiveHandle extends CompletionStage<Void> {
    * @throws NonFiniteException if its check has found something
    */
   boolean await(Duration timeout);
+
+  /**
+   * A new future that ends as the call does. It is the caller's: to complete it, to cancel it, or
+   * to give it a timeout ends this future and nothing else. The call goes on, its memory belongs to
+   * the library until {@link #await} has returned, and {@link #isDone} and other futures do not
+   * know of it.
+   */
+  @Override
+  CompletableFuture<Void> toCompletableFuture();
 }

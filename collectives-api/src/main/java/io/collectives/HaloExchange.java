@@ -1,5 +1,6 @@
 package io.collectives;
 
+import io.collectives.spi.StageHandle;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -281,6 +282,20 @@ public final class HaloExchange {
   /** Starts {@link #exchange} and returns at once. */
   public CollectiveHandle exchangeAsync() {
     List<CollectiveHandle> handles = new ArrayList<>(2 * messages.size());
+    RuntimeException refused = null;
+    try {
+      start(handles);
+    } catch (RuntimeException e) {
+      if (handles.isEmpty()) {
+        throw e;
+      }
+      // What has been started may still write to the tile.
+      refused = e;
+    }
+    return new All(handles, refused);
+  }
+
+  private void start(List<CollectiveHandle> handles) {
     for (Message message : messages) {
       if (message.from >= 0 && message.from != group.rank()) {
         handles.add(group.receiveAsync(message.halo, message.from));
@@ -288,54 +303,63 @@ public final class HaloExchange {
     }
     for (Message message : messages) {
       if (message.to == group.rank() && alone != null) {
-        handles.add(alone.allReduceAsync(message.border, message.halo, ReduceOp.SUM));
+        handles.add(alone.allGatherAsync(message.border, message.halo));
       } else if (message.to >= 0) {
         handles.add(group.sendAsync(message.border, message.to));
       }
     }
-    return new All(handles);
   }
 
-  /** Several calls as one. */
-  private static final class All extends CompletableFuture<Void> implements CollectiveHandle {
+  /** Several calls as one, which ends with the last of them. */
+  private static final class All extends StageHandle {
     private final List<CollectiveHandle> handles;
 
-    All(List<CollectiveHandle> handles) {
+    /**
+     * Of these.
+     *
+     * @param refused why there are not more of them; nothing if these are all
+     */
+    All(List<CollectiveHandle> handles, @Nullable RuntimeException refused) {
       this.handles = handles;
       CompletableFuture.allOf(
               handles.stream()
                   .map(CollectiveHandle::toCompletableFuture)
                   .toArray(CompletableFuture<?>[]::new))
-          .whenComplete(
-              (nothing, error) -> {
-                if (error == null) {
-                  complete(null);
-                } else {
-                  completeExceptionally(
-                      error instanceof CompletionException wrapped && wrapped.getCause() != null
-                          ? wrapped.getCause()
-                          : error);
-                }
-              });
+          .whenComplete((nothing, error) -> end(refused == null ? causeOf(error) : refused));
+    }
+
+    private static @Nullable Throwable causeOf(@Nullable Throwable error) {
+      return error instanceof CompletionException wrapped && wrapped.getCause() != null
+          ? wrapped.getCause()
+          : error;
     }
 
     @Override
     public void await() {
-      handles.forEach(CollectiveHandle::await);
-      // Those who carry on the calls may still be about to say so here.
-      join();
+      handles.forEach(handle -> ended(handle::await));
+      check();
     }
 
     @Override
     public boolean await(Duration timeout) {
       long endNanos = System.nanoTime() + timeout.toNanos();
       for (CollectiveHandle handle : handles) {
-        if (!handle.await(Duration.ofNanos(Math.max(0, endNanos - System.nanoTime())))) {
+        ended(() -> handle.await(Duration.ofNanos(Math.max(0, endNanos - System.nanoTime()))));
+        if (!handle.isDone()) {
           return false;
         }
       }
-      join();
+      check();
       return true;
+    }
+
+    /** Waits for one call; whatever becomes of it, the others are still under way. */
+    private static void ended(Runnable wait) {
+      try {
+        wait.run();
+      } catch (CollectiveException e) {
+        // It is told of when all have ended.
+      }
     }
   }
 }

@@ -2,7 +2,9 @@ package io.collectives.all;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.CallSettings;
 import io.collectives.CollectiveHandle;
@@ -20,6 +22,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -260,6 +264,58 @@ class HaloExchangeTest {
           assertThrows(
               IllegalArgumentException.class,
               () -> HaloExchange.on(world, new int[] {2}).tile(several, new int[] {21}, 1));
+        });
+  }
+
+  @Test
+  void anExchangeEndsWithItsLastMessageWhateverItsUserDoes() throws Exception {
+    CountDownLatch tried = new CountDownLatch(1);
+    run(
+        3,
+        world -> {
+          long[] tile = {UNTOUCHED, world.rank(), UNTOUCHED};
+          HaloExchange halos =
+              HaloExchange.on(world, new int[] {3}, true).tile(tile, new int[] {3}, 1);
+          if (world.rank() == 2) {
+            assertTrue(tried.await(20, TimeUnit.SECONDS));
+          }
+          CollectiveHandle handle = halos.exchangeAsync();
+          if (world.rank() == 0) {
+            CompletableFuture<Void> future = handle.toCompletableFuture();
+            future.cancel(true);
+            handle.toCompletableFuture().complete(null);
+            handle.toCompletableFuture().orTimeout(1, TimeUnit.NANOSECONDS);
+            assertFalse(handle.isDone());
+            assertFalse(handle.await(Duration.ZERO));
+            tried.countDown();
+          }
+          handle.await();
+          long left = (world.rank() + 2) % 3;
+          assertArrayEquals(new long[] {left, world.rank(), (left + 2) % 3}, tile);
+        });
+  }
+
+  @Test
+  void aFailedExchangeIsOverWhenItSaysSo() throws Exception {
+    CountDownLatch failed = new CountDownLatch(1);
+    run(
+        3,
+        world -> {
+          long[] tile = {UNTOUCHED, world.rank(), UNTOUCHED};
+          int shape = world.rank() == 1 ? 6 : 3;
+          long[] own = world.rank() == 1 ? new long[shape] : tile;
+          HaloExchange halos =
+              HaloExchange.on(world, new int[] {3}).tile(own, new int[] {shape}, shape / 3);
+          if (world.rank() == 2) {
+            // Rank 0 has failed for long when rank 1's other neighbour comes.
+            assertTrue(failed.await(20, TimeUnit.SECONDS));
+          }
+          CollectiveHandle handle = halos.exchangeAsync();
+          assertThrows(MismatchException.class, handle::await);
+          assertTrue(handle.isDone());
+          if (world.rank() == 0) {
+            failed.countDown();
+          }
         });
   }
 

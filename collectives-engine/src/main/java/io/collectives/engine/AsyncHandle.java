@@ -1,16 +1,14 @@
 package io.collectives.engine;
 
-import io.collectives.CollectiveHandle;
 import io.collectives.engine.run.Group;
+import io.collectives.spi.StageHandle;
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The user's end of an asynchronous call, or of the calls that a payload of several types takes.
  */
-final class AsyncHandle extends CompletableFuture<Void> implements CollectiveHandle, Handle {
+final class AsyncHandle extends StageHandle implements Handle {
   private final Driver driver;
   private final Group group;
   private int open;
@@ -34,11 +32,7 @@ final class AsyncHandle extends CompletableFuture<Void> implements CollectiveHan
       }
       failure = gravest;
     }
-    if (failure == null) {
-      complete(null);
-    } else {
-      completeExceptionally(failure);
-    }
+    end(failure);
   }
 
   @Override
@@ -54,16 +48,5 @@ final class AsyncHandle extends CompletableFuture<Void> implements CollectiveHan
       check();
     }
     return ended;
-  }
-
-  private void check() {
-    try {
-      join();
-    } catch (CompletionException e) {
-      if (e.getCause() instanceof RuntimeException error) {
-        throw error;
-      }
-      throw e;
-    }
   }
 }

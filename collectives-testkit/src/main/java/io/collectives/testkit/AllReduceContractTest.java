@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -34,12 +35,14 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -838,6 +841,49 @@ public abstract class AllReduceContractTest {
           assertTrue(handle.isDone());
           assertArrayEquals(filled(6, PRIME), buffer);
         });
+  }
+
+  @Test
+  void whatUsersDoToFuturesEndsNoCall() throws Exception {
+    List<Communicator> worlds = open(2, 64, 1);
+    CountDownLatch tried = new CountDownLatch(1);
+    RankThreads.run(
+        worlds,
+        world -> {
+          int[] buffer = filled(world.rank() + 1, PRIME);
+          if (world.rank() == 1) {
+            assertTrue(tried.await(20, TimeUnit.SECONDS));
+            world.allReduce(buffer, ReduceOp.SUM);
+            return;
+          }
+          CollectiveHandle handle = world.allReduceAsync(Payload.of(buffer), ReduceOp.SUM);
+          CompletableFuture<Void> waiting = handle.toCompletableFuture();
+          endInEveryWay(handle::toCompletableFuture);
+          if (handle instanceof CompletableFuture<?> cast) {
+            endInEveryWay(() -> cast);
+            assertFalse(cast.isCancelled());
+          }
+          assertFalse(handle.isDone());
+          assertFalse(waiting.isDone());
+          assertFalse(handle.await(Duration.ZERO));
+          tried.countDown();
+          handle.await();
+          assertArrayEquals(filled(3, PRIME), buffer);
+          waiting.get(20, TimeUnit.SECONDS);
+          assertNotSame(handle.toCompletableFuture(), handle.toCompletableFuture());
+        });
+  }
+
+  /** Tries all by which futures are ended, each on a future of its own if there are several. */
+  static <T> void endInEveryWay(Supplier<CompletableFuture<T>> futures) {
+    futures.get().complete(null);
+    futures.get().completeExceptionally(new IllegalStateException("by its user"));
+    futures.get().cancel(true);
+    futures.get().orTimeout(1, TimeUnit.NANOSECONDS);
+    futures.get().completeOnTimeout(null, 1, TimeUnit.NANOSECONDS);
+    futures.get().completeAsync(() -> null, Runnable::run);
+    futures.get().obtrudeException(new IllegalStateException("by its user"));
+    futures.get().obtrudeValue(null);
   }
 
   @Test
