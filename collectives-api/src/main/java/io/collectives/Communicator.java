@@ -52,6 +52,10 @@ import org.jspecify.annotations.Nullable;
  * calling thread does the work while it waits; asynchronous calls are carried on by a daemon
  * thread.
  *
+ * <p><b>Views.</b> {@link #using}, {@link #checkingFinite} and {@link #within} return this very
+ * group with other settings: the same ranks and one sequence of calls. To {@link #close} a view
+ * does nothing.
+ *
  * <p><b>Groups.</b> A group that is made from this one has its settings; if its algorithm does not
  * fit the new group's size, the new group uses a ring until it is told otherwise by {@link #using}.
  *
@@ -745,8 +749,14 @@ public interface Communicator extends AutoCloseable {
    * {@link CommunicatorClosedException}. A rank of the group that makes a call which this rank has
    * not made, or not ended, gets {@link RankFailedException} with this rank as its culprit. Closing
    * the world closes all groups made from it and frees threads, sockets and buffers. Closing again
-   * does nothing; views of {@link #using} and {@link #within} close the group that they are views
-   * of.
+   * does nothing.
+   *
+   * <p>What one closes is what was given by a method that joins a job ({@link Collectives}, {@link
+   * #grow}) or makes a group ({@link #split}, {@link #group}, {@link #strided}, {@link #shrink}).
+   * Views own nothing: to close what {@link #using}, {@link #checkingFinite} or {@link #within}
+   * returned does nothing, and a view of a group that is closed is closed, too. So keep the group
+   * itself: {@code group(ranks).using(algorithm)} is a view of a group that lives as long as the
+   * world.
    */
   @Override
   void close();

@@ -1,5 +1,8 @@
 package io.collectives;
 
+import java.util.ArrayList;
+import java.util.List;
+
 /**
  * The groups of a rank in a job with strided model parallelism (Kumar et al. 2021, figure 4), each
  * with the algorithm that fits its place on the mesh; {@link ModelParallelMesh} draws them.
@@ -11,6 +14,10 @@ package io.collectives;
  */
 public final class ModelParallel implements AutoCloseable {
   private final ModelParallelMesh mesh;
+
+  /** What the others are views of. */
+  private final List<Communicator> groups = new ArrayList<>();
+
   private final Communicator modelGroup;
   private final Communicator column;
   private final Communicator stridedRow;
@@ -28,8 +35,10 @@ public final class ModelParallel implements AutoCloseable {
     this.replicas = group(job, mesh.replicaGroup(rank), replicaMesh);
   }
 
-  private static Communicator group(Communicator job, int[] ranks, Mesh mesh) {
-    return job.group(ranks).using(Algorithm.torus(mesh));
+  private Communicator group(Communicator job, int[] ranks, Mesh mesh) {
+    Communicator group = job.group(ranks);
+    groups.add(group);
+    return group.using(Algorithm.torus(mesh));
   }
 
   /**
@@ -91,9 +100,6 @@ public final class ModelParallel implements AutoCloseable {
   /** Leaves the four groups; the job's own group stays as it is. */
   @Override
   public void close() {
-    modelGroup.close();
-    column.close();
-    stridedRow.close();
-    replicas.close();
+    groups.forEach(Communicator::close);
   }
 }

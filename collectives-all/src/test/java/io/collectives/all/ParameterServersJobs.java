@@ -93,7 +93,7 @@ abstract class ParameterServersJobs {
           continue;
         }
         int workers = ranks - algorithm.dedicated();
-        RankThreads.run(worlds, world -> calls(world.group(all(ranks)).using(algorithm), workers));
+        RankThreads.run(worlds, world -> calls(world.group(all(ranks)), algorithm, workers));
       }
     }
   }
@@ -109,7 +109,7 @@ abstract class ParameterServersJobs {
             new Algorithm.ParameterServer(4, 2, hosts(0, 0, 0, 1, 1, 2, 3, 3)),
             new Algorithm.ParameterServer(8, 0, hosts(0, 0, 0, 1, 1, 1, 2, 2)))) {
       int workers = 8 - algorithm.dedicated();
-      RankThreads.run(worlds, world -> calls(world.group(all(8)).using(algorithm), workers));
+      RankThreads.run(worlds, world -> calls(world.group(all(8)), algorithm, workers));
     }
   }
 
@@ -121,7 +121,8 @@ abstract class ParameterServersJobs {
     return IntStream.range(0, ranks).toArray();
   }
 
-  private static void calls(Communicator group, int workers) {
+  private static void calls(Communicator whole, Algorithm algorithm, int workers) {
+    Communicator group = whole.using(algorithm);
     int rank = group.rank();
     Communicator half = group.split(rank % 2, 0);
     assertEquals((group.size() + 1 - rank % 2) / 2, half.size());
@@ -171,7 +172,7 @@ abstract class ParameterServersJobs {
     }
     if (rank < workers) {
       assertThrows(IllegalStateException.class, group::serveAsync);
-      group.close();
+      whole.close();
     } else {
       service.await();
     }
@@ -406,8 +407,8 @@ abstract class ParameterServersJobs {
     RankThreads.run(
         ranks(5),
         world -> {
-          Communicator group =
-              world.group(all(5)).using(Algorithm.parameterServer(2, 2)).using(WireType.INT8);
+          Communicator whole = world.group(all(5));
+          Communicator group = whole.using(Algorithm.parameterServer(2, 2)).using(WireType.INT8);
           if (world.rank() >= 3) {
             group.serveAsync().await();
             return;
@@ -426,7 +427,7 @@ abstract class ParameterServersJobs {
             }
           }
           assertTrue(error(sums, exact, steps) > 10 * roundings, error(sums, exact, steps) + "");
-          group.close();
+          whole.close();
         });
   }
 

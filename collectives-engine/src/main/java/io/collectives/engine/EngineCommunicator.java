@@ -34,6 +34,16 @@ import org.jspecify.annotations.Nullable;
 
 /** A seat in a group, with settings for its calls. */
 final class EngineCommunicator implements Communicator {
+
+  /** What closing it ends. */
+  enum Owns {
+    THE_JOB,
+    ITS_GROUP,
+
+    /** That of a view: whoever made the group, or joined the job, has the one that ends it. */
+    NOTHING
+  }
+
   private static final Memory NOTHING = Memory.of(Payload.of(new float[0]));
 
   private final Seat seat;
@@ -41,13 +51,13 @@ final class EngineCommunicator implements Communicator {
   private final Programs programs;
   private final Calling calls;
   private final World world;
-  private final boolean isWorld;
+  private final Owns owns;
 
-  EngineCommunicator(Seat seat, CallSettings settings, World world, boolean isWorld) {
+  EngineCommunicator(Seat seat, CallSettings settings, World world, Owns owns) {
     this.seat = seat;
     this.settings = settings;
     this.world = world;
-    this.isWorld = isWorld;
+    this.owns = owns;
     this.programs = new Programs(seat, settings);
     this.calls = new Calling(seat, settings, programs);
   }
@@ -847,24 +857,28 @@ final class EngineCommunicator implements Communicator {
     return new Allocation(this, seat, type, count).run();
   }
 
+  private Communicator view(CallSettings others) {
+    return new EngineCommunicator(seat, others, world, Owns.NOTHING);
+  }
+
   @Override
   public Communicator using(Algorithm algorithm) {
-    return new EngineCommunicator(seat, settings.withAlgorithm(algorithm), world, isWorld);
+    return view(settings.withAlgorithm(algorithm));
   }
 
   @Override
   public Communicator using(WireType wireType) {
-    return new EngineCommunicator(seat, settings.withWireType(wireType), world, isWorld);
+    return view(settings.withWireType(wireType));
   }
 
   @Override
   public Communicator using(Repeatability repeatability) {
-    return new EngineCommunicator(seat, settings.withRepeatability(repeatability), world, isWorld);
+    return view(settings.withRepeatability(repeatability));
   }
 
   @Override
   public Communicator checkingFinite() {
-    return new EngineCommunicator(seat, settings.withFiniteCheck(true), world, isWorld);
+    return view(settings.withFiniteCheck(true));
   }
 
   @Override
@@ -880,12 +894,12 @@ final class EngineCommunicator implements Communicator {
     Seat own = seat.of(IntStream.range(0, size()).toArray());
     CallSettings plain =
         settings.withRepeatability(Repeatability.FASTEST).withAlgorithm(Algorithm.binomialTree());
-    try (Communicator group = new EngineCommunicator(own, plain, world, false)) {
+    try (Communicator group = new EngineCommunicator(own, plain, world, Owns.ITS_GROUP)) {
       Tuner tuner =
           new Tuner(
               group,
               seat.driver.medium(),
-              frames -> new EngineCommunicator(own, framed(plain, frames), world, false),
+              frames -> new EngineCommunicator(own, framed(plain, frames), world, Owns.NOTHING),
               nanoTime);
       Chooser tuned = tuner.run();
       if (tuned != null) {
@@ -921,7 +935,7 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public Communicator within(Duration timeout) {
-    return new EngineCommunicator(seat, settings.withTimeout(timeout), world, isWorld);
+    return view(settings.withTimeout(timeout));
   }
 
   @Override
@@ -978,7 +992,7 @@ final class EngineCommunicator implements Communicator {
         settings.repeatability().needsAllAtOnce() ? Algorithm.direct() : Algorithm.ring();
     CallSettings fitting =
         algorithm.fits(other.group.size()) ? settings : settings.withAlgorithm(instead);
-    return new EngineCommunicator(other, fitting, world, false);
+    return new EngineCommunicator(other, fitting, world, Owns.ITS_GROUP);
   }
 
   @Override
@@ -1055,8 +1069,11 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public void close() {
+    if (owns == Owns.NOTHING) {
+      return;
+    }
     Driver driver = seat.driver;
-    if (isWorld) {
+    if (owns == Owns.THE_JOB) {
       driver.close();
       seat.buffers().forEach(EngineBuffer::close);
       return;

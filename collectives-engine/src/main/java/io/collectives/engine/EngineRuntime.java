@@ -120,7 +120,7 @@ public final class EngineRuntime implements CollectivesRuntime {
           new Seat(driver, new Plans(), world),
           calls,
           new World(this, driver, job, wrapping),
-          true);
+          EngineCommunicator.Owns.THE_JOB);
     } catch (RuntimeException | Error e) {
       driver.close();
       throw e;

@@ -78,6 +78,10 @@ public final class ParameterServers implements AutoCloseable {
 
   private final Communicator world;
   private final Roles roles;
+
+  /** What the lanes are views of. */
+  private final List<Communicator> groups = new ArrayList<>();
+
   private final List<Communicator> lanes = new ArrayList<>();
   private final @Nullable Communicator workers;
 
@@ -86,7 +90,9 @@ public final class ParameterServers implements AutoCloseable {
     this.roles = roles;
     int[] seats = roles.seats();
     for (int lane = 0; lane < laneCount; lane++) {
-      lanes.add(world.group(seats).using(roles.algorithm()));
+      Communicator group = world.group(seats);
+      groups.add(group);
+      lanes.add(group.using(roles.algorithm()));
     }
     workers = isWorker() ? world.group(roles.workerRanks()) : null;
   }
@@ -183,7 +189,7 @@ public final class ParameterServers implements AutoCloseable {
    */
   public BufferReduction reduction() {
     workers();
-    return new ServedReduction(List.copyOf(lanes), roles);
+    return new ServedReduction(List.copyOf(lanes), List.copyOf(groups), roles);
   }
 
   /**
@@ -252,7 +258,7 @@ public final class ParameterServers implements AutoCloseable {
   /** Leaves the groups that this has made. Closing again does nothing. */
   @Override
   public void close() {
-    lanes.forEach(Communicator::close);
+    groups.forEach(Communicator::close);
     if (workers != null) {
       workers.close();
     }

@@ -25,6 +25,10 @@ final class ServedReduction implements BufferReduction {
   private static final long LONGEST = 1 << 30;
 
   private final List<Communicator> lanes;
+
+  /** What the lanes are views of. */
+  private final List<Communicator> groups;
+
   private final Roles roles;
 
   /** Whether what rounding takes from a buffer is kept for its next step. */
@@ -32,8 +36,9 @@ final class ServedReduction implements BufferReduction {
 
   private final Residuals residuals = new Residuals();
 
-  ServedReduction(List<Communicator> lanes, Roles roles) {
+  ServedReduction(List<Communicator> lanes, List<Communicator> groups, Roles roles) {
     this.lanes = lanes;
+    this.groups = groups;
     this.roles = roles;
     CallSettings settings = lanes.get(0).settings();
     this.feedsBack =
@@ -93,7 +98,7 @@ final class ServedReduction implements BufferReduction {
 
   @Override
   public void close() {
-    lanes.forEach(Communicator::close);
+    groups.forEach(Communicator::close);
   }
 
   @Override

@@ -23,6 +23,7 @@ import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.testkit.Cells.Memory;
 import java.time.Duration;
@@ -1384,18 +1385,43 @@ public abstract class AllReduceContractTest {
   }
 
   @Test
-  void closingAViewClosesItsGroupAndClosingAGroupLeavesTheWorld() throws Exception {
+  void closingAViewClosesNothingAndClosingAGroupLeavesTheWorld() throws Exception {
     List<Communicator> worlds = open(2, 64, 1);
     RankThreads.run(
         worlds,
         world -> {
-          Communicator group = world.group(1, 0).using(algorithm(2));
+          for (Communicator view : views(world)) {
+            try (view) {
+              assertSum(view, PRIME);
+            }
+            assertSum(view, PRIME);
+            assertSum(world, PRIME);
+          }
+          Communicator group = world.group(1, 0);
+          List<Communicator> views = views(group);
+          views.forEach(Communicator::close);
+          views.forEach(view -> assertSum(view, PRIME));
           assertSum(group, PRIME);
           assertSum(world, PRIME);
-          group.within(PATIENCE).close();
+          group.close();
+          for (Communicator view : views) {
+            assertThrows(CommunicatorClosedException.class, () -> assertSum(view, PRIME));
+          }
           assertThrows(CommunicatorClosedException.class, () -> assertSum(group, PRIME));
           assertSum(world, PRIME);
         });
+  }
+
+  /** A group in other words: by each method that returns one, and views of views. */
+  private List<Communicator> views(Communicator group) {
+    Communicator timed = group.within(PATIENCE);
+    return List.of(
+        group.using(algorithm(group.size())),
+        group.using(WireType.BFLOAT16),
+        group.using(Algorithm.direct()).using(Repeatability.RANK_ORDER),
+        group.checkingFinite(),
+        timed,
+        timed.using(Algorithm.ring()).checkingFinite());
   }
 
   // --------------------------------------------------------------- arguments

@@ -85,7 +85,8 @@ public class AllReduceBenchmark {
     for (int rank = 1; rank < ranks; rank++) {
       Communicator view = views.get(rank);
       Payload payload = Payload.of(new float[count]);
-      Thread thread = new Thread(() -> takePart(view, payload), "rank" + rank);
+      Communicator world = threads.worlds().get(rank);
+      Thread thread = new Thread(() -> takePart(world, view, payload), "rank" + rank);
       thread.setDaemon(true);
       peers.add(thread);
       thread.start();
@@ -110,13 +111,13 @@ public class AllReduceBenchmark {
   }
 
   /** When a call fails the rank leaves, so that rank 0's call fails too. */
-  private void takePart(Communicator view, Payload payload) {
+  private void takePart(Communicator world, Communicator view, Payload payload) {
     try {
       for (long done = 0; awaitTurn(done) != STOP; done++) {
         view.allReduce(payload, ReduceOp.SUM);
       }
     } catch (RuntimeException e) {
-      view.close();
+      world.close();
       throw e;
     }
   }

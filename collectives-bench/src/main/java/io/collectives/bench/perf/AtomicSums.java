@@ -22,7 +22,13 @@ final class AtomicSums implements TensorSums {
   private final ReduceOp op;
   private final BackwardPass backward;
   private final int[] places;
+
+  /** What the lanes are views of. */
   private final List<Communicator> groups = new ArrayList<>();
+
+  /** One to each server. */
+  private final List<Communicator> lanes = new ArrayList<>();
+
   private final @Nullable CollectiveHandle service;
 
   /**
@@ -43,10 +49,12 @@ final class AtomicSums implements TensorSums {
       if (works || server == group.rank()) {
         int[] members = IntStream.rangeClosed(0, workers).toArray();
         members[workers] = server;
-        groups.add(group.group(members).using(Algorithm.parameterServer(1, 1)));
+        Communicator made = group.group(members);
+        groups.add(made);
+        lanes.add(made.using(Algorithm.parameterServer(1, 1)));
       }
     }
-    service = works ? null : groups.get(0).serveAsync();
+    service = works ? null : lanes.get(0).serveAsync();
     if (works) {
       meet();
     }
@@ -56,7 +64,7 @@ final class AtomicSums implements TensorSums {
   private void meet() {
     Payload nothing = Payload.of(new float[0]);
     List<CollectiveHandle> calls =
-        groups.stream().map(group -> group.allReduceAsync(nothing, op)).toList();
+        lanes.stream().map(lane -> lane.allReduceAsync(nothing, op)).toList();
     calls.forEach(CollectiveHandle::await);
   }
 
@@ -69,7 +77,7 @@ final class AtomicSums implements TensorSums {
     backward.start();
     for (int i = payloads.size() - 1; i >= 0; i--) {
       backward.awaitTensor(i);
-      calls.add(groups.get(places[i]).allReduceAsync(payloads.get(i), op));
+      calls.add(lanes.get(places[i]).allReduceAsync(payloads.get(i), op));
     }
     calls.forEach(CollectiveHandle::await);
   }
