@@ -12,14 +12,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides for {@link Algorithm#auto}. Immutable, and the same on all ranks of a group, because it
- * is made from numbers that they have agreed on.
+ * Decides for {@link Algorithm#auto}. For any thread, and the same on all ranks of a group, because
+ * it is made from numbers that they have agreed on.
  *
  * <p>All-reduces of a group that was tuned are predicted by what each algorithm took there, on
  * lines between the sizes that were measured; reduce-scatters and all-gathers by the algorithms
  * whose all-reduce is one of each, as half of that; a barrier goes as all-reduces of 8 bytes do;
  * all else is by {@link Costs}, which speak for some of the candidates only. The decision for each
- * of a few sizes in every octave is made once and looked up then.
+ * of a few sizes in every octave is made when it is first asked for, and looked up then.
  */
 final class Chooser {
   static final int EXCHANGE = 0;
@@ -64,11 +64,14 @@ final class Chooser {
   private final @Nullable Measured measured;
   private final Frames frames;
 
-  /** By collective and size. */
-  private final byte[][] choices = new byte[Collective.values().length][OCTAVES * STEPS];
+  /**
+   * By collective and size, one more than the candidate; 0 if it was not asked for yet. Whoever
+   * asks first decides, and all who do decide the same.
+   */
+  private final byte[] @Nullable [] choices = new byte[Collective.values().length][];
 
   /** The same where contributions are to meet. */
-  private final byte[][] choicesInOrder = new byte[Collective.values().length][OCTAVES * STEPS];
+  private final byte[] @Nullable [] choicesInOrder = new byte[Collective.values().length][];
 
   /** A chooser for a group of which nothing is known but its medium. */
   Chooser(int ranks, Medium medium) {
@@ -98,13 +101,6 @@ final class Chooser {
     this.ranks = ranks;
     this.costs = costs;
     this.measured = measured;
-    for (Collective collective : Collective.values()) {
-      for (int size = 0; size < OCTAVES * STEPS; size++) {
-        double bytes = bytesOf(size);
-        choices[collective.ordinal()][size] = (byte) best(collective, bytes, false);
-        choicesInOrder[collective.ordinal()][size] = (byte) best(collective, bytes, true);
-      }
-    }
   }
 
   /** The same in a group that has shortcuts. */
@@ -210,12 +206,27 @@ final class Chooser {
 
   /** The index of the candidate for a call. */
   int choose(Collective collective, long bytes) {
-    return choices[collective.ordinal()][sizeOf(bytes)];
+    return choose(choices, collective, sizeOf(bytes), false);
   }
 
   /** The index of the candidate for a reduction in rank order, whatever it adds. */
   int chooseInOrder(Collective collective, long bytes) {
-    return choicesInOrder[collective.ordinal()][sizeOf(bytes)];
+    return choose(choicesInOrder, collective, sizeOf(bytes), true);
+  }
+
+  private int choose(
+      byte[] @Nullable [] known, Collective collective, int size, boolean inRankOrder) {
+    byte[] bySize = known[collective.ordinal()];
+    if (bySize == null) {
+      bySize = new byte[OCTAVES * STEPS];
+      known[collective.ordinal()] = bySize;
+    }
+    int choice = bySize[size] - 1;
+    if (choice < 0) {
+      choice = best(collective, bytesOf(size), inRankOrder);
+      bySize[size] = (byte) (choice + 1);
+    }
+    return choice;
   }
 
   /** About how many bytes cross the links for so many bytes of float32 elements in memory. */
