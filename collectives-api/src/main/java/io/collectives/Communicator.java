@@ -61,7 +61,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Arguments.</b> Payloads that do not fit each other, a root that is no rank and counts that
  * do not add up are an {@link IllegalArgumentException} on the rank that passed them, before
- * anything is sent. Input and output must not overlap unless a method says that they may.
+ * anything is sent. So is memory that a call writes and that is something else of that call, too:
+ * input and output, residual and input, parts of one payload must not overlap unless a method says
+ * that they may. This is found in arrays, and in direct memory from JDK 22 on; before, Java tells
+ * nobody where a buffer lies, and it is found in payloads that were made of the same buffer object
+ * only. Calls that are under way at the same time are not compared.
  *
  * <p><b>Memory.</b> Buffers belong to the library from the call until it has returned, or until the
  * handle is done. Reduce-scatters, and reductions on ranks other than the root, sum up what passes

@@ -1,5 +1,6 @@
 package io.collectives;
 
+import io.collectives.spi.Extents;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -118,6 +119,9 @@ public final class GradientReducer implements AutoCloseable {
   private final ReentrantLock lock = new ReentrantLock();
   private final List<Tensor> tensors = new ArrayList<>();
 
+  /** That of the tensors, until the first step begins. */
+  private Extents memory = new Extents();
+
   /** What each tensor is in this step. */
   private byte[] states = new byte[0];
 
@@ -223,6 +227,8 @@ public final class GradientReducer implements AutoCloseable {
    * @param name for errors and layouts; one line
    * @param gradients read and written in each step; lies where it likes on each rank. Of one type;
    *     other tensors may be of other types
+   * @throws IllegalArgumentException also if they overlap those of another tensor, whose sums would
+   *     be taken in the same memory
    */
   public Tensor register(String name, Payload gradients) {
     if (name.indexOf('\n') >= 0) {
@@ -235,6 +241,7 @@ public final class GradientReducer implements AutoCloseable {
         throw new IllegalStateException(
             "tensor \"" + name + "\" after the first step has begun: register all tensors before");
       }
+      memory.add("tensor \"" + name + "\"", gradients);
       Tensor tensor = new Tensor(tensors.size(), name, gradients);
       add(tensor);
       return tensor;
@@ -430,6 +437,7 @@ public final class GradientReducer implements AutoCloseable {
       return;
     }
     begun = true;
+    memory = new Extents();
     if (settings.uneven()) {
       counted[0] = contributes;
       try {

@@ -134,7 +134,8 @@ public sealed interface Payload {
               + type.bytes()
               + " bytes");
     }
-    return new OfBuffer(type, buffer.slice().order(ByteOrder.nativeOrder()));
+    return new OfBuffer(
+        type, buffer.slice().order(ByteOrder.nativeOrder()), buffer, buffer.position());
   }
 
   /**
@@ -145,7 +146,7 @@ public sealed interface Payload {
     checkOrder(buffer.order());
     return buffer.hasArray()
         ? of(buffer.array(), buffer.arrayOffset() + buffer.position(), buffer.remaining())
-        : new OfBuffer(ElementType.FLOAT32, checkDirect(buffer).slice());
+        : OfBuffer.of(ElementType.FLOAT32, buffer, checkDirect(buffer).slice());
   }
 
   /**
@@ -156,7 +157,7 @@ public sealed interface Payload {
     checkOrder(buffer.order());
     return buffer.hasArray()
         ? of(buffer.array(), buffer.arrayOffset() + buffer.position(), buffer.remaining())
-        : new OfBuffer(ElementType.FLOAT64, checkDirect(buffer).slice());
+        : OfBuffer.of(ElementType.FLOAT64, buffer, checkDirect(buffer).slice());
   }
 
   /**
@@ -167,7 +168,7 @@ public sealed interface Payload {
     checkOrder(buffer.order());
     return buffer.hasArray()
         ? of(buffer.array(), buffer.arrayOffset() + buffer.position(), buffer.remaining())
-        : new OfBuffer(ElementType.INT32, checkDirect(buffer).slice());
+        : OfBuffer.of(ElementType.INT32, buffer, checkDirect(buffer).slice());
   }
 
   /**
@@ -178,7 +179,7 @@ public sealed interface Payload {
     checkOrder(buffer.order());
     return buffer.hasArray()
         ? of(buffer.array(), buffer.arrayOffset() + buffer.position(), buffer.remaining())
-        : new OfBuffer(ElementType.INT64, checkDirect(buffer).slice());
+        : OfBuffer.of(ElementType.INT64, buffer, checkDirect(buffer).slice());
   }
 
   /**
@@ -192,7 +193,7 @@ public sealed interface Payload {
     checkOrder(buffer.order());
     return buffer.hasArray()
         ? of(buffer.array(), buffer.arrayOffset() + buffer.position(), buffer.remaining(), type)
-        : new OfBuffer(type, checkDirect(buffer).slice());
+        : OfBuffer.of(type, buffer, checkDirect(buffer).slice());
   }
 
   /**
@@ -347,8 +348,14 @@ public sealed interface Payload {
    *
    * @param type the element type
    * @param buffer a direct {@link ByteBuffer} in native order, or the view that belongs to the type
+   * @param source the caller's buffer that it is a slice of
+   * @param at how many bytes from the beginning of that one it begins
    */
-  record OfBuffer(ElementType type, Buffer buffer) implements Payload {
+  record OfBuffer(ElementType type, Buffer buffer, Buffer source, long at) implements Payload {
+    private static OfBuffer of(ElementType type, Buffer source, Buffer slice) {
+      return new OfBuffer(type, slice, source, (long) source.position() * type.bytes());
+    }
+
     @Override
     public long count() {
       return buffer instanceof ByteBuffer ? buffer.capacity() / type.bytes() : buffer.capacity();

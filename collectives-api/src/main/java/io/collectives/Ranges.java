@@ -82,7 +82,11 @@ final class Ranges {
       return new Payload.OfArray(array.type(), array.array(), array.offset() + (int) offset, count);
     }
     if (payload instanceof Payload.OfBuffer direct) {
-      return new Payload.OfBuffer(direct.type(), slice(direct, (int) offset, (int) count));
+      return new Payload.OfBuffer(
+          direct.type(),
+          slice(direct, (int) offset, (int) count),
+          direct.source(),
+          direct.at() + offset * direct.type().bytes());
     }
     if (payload instanceof Payload.OfCollectiveBuffer range) {
       return range.buffer().payload(range.offset() + offset, count);

@@ -46,6 +46,14 @@ final class EngineCommunicator implements Communicator {
 
   private static final Memory NOTHING = Memory.of(Payload.of(new float[0]));
 
+  /** The payloads of calls, as errors name them. */
+  private static final String INPUT = "the input";
+
+  private static final String OUTPUT = "the output";
+  private static final String PART = "the part";
+  private static final String WHOLE = "the whole";
+  private static final String RESIDUAL = "the residual";
+
   private final Seat seat;
   private final CallSettings settings;
   private final Programs programs;
@@ -157,9 +165,9 @@ final class EngineCommunicator implements Communicator {
       Payload residual,
       int number,
       @Nullable Handle handle) {
-    Memory in = seat.memory(input);
-    Memory out = result(input, in, output);
-    Memory kept = kept(input, residual, op);
+    Memory out = result(input, output);
+    Memory in = source(input, output, out);
+    Memory kept = kept(input, output, residual, op);
     Program program = programs.sendingOnce(programs.allReduce(in, op));
     return calls.submit(seat, program, in, out, null, null, 0, number, op, kept, handle);
   }
@@ -172,15 +180,18 @@ final class EngineCommunicator implements Communicator {
       @Nullable Handle handle) {
     List<Payload> inputs = input.byType();
     List<Payload> outputs = Shapes.sameTypes(input, output);
+    Memory residuals = null;
     if (residual != null) {
       Shapes.residual(Shapes.floats(input), residual, op, settings.repeatability());
+      residuals = residual(input, output, residual);
     }
+    seat.overlaps.check(INPUT, input, OUTPUT, output, 0);
     Batch batch = seat.borrowBatch();
     for (int i = 0; i < inputs.size(); i++) {
-      Memory in = seat.memory(inputs.get(i));
-      Memory out = result(inputs.get(i), in, outputs.get(i));
+      Memory out = result(inputs.get(i), outputs.get(i));
+      Memory in = source(inputs.get(i), outputs.get(i), out);
       boolean isKept = residual != null && in.type() == ElementType.FLOAT32;
-      Memory kept = isKept ? writable(residual) : null;
+      Memory kept = isKept ? residuals : null;
       Program program = programs.allReduce(in, op);
       batch.add(isKept ? programs.sendingOnce(program) : program, in, out, kept);
     }
@@ -202,8 +213,9 @@ final class EngineCommunicator implements Communicator {
       calls.finish(allReduce(several, output, op, null, null));
       return;
     }
-    Memory in = seat.memory(input);
-    calls.finish(calls.submit(programs.allReduce(in, op), in, result(input, in, output), op, null));
+    Memory out = result(input, output);
+    Memory in = source(input, output, out);
+    calls.finish(calls.submit(programs.allReduce(in, op), in, out, op, null));
   }
 
   @Override
@@ -211,8 +223,8 @@ final class EngineCommunicator implements Communicator {
     if (input instanceof Payload.OfTensors several) {
       return calls.start(several, handle -> allReduce(several, output, op, null, handle));
     }
-    Memory in = seat.memory(input);
-    Memory out = result(input, in, output);
+    Memory out = result(input, output);
+    Memory in = source(input, output, out);
     return calls.start(
         seat, handle -> calls.submit(programs.allReduce(in, op), in, out, op, handle));
   }
@@ -222,8 +234,9 @@ final class EngineCommunicator implements Communicator {
     return calls.prepare(
         seat,
         handle -> {
-          Memory in = seat.memory(input);
-          calls.submit(programs.allReduce(in, op), in, result(input, in, output), op, handle);
+          Memory out = result(input, output);
+          Memory in = source(input, output, out);
+          calls.submit(programs.allReduce(in, op), in, out, op, handle);
         },
         input,
         output);
@@ -317,12 +330,15 @@ final class EngineCommunicator implements Communicator {
 
   private Call broadcast(Payload buffer, int root, @Nullable Handle handle) {
     Program program = programs.of(Collective.BROADCAST, root, bytes(buffer));
-    Memory memory = rank() == root ? seat.memory(buffer) : writable(buffer);
+    Memory memory = rank() == root ? seat.memory(buffer) : writable("the buffer", buffer);
     return calls.submit(program, memory, memory, ReduceOp.SUM, handle);
   }
 
   private Batch broadcast(Payload.OfTensors buffer, int root, @Nullable Handle handle) {
     List<Payload> buffers = buffer.byType();
+    if (rank() != root) {
+      seat.overlaps.check("the buffer", buffer);
+    }
     Batch batch = seat.borrowBatch();
     for (int i = 0; i < buffers.size(); i++) {
       Payload each = buffers.get(i);
@@ -381,19 +397,23 @@ final class EngineCommunicator implements Communicator {
       @Nullable Handle handle) {
     List<Payload> inputs = input.byType();
     List<Payload> outputs = inputs;
-    if (rank() == root) {
-      outputs = Shapes.sameTypes(input, Shapes.atRoot(output, "output", root));
+    Payload written = rank() == root ? Shapes.atRoot(output, "output", root) : null;
+    if (written != null) {
+      outputs = Shapes.sameTypes(input, written);
+      seat.overlaps.check(INPUT, input, OUTPUT, written, 0);
     }
+    Memory residuals = null;
     if (residual != null) {
       Shapes.residual(Shapes.floats(input), residual, op, settings.repeatability());
+      residuals = residual(input, written, residual);
     }
     Batch batch = seat.borrowBatch();
     for (int i = 0; i < inputs.size(); i++) {
       Payload each = inputs.get(i);
-      Memory in = seat.memory(each);
-      Memory out = rank() == root ? result(each, in, outputs.get(i)) : NOTHING;
+      Memory out = written == null ? NOTHING : result(each, outputs.get(i));
+      Memory in = written == null ? seat.memory(each) : source(each, outputs.get(i), out);
       boolean isKept = residual != null && in.type() == ElementType.FLOAT32;
-      Memory kept = isKept ? writable(residual) : null;
+      Memory kept = isKept ? residuals : null;
       batch.add(
           programs.reduction(Collective.REDUCE, root, bytes(each), each.type(), op), in, out, kept);
     }
@@ -415,18 +435,21 @@ final class EngineCommunicator implements Communicator {
       @Nullable Payload residual,
       @Nullable Handle handle) {
     Program program = programs.reduction(Collective.REDUCE, root, bytes(input), input.type(), op);
-    Memory in = seat.memory(input);
-    Memory out = NOTHING;
-    if (rank() == root) {
-      out = result(input, in, Shapes.atRoot(output, "output", root));
-    }
-    Memory kept = kept(input, residual, op);
+    Payload written = rank() == root ? Shapes.atRoot(output, "output", root) : null;
+    Memory out = written == null ? NOTHING : result(input, written);
+    Memory in = written == null ? seat.memory(input) : source(input, written, out);
+    Memory kept = kept(input, written, residual, op);
     return calls.submit(seat, program, in, out, null, null, op, kept, handle);
   }
 
   @Override
   public void reduceScatter(float[] input, float[] output, ReduceOp op) {
     Shapes.part(output.length, partCount(input.length, rank()), rank(), "output");
+    if (input == output) {
+      // For the error only.
+      Payload same = Payload.of(input);
+      seat.overlaps.check(INPUT, same, OUTPUT, same, Overlaps.APART);
+    }
     ArrayMemory in = seat.borrow(ElementType.FLOAT32);
     ArrayMemory out = seat.borrow(ElementType.FLOAT32);
     in.bind(input, 0, input.length);
@@ -497,6 +520,7 @@ final class EngineCommunicator implements Communicator {
       @Nullable Payload residual,
       @Nullable Handle handle) {
     Shapes.dealt(output, "output", input, "input", counts, size(), rank());
+    seat.overlaps.check(INPUT, input, OUTPUT, output, Overlaps.APART);
     return calls.submit(
         seat,
         programs.reduction(Collective.REDUCE_SCATTER, 0, bytes(input), input.type(), op),
@@ -505,7 +529,7 @@ final class EngineCommunicator implements Communicator {
         counts,
         null,
         op,
-        kept(input, residual, op),
+        kept(input, output, residual, op),
         handle);
   }
 
@@ -558,6 +582,7 @@ final class EngineCommunicator implements Communicator {
   private Call allGather(
       Payload part, Payload all, long @Nullable [] counts, @Nullable Handle handle) {
     Shapes.dealt(part, "part", all, "whole", counts, size(), rank());
+    seat.overlaps.check(PART, part, WHOLE, all, Shapes.start(all.count(), counts, rank(), size()));
     return calls.submit(
         seat,
         programs.of(Collective.ALL_GATHER, 0, bytes(all)),
@@ -615,6 +640,8 @@ final class EngineCommunicator implements Communicator {
     if (rank() == root) {
       Payload whole = Shapes.atRoot(all, "whole", root);
       Shapes.shared(part, whole, counts, size(), rank());
+      long start = Shapes.start(whole.count(), counts, rank(), size());
+      seat.overlaps.check(PART, part, WHOLE, whole, start);
       out = writable(whole);
     } else if (counts != null) {
       Shapes.sum(counts, size(), "counts");
@@ -665,11 +692,14 @@ final class EngineCommunicator implements Communicator {
       int root,
       @Nullable Handle handle) {
     Program program = programs.of(Collective.SCATTER, root, 0);
+    seat.overlaps.check(PART, part);
     Memory out = writable(part);
     Memory in = out;
     if (rank() == root) {
       Payload whole = Shapes.atRoot(all, "whole", root);
       Shapes.shared(part, whole, counts, size(), rank());
+      long start = Shapes.start(whole.count(), counts, rank(), size());
+      seat.overlaps.check(WHOLE, whole, PART, part, start);
       in = seat.memory(whole);
     } else if (counts != null) {
       Shapes.sum(counts, size(), "counts");
@@ -691,6 +721,7 @@ final class EngineCommunicator implements Communicator {
   private Call allToAll(Payload input, Payload output, @Nullable Handle handle) {
     Shapes.sameType(input, output);
     Shapes.count(output.count(), size() * partCount(input.count(), rank()), "output");
+    seat.overlaps.check(INPUT, input, OUTPUT, output, Overlaps.APART);
     return calls.submit(
         programs.of(Collective.ALL_TO_ALL, 0, 0),
         seat.memory(input),
@@ -732,6 +763,7 @@ final class EngineCommunicator implements Communicator {
     Shapes.count(input.count(), Shapes.sum(sendCounts, size(), "send counts"), "input");
     Shapes.count(output.count(), Shapes.sum(receiveCounts, size(), "receive counts"), "output");
     Shapes.part(receiveCounts[rank()], sendCounts[rank()], rank(), "block received from itself");
+    seat.overlaps.check(INPUT, input, OUTPUT, output, Overlaps.APART);
     return calls.submit(
         seat,
         programs.pairwise(),
@@ -797,7 +829,7 @@ final class EngineCommunicator implements Communicator {
 
   /** A broadcast in the group of a sender and a receiver. */
   private Call pass(Payload payload, Seat pair, boolean written, @Nullable Handle handle) {
-    Memory memory = written ? writable(payload) : seat.memory(payload);
+    Memory memory = written ? writable("the payload", payload) : seat.memory(payload);
     return calls.submit(
         pair, pair.message(), memory, memory, null, null, ReduceOp.SUM, null, handle);
   }
@@ -805,47 +837,59 @@ final class EngineCommunicator implements Communicator {
   private Batch pass(
       Payload.OfTensors payload, Seat pair, boolean written, @Nullable Handle handle) {
     List<Payload> payloads = payload.byType();
+    if (written) {
+      seat.overlaps.check("the payload", payload);
+    }
     Batch batch = seat.borrowBatch();
     for (int i = 0; i < payloads.size(); i++) {
-      Memory memory = written ? writable(payloads.get(i)) : seat.memory(payloads.get(i));
+      Payload each = payloads.get(i);
+      Memory memory = written ? writable(each) : seat.memory(each);
       batch.add(pair.message(), memory, memory, null);
     }
     return calls.submit(pair, batch, ReduceOp.SUM, handle);
   }
 
-  private Memory result(Payload input, Memory in, Payload output) {
+  /** Where a reduction of an input is written. */
+  private Memory result(Payload input, Payload output) {
     Shapes.sameTypeAndCount(input, output);
-    Memory out = isSame(input, output) ? in : seat.memory(output);
-    out.checkWritable();
-    return out;
+    return writable(output);
+  }
+
+  /**
+   * The memory of the input of a reduction: that of the output if they are the same, even as other
+   * payloads.
+   */
+  private Memory source(Payload input, Payload output, Memory out) {
+    return seat.overlaps.check(INPUT, input, OUTPUT, output, 0) ? out : seat.memory(input);
   }
 
   /** The memory of a residual, if there is one. */
-  private @Nullable Memory kept(Payload input, @Nullable Payload residual, ReduceOp op) {
+  private @Nullable Memory kept(
+      Payload input, @Nullable Payload output, @Nullable Payload residual, ReduceOp op) {
     if (residual == null) {
       return null;
     }
     Shapes.residual(input, residual, op, settings.repeatability());
+    return residual(input, output, residual);
+  }
+
+  private Memory residual(Payload input, @Nullable Payload output, Payload residual) {
+    seat.overlaps.check(INPUT, input, RESIDUAL, residual, Overlaps.APART);
+    if (output != null) {
+      seat.overlaps.check(OUTPUT, output, RESIDUAL, residual, Overlaps.APART);
+    }
     return writable(residual);
+  }
+
+  private Memory writable(String name, Payload payload) {
+    seat.overlaps.check(name, payload);
+    return writable(payload);
   }
 
   private Memory writable(Payload payload) {
     Memory memory = seat.memory(payload);
     memory.checkWritable();
     return memory;
-  }
-
-  /** Buffers are not compared, because their equals compares contents. */
-  private static boolean isSame(Payload input, Payload output) {
-    if (input instanceof Payload.OfStrided a && output instanceof Payload.OfStrided b) {
-      return a.runs() == b.runs()
-          && a.run() == b.run()
-          && a.stride() == b.stride()
-          && isSame(a.base(), b.base());
-    }
-    return input == output
-        || (input instanceof Payload.OfArray || input instanceof Payload.OfCollectiveBuffer)
-            && input.equals(output);
   }
 
   private static long bytes(Payload payload) {

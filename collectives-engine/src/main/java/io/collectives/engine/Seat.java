@@ -43,6 +43,7 @@ final class Seat {
 
   final Driver driver;
   final Group group;
+  final Overlaps overlaps = new Overlaps();
   private final Plans plans;
 
   /** Its own lock, as services ask for programs while they hold the driver's. */

@@ -174,6 +174,21 @@ final class Shapes {
     }
   }
 
+  /**
+   * Where a rank's part of a whole begins, which is dealt evenly to within one element or by counts
+   * that have been checked.
+   */
+  static long start(long total, long @Nullable [] counts, int rank, int size) {
+    if (counts == null) {
+      return Chunks.start(total, rank, size);
+    }
+    long start = 0;
+    for (int i = 0; i < rank; i++) {
+      start += counts[i];
+    }
+    return start;
+  }
+
   static void part(long given, long needed, int rank, String what) {
     if (given != needed) {
       throw new IllegalArgumentException(
