@@ -17,6 +17,7 @@ import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 import io.collectives.plan.Chunks;
+import io.collectives.spi.Log;
 import io.collectives.spi.PlanProvider;
 import io.netty.bootstrap.AbstractBootstrap;
 import io.netty.channel.ChannelOutboundInvoker;
@@ -144,6 +145,15 @@ class ArchitectureTest {
           .resideInAnyPackage("io.collectives.plan..", "io.collectives.engine.run..");
 
   @ArchTest
+  static final ArchRule WARNINGS_ARE_SEEN_WITHOUT_A_PROVIDER =
+      noClasses()
+          .that()
+          .doNotHaveFullyQualifiedName(Log.class.getName())
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("org.slf4j..");
+
+  @ArchTest
   static final ArchRule NOBODY_DESERIALIZES_JAVA_OBJECTS =
       noClasses()
           .should()
@@ -196,8 +206,14 @@ class ArchitectureTest {
           .orShould(callMethod(Runtime.class, "halt", int.class))
           .orShould(callMethod(Runtime.class, "addShutdownHook", Thread.class))
           .orShould()
-          .accessField(System.class, "out")
-          .orShould()
+          .accessField(System.class, "out");
+
+  @ArchTest
+  static final ArchRule NOBODY_BUT_THE_LOG_WRITES_TO_STANDARD_ERROR =
+      noClasses()
+          .that()
+          .doNotHaveFullyQualifiedName(Log.class.getName())
+          .should()
           .accessField(System.class, "err");
 
   @ArchTest static final ArchRule NO_STATIC_STATE = fields().that().areStatic().should().beFinal();

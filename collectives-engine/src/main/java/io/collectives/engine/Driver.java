@@ -6,6 +6,7 @@ import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.run.Service;
+import io.collectives.spi.Log;
 import io.collectives.spi.Transport;
 import java.nio.file.Path;
 import java.util.List;
@@ -14,8 +15,6 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Lends one engine to the threads that need it.
@@ -32,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * other's engines, too; see {@link Crew}.
  */
 final class Driver implements AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(Driver.class);
+  private static final Log LOG = Log.of(Driver.class);
   private static final long IDLE_LOOK_NANOS = 5_000_000;
   private static final long TAKE_OVER_NANOS = 50_000;
   private static final int MOST_REFUSALS = 64;

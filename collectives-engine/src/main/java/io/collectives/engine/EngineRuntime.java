@@ -10,6 +10,7 @@ import io.collectives.engine.join.JobEnvironment;
 import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
 import io.collectives.spi.CollectivesRuntime;
+import io.collectives.spi.Log;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.RendezvousProvider;
 import io.collectives.spi.Roster;
@@ -24,12 +25,10 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** The runtime of this module; see {@link CollectivesRuntime}. */
 public final class EngineRuntime implements CollectivesRuntime {
-  private static final Logger LOG = LoggerFactory.getLogger(EngineRuntime.class);
+  private static final Log LOG = Log.of(EngineRuntime.class);
 
   @Override
   public JobSettings settings(Map<String, String> environment) {
@@ -109,7 +108,11 @@ public final class EngineRuntime implements CollectivesRuntime {
     Driver driver =
         new Driver(
             new Engine(
-                transport, System::nanoTime, heldLimit, calls.silenceLimit().toNanos(), LOG::warn),
+                transport,
+                System::nanoTime,
+                heldLimit,
+                calls.silenceLimit().toNanos(),
+                text -> LOG.warn("rank {}: {}", transport.rank(), text)),
             transport,
             oversubscribed,
             oversubscribed ? crew : null,

@@ -1,14 +1,13 @@
 package io.collectives.engine;
 
 import io.collectives.engine.run.Engine;
+import io.collectives.spi.Log;
 import java.io.IOException;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Writes a rank's flight record into a directory when a group has failed: before any caller gets
@@ -16,7 +15,7 @@ import org.slf4j.LoggerFactory;
  * last failure.
  */
 final class FlightLog {
-  private static final Logger LOG = LoggerFactory.getLogger(FlightLog.class);
+  private static final Log LOG = Log.of(FlightLog.class);
 
   private final Engine engine;
   private final int rank;

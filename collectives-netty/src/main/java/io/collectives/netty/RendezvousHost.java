@@ -5,6 +5,7 @@ import io.collectives.JoinException;
 import io.collectives.ProtocolException;
 import io.collectives.netty.RendezvousWire.Side;
 import io.collectives.spi.JobEpoch;
+import io.collectives.spi.Log;
 import io.collectives.spi.Rendezvous.Announcement;
 import io.collectives.spi.Roster;
 import java.io.IOException;
@@ -27,8 +28,6 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Rank 0's side of a meeting: one selector, on the thread that meets.
@@ -44,7 +43,7 @@ import org.slf4j.LoggerFactory;
  * the job cannot become complete any more, and all who wait are told which ranks are missing.
  */
 final class RendezvousHost {
-  private static final Logger LOG = LoggerFactory.getLogger(RendezvousHost.class);
+  private static final Log LOG = Log.of(RendezvousHost.class);
 
   /** How many connections may be open that have no seat. */
   static final int VISITOR_LIMIT = 64;

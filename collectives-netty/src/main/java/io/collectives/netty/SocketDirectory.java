@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
+import io.collectives.spi.Log;
 import io.collectives.spi.Roster;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -25,8 +26,6 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The directory that only a rank's user can enter (mode 0700), in which the rank's Unix-domain
@@ -45,7 +44,7 @@ import org.slf4j.LoggerFactory;
  * @param path of the directory, absolute
  */
 record SocketDirectory(String host, String boot, Path path) {
-  private static final Logger LOG = LoggerFactory.getLogger(SocketDirectory.class);
+  private static final Log LOG = Log.of(SocketDirectory.class);
 
   /**
    * The longest path of a socket, in bytes: the system's structure has room for 108 on Linux and

@@ -8,6 +8,7 @@ import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Link;
+import io.collectives.spi.Log;
 import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
 import io.netty.buffer.ByteBuf;
@@ -31,9 +32,6 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /**
  * A rank's end of all its connections, by TCP or Unix-domain sockets; {@link SocketKind} knows
@@ -67,7 +65,7 @@ import org.slf4j.event.Level;
  * no link.
  */
 final class TcpTransport implements Transport {
-  private static final Logger LOG = LoggerFactory.getLogger(TcpTransport.class);
+  private static final Log LOG = Log.of(TcpTransport.class);
 
   /**
    * How much is read at once. Measured between two ranks on one host: with two frames of 128 KiB in
@@ -444,7 +442,7 @@ final class TcpTransport implements Transport {
     return kind;
   }
 
-  Logger log() {
+  Log log() {
     return LOG;
   }
 
@@ -633,7 +631,11 @@ final class TcpTransport implements Transport {
   void warn(String format, Object... facts) {
     long now = System.nanoTime();
     boolean again = warned && now - lastWarningNanos < WARNING_NANOS;
-    LOG.atLevel(again ? Level.DEBUG : Level.WARN).log(format, facts);
+    if (again) {
+      LOG.debug(format, facts);
+    } else {
+      LOG.warn(format, facts);
+    }
     if (!again) {
       warned = true;
       lastWarningNanos = now;

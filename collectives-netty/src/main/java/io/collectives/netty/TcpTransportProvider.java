@@ -2,6 +2,7 @@ package io.collectives.netty;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
+import io.collectives.spi.Log;
 import io.collectives.spi.TransportProvider;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelOption;
@@ -11,15 +12,13 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnknownHostException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Transport {@code tcp}: between processes on one or several hosts. Listens on {@code
  * settings.listen()} only, and on other addresses than loopback only with a job secret.
  */
 public final class TcpTransportProvider implements TransportProvider {
-  private static final Logger LOG = LoggerFactory.getLogger(TcpTransportProvider.class);
+  private static final Log LOG = Log.of(TcpTransportProvider.class);
 
   static final String NAME = "tcp";
 

@@ -2,6 +2,7 @@ package io.collectives.engine.auto;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
+import io.collectives.spi.Log;
 import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider.Endpoint;
@@ -10,12 +11,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** A rank that listens with several transports. */
 final class AutoEndpoint implements Endpoint {
-  private static final Logger LOG = LoggerFactory.getLogger(AutoEndpoint.class);
+  private static final Log LOG = Log.of(AutoEndpoint.class);
 
   private final JobSettings settings;
   private final AutoAddress address;

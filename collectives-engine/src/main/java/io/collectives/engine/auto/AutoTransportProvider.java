@@ -5,14 +5,13 @@ import io.collectives.JoinException;
 import io.collectives.UnavailableException;
 import io.collectives.engine.sharedmemory.Neighbourhood;
 import io.collectives.engine.sharedmemory.SharedMemoryTransportProvider;
+import io.collectives.spi.Log;
 import io.collectives.spi.TransportProvider;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Transport {@code auto}: each pair of ranks uses the fastest transport that reaches from one to
@@ -31,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * its memory.
  */
 public final class AutoTransportProvider implements TransportProvider {
-  private static final Logger LOG = LoggerFactory.getLogger(AutoTransportProvider.class);
+  private static final Log LOG = Log.of(AutoTransportProvider.class);
 
   /** By which users ask for it. */
   public static final String NAME = "auto";

@@ -1,5 +1,6 @@
 package io.collectives.engine.sharedmemory;
 
+import io.collectives.spi.Log;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -15,8 +16,6 @@ import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipal;
 import java.util.Set;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The directory in which a rank can be found, and which only its user can enter: a socket on which
@@ -30,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * hosts apart, and only those of this host, and of this run of it, are touched.
  */
 final class RankDirectory {
-  private static final Logger LOG = LoggerFactory.getLogger(RankDirectory.class);
+  private static final Log LOG = Log.of(RankDirectory.class);
 
   static final String SOCKET = "socket";
   static final String RINGS = "rings-";

@@ -4,6 +4,7 @@ import io.collectives.JobSettings;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Link;
+import io.collectives.spi.Log;
 import io.collectives.spi.Region;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Transport;
@@ -26,8 +27,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A rank's end of all its rings and of the sockets beside them.
@@ -56,7 +55,7 @@ import org.slf4j.LoggerFactory;
  * wait, at most {@link #CLOSE_NANOS}.
  */
 final class SharedMemoryTransport implements Transport {
-  private static final Logger LOG = LoggerFactory.getLogger(SharedMemoryTransport.class);
+  private static final Log LOG = Log.of(SharedMemoryTransport.class);
 
   /** Failures are told in a frame whose body may be longer than the longest piece of a payload. */
   private static final int CONTROL_LENGTH = 4096;
@@ -509,7 +508,7 @@ final class SharedMemoryTransport implements Transport {
     return closing;
   }
 
-  Logger log() {
+  Log log() {
     return LOG;
   }
 
