@@ -73,7 +73,7 @@ public final class HaloExchange {
     if (places.length < 1
         || places.length > MOST_DIMENSIONS
         || Arrays.stream(places).anyMatch(count -> count < 1)
-        || Arrays.stream(places).asLongStream().reduce(1, (a, b) -> a * b) != group.size()) {
+        || product(places, group.size()) != group.size()) {
       throw new IllegalArgumentException(
           "a grid of "
               + Arrays.toString(places)
@@ -89,6 +89,15 @@ public final class HaloExchange {
               + " dimensions: say it for each, or never");
     }
     return new Grid(group, places.clone(), Arrays.copyOf(wrap, places.length));
+  }
+
+  /** The product of counts, which are at least 1; some number above the limit if it is more. */
+  private static long product(int[] counts, long limit) {
+    long product = 1;
+    for (int i = 0; i < counts.length && product <= limit; i++) {
+      product *= counts[i];
+    }
+    return product;
   }
 
   /** An arrangement of ranks; immutable. */
@@ -180,7 +189,6 @@ public final class HaloExchange {
                 + Arrays.toString(places)
                 + ": all must have as many dimensions");
       }
-      long count = 1;
       for (int i = 0; i < shape.length; i++) {
         if (width[i] < 0 || shape[i] < 1 || shape[i] / 3 < width[i]) {
           throw new IllegalArgumentException(
@@ -190,8 +198,8 @@ public final class HaloExchange {
                   + shape[i]
                   + " elements: the width may be from 0 to a third of the elements");
         }
-        count = Math.multiplyExact(count, shape[i]);
       }
+      long count = product(shape, tile.count());
       if (count != tile.count()) {
         throw new IllegalArgumentException(
             "a tile of "
@@ -199,7 +207,7 @@ public final class HaloExchange {
                 + " elements with shape "
                 + Arrays.toString(shape)
                 + ", which has "
-                + count);
+                + (count > tile.count() ? "more" : count));
       }
       return width;
     }
@@ -342,7 +350,7 @@ public final class HaloExchange {
 
     @Override
     public boolean await(Duration timeout) {
-      long endNanos = System.nanoTime() + timeout.toNanos();
+      long endNanos = deadline(timeout);
       for (CollectiveHandle handle : handles) {
         ended(() -> handle.await(Duration.ofNanos(Math.max(0, endNanos - System.nanoTime()))));
         if (!handle.isDone()) {

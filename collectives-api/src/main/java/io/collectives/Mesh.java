@@ -21,7 +21,10 @@ public record Mesh(int x, int y, boolean wrapX, boolean wrapY) {
       throw new IllegalArgumentException(
           "mesh " + x + "x" + y + ": both dimensions must be at least 1");
     }
-    Math.multiplyExact(x, y);
+    if ((long) x * y > Integer.MAX_VALUE) {
+      throw new IllegalArgumentException(
+          "mesh " + x + "x" + y + ": there may be 2^31 - 1 places at most");
+    }
   }
 
   /** A mesh that wraps in both dimensions. */

@@ -45,9 +45,9 @@ public enum Repeatability {
   RANK_ORDER("rank-order"),
   /**
    * The sum of all contributions rounded once, to the nearest, of two equally near ones to the
-   * even: the bits depend on the inputs only, not even on which rank has which. AVERAGE is that sum
-   * divided once by the number of ranks. A product of floating-point numbers, and a {@link UserOp},
-   * are an {@link IllegalArgumentException}.
+   * even: the bits depend on the inputs only, not even on which rank has which. AVERAGE is that
+   * rounded sum divided by the number of ranks, which rounds once more. A product of floating-point
+   * numbers, and a {@link UserOp}, are an {@link IllegalArgumentException}.
    *
    * <p>The sum is infinite if it rounds beyond the greatest number, however great the partial sums
    * would have been, and zero only if it is zero: +0, or −0 if all contributions are −0. NaN, or

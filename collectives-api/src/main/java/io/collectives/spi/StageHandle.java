@@ -1,6 +1,7 @@
 package io.collectives.spi;
 
 import io.collectives.CollectiveHandle;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
@@ -26,6 +27,13 @@ public abstract class StageHandle extends CompletableFuture<Void> implements Col
     } else {
       super.completeExceptionally(error);
     }
+  }
+
+  /** When a wait of so long ends, by {@link System#nanoTime}; centuries count as one. */
+  public static long deadline(Duration timeout) {
+    long most = TimeUnit.DAYS.toNanos(365 * 100);
+    boolean isShort = timeout.compareTo(Duration.ofNanos(most)) < 0;
+    return System.nanoTime() + (!isShort ? most : timeout.isNegative() ? 0 : timeout.toNanos());
   }
 
   /** Throws the error of a handle that has ended, or is about to, if there is one. */

@@ -43,7 +43,7 @@ final class AsyncHandle extends StageHandle implements Handle {
 
   @Override
   public boolean await(Duration timeout) {
-    boolean ended = driver.await(group, this::isDone, System.nanoTime() + timeout.toNanos());
+    boolean ended = driver.await(group, this::isDone, deadline(timeout));
     if (ended) {
       check();
     }

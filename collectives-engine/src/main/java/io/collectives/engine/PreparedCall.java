@@ -5,6 +5,7 @@ import io.collectives.Payload;
 import io.collectives.PersistentCall;
 import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Group;
+import io.collectives.spi.StageHandle;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -129,7 +130,7 @@ final class PreparedCall implements PersistentCall, Handle {
   @Override
   public boolean await(Duration timeout) {
     checkStarted();
-    if (!driver.await(group, hasEnded, System.nanoTime() + timeout.toNanos())) {
+    if (!driver.await(group, hasEnded, StageHandle.deadline(timeout))) {
       return false;
     }
     finish();

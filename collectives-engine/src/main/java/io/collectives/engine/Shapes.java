@@ -222,7 +222,11 @@ final class Shapes {
         throw new IllegalArgumentException(
             what + " " + Arrays.toString(counts) + ": none may be less than 0");
       }
-      sum = Math.addExact(sum, count);
+      if (count > Long.MAX_VALUE - sum) {
+        throw new IllegalArgumentException(
+            what + " " + Arrays.toString(counts) + ": they add up to more than 2^63 - 1");
+      }
+      sum += count;
     }
     return sum;
   }

@@ -78,11 +78,16 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     };
   }
 
-  /** The first contribution to the first {@code count} elements; another one follows. */
+  /**
+   * The first contribution to the first {@code count} elements; another one follows, or the end.
+   */
   abstract void begin(Object block, int count, Scratch scratch);
 
   /** Another contribution. */
   abstract void add(Object block, int count, Scratch scratch);
+
+  /** There is only one contribution. */
+  abstract void end(int count);
 
   /**
    * Writes the sums that are certain.
@@ -153,6 +158,11 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     }
 
     @Override
+    void end(int count) {
+      sums.end(count);
+    }
+
+    @Override
     void bound(Object result, int count, Scratch scratch) {
       float[] lower = (float[]) result;
       if (sums.bound(lower, count)) {
@@ -205,6 +215,12 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
         Arrays.fill(c, 0, count, 0);
         Arrays.fill(a, 0, count, 0);
       }
+    }
+
+    /** Nothing was lost of one contribution. */
+    void end(int count) {
+      Arrays.fill(c, 0, count, 0);
+      Arrays.fill(a, 0, count, 0);
     }
 
     void add(float[] x, int count) {
@@ -384,6 +400,12 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     }
 
     @Override
+    void end(int count) {
+      Arrays.fill(c, 0, count, 0);
+      Arrays.fill(a, 0, count, 0);
+    }
+
+    @Override
     void bound(Object result, int count, Scratch scratch) {
       double[] lower = (double[]) result;
       if (count < Elements.SHORT) {
@@ -478,6 +500,11 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     @Override
     void add(Object block, int count, Scratch scratch) {
       sums.add(widen(block, count, scratch), wide(count));
+    }
+
+    @Override
+    void end(int count) {
+      sums.end(wide(count));
     }
 
     @Override

@@ -166,6 +166,9 @@ public final class OrderedReduction {
         exact.add(next, count, scratch);
       }
     }
+    if (size == 1) {
+      exact.end(count);
+    }
     exact.finish(sum, count, size, scratch);
     while (exact.doubtful() > 0) {
       for (int i = 0; i < size; i++) {

@@ -209,7 +209,7 @@ public final class Call {
     residual = narrow == null ? null : keptResidual;
     residualStart = 0;
     manner =
-        program.inRankOrder && repeatability == Repeatability.EXACT
+        repeatability == Repeatability.EXACT && (program.inRankOrder || isExactAlone(op, type))
             ? OrderedReduction.Manner.EXACT
             : OrderedReduction.Manner.SEQUENTIAL;
     checksFinite = finiteCheck && checks(type);
@@ -317,6 +317,13 @@ public final class Call {
       return WireType.AS_IN_MEMORY;
     }
     return reduces() ? wanted : WireType.AS_IN_MEMORY;
+  }
+
+  /** Whether this is a sum of one contribution, which needs no order. */
+  private boolean isExactAlone(ReduceOp op, ElementType type) {
+    boolean isSum = op == ReduceOp.SUM || op == ReduceOp.AVERAGE;
+    boolean isInteger = type == ElementType.INT32 || type == ElementType.INT64;
+    return program.contributors == 1 && reduces() && isSum && !isInteger;
   }
 
   private boolean reduces() {

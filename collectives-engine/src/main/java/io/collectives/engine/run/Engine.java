@@ -507,6 +507,7 @@ public final class Engine {
     try {
       call.copyOwn();
       if (call.program.steps == 0) {
+        applier.reduceAlone(call);
         applier.check().contribution(call);
         calls.end(call, null);
         return;

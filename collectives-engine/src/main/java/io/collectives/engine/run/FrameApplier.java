@@ -414,6 +414,20 @@ final class FrameApplier {
     }
   }
 
+  /** The exact sum of one contribution is that, but for the bits of what is not a number. */
+  void reduceAlone(Call call) {
+    if (call.manner != OrderedReduction.Manner.EXACT) {
+      return;
+    }
+    Memory result = call.output;
+    for (long done = 0; done < result.count(); ) {
+      int piece = (int) Math.min(1 << 20, result.count() - done);
+      ordered.add(result, done);
+      ordered.run(call.op, call.manner, result, done, piece, 1, null, scratch);
+      done += piece;
+    }
+  }
+
   private static int divisor(Call call) {
     return call.op == ReduceOp.AVERAGE ? call.program.contributors : 1;
   }
