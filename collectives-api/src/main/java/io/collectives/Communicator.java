@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * order: the same collective, operation, element type, count, root, counts per rank and algorithm.
  * What differs is found before a byte of one call is put into another, and is a {@link
  * MismatchException} on every rank that names two ranks and both values: in that call, or, on a
- * rank that had nothing more to do in it, in its next.
+ * rank that had nothing more to do in it, in its next. (Of counts per rank that add up to the same
+ * it names checksums, and of frame lengths the numbers of parts that they cut the payload into.)
  *
  * <p><b>Parts.</b> Where a payload is dealt to the ranks, <em>part i</em> is that of rank i: the
  * elements from {@link #partStart partStart(total, i)} on, {@link #partCount partCount(total, i)}

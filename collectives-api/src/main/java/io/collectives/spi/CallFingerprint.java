@@ -48,6 +48,9 @@ public final class CallFingerprint {
   private static final int TYPES_SHIFT = 44;
   private static final int DEAL_WORD = 5;
 
+  /** The algorithm of what one rank sends to another, in a group of the two. */
+  public static final String MESSAGE = "message";
+
   private CallFingerprint() {}
 
   /**
@@ -279,22 +282,46 @@ public final class CallFingerprint {
     if (!algorithm(mine).equals(algorithm(theirs))) {
       return new Difference("algorithm", algorithm(mine), algorithm(theirs));
     }
-    return new Difference(
-        "number of slabs", Integer.toString((int) mine[0]), Integer.toString((int) theirs[0]));
+    // All else being equal, the parts that a payload is sent in differ by the length of frames
+    // only.
+    return isPairwise(mine)
+        ? new Difference(
+            "frame length (CallSettings.frameLength), in elements,", slabs(mine), slabs(theirs))
+        : new Difference(
+            "frame length (CallSettings.frameLength), by the number of parts that the payload is sent"
+                + " in,",
+            slabs(mine),
+            slabs(theirs));
+  }
+
+  private static String slabs(long[] call) {
+    return Integer.toString((int) call[0]);
+  }
+
+  private static boolean isMessage(long[] call) {
+    return call[0] >>> 56 == Collective.BROADCAST.ordinal() && algorithm(call).equals(MESSAGE);
+  }
+
+  private static boolean reduces(long[] call) {
+    long code = call[0] >>> 56;
+    return code == Collective.ALL_REDUCE.ordinal()
+        || code == Collective.REDUCE.ordinal()
+        || code == Collective.REDUCE_SCATTER.ordinal();
   }
 
   /** For people, as {@code all-reduce of 1024 float32, sum, ring}. */
   public static String describe(long[] call) {
-    return collective(call)
+    if (call[0] >>> 56 == Collective.BARRIER.ordinal()) {
+      return collective(call) + ", " + algorithm(call);
+    }
+    return (isMessage(call) ? "send/receive" : collective(call))
         + " of "
         + call[1]
         + " "
         + typeName(call)
         + (typesToCome(call) == 0 ? "" : " and more of " + typesToCome(call) + " other types")
-        + ", "
-        + opName(call)
-        + ", "
-        + algorithm(call)
+        + (reduces(call) ? ", " + opName(call) : "")
+        + (isMessage(call) ? "" : ", " + algorithm(call))
         + (wireCode(call) == 0 ? "" : ", as " + wire(call))
         + (repeatability(call) == Repeatability.FASTEST.ordinal()
             ? ""
@@ -319,7 +346,7 @@ public final class CallFingerprint {
     return switch (hash) {
       case 0 -> "even";
       case PAIRWISE -> "given for each pair of ranks";
-      default -> "given (hash " + Integer.toHexString(hash) + ")";
+      default -> "given (checksum " + Integer.toHexString(hash) + ")";
     };
   }
 

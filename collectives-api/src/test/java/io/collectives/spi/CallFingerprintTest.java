@@ -94,7 +94,12 @@ class CallFingerprintTest {
       {of(gather, sum, d, w, 3, 100, ring, 2, 0), "element type", "float32", "float64"},
       {of(gather, sum, f, w, 3, 100, ring, 1, 0), "root", "2", "1"},
       {of(gather, sum, f, w, 3, 101, ring, 2, 0), "count", "100", "101"},
-      {of(gather, sum, f, w, 3, 100, ring, 2, 0xab), "counts per rank", "even", "given (hash ab)"},
+      {
+        of(gather, sum, f, w, 3, 100, ring, 2, 0xab),
+        "counts per rank",
+        "even",
+        "given (checksum ab)"
+      },
       {of(gather, ReduceOp.MAX, f, w, 3, 100, ring, 2, 0), "op", "sum", "max"},
       {of(gather, sum, f, w, 3, 100, Algorithm.direct(), 2, 0), "algorithm", "ring", "direct"},
       {
@@ -103,7 +108,12 @@ class CallFingerprintTest {
         "as-in-memory",
         "bfloat16"
       },
-      {of(gather, sum, f, w, 4, 100, ring, 2, 0), "number of slabs", "3", "4"},
+      {
+        of(gather, sum, f, w, 4, 100, ring, 2, 0),
+        "frame length (CallSettings.frameLength), by the number of parts that the payload is sent in,",
+        "3",
+        "4"
+      },
     };
     for (Object[] each : cases) {
       long[] other = (long[]) each[0];
@@ -114,10 +124,33 @@ class CallFingerprintTest {
       assertEquals(each[3], difference.theirs());
     }
     assertTrue(CallFingerprint.same(usual(), usual()));
-    assertEquals("gather of 100 float32, sum, ring, root 2", CallFingerprint.describe(usual()));
+    assertEquals("gather of 100 float32, ring, root 2", CallFingerprint.describe(usual()));
     long[] narrow = of(gather, sum, f, WireType.FLOAT16, 3, 100, ring, 2, 0);
     assertEquals(
-        "gather of 100 float32, sum, ring, as float16, root 2", CallFingerprint.describe(narrow));
+        "gather of 100 float32, ring, as float16, root 2", CallFingerprint.describe(narrow));
+  }
+
+  /** A barrier has no elements, a message no algorithm, and only reductions have an op. */
+  @Test
+  void callsAreToldInTheWordsOfTheirUsers() {
+    ElementType f = ElementType.FLOAT32;
+    WireType w = WireType.AS_IN_MEMORY;
+    ReduceOp sum = ReduceOp.SUM;
+    Algorithm message = Algorithm.named(CallFingerprint.MESSAGE);
+    for (Collective collective : Collective.values()) {
+      String told =
+          CallFingerprint.describe(of(collective, sum, f, w, 1, 5, Algorithm.ring(), 0, 0));
+      String expected =
+          switch (collective) {
+            case BARRIER -> "barrier, ring";
+            case ALL_REDUCE, REDUCE, REDUCE_SCATTER -> collective + " of 5 float32, sum, ring";
+            default -> collective + " of 5 float32, ring";
+          };
+      assertEquals(expected, told);
+    }
+    assertEquals(
+        "send/receive of 5 float32",
+        CallFingerprint.describe(of(Collective.BROADCAST, sum, f, w, 1, 5, message, 0, 0)));
   }
 
   @Test
@@ -198,8 +231,7 @@ class CallFingerprintTest {
     CallFingerprint.Difference difference = CallFingerprint.difference(usual(), checked);
     assertEquals(
         new CallFingerprint.Difference("check for finite numbers", "off", "on"), difference);
-    assertEquals(
-        "gather of 100 float32, sum, ring, checked, root 2", CallFingerprint.describe(checked));
+    assertEquals("gather of 100 float32, ring, checked, root 2", CallFingerprint.describe(checked));
   }
 
   @Test
@@ -213,7 +245,7 @@ class CallFingerprintTest {
     assertEquals("0", difference.mine());
     assertEquals("2", difference.theirs());
     assertEquals(
-        "gather of 100 float32 and more of 2 other types, sum, ring, root 2",
+        "gather of 100 float32 and more of 2 other types, ring, root 2",
         CallFingerprint.describe(theirs));
     CallFingerprint.typesToCome(theirs, 0);
     assertTrue(CallFingerprint.same(mine, theirs));

@@ -13,6 +13,7 @@ import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
 import io.collectives.plan.Rounds;
+import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.Mailbox;
 import java.util.ArrayDeque;
 import java.util.Arrays;
@@ -33,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 final class Seat {
   private static final int PAIRWISE = -1;
   private static final long PAIR = 0x70616972L << 8;
-  private static final Algorithm MESSAGE = Algorithm.named("message");
+  private static final Algorithm MESSAGE = Algorithm.named(CallFingerprint.MESSAGE);
   private static final Plan ONE_HOP =
       Plan.of(
           Collective.BROADCAST,

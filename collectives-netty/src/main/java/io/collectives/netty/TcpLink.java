@@ -493,7 +493,8 @@ final class TcpLink implements Link {
                     + " has a body of "
                     + header.length
                     + " bytes, but frame lengths here are at most "
-                    + transport.bodyLimit());
+                    + transport.bodyLimit()
+                    + ": set the same CallSettings.frameLength on all ranks");
           }
           bodyChecksum = FrameCodec.bodyChecksum(source, at);
           at += FrameCodec.HEADER_LENGTH;

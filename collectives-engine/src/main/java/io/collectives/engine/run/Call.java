@@ -636,6 +636,14 @@ public final class Call {
 
   @Override
   public String toString() {
+    if (program.algorithmName.equals(CallFingerprint.MESSAGE)) {
+      return "send/receive #"
+          + sequence
+          + " from rank "
+          + group.members[0]
+          + " to rank "
+          + group.members[1];
+    }
     String name = program.collective + " #" + sequence + " (" + program.algorithm.name() + ")";
     return group.isWorld() ? name : name + " of " + group;
   }
