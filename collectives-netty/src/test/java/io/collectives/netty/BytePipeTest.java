@@ -467,6 +467,7 @@ class BytePipeTest {
     public void header(Link link, FrameHeader header) {
       assertNull(arriving, "frames do not mix");
       assertEquals(0, losses, "no frames after a loss");
+      assertTrue(header.length <= BODY_LIMIT, "a body of " + header.length + " bytes");
       arriving = new Frame(header.length);
       arriving.header.copyFrom(header);
       arrived = 0;
@@ -475,6 +476,8 @@ class BytePipeTest {
 
     @Override
     public void bytes(Link link, FrameBytes source, int at, int length) {
+      assertTrue(arrived % 8 != 0 || at % 8 == 0, "8 bytes of a body lie at a multiple of 8");
+      assertTrue(length % 8 == 0 || arrived + length == arriving.bytes.length);
       source.bytes().get(at, arriving.bytes, arrived, length);
       arrived += length;
       complete();
