@@ -26,6 +26,6 @@ public class CopyingSink extends ForwardingSink {
     }
     source.store(copy, 0);
     source.release();
-    inner.bytes(link, copy, 0, length);
+    bytes(link, copy, 0, length);
   }
 }

@@ -1,6 +1,7 @@
 package io.collectives.testkit;
 
 import io.collectives.Communicator;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -14,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * hangs.
  */
 public final class RankThreads {
-  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(40);
+  private static final Duration PATIENCE = Duration.ofSeconds(40);
 
   private RankThreads() {}
 
@@ -55,15 +56,31 @@ public final class RankThreads {
    */
   public static List<@Nullable Throwable> outcomes(List<Communicator> worlds, Body body)
       throws InterruptedException {
-    AtomicReferenceArray<@Nullable Throwable> outcomes = new AtomicReferenceArray<>(worlds.size());
+    return outcomes(worlds.size(), PATIENCE, rank -> body.run(worlds.get(rank)));
+  }
+
+  /** What a rank does that has no communicator yet. */
+  interface Task {
+    void run(int rank) throws Exception;
+  }
+
+  /**
+   * Runs {@code task} for all ranks.
+   *
+   * @return for each rank what it threw, or nothing if it ended well
+   * @throws AssertionError if one takes longer than {@code patience}
+   */
+  static List<@Nullable Throwable> outcomes(int ranks, Duration patience, Task task)
+      throws InterruptedException {
+    AtomicReferenceArray<@Nullable Throwable> outcomes = new AtomicReferenceArray<>(ranks);
     List<Thread> threads = new ArrayList<>();
-    for (int i = 0; i < worlds.size(); i++) {
+    for (int i = 0; i < ranks; i++) {
       int rank = i;
       Thread thread =
           new Thread(
               () -> {
                 try {
-                  body.run(worlds.get(rank));
+                  task.run(rank);
                 } catch (Throwable e) {
                   outcomes.set(rank, e);
                 }
@@ -73,17 +90,16 @@ public final class RankThreads {
       threads.add(thread);
       thread.start();
     }
-    long endNanos = System.nanoTime() + PATIENCE_NANOS;
+    long endNanos = System.nanoTime() + patience.toNanos();
     for (Thread thread : threads) {
       TimeUnit.NANOSECONDS.timedJoin(thread, Math.max(1, endNanos - System.nanoTime()));
     }
     List<@Nullable Throwable> list = new ArrayList<>();
     @Nullable AssertionError hang = null;
-    for (int rank = 0; rank < worlds.size(); rank++) {
+    for (int rank = 0; rank < ranks; rank++) {
       Thread thread = threads.get(rank);
       if (thread.isAlive()) {
-        AssertionError stack =
-            new AssertionError("rank " + rank + " of " + worlds.size() + " hangs here");
+        AssertionError stack = new AssertionError("rank " + rank + " of " + ranks + " hangs here");
         stack.setStackTrace(thread.getStackTrace());
         hang = hang == null ? stack : hang;
         if (hang != stack) {
