@@ -184,7 +184,7 @@ class ArchitectureTest {
           .that()
           .doNotHaveFullyQualifiedName("io.collectives.netty.TcpTransportProvider")
           .and()
-          .doNotHaveFullyQualifiedName("io.collectives.netty.RendezvousHost")
+          .doNotHaveFullyQualifiedName("io.collectives.netty.RendezvousSockets")
           .and()
           .doNotHaveFullyQualifiedName(
               "io.collectives.engine.sharedmemory.SharedMemoryTransportProvider$RankEndpoint")

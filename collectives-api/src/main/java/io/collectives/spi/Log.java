@@ -34,6 +34,11 @@ public final class Log {
     this.logger = logger;
   }
 
+  /** What goes to a logger. */
+  static Log to(Logger logger) {
+    return new Log(logger);
+  }
+
   /** What a class says. */
   public static Log of(Class<?> speaker) {
     return new Log(HAS_PROVIDER ? LoggerFactory.getLogger(speaker) : null);

@@ -1,5 +1,6 @@
 package io.collectives.netty;
 
+import io.netty.util.NetUtil;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -18,22 +19,24 @@ final class HostPort {
   }
 
   /**
-   * Reads what {@link #format} writes; a name in place of a number is looked up.
+   * Reads what {@link #format} writes, and nothing else: looking up a name that another rank has
+   * chosen would hold up the thread that drives this one.
    *
-   * @throws UnknownHostException if it is not an address, or an unknown name
+   * @throws UnknownHostException if it is not an address by its numbers
    */
   static InetSocketAddress parse(String text) throws UnknownHostException {
     int colon = text.lastIndexOf(':');
     try {
       int port = Integer.parseInt(text.substring(colon + 1));
       String host = text.substring(0, Math.max(colon, 0));
-      if (!host.isEmpty() && port > 0 && port < 65536) {
-        return new InetSocketAddress(InetAddress.getByName(host), port);
+      InetAddress address = NetUtil.createInetAddressFromIpAddressString(host);
+      if (address != null && port > 0 && port < 65536) {
+        return new InetSocketAddress(address, port);
       }
     } catch (NumberFormatException e) {
       // Reported below.
     }
     throw new UnknownHostException(
-        "\"" + text + "\" is not an address: host:port or [host]:port is needed");
+        "\"" + text + "\" is not an address: 127.0.0.1:4711 or [::1]:4711 is needed");
   }
 }

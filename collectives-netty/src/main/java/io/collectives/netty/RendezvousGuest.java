@@ -4,188 +4,288 @@ import io.collectives.JobSecret;
 import io.collectives.JoinException;
 import io.collectives.ProtocolException;
 import io.collectives.netty.RendezvousWire.Side;
-import io.collectives.spi.Rendezvous.Announcement;
 import io.collectives.spi.Roster;
-import java.io.BufferedInputStream;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.ConnectException;
-import java.net.Proxy;
-import java.net.Socket;
-import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
 import java.security.MessageDigest;
-import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A rank that comes to meet rank 0. Tries again until its time is over, as rank 0 may start later.
+ *
+ * <p>A state machine: it waits for nothing and asks no clock. Whoever drives it calls {@link #tick}
+ * by {@link #nextNanos} at the latest, and {@link #dials} as long as it {@link #wantsLine}.
  */
-final class RendezvousGuest {
-  private static final int RETRY_FIRST_MILLIS = 10;
-  private static final int RETRY_MOST_MILLIS = 500;
+final class RendezvousGuest implements Line.Party {
+  private static final long RETRY_FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+  private static final long RETRY_MOST_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   /** With less, an attempt fails because of this process's scheduling, not because of the host. */
-  private static final int CONNECT_LEAST_MILLIS = 100;
+  private static final long CONNECT_LEAST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  /**
-   * The host knows how long this rank waits, and answers then; this much later it is taken for
-   * dead.
-   */
-  private static final int GRACE_MILLIS = 2_000;
+  /** How much is read at once. */
+  private static final int READ_LENGTH = 16 * 1024;
 
-  private final TcpRendezvous place;
-  private final Announcement me;
-  private final Duration timeout;
+  private final RendezvousTerms terms;
+  private final boolean asksOnce;
   private final long deadline;
 
-  /** Whether the present connection was made, and this rank has announced itself. */
-  private boolean announced;
+  /** When whoever listens has had all the time for its answer. */
+  private final long end;
+
+  private @Nullable Line line;
+  private boolean connected;
+
+  /** When the present attempt to connect is given up. */
+  private long connectUntil;
+
+  private long retryAt;
+  private long retryNanos = RETRY_FIRST_NANOS;
+
+  private byte[] announcement = {};
+  private ByteArrayOutputStream answer = new ByteArrayOutputStream();
+  private byte @Nullable [] nonce; // The host's, when it has asked for a proof.
 
   /** When a host was last lost that this rank had met. */
   private @Nullable Long metNanos;
 
-  RendezvousGuest(TcpRendezvous place, Announcement me, Duration timeout, long deadline) {
-    this.place = place;
-    this.me = me;
-    this.timeout = timeout;
+  private @Nullable Roster roster;
+  private @Nullable JoinException failure;
+  private boolean refused;
+
+  private RendezvousGuest(RendezvousTerms terms, long now, long deadline, boolean asksOnce) {
+    this.terms = terms;
+    this.asksOnce = asksOnce;
     this.deadline = deadline;
+    this.end = deadline + RendezvousTerms.GRACE_NANOS;
+    this.retryAt = now;
   }
 
-  Roster meet() {
-    int pauseMillis = RETRY_FIRST_MILLIS;
-    while (true) {
-      IOException failure;
-      announced = false;
-      try (Socket socket = new Socket(Proxy.NO_PROXY)) {
-        place.onClose(() -> close(socket));
-        return meet(socket, Long.MAX_VALUE);
-      } catch (ProtocolException e) {
-        throw new JoinException("at " + place + " is no rank 0 of a job: " + e.getMessage(), e);
-      } catch (IOException e) {
-        failure = e;
-      } finally {
-        place.onClose(() -> {});
-      }
-      if (place.isClosed()) {
-        throw place.closed(me);
-      }
-      if (announced) {
-        metNanos = System.nanoTime();
-      }
-      if (metNanos != null && System.nanoTime() - metNanos >= place.returnNanos()) {
-        throw new JoinException(
-            "rank 0 of job \""
-                + me.job()
-                + "\" was met by rank "
-                + me.rank()
-                + " at "
-                + place
-                + ", and was lost: its process has ended or its connection broke, and within "
-                + TimeUnit.NANOSECONDS.toMillis(place.returnNanos())
-                + " ms nobody has taken its place; start all ranks again",
-            failure);
-      }
-      if (leftMillis() <= 0) {
-        throw new JoinException(
-            "rank "
-                + me.rank()
-                + " of job \""
-                + me.job()
-                + "\" met nobody at "
-                + place
-                + " within "
-                + timeout.toMillis()
-                + " ms: "
-                + reason(failure)
-                + "; rank 0 must be started with the same address",
-            failure);
-      }
-      place.pause(me, Math.min(pauseMillis, Math.max(leftMillis(), 1)));
-      pauseMillis = Math.min(2 * pauseMillis, RETRY_MOST_MILLIS);
-    }
+  /** A rank that comes now. */
+  static RendezvousGuest coming(RendezvousTerms terms, long now) {
+    return new RendezvousGuest(terms, now, terms.deadline(now), false);
   }
 
   /**
-   * For a rank 0 that finds its port taken: if another rank 0 listens there, it says so.
-   *
-   * @throws JoinException with that rank's words
+   * A rank 0 that finds its port taken, and asks once who is there: if it is another rank 0 it says
+   * so.
    */
-  void askWhoIsThere() {
-    try (Socket socket = new Socket(Proxy.NO_PROXY)) {
-      meet(socket, 0);
-    } catch (ProtocolException | IOException e) {
-      // Somebody else's port.
+  static RendezvousGuest asking(RendezvousTerms terms, long now) {
+    return new RendezvousGuest(terms, now, now, true);
+  }
+
+  // ------------------------------------------------------------------ driving
+
+  /** Whether this rank is to be connected now. */
+  boolean wantsLine(long now) {
+    return !isOver() && line == null && now - retryAt >= 0;
+  }
+
+  /** A connection is being made for this rank, by this line. */
+  void dials(Line attempt, long now) {
+    line = attempt;
+    connected = false;
+    connectUntil = Math.max(deadline - now, CONNECT_LEAST_NANOS) + now;
+  }
+
+  /** Looks at the time. */
+  void tick(long now) {
+    if (isOver() || line == null) {
+      return;
+    }
+    if (!connected && now - connectUntil >= 0) {
+      lose(new ConnectException("no connection in time"), now);
+    } else if (now - end >= 0) {
+      lose(new EOFException("no whole answer in time"), now);
     }
   }
 
-  private Roster meet(Socket socket, long mostMillis) throws IOException {
-    int connectMillis = clamp(Math.max(leftMillis(), CONNECT_LEAST_MILLIS));
-    try {
-      socket.connect(place.address(), connectMillis);
-    } catch (SocketTimeoutException e) {
-      throw new ConnectException("no connection within " + connectMillis + " ms");
+  /** When this has to be looked at again. */
+  long nextNanos() {
+    if (line == null) {
+      return retryAt;
     }
-    if (socket.getLocalSocketAddress().equals(socket.getRemoteSocketAddress())) {
-      // TCP allows it where nobody listens and the port happens to be picked for this end, too.
-      throw new ConnectException("connected to itself");
-    }
-    int patienceMillis = clamp(Math.max(Math.min(leftMillis(), mostMillis), 0));
-    JobSecret secret = place.secret();
-    byte[] announcement =
-        RendezvousWire.announcement(me, patienceMillis, secret == null ? null : place.nonce());
-    socket.getOutputStream().write(announcement);
-    announced = true;
-    socket.setSoTimeout(patienceMillis + GRACE_MILLIS);
-    DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
-    return secret == null
-        ? RendezvousWire.readAnswer(in, me.size())
-        : prove(socket, in, secret, announcement);
+    return !connected && connectUntil - end < 0 ? connectUntil : end;
   }
 
-  /** Goes on with a host that knows the secret, too. */
-  private Roster prove(Socket socket, DataInputStream in, JobSecret secret, byte[] announcement)
-      throws IOException {
-    byte[] nonce = RendezvousWire.readChallenge(in);
-    socket
-        .getOutputStream()
-        .write(RendezvousWire.hmac(secret, Side.GUEST, announcement, nonce, new byte[0]));
-    Roster roster = RendezvousWire.readAnswer(in, me.size());
-    byte[] found = new byte[RendezvousWire.HMAC_LENGTH];
-    in.readFully(found);
-    byte[] expected =
-        RendezvousWire.hmac(secret, Side.HOST, announcement, nonce, RendezvousWire.roster(roster));
-    if (!MessageDigest.isEqual(expected, found)) {
-      throw new ProtocolException("whoever listens there does not know the job secret");
+  /** Ends it with an error. */
+  void giveUp(JoinException why) {
+    if (!isOver()) {
+      failure = why;
+    }
+    hangUp();
+  }
+
+  boolean isOver() {
+    return roster != null || failure != null;
+  }
+
+  /** Whether the one who listens has refused this rank, in words of its own. */
+  boolean isRefused() {
+    return refused;
+  }
+
+  /**
+   * What has come of it.
+   *
+   * @throws JoinException if they have not met
+   */
+  Roster result() {
+    if (failure != null) {
+      throw failure;
+    }
+    if (roster == null) {
+      throw new IllegalStateException("not over yet");
     }
     return roster;
   }
 
-  private static String reason(IOException failure) {
-    String details = " (" + failure.getMessage() + ")";
-    if (failure instanceof UnknownHostException) {
-      return "no such host" + details;
-    } else if (failure instanceof SocketTimeoutException || failure instanceof EOFException) {
-      return "whoever listens there gave no answer" + details;
+  // ------------------------------------------------------------------ the line
+
+  @Override
+  public void connected(long now) {
+    connected = true;
+    nonce = null;
+    answer = new ByteArrayOutputStream();
+    long patience = TimeUnit.NANOSECONDS.toMillis(Math.max(deadline - now, 0));
+    announcement =
+        RendezvousWire.announcement(
+            terms.me(),
+            (int) Math.min(patience, Integer.MAX_VALUE),
+            terms.secret() == null ? null : terms.nonce());
+    send(announcement);
+  }
+
+  @Override
+  public int room() {
+    return READ_LENGTH;
+  }
+
+  @Override
+  public void received(ByteBuffer bytes, long now) {
+    while (bytes.hasRemaining()) {
+      answer.write(bytes.get());
     }
-    return "nobody listens there" + details;
-  }
-
-  private long leftMillis() {
-    return TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
-  }
-
-  private static int clamp(long millis) {
-    return (int) Math.min(millis, Integer.MAX_VALUE - GRACE_MILLIS);
-  }
-
-  private static void close(Socket socket) {
     try {
-      socket.close();
-    } catch (IOException e) {
-      // It is of no use any more, closed or not.
+      hear();
+    } catch (EOFException e) {
+      // The rest is still to come.
+    } catch (JoinException e) {
+      refused = true;
+      giveUp(e);
+    } catch (ProtocolException | IOException e) {
+      giveUp(
+          new JoinException(
+              "at " + terms.place() + " is no rank 0 of a job: " + e.getMessage(), e));
     }
+  }
+
+  @Override
+  public void ended(@Nullable IOException why, long now) {
+    if (!isOver() && line != null) {
+      lose(why != null ? why : new EOFException("the connection was closed"), now);
+    }
+  }
+
+  /**
+   * Reads the answer, or as much as there is of it.
+   *
+   * @throws EOFException if that is not all
+   */
+  private void hear() throws IOException {
+    DataInputStream in = new DataInputStream(new ByteArrayInputStream(answer.toByteArray()));
+    JobSecret secret = terms.secret();
+    int size = terms.me().size();
+    if (secret == null) {
+      met(RendezvousWire.readAnswer(in, size));
+      return;
+    }
+    byte[] theirs = RendezvousWire.readChallenge(in);
+    if (nonce == null) {
+      nonce = theirs;
+      send(RendezvousWire.hmac(secret, Side.GUEST, announcement, theirs, new byte[0]));
+    }
+    Roster told = RendezvousWire.readAnswer(in, size);
+    byte[] found = new byte[RendezvousWire.HMAC_LENGTH];
+    in.readFully(found);
+    byte[] expected =
+        RendezvousWire.hmac(secret, Side.HOST, announcement, theirs, RendezvousWire.roster(told));
+    if (!MessageDigest.isEqual(expected, found)) {
+      throw new ProtocolException("whoever listens there does not know the job secret");
+    }
+    met(told);
+  }
+
+  private void met(Roster told) {
+    roster = told;
+    hangUp();
+  }
+
+  private void send(byte[] bytes) {
+    if (line != null) {
+      line.send(bytes);
+    }
+  }
+
+  private void hangUp() {
+    if (line != null) {
+      line.close();
+      line = null;
+    }
+  }
+
+  /** The present attempt has failed; there may be another one. */
+  private void lose(IOException why, long now) {
+    hangUp();
+    if (connected) {
+      metNanos = now;
+    }
+    if (metNanos != null && now - metNanos >= terms.returnNanos()) {
+      failure =
+          new JoinException(
+              "rank 0 of job \""
+                  + terms.me().job()
+                  + "\" was met by rank "
+                  + terms.me().rank()
+                  + " at "
+                  + terms.place()
+                  + ", and was lost: its process has ended or its connection broke, and within "
+                  + TimeUnit.NANOSECONDS.toMillis(terms.returnNanos())
+                  + " ms nobody has taken its place; start all ranks again",
+              why);
+    } else if (asksOnce || now - deadline >= 0) {
+      failure =
+          new JoinException(
+              "rank "
+                  + terms.me().rank()
+                  + " of job \""
+                  + terms.me().job()
+                  + "\" met nobody at "
+                  + terms.place()
+                  + " within "
+                  + terms.timeout().toMillis()
+                  + " ms: "
+                  + reason(why)
+                  + "; rank 0 must be started with the same address",
+              why);
+    } else {
+      retryAt = now + Math.min(retryNanos, deadline - now);
+      retryNanos = Math.min(2 * retryNanos, RETRY_MOST_NANOS);
+    }
+  }
+
+  private String reason(IOException why) {
+    String details = " (" + why.getMessage() + ")";
+    if (why instanceof UnknownHostException) {
+      return "no such host" + details;
+    }
+    return (connected ? "whoever listens there gave no answer" : "nobody listens there") + details;
   }
 }

@@ -8,16 +8,10 @@ import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Log;
 import io.collectives.spi.Rendezvous.Announcement;
 import io.collectives.spi.Roster;
+import io.collectives.spi.StrangerLog;
 import java.io.IOException;
-import java.net.BindException;
-import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
-import java.nio.channels.SelectionKey;
-import java.nio.channels.Selector;
-import java.nio.channels.ServerSocketChannel;
-import java.nio.channels.SocketChannel;
 import java.security.MessageDigest;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -30,14 +24,16 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Rank 0's side of a meeting: one selector, on the thread that meets.
+ * Rank 0's side of a meeting. A state machine: it waits for nothing and asks no clock. Whoever
+ * drives it calls {@link #tick} by {@link #nextNanos} at the latest, and gives it who connects as
+ * long as it {@link #hasRoom}.
  *
  * <p>A connection is a visitor until it has announced itself, for which it has {@link
- * #ANNOUNCE_SECONDS}; a guest with a seat while it waits for the others; and a leaver when it has
- * got its answer, the roster or a refusal. With a job secret a visitor is no guest before it has
- * proved that it knows it, see {@link RendezvousWire}. A guest whose connection ends gives its seat
- * back, so that a process that was started again can have it; if none comes within the limit of
- * silence, the meeting fails for all and names the lost rank.
+ * #ANNOUNCE_NANOS}; a guest with a seat while it waits for the others; and a leaver when it has got
+ * its answer, the roster or a refusal. With a job secret a visitor is no guest before it has proved
+ * that it knows it, see {@link RendezvousWire}. A guest whose connection ends gives its seat back,
+ * so that a process that was started again can have it; if none comes within the limit of silence,
+ * the meeting fails for all and names the lost rank.
  *
  * <p>Each guest says how long it will wait. When the first of these times is over, or rank 0's own,
  * the job cannot become complete any more, and all who wait are told which ranks are missing.
@@ -48,13 +44,12 @@ final class RendezvousHost {
   /** How many connections may be open that have no seat. */
   static final int VISITOR_LIMIT = 64;
 
-  private static final int ANNOUNCE_SECONDS = 5;
-  private static final long FAREWELL_NANOS = TimeUnit.SECONDS.toNanos(5);
+  private static final long ANNOUNCE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-  private final TcpRendezvous place;
+  private final RendezvousTerms terms;
   private final Announcement me;
-  private final Duration timeout;
   private final long deadline;
+  private final StrangerLog strangers = new StrangerLog(LOG);
   private final @Nullable Visitor[] seats;
   private final List<Visitor> visitors = new ArrayList<>();
 
@@ -62,130 +57,127 @@ final class RendezvousHost {
   private final Map<Announcement, Long> lost = new LinkedHashMap<>();
 
   private @Nullable String lastRefusal;
+  private @Nullable Roster roster;
+  private @Nullable JoinException failure;
 
-  RendezvousHost(TcpRendezvous place, Announcement me, Duration timeout, long deadline) {
-    this.place = place;
-    this.me = me;
-    this.timeout = timeout;
-    this.deadline = deadline;
+  /** When those who have not taken their answer are not waited for any longer. */
+  private long farewell;
+
+  /** A rank 0 that begins to wait now. */
+  RendezvousHost(RendezvousTerms terms, long now) {
+    this.terms = terms;
+    this.me = terms.me();
+    deadline = terms.deadline(now);
     seats = new Visitor[me.size()];
   }
 
-  Roster meet() {
-    try (Selector selector = Selector.open()) {
-      place.onClose(selector::wakeup);
-      JoinException failure = gather(selector);
-      if (failure != null) {
-        byte[] refusal = RendezvousWire.refusal(String.valueOf(failure.getMessage()));
-        dismiss(selector, seat -> refusal);
-        throw failure;
-      }
-      Roster roster = roster();
-      byte[] bytes = RendezvousWire.roster(roster);
-      dismiss(selector, seat -> seat.signed(bytes));
-      return roster;
-    } catch (IOException e) {
-      throw new JoinException(
-          "rank 0 of job \""
-              + me.job()
-              + "\" cannot go on meeting at "
-              + place
-              + ": "
-              + e.getMessage(),
-          e);
-    } finally {
-      place.onClose(() -> {});
-      List.copyOf(visitors).forEach(Visitor::close);
+  // ------------------------------------------------------------------ driving
+
+  /** Whether there is room for one who connects. */
+  boolean hasRoom() {
+    return isGathering() && visitors.stream().filter(v -> !v.hasSeat()).count() < VISITOR_LIMIT;
+  }
+
+  /** Somebody has connected, by this line. */
+  Line.Party admit(Line line) {
+    Visitor visitor = new Visitor(line);
+    visitors.add(visitor);
+    return visitor;
+  }
+
+  /** Looks at the time, and whether all are here. */
+  void tick(long now) {
+    if (!isGathering()) {
+      return;
     }
+    for (Visitor visitor : List.copyOf(visitors)) {
+      if (visitor.deadline - now <= 0 && !visitor.hasSeat()) {
+        visitor.close(now);
+      }
+    }
+    if (missing().findAny().isEmpty()) {
+      roster = roster();
+      byte[] bytes = RendezvousWire.roster(roster);
+      dismiss(seat -> seat.signed(bytes), now);
+      return;
+    }
+    for (Visitor visitor : visitors) {
+      if (visitor.deadline - now <= 0) {
+        fail(late(visitor.guest().rank()), now);
+        return;
+      }
+    }
+    if (deadline - now <= 0) {
+      fail(late(0), now);
+      return;
+    }
+    for (Map.Entry<Announcement, Long> gone : lost.entrySet()) {
+      if (gone.getValue() + terms.returnNanos() - now <= 0) {
+        fail(lost(gone.getKey()), now);
+        return;
+      }
+    }
+  }
+
+  /** When this has to be looked at again. */
+  long nextNanos() {
+    if (!isGathering()) {
+      return farewell;
+    }
+    long next = deadline;
+    for (Visitor visitor : visitors) {
+      next = visitor.deadline - next < 0 ? visitor.deadline : next;
+    }
+    for (long gone : lost.values()) {
+      long end = gone + terms.returnNanos();
+      next = end - next < 0 ? end : next;
+    }
+    return next;
+  }
+
+  /** Whether ranks are still awaited. */
+  boolean isGathering() {
+    return roster == null && failure == null;
+  }
+
+  /** Whether all have got their answers that will. */
+  boolean isOver(long now) {
+    return !isGathering()
+        && (farewell - now <= 0
+            || Arrays.stream(seats).noneMatch(seat -> seat != null && seat.isHere()));
+  }
+
+  /** Ends it with an error, which all who wait are told. */
+  void fail(JoinException why, long now) {
+    if (isGathering()) {
+      failure = why;
+      byte[] refusal = RendezvousWire.refusal(String.valueOf(why.getMessage()));
+      dismiss(seat -> refusal, now);
+    }
+  }
+
+  /** Closes all that is open. */
+  void close(long now) {
+    List.copyOf(visitors).forEach(visitor -> visitor.close(now));
+    strangers.end();
   }
 
   /**
-   * Waits until all have come; returns what went wrong, if anything did. Who comes after that finds
-   * nobody.
+   * What has come of it.
+   *
+   * @throws JoinException if they have not met
    */
-  private @Nullable JoinException gather(Selector selector) throws IOException {
-    try (ServerSocketChannel server = ServerSocketChannel.open()) {
-      listen(server);
-      SelectionKey key = server.register(selector, SelectionKey.OP_ACCEPT);
-      while (missing().findAny().isPresent()) {
-        long now = System.nanoTime();
-        if (place.isClosed()) {
-          return place.closed(me);
-        }
-        if (Thread.currentThread().isInterrupted()) {
-          return place.interrupted(me);
-        }
-        long next = deadline;
-        for (Visitor visitor : List.copyOf(visitors)) {
-          if (visitor.deadline - now <= 0 && visitor.hasSeat()) {
-            return late(visitor.guest().rank());
-          } else if (visitor.deadline - now <= 0) {
-            visitor.close();
-          } else if (visitor.deadline - next < 0) {
-            next = visitor.deadline;
-          }
-        }
-        if (deadline - now <= 0) {
-          return late(0);
-        }
-        for (Map.Entry<Announcement, Long> gone : lost.entrySet()) {
-          long end = gone.getValue() + place.returnNanos();
-          if (end - now <= 0) {
-            return lost(gone.getKey());
-          } else if (end - next < 0) {
-            next = end;
-          }
-        }
-        key.interestOps(strangers() < VISITOR_LIMIT ? SelectionKey.OP_ACCEPT : 0);
-        selector.select(this::handle, TimeUnit.NANOSECONDS.toMillis(next - now) + 1);
-        accept(selector, server);
-      }
+  Roster result() {
+    if (failure != null) {
+      throw failure;
     }
-    return null;
+    if (roster == null) {
+      throw new IllegalStateException("not over yet");
+    }
+    return roster;
   }
 
-  private void listen(ServerSocketChannel server) {
-    try {
-      server.setOption(StandardSocketOptions.SO_REUSEADDR, true);
-      server.configureBlocking(false);
-      server.bind(place.address(), Math.max(128, me.size()));
-    } catch (IOException e) {
-      if (e instanceof BindException) {
-        new RendezvousGuest(place, me, timeout, deadline).askWhoIsThere();
-      }
-      throw new JoinException(
-          "rank 0 of job \""
-              + me.job()
-              + "\" cannot listen at "
-              + place
-              + ": "
-              + e.getMessage()
-              + "; the address must be one of rank 0's host, and its port free",
-          e);
-    }
-  }
-
-  private void handle(SelectionKey key) {
-    if (key.attachment() instanceof Visitor visitor) {
-      visitor.handle();
-    }
-  }
-
-  private void accept(Selector selector, ServerSocketChannel server) throws IOException {
-    while (strangers() < VISITOR_LIMIT) {
-      SocketChannel channel = server.accept();
-      if (channel == null) {
-        return;
-      }
-      channel.configureBlocking(false);
-      visitors.add(new Visitor(channel, selector));
-    }
-  }
-
-  /** How many are here without a seat. */
-  private long strangers() {
-    return visitors.stream().filter(visitor -> !visitor.hasSeat()).count();
-  }
+  // ------------------------------------------------------------------ deciding
 
   private Roster roster() {
     List<String> addresses = new ArrayList<>();
@@ -196,15 +188,12 @@ final class RendezvousHost {
   }
 
   /** Gives their answer to all who wait. */
-  private void dismiss(Selector selector, Function<Visitor, byte[]> answer) throws IOException {
+  private void dismiss(Function<Visitor, byte[]> answer, long now) {
+    farewell = now + RendezvousTerms.GRACE_NANOS;
     for (Visitor seat : seats) {
       if (seat != null) {
         seat.answer(answer.apply(seat));
       }
-    }
-    long end = System.nanoTime() + FAREWELL_NANOS;
-    while (visitors.stream().anyMatch(Visitor::isLeaving) && end - System.nanoTime() > 0) {
-      selector.select(this::handle, 100);
     }
   }
 
@@ -216,11 +205,11 @@ final class RendezvousHost {
     return new JoinException(
         who(gone)
             + " came to "
-            + place
+            + terms.place()
             + ", where job \""
             + me.job()
             + "\" meets, and was lost: its process has ended or its connection broke, and within "
-            + TimeUnit.NANOSECONDS.toMillis(place.returnNanos())
+            + TimeUnit.NANOSECONDS.toMillis(terms.returnNanos())
             + " ms nobody has taken its place; start all ranks again");
   }
 
@@ -233,7 +222,7 @@ final class RendezvousHost {
                 ? "rank " + ranks + " has"
                 : "ranks " + ranks + (count > 16 ? ", … (" + count + ")" : "") + " have")
             + " not come to "
-            + place
+            + terms.place()
             + ", where "
             + (me.size() - count)
             + " of "
@@ -243,7 +232,7 @@ final class RendezvousHost {
             + "\" are; rank "
             + hurry
             + " waits no longer (rank 0 waits "
-            + timeout.toMillis()
+            + terms.timeout().toMillis()
             + " ms): start what is missing, or raise the join timeout"
             + (lastRefusal == null ? "" : "; the last one refused: " + lastRefusal));
   }
@@ -253,13 +242,13 @@ final class RendezvousHost {
     Announcement guest = arrived.announcement();
     if (guest.version() != me.version()) {
       return "rank 0 at "
-          + place
+          + terms.place()
           + " speaks protocol version "
           + me.version()
           + ", this rank "
           + guest.version();
     }
-    if (arrived.hasSecret() != (place.secret() != null)) {
+    if (arrived.hasSecret() != (terms.secret() != null)) {
       return who(guest)
           + " has "
           + (arrived.hasSecret() ? "a" : "no")
@@ -284,7 +273,7 @@ final class RendezvousHost {
           + " belongs to job \""
           + guest.job()
           + "\", but at "
-          + place
+          + terms.place()
           + " meets job \""
           + me.job()
           + "\"";
@@ -328,31 +317,35 @@ final class RendezvousHost {
   }
 
   /** Somebody's connection. */
-  private final class Visitor {
-    private final SocketChannel channel;
-    private final SelectionKey key;
+  private final class Visitor implements Line.Party {
+    private final Line line;
     private final ByteBuffer received =
         ByteBuffer.allocate(RendezvousWire.ANNOUNCEMENT_LIMIT + RendezvousWire.HMAC_LENGTH);
 
     /** When it must have announced itself; after that, when its patience ends. */
-    private long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(ANNOUNCE_SECONDS);
+    private long deadline;
 
     private byte @Nullable [] announcement; // When it is whole.
     private byte @Nullable [] nonce; // When it has to prove that it knows the secret.
     private @Nullable Announcement guest;
-    private @Nullable ByteBuffer answer;
+    private boolean leaving;
+    private boolean gone;
 
-    Visitor(SocketChannel channel, Selector selector) throws IOException {
-      this.channel = channel;
-      key = channel.register(selector, SelectionKey.OP_READ, this);
+    Visitor(Line line) {
+      this.line = line;
+    }
+
+    @Override
+    public void connected(long now) {
+      deadline = now + ANNOUNCE_NANOS;
     }
 
     boolean hasSeat() {
       return guest != null && seats[guest.rank()] == this;
     }
 
-    boolean isLeaving() {
-      return answer != null;
+    boolean isHere() {
+      return !gone;
     }
 
     Announcement guest() {
@@ -362,27 +355,45 @@ final class RendezvousHost {
       return guest;
     }
 
-    void handle() {
+    /** An announcement and a proof; who has said that has no more to say, but its end is heard. */
+    @Override
+    public int room() {
+      if (announcement == null) {
+        return RendezvousWire.ANNOUNCEMENT_LIMIT - received.position();
+      }
+      int left = announcement.length + RendezvousWire.HMAC_LENGTH - received.position();
+      return nonce != null && guest == null && !leaving ? left : 1;
+    }
+
+    @Override
+    public void received(ByteBuffer bytes, long now) {
+      if (leaving) {
+        bytes.position(bytes.limit());
+        return;
+      }
       try {
-        if (answer != null) {
-          channel.write(answer);
-          if (!answer.hasRemaining()) {
-            close();
-          }
-        } else if (!received.hasRemaining() || channel.read(received) < 0) {
-          close(); // It says too much, or has gone.
-        } else if (guest == null) {
-          hear();
+        if (guest != null) {
+          throw new ProtocolException("it said something when it had to wait");
         }
-      } catch (ProtocolException | IOException e) {
-        LOG.debug("closed a connection to {}: {}", place, e.getMessage());
-        close();
+        received.put(bytes);
+        hear(now);
+        if (announcement == null && room() == 0) {
+          throw new ProtocolException("an announcement that is too long");
+        }
+      } catch (ProtocolException e) {
+        LOG.debug("closed a connection to {}: {}", terms.place(), e.getMessage());
+        close(now);
       }
     }
 
+    @Override
+    public void ended(@Nullable IOException why, long now) {
+      close(now);
+    }
+
     /** A stranger has said something more. */
-    private void hear() throws IOException {
-      JobSecret secret = place.secret();
+    private void hear(long now) {
+      JobSecret secret = terms.secret();
       if (announcement == null) {
         if (!RendezvousWire.isComplete(received)) {
           return;
@@ -393,14 +404,10 @@ final class RendezvousHost {
         if (objection != null) {
           refuse(objection);
         } else if (secret == null) {
-          announced(arrived);
+          announced(arrived, now);
         } else {
-          nonce = place.nonce();
-          ByteBuffer challenge = ByteBuffer.wrap(RendezvousWire.challenge(nonce));
-          channel.write(challenge);
-          if (challenge.hasRemaining()) {
-            close(); // It does not even take a few bytes.
-          }
+          nonce = terms.nonce();
+          line.send(RendezvousWire.challenge(nonce));
         }
       } else if (secret != null && nonce != null) {
         int from = announcement.length;
@@ -411,7 +418,7 @@ final class RendezvousHost {
           byte[] expected =
               RendezvousWire.hmac(secret, Side.GUEST, announcement, nonce, new byte[0]);
           if (MessageDigest.isEqual(expected, found)) {
-            announced(arrived);
+            announced(arrived, now);
           } else {
             refuse(
                 who(arrived.announcement())
@@ -423,7 +430,7 @@ final class RendezvousHost {
       }
     }
 
-    private void announced(RendezvousWire.Guest arrived) {
+    private void announced(RendezvousWire.Guest arrived, long now) {
       Announcement announced = arrived.announcement();
       String objection = objection(announced);
       if (objection != null) {
@@ -433,18 +440,18 @@ final class RendezvousHost {
       guest = announced;
       seats[announced.rank()] = this;
       lost.keySet().removeIf(gone -> gone.rank() == announced.rank());
-      deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(arrived.patienceMillis());
+      deadline = now + TimeUnit.MILLISECONDS.toNanos(arrived.patienceMillis());
     }
 
     private void refuse(String objection) {
-      LOG.warn("refused: {}", objection);
+      strangers.warn("refused: {}", objection);
       lastRefusal = objection;
       answer(RendezvousWire.refusal(objection));
     }
 
     /** A roster, with a proof for this guest that it is the right one if there is a secret. */
     byte[] signed(byte[] roster) {
-      JobSecret secret = place.secret();
+      JobSecret secret = terms.secret();
       if (secret == null || announcement == null || nonce == null) {
         return roster;
       }
@@ -453,23 +460,20 @@ final class RendezvousHost {
     }
 
     void answer(byte[] bytes) {
-      answer = ByteBuffer.wrap(bytes);
-      key.interestOps(SelectionKey.OP_WRITE);
-      handle();
+      leaving = true;
+      line.send(bytes);
+      line.finish();
     }
 
-    void close() {
-      if (hasSeat() && guest != null) {
-        seats[guest.rank()] = null;
-        lost.put(guest, System.nanoTime());
+    /** Its connection has ended, or ends now. */
+    void close(long now) {
+      line.close();
+      if (!gone && hasSeat() && isGathering()) {
+        seats[guest().rank()] = null;
+        lost.put(guest(), now);
       }
+      gone = true;
       visitors.remove(this);
-      answer = null;
-      try {
-        channel.close();
-      } catch (IOException e) {
-        LOG.debug("closing a connection to {}", place, e);
-      }
     }
   }
 }

@@ -1,5 +1,7 @@
 package io.collectives.netty;
 
+import static io.collectives.spi.StrangerLog.printable;
+
 import io.collectives.JobSecret;
 import io.collectives.JoinException;
 import io.collectives.ProtocolException;
@@ -62,6 +64,11 @@ final class RendezvousWire {
   private static final int REFUSAL = 1;
   private static final int CHALLENGE = 2;
   private static final int REFUSAL_LIMIT = 4096;
+
+  /** What is longer is shortened, as it is told to people; the longest that a job's name may be. */
+  private static final int JOB_LIMIT = 128;
+
+  private static final int TRANSPORT_LIMIT = 32;
   private static final int WHEREABOUTS_LIMIT = 40;
 
   private RendezvousWire() {}
@@ -145,14 +152,21 @@ final class RendezvousWire {
       int patienceMillis = in.getInt();
       boolean hasSecret = in.get() != 0;
       in.position(in.position() + NONCE_LENGTH);
-      String job = readText(in);
-      String transport = readText(in);
+      String job = printable(readText(in), JOB_LIMIT);
+      String transport = printable(readText(in), TRANSPORT_LIMIT);
       String address = readText(in);
-      Announcement announcement =
-          new Announcement(job, rank, size, theirs, transport, address, readText(in));
       if (address.length() > ADDRESS_LIMIT) {
         throw new ProtocolException("an address of " + address.length() + " characters");
       }
+      Announcement announcement =
+          new Announcement(
+              job,
+              rank,
+              size,
+              theirs,
+              transport,
+              printable(address, ADDRESS_LIMIT),
+              printable(readText(in), WHEREABOUTS_LIMIT));
       return new Guest(announcement, Math.max(patienceMillis, 0), hasSecret);
     } catch (BufferUnderflowException | IllegalArgumentException e) {
       throw new ProtocolException("an announcement that ends too soon", e);
@@ -236,7 +250,7 @@ final class RendezvousWire {
     int magic = in.readInt();
     int kind = in.readUnsignedByte();
     if (magic == MAGIC && kind == REFUSAL) {
-      throw new JoinException(readText(in, REFUSAL_LIMIT).replaceAll("\\p{Cntrl}", "?"));
+      throw new JoinException(printable(readText(in, REFUSAL_LIMIT), REFUSAL_LIMIT));
     }
     if (magic != MAGIC || kind != expected) {
       throw new ProtocolException(
@@ -273,7 +287,7 @@ final class RendezvousWire {
     }
     byte[] bytes = new byte[length];
     in.get(bytes);
-    return new String(bytes, StandardCharsets.UTF_8).replaceAll("[^ -~]", "?");
+    return new String(bytes, StandardCharsets.UTF_8);
   }
 
   private interface Writer {

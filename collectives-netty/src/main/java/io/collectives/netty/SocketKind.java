@@ -157,9 +157,18 @@ enum SocketKind {
     return isUnix ? "this host" : String.valueOf(socket.remoteAddress());
   }
 
-  /** TCP allows it where nobody listens, if this end happens to get the same port. */
+  /**
+   * Whether a socket has connected to itself. TCP allows it where nobody listens, if this end
+   * happens to get the same port. Such a connection is to be {@link #reset}.
+   */
   static boolean isConnectedToItself(Channel socket) {
     return socket.remoteAddress().equals(socket.localAddress());
+  }
+
+  /** Closes a TCP connection so that its port can be used at once, not in a minute. */
+  static void reset(Channel socket) {
+    socket.config().setOption(ChannelOption.SO_LINGER, 0);
+    socket.close();
   }
 
   /** Whether nobody listens any more where a connection to a rank has failed. */

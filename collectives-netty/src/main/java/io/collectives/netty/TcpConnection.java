@@ -128,7 +128,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
                   by.unreached(this, future.cause());
                 } else if (SocketKind.isConnectedToItself(channel)) {
                   exceptionCaught(new ConnectException("connected to itself"));
-                  channel.close();
+                  SocketKind.reset(channel);
                 } else if (tls == null) {
                   by.reached(this);
                 }

@@ -1,41 +1,53 @@
 package io.collectives.netty;
 
-import io.collectives.JobSecret;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
+import io.collectives.spi.HostNames;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Roster;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 
 /**
  * A meeting over TCP. Rank 0 is the host: it listens, and when all have announced themselves, draws
  * the epoch and sends the roster to all. The others are guests: they connect, announce themselves,
  * and wait for the answer.
  *
- * <p>All of it happens on the threads that call {@link #meet}; nothing listens before or after.
+ * <p>All of it happens on the threads that call {@link #meet}, but for looking up the host's name;
+ * nothing listens before or after. {@link RendezvousHost} and {@link RendezvousGuest} are what is
+ * said and decided, {@link RendezvousSockets} how it gets there.
  */
 final class TcpRendezvous implements Rendezvous {
   private final JobSettings settings;
   private final String host;
   private final int port;
-  private final SecureRandom random = new SecureRandom();
-  private final CountDownLatch closed = new CountDownLatch(1);
+  private final Function<String, CompletableFuture<InetAddress>> resolver;
+  private volatile boolean closed;
   private volatile Runnable interruption = () -> {};
 
   /** A meeting at a port of a host, which is looked up when it is needed. */
   TcpRendezvous(JobSettings settings, String host, int port) {
+    this(settings, host, port, HostNames::lookUp);
+  }
+
+  /** The same with another resolver. */
+  TcpRendezvous(
+      JobSettings settings,
+      String host,
+      int port,
+      Function<String, CompletableFuture<InetAddress>> resolver) {
     this.settings = settings;
     this.host = host;
     this.port = port;
+    this.resolver = resolver;
   }
 
   @Override
@@ -44,92 +56,72 @@ final class TcpRendezvous implements Rendezvous {
     if (me.size() == 1) {
       return new Roster(JobEpoch.draw(), List.of(me.address()));
     }
-    long deadline = System.nanoTime() + timeout.toNanos();
-    return me.rank() == 0
-        ? new RendezvousHost(this, me, timeout, deadline).meet()
-        : new RendezvousGuest(this, me, timeout, deadline).meet();
+    RendezvousTerms terms =
+        new RendezvousTerms(
+            toString(),
+            me,
+            timeout,
+            settings.calls().silenceLimit(),
+            settings.security().secret(),
+            new SecureRandom());
+    try (RendezvousSockets sockets = new RendezvousSockets(this, terms)) {
+      return me.rank() == 0 ? sockets.host() : sockets.visit();
+    } catch (IOException e) {
+      throw new JoinException(
+          "rank "
+              + me.rank()
+              + " of job \""
+              + me.job()
+              + "\" cannot go on meeting at "
+              + this
+              + ": "
+              + e.getMessage(),
+          e);
+    } finally {
+      interruption = () -> {};
+    }
   }
 
   @Override
   public void close() {
-    closed.countDown();
+    closed = true;
     interruption.run();
   }
 
-  /** How long a rank that was here and is lost may take to come back, or another in its place. */
-  long returnNanos() {
-    return settings.calls().silenceLimit().toNanos();
-  }
-
   boolean isClosed() {
-    return closed.getCount() == 0;
+    return closed;
   }
 
   /** What ends the present wait from another thread. It may run at once. */
   void onClose(Runnable action) {
     interruption = action;
-    if (isClosed()) {
+    if (closed) {
       action.run();
     }
   }
 
-  /** Waits, unless closed; fails if interrupted. */
-  void pause(Announcement me, long millis) {
-    try {
-      if (closed.await(millis, TimeUnit.MILLISECONDS)) {
-        throw closed(me);
-      }
-    } catch (InterruptedException e) {
-      throw interrupted(me);
-    }
+  /** The name or the address of the host. */
+  String host() {
+    return host;
   }
 
-  JoinException closed(Announcement me) {
-    return new JoinException(
-        "rank "
-            + me.rank()
-            + " of job \""
-            + me.job()
-            + "\" gave up meeting at "
-            + this
-            + ": it was closed");
-  }
-
-  JoinException interrupted(Announcement me) {
-    Thread.currentThread().interrupt();
-    return new JoinException(
-        "rank "
-            + me.rank()
-            + " of job \""
-            + me.job()
-            + "\" was interrupted while meeting at "
-            + this);
-  }
-
-  @Nullable JobSecret secret() {
-    return settings.security().secret();
-  }
-
-  /** Random bytes that are used once. */
-  byte[] nonce() {
-    byte[] nonce = new byte[RendezvousWire.NONCE_LENGTH];
-    random.nextBytes(nonce);
-    return nonce;
+  /** Begins to look the host up. */
+  CompletableFuture<InetAddress> lookUp() {
+    return resolver.apply(host);
   }
 
   /**
-   * The address, never a wildcard.
+   * Where the port is, at the address that the host has; never a wildcard.
    *
    * @throws JoinException if it is not loopback and there is no job secret
    */
-  InetSocketAddress address() throws UnknownHostException {
-    InetSocketAddress address = new InetSocketAddress(InetAddress.getByName(host), port);
-    if (address.getAddress().isAnyLocalAddress()) {
+  InetSocketAddress at(InetAddress address) throws UnknownHostException {
+    if (address.isAnyLocalAddress()) {
       throw new UnknownHostException(
           host + " stands for every network of a host; one address is needed");
     }
-    AllowedAddress.check(settings, address.getAddress());
-    return address;
+    AllowedAddress.check(settings, address);
+    return new InetSocketAddress(address, port);
   }
 
   @Override

@@ -10,6 +10,7 @@ import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Link;
 import io.collectives.spi.Log;
 import io.collectives.spi.Roster;
+import io.collectives.spi.StrangerLog;
 import io.collectives.spi.Transport;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -86,7 +87,6 @@ final class TcpTransport implements Transport {
   private static final int CONTROL_LENGTH = 4096;
 
   private static final long LOOK_NANOS = 50_000;
-  private static final long WARNING_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /** How long the listening socket of a killed process may outlive its connections. */
@@ -111,14 +111,13 @@ final class TcpTransport implements Transport {
   private final Queue<TcpLink> losses = new ArrayDeque<>();
   private final List<TcpLink> blocked = new ArrayList<>();
   private final Set<TcpConnection> strangers = new HashSet<>();
+  private final StrangerLog strangerLog = new StrangerLog(LOG);
   private @Nullable FrameSink sink; // During a poll.
   private @Nullable Throwable sinkFailure;
   private @Nullable TcpLink single; // The only one that was ever admitted.
   private int admitted;
   private long lookedNanos;
   private long lastActiveNanos;
-  private boolean warned;
-  private long lastWarningNanos;
   private volatile boolean closing;
   private boolean closeAfterPoll;
   private boolean closed;
@@ -403,6 +402,7 @@ final class TcpTransport implements Transport {
       return;
     }
     closed = true;
+    strangerLog.end();
     server.close();
     for (TcpLink link : links) {
       if (link != null) {
@@ -544,7 +544,10 @@ final class TcpTransport implements Transport {
           .connect(kind.parse(address(peer)))
           .addListener(
               future -> {
-                if (future.isSuccess() && !SocketKind.isConnectedToItself(channel)) {
+                if (future.isSuccess() && SocketKind.isConnectedToItself(channel)) {
+                  SocketKind.reset(channel);
+                  answer.accept(false);
+                } else if (future.isSuccess()) {
                   loop.schedule(
                       () -> {
                         boolean lives = channel.isActive();
@@ -629,17 +632,7 @@ final class TcpTransport implements Transport {
 
   /** Tells of a stranger, but not more often than people can read. */
   void warn(String format, Object... facts) {
-    long now = System.nanoTime();
-    boolean again = warned && now - lastWarningNanos < WARNING_NANOS;
-    if (again) {
-      LOG.debug(format, facts);
-    } else {
-      LOG.warn(format, facts);
-    }
-    if (!again) {
-      warned = true;
-      lastWarningNanos = now;
-    }
+    strangerLog.warn(format, facts);
   }
 
   /** A stranger has proved to be a rank of this job. */

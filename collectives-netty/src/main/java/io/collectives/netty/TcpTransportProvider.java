@@ -3,6 +3,7 @@ package io.collectives.netty;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.spi.Log;
+import io.collectives.spi.HostNames;
 import io.collectives.spi.TransportProvider;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelOption;
@@ -91,14 +92,16 @@ public final class TcpTransportProvider implements TransportProvider {
   private static InetAddress address(JobSettings settings) {
     InetAddress address;
     try {
-      address = InetAddress.getByName(settings.listen());
+      address = HostNames.lookUp(settings.listen(), settings.joinTimeout());
     } catch (UnknownHostException e) {
       throw new JoinException(
           "rank "
               + settings.rank()
               + " cannot listen at \""
               + settings.listen()
-              + "\": no such host",
+              + "\": no such host ("
+              + e.getMessage()
+              + ")",
           e);
     }
     if (address.isAnyLocalAddress()) {

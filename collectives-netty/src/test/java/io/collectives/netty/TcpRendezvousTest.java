@@ -30,16 +30,20 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.ServiceLoader;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Who meets whom, and what those are told who do not. */
 class TcpRendezvousTest {
@@ -215,6 +219,86 @@ class TcpRendezvousTest {
       }
     }
     assertContains(failure(one), "rank 0", "was met by rank 1", "was lost");
+  }
+
+  /** Whatever a false rank 0 says, and however slowly: the limit stands over the whole of it. */
+  @ParameterizedTest
+  @ValueSource(strings = {"roster", "challenge", "refusal"})
+  void anAnswerThatNeverEndsIsNotWaitedForLongerThanTheLimit(String kind) throws Exception {
+    byte[] answer =
+        switch (kind) {
+          case "roster" ->
+              RendezvousWire.roster(
+                  new Roster(new JobEpoch(1, 2), List.of("a".repeat(300), "b".repeat(300))));
+          case "challenge" -> RendezvousWire.challenge(new byte[RendezvousWire.NONCE_LENGTH]);
+          default -> RendezvousWire.refusal("x".repeat(1000));
+        };
+    Security security = kind.equals("challenge") ? secret("one") : Security.none();
+    long pause = LONG.toMillis() / 2 / answer.length;
+    try (ServerSocket host = new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1"))) {
+      Future<Roster> one = meet(security, announce(1, 2), SHORT);
+      try (Socket guest = host.accept()) {
+        int at = 0;
+        long start = System.nanoTime();
+        while (!one.isDone() && System.nanoTime() - start < LONG.toNanos()) {
+          // A byte now and then, so that no single read is long; never the last one.
+          if (at < answer.length - 1) {
+            try {
+              guest.getOutputStream().write(answer[at++]);
+            } catch (IOException e) {
+              break; // The guest has gone.
+            }
+          }
+          LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(pause));
+        }
+        assertTrue(at < answer.length - 1, "the guest waits for all of the answer");
+      }
+      assertContains(failure(one), "met nobody", "gave no answer", SHORT.toMillis() + " ms");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void aResolverThatNeverAnswersIsNotWaitedForLongerThanTheLimit(int rank) {
+    JobSettings settings = JobSettings.of(rank, 2, URI.create("tcp://meeting.example:" + port));
+    Rendezvous place =
+        new TcpRendezvous(settings, "meeting.example", port, host -> new CompletableFuture<>());
+    opened.add(place);
+    assertContains(
+        failure(threads.submit(() -> place.meet(announce(rank, 2), SHORT))),
+        "meeting.example",
+        "the resolver of this host gives no answer");
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void aRankThatIsInterruptedGivesUpAndStaysInterrupted(int rank) throws Exception {
+    CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+    CompletableFuture<JoinException> given = new CompletableFuture<>();
+    try (ServerSocket host =
+        rank == 0 ? null : new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1"))) {
+      Rendezvous place = rendezvous("127.0.0.1");
+      Thread waiter =
+          new Thread(
+              () -> {
+                try {
+                  place.meet(announce(rank, 2), LONG);
+                } catch (JoinException e) {
+                  interrupted.complete(Thread.currentThread().isInterrupted());
+                  given.complete(e);
+                }
+              });
+      waiter.setDaemon(true);
+      waiter.start();
+      if (host == null) {
+        connectSoon().close();
+      } else {
+        assertTrue(host.accept().getInputStream().read() >= 0, "it has announced itself");
+      }
+      waiter.interrupt();
+      assertContains(given.get(), "rank " + rank, "was interrupted while meeting");
+      assertTrue(interrupted.get());
+    }
   }
 
   /** As a rank that gives a lost one a quarter of a second to come back. */

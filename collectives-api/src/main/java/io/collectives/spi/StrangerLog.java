@@ -1,0 +1,74 @@
+package io.collectives.spi;
+
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.helpers.MessageFormatter;
+
+/**
+ * Tells of what strangers do, no more often than people can read: a warning in each second, which
+ * says how many were left out since the one before. Those that were left out are logged at level
+ * DEBUG.
+ *
+ * <p>Threads: any.
+ */
+public final class StrangerLog {
+  private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final Log log;
+  private final LongSupplier clock;
+  private boolean warned;
+  private long warnedNanos;
+  private long leftOut;
+
+  /** A log that nobody has been told by yet. */
+  public StrangerLog(Log log) {
+    this(log, System::nanoTime);
+  }
+
+  /** The same by another clock, in nanoseconds. */
+  StrangerLog(Log log, LongSupplier clock) {
+    this.log = log;
+    this.clock = clock;
+  }
+
+  /**
+   * Warns, or not.
+   *
+   * @param format as slf4j has it
+   * @param facts what strangers chose among them should be {@link #printable}
+   */
+  public synchronized void warn(String format, Object... facts) {
+    long now = clock.getAsLong();
+    if (warned && now - warnedNanos < PAUSE_NANOS) {
+      leftOut++;
+      log.debug(format, facts);
+      return;
+    }
+    warned = true;
+    warnedNanos = now;
+    String text = MessageFormatter.arrayFormat(format, facts).getMessage();
+    if (leftOut == 0) {
+      log.warn("{}", text);
+    } else {
+      log.warn("{} (and {} warnings of this kind were left out since the last one)", text, leftOut);
+      leftOut = 0;
+    }
+  }
+
+  /** Says how many were left out since the last warning, if any were, as no more will come. */
+  public synchronized void end() {
+    if (leftOut > 0) {
+      log.warn("{} more warnings about connections of strangers were left out", leftOut);
+      leftOut = 0;
+    }
+  }
+
+  /**
+   * A text that a stranger chose, as it may stand in a line for people: on one line, in printable
+   * ASCII, and no longer than {@code most} characters.
+   */
+  public static String printable(String text, int most) {
+    String cut = text.length() > most ? text.substring(0, most) + "..." : text;
+    return cut.replaceAll("[^ -~]", "?");
+  }
+}

@@ -1,0 +1,386 @@
+package io.collectives.netty;
+
+import io.collectives.JoinException;
+import io.collectives.spi.HostNames;
+import io.collectives.spi.Roster;
+import java.io.IOException;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.StandardSocketOptions;
+import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Drives one side of a meeting over the JDK's sockets: one selector, on the thread that meets,
+ * which is the only thing that this thread waits for. It looks at the time whenever something
+ * comes, and at the latest when the side that it drives wants to.
+ */
+final class RendezvousSockets implements AutoCloseable {
+  private static final Log LOG = Log.of(RendezvousSockets.class);
+
+  private final TcpRendezvous place;
+  private final RendezvousTerms terms;
+  private final Selector selector = Selector.open();
+  private final ByteBuffer landing = ByteBuffer.allocate(16 * 1024);
+  private final List<SocketLine> lines = new ArrayList<>();
+  private @Nullable CompletableFuture<InetAddress> lookUp; // Not looked at yet.
+
+  RendezvousSockets(TcpRendezvous place, RendezvousTerms terms) throws IOException {
+    this.place = place;
+    this.terms = terms;
+    place.onClose(selector::wakeup);
+  }
+
+  // ------------------------------------------------------------------ rank 0
+
+  /** Waits for all others. */
+  Roster host() throws IOException {
+    RendezvousHost host = new RendezvousHost(terms, System.nanoTime());
+    try {
+      try (ServerSocketChannel server = ServerSocketChannel.open()) {
+        if (listen(server, host)) {
+          gather(server, host);
+        }
+      }
+      sayFarewell(host);
+      return host.result();
+    } finally {
+      host.close(System.nanoTime());
+    }
+  }
+
+  /** Waits until the answers have left. An interrupt has been heard already, and is kept. */
+  private void sayFarewell(RendezvousHost host) throws IOException {
+    boolean interrupted = Thread.interrupted();
+    try {
+      for (long now = System.nanoTime(); !host.isOver(now); now = System.nanoTime()) {
+        select(host.nextNanos(), now);
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private void gather(ServerSocketChannel server, RendezvousHost host) throws IOException {
+    SelectionKey key = server.register(selector, SelectionKey.OP_ACCEPT);
+    while (true) {
+      long now = System.nanoTime();
+      JoinException stop = stop();
+      if (stop != null) {
+        host.fail(stop, now);
+      }
+      host.tick(now);
+      if (!host.isGathering()) {
+        return;
+      }
+      key.interestOps(host.hasRoom() ? SelectionKey.OP_ACCEPT : 0);
+      select(host.nextNanos(), now);
+      while (host.hasRoom()) {
+        SocketChannel channel = server.accept();
+        if (channel == null) {
+          break;
+        }
+        accept(channel, host);
+      }
+    }
+  }
+
+  private void accept(SocketChannel channel, RendezvousHost host) throws IOException {
+    SocketLine line = new SocketLine(channel);
+    line.party = host.admit(line);
+    line.party.connected(System.nanoTime());
+    line.register(SelectionKey.OP_READ);
+  }
+
+  /** Begins to listen; false if the meeting has ended before. */
+  private boolean listen(ServerSocketChannel server, RendezvousHost host) throws IOException {
+    try {
+      while (true) {
+        long now = System.nanoTime();
+        JoinException stop = stop();
+        if (stop != null) {
+          host.fail(stop, now);
+          return false;
+        }
+        InetAddress address = lookedUp();
+        if (address != null) {
+          server.setOption(StandardSocketOptions.SO_REUSEADDR, true);
+          server.configureBlocking(false);
+          server.bind(place.at(address), Math.max(128, terms.me().size()));
+          return true;
+        }
+        if (now - host.nextNanos() >= 0) {
+          throw noAnswerFromResolver();
+        }
+        select(host.nextNanos(), now);
+      }
+    } catch (IOException e) {
+      if (e instanceof BindException) {
+        RendezvousGuest asking = RendezvousGuest.asking(terms, System.nanoTime());
+        run(asking);
+        if (asking.isRefused()) {
+          asking.result();
+        }
+      }
+      throw new JoinException(
+          "rank 0 of job \""
+              + terms.me().job()
+              + "\" cannot listen at "
+              + place
+              + ": "
+              + e.getMessage()
+              + "; the address must be one of rank 0's host, and its port free",
+          e);
+    }
+  }
+
+  // ------------------------------------------------------------------ the other ranks
+
+  /** Comes to rank 0. */
+  Roster visit() throws IOException {
+    RendezvousGuest guest = RendezvousGuest.coming(terms, System.nanoTime());
+    run(guest);
+    return guest.result();
+  }
+
+  private void run(RendezvousGuest guest) throws IOException {
+    while (true) {
+      long now = System.nanoTime();
+      JoinException stop = stop();
+      if (stop != null) {
+        guest.giveUp(stop);
+      }
+      if (guest.wantsLine(now)) {
+        SocketLine line = new SocketLine(SocketChannel.open());
+        line.party = guest;
+        guest.dials(line, now);
+        line.dial();
+      }
+      for (SocketLine line : List.copyOf(lines)) {
+        if (line.key == null && now - guest.nextNanos() >= 0) {
+          line.ended(noAnswerFromResolver(), now);
+        }
+      }
+      guest.tick(now);
+      if (guest.isOver()) {
+        return;
+      }
+      select(guest.nextNanos(), now);
+    }
+  }
+
+  // ------------------------------------------------------------------ waiting
+
+  /** Why the user wants no meeting any more, if so. */
+  private @Nullable JoinException stop() {
+    if (place.isClosed()) {
+      return terms.closed();
+    }
+    return Thread.currentThread().isInterrupted() ? terms.interrupted() : null;
+  }
+
+  /** Waits until something comes, or for a time, and handles it. */
+  private void select(long until, long now) throws IOException {
+    for (SocketLine line : List.copyOf(lines)) {
+      line.dial();
+    }
+    selector.select(
+        key -> {
+          if (key.attachment() instanceof SocketLine line) {
+            line.handle(System.nanoTime());
+          }
+        },
+        Math.max(TimeUnit.NANOSECONDS.toMillis(until - now), 0) + 1);
+  }
+
+  /** The address of the host, if it is known; begins to look it up if nobody does. */
+  private @Nullable InetAddress lookedUp() throws UnknownHostException {
+    CompletableFuture<InetAddress> present = lookUp;
+    if (present == null) {
+      present = place.lookUp();
+      lookUp = present;
+      present.whenComplete((address, failure) -> selector.wakeup());
+    }
+    if (!present.isDone()) {
+      return null;
+    }
+    lookUp = null;
+    try {
+      return present.join();
+    } catch (CompletionException e) {
+      throw HostNames.unknown(place.host(), e.getCause());
+    }
+  }
+
+  private UnknownHostException noAnswerFromResolver() {
+    return new UnknownHostException(place.host() + ": the resolver of this host gives no answer");
+  }
+
+  @Override
+  public void close() throws IOException {
+    place.onClose(() -> {});
+    List.copyOf(lines).forEach(SocketLine::close);
+    selector.close();
+  }
+
+  /** A line over a socket. */
+  private final class SocketLine implements Line {
+    private final SocketChannel channel;
+    private final Queue<ByteBuffer> unsent = new ArrayDeque<>();
+    private @Nullable SelectionKey key;
+    private Line.@Nullable Party party;
+    private boolean finishing;
+
+    SocketLine(SocketChannel channel) throws IOException {
+      this.channel = channel;
+      channel.configureBlocking(false);
+      lines.add(this);
+    }
+
+    void register(int interest) throws IOException {
+      key = channel.register(selector, interest, this);
+    }
+
+    /** Connects, as soon as it is known where to. */
+    void dial() {
+      if (key != null || !channel.isOpen()) {
+        return;
+      }
+      try {
+        InetAddress address = lookedUp();
+        if (address != null) {
+          register(SelectionKey.OP_CONNECT);
+          // Who happens to get rank 0's own port must not keep it from listening there.
+          channel.setOption(StandardSocketOptions.SO_REUSEADDR, true);
+          if (channel.connect(place.at(address))) {
+            connected(System.nanoTime());
+          }
+        }
+      } catch (IOException e) {
+        ended(e, System.nanoTime());
+      }
+    }
+
+    void handle(long now) {
+      try {
+        if (channel.isConnectionPending()) {
+          if (channel.finishConnect()) {
+            connected(now);
+          }
+          return;
+        }
+        write();
+        if (channel.isOpen() && key != null && key.isReadable()) {
+          read(now);
+        }
+      } catch (IOException e) {
+        ended(e, now);
+      }
+    }
+
+    private void connected(long now) throws IOException {
+      if (channel.getLocalAddress().equals(channel.getRemoteAddress())) {
+        // TCP allows it where nobody listens and the port happens to be picked for this end, too.
+        // Ended by a reset: otherwise rank 0 could not listen there for a minute.
+        channel.setOption(StandardSocketOptions.SO_LINGER, 0);
+        throw new ConnectException("connected to itself");
+      }
+      interest();
+      if (party != null) {
+        party.connected(now);
+      }
+    }
+
+    private void read(long now) throws IOException {
+      Line.Party to = party;
+      if (to == null) {
+        return;
+      }
+      landing.clear().limit(Math.min(landing.capacity(), to.room()));
+      if (channel.read(landing) < 0) {
+        ended(null, now);
+      } else {
+        to.received(landing.flip(), now);
+      }
+    }
+
+    @Override
+    public void send(byte[] bytes) {
+      unsent.add(ByteBuffer.wrap(bytes));
+      try {
+        write();
+      } catch (IOException e) {
+        // Reading finds out, too.
+        LOG.debug("cannot write to a connection at {}: {}", place, e.getMessage());
+        unsent.clear();
+      }
+    }
+
+    private void write() throws IOException {
+      for (ByteBuffer next = unsent.peek(); next != null; next = unsent.peek()) {
+        channel.write(next);
+        if (next.hasRemaining()) {
+          break;
+        }
+        unsent.remove();
+      }
+      if (finishing && unsent.isEmpty()) {
+        ended(null, System.nanoTime());
+      } else {
+        interest();
+      }
+    }
+
+    private void interest() {
+      if (key != null && key.isValid()) {
+        key.interestOps(
+            (finishing ? 0 : SelectionKey.OP_READ)
+                | (unsent.isEmpty() ? 0 : SelectionKey.OP_WRITE));
+      }
+    }
+
+    @Override
+    public void finish() {
+      finishing = true;
+      try {
+        write();
+      } catch (IOException e) {
+        ended(e, System.nanoTime());
+      }
+    }
+
+    private void ended(@Nullable IOException why, long now) {
+      Line.Party told = party;
+      close();
+      if (told != null) {
+        told.ended(why, now);
+      }
+    }
+
+    @Override
+    public void close() {
+      party = null;
+      lines.remove(this);
+      try {
+        channel.close();
+      } catch (IOException e) {
+        LOG.debug("closing a connection to {}", place, e);
+      }
+    }
+  }
+}
