@@ -61,8 +61,19 @@ final class PrivateFile {
     }
   }
 
+  /**
+   * Fails if the file is there and is no regular one, or a link to one: reading from a pipe or a
+   * device may take for ever.
+   */
+  static void checkRegular(Path file, String what) {
+    if (Files.exists(file) && !Files.isRegularFile(file)) {
+      throw new JoinException(what + " " + file + " is not a regular file: give a file instead");
+    }
+  }
+
   /** All bytes of a file that is its owner's only. */
   static byte[] read(Path file, String what) {
+    checkRegular(file, what);
     check(file, what, Readers.OWNER);
     try (InputStream in = Files.newInputStream(file)) {
       byte[] bytes = in.readNBytes(LONGEST + 1);

@@ -42,10 +42,12 @@ public record TlsFiles(Path certificate, Path key, Path trust) {
   /**
    * Looks at the files, not into them.
    *
-   * @throws JoinException if one of them is not there, or if everybody may read the key
+   * @throws JoinException if one of them is not there or no regular file, or if everybody may read
+   *     the key
    */
   public void check() {
     for (Path file : List.of(certificate, key, trust)) {
+      PrivateFile.checkRegular(file, "the TLS file");
       if (!Files.isReadable(file)) {
         throw PrivateFile.unreadable(
             file, "the TLS file", new NoSuchFileException(file.toString()));

@@ -17,6 +17,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HexFormat;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -89,6 +90,25 @@ final class JobSecretTest {
     String message = assertThrows(JoinException.class, () -> JobSecret.read(file)).getMessage();
     assertTrue(message.contains(permissions) && message.contains("chmod 600 " + file), message);
     assertFalse(message.contains(TEXT), message);
+  }
+
+  /** Which may have nobody who writes to it. */
+  @Test
+  void isNotReadFromAPipe() throws Exception {
+    Path pipe = directory.resolve("pipe");
+    Process made = new ProcessBuilder("mkfifo", "-m", "600", pipe.toString()).start();
+    Assumptions.assumeTrue(made.waitFor() == 0, "needs mkfifo");
+    Path file = Files.createFile(directory.resolve("file"));
+    for (Executable reading :
+        new Executable[] {
+          () -> JobSecret.read(pipe),
+          () -> new TlsFiles(pipe, file, file).check(),
+          () -> new TlsFiles(file, pipe, file).check(),
+          () -> new TlsFiles(file, file, pipe).check()
+        }) {
+      String message = assertThrows(JoinException.class, reading).getMessage();
+      assertTrue(message.contains(pipe + " is not a regular file"), message);
+    }
   }
 
   @Test

@@ -2,13 +2,17 @@ package io.collectives.engine.join;
 
 import io.collectives.CallSettings;
 import io.collectives.JoinException;
+import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Roster;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -107,7 +111,7 @@ import org.jspecify.annotations.Nullable;
  * other jobs that wait in the directory.
  *
  * Where it stands. The left column is Leader, the right one Follower, what they have in common is
- * Meeting. JobFiles knows the names of the files, Note their form, Announcements what ranks say of
+ * Meeting. All that they know of the world is Surroundings, so that they can be simulated. JobFiles knows the names of the files, Note their form, Announcements what ranks say of
  * themselves, and Watch who has beaten lately.
  */
 
@@ -125,8 +129,17 @@ public final class DirectoryRendezvous implements Rendezvous {
   /** As many as the seen file has room for. */
   private static final int MOST_RANKS = 12_000;
 
+  /**
+   * How much longer than wanted a meeting may take: it says why it ends, and lingers for a second
+   * until the others have read it. With more, the file system does not answer.
+   */
+  private static final Duration GRACE = Duration.ofSeconds(5);
+
   private final Path directory;
   private final Duration silenceLimit;
+  private final Duration grace;
+  private final SharedDirectory shared;
+  private final Surroundings world;
   private volatile boolean closed;
   private volatile @Nullable Thread waiter;
 
@@ -145,12 +158,111 @@ public final class DirectoryRendezvous implements Rendezvous {
    *     zero and the same at all ranks
    */
   public DirectoryRendezvous(Path directory, Duration silenceLimit) {
-    this.directory = directory;
-    this.silenceLimit = silenceLimit;
+    this(directory, silenceLimit, GRACE, shared -> shared);
   }
 
+  /**
+   * The same in surroundings that behave otherwise.
+   *
+   * @param grace how much longer than wanted a meeting may take
+   * @param otherwise makes them of the real ones
+   */
+  DirectoryRendezvous(
+      Path directory,
+      Duration silenceLimit,
+      Duration grace,
+      UnaryOperator<Surroundings> otherwise) {
+    this.directory = directory;
+    this.silenceLimit = silenceLimit;
+    this.grace = grace;
+    this.shared = new SharedDirectory(directory, JobEpoch.draw().toString());
+    this.world = otherwise.apply(shared);
+  }
+
+  /** Meets on a thread of its own, as a file system may not answer at all. */
   @Override
   public Roster meet(Announcement me, Duration timeout) {
+    CompletableFuture<Roster> met = new CompletableFuture<>();
+    Thread meeting =
+        new Thread(
+            () -> {
+              try {
+                met.complete(meetHere(me, timeout));
+              } catch (Throwable e) {
+                met.completeExceptionally(e);
+              } finally {
+                LockSupport.unpark(waiter);
+              }
+            },
+            "collectives meets in a directory");
+    meeting.setDaemon(true);
+    waiter = Thread.currentThread();
+    meeting.start();
+    boolean interrupted = false;
+    try {
+      long end = later(timeout);
+      boolean stopped = false;
+      while (!met.isDone()) {
+        if (Thread.interrupted()) {
+          interrupted = true;
+          shared.interrupt();
+        }
+        if (!stopped && (interrupted || closed)) {
+          stopped = true;
+          end = later(Duration.ZERO);
+        }
+        long left = end - System.nanoTime();
+        if (left <= 0) {
+          throw hangs(me, meeting);
+        }
+        LockSupport.parkNanos(this, left);
+      }
+      return met.join();
+    } catch (CompletionException e) {
+      throw rethrown(e.getCause());
+    } finally {
+      waiter = null;
+      shared.close();
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private long later(Duration wait) {
+    Duration most = Duration.ofDays(365);
+    return System.nanoTime() + (wait.compareTo(most) > 0 ? most : wait).plus(grace).toNanos();
+  }
+
+  private static RuntimeException rethrown(Throwable why) {
+    if (why instanceof Error e) {
+      throw e;
+    }
+    return why instanceof RuntimeException e ? e : new IllegalStateException(why);
+  }
+
+  private JoinException hangs(Announcement me, Thread meeting) {
+    JoinException e =
+        new JoinException(
+            "rank "
+                + me.rank()
+                + " of job "
+                + me.job()
+                + " cannot meet in directory "
+                + directory
+                + ": the file system does not answer; see that all hosts can reach it");
+    e.addSuppressed(stackOf(meeting));
+    return e;
+  }
+
+  /** Where a thread is, for whoever wonders what it waits for. */
+  private static Throwable stackOf(Thread thread) {
+    Throwable stack = new Throwable("the thread that meets waits here");
+    stack.setStackTrace(thread.getStackTrace());
+    return stack;
+  }
+
+  private Roster meetHere(Announcement me, Duration timeout) {
     if (!Files.isDirectory(directory)) {
       throw new JoinException(
           "rendezvous directory "
@@ -173,12 +285,11 @@ public final class DirectoryRendezvous implements Rendezvous {
               + MOST_RANKS
               + "; meet at tcp://host:port");
     }
-    waiter = Thread.currentThread();
     try {
       Meeting meeting =
           me.rank() == 0
-              ? new Leader(directory, me, timeout, silenceLimit, () -> closed)
-              : new Follower(directory, me, timeout, silenceLimit, () -> closed);
+              ? new Leader(world, directory, me, timeout, silenceLimit)
+              : new Follower(world, directory, me, timeout, silenceLimit);
       return meeting.meet();
     } catch (IOException e) {
       throw new JoinException(
@@ -194,14 +305,13 @@ public final class DirectoryRendezvous implements Rendezvous {
               + e.getMessage()
               + "; check its permissions and free space",
           e);
-    } finally {
-      waiter = null;
     }
   }
 
   @Override
   public void close() {
     closed = true;
+    shared.close();
     LockSupport.unpark(waiter);
   }
 }

@@ -9,7 +9,6 @@ import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous.Announcement;
 import io.collectives.spi.Roster;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -17,7 +16,6 @@ import java.util.BitSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** How any rank but 0 meets the others: it finds a run, sits in it, and waits for the verdict. */
@@ -38,12 +36,12 @@ final class Follower extends Meeting {
   private int roll;
 
   Follower(
+      Surroundings world,
       Path directory,
       Announcement me,
       Duration timeout,
-      Duration silenceLimit,
-      BooleanSupplier closed) {
-    super(directory, me, timeout, silenceLimit, closed);
+      Duration silenceLimit) {
+    super(world, directory, me, timeout, silenceLimit);
   }
 
   @Override
@@ -61,7 +59,7 @@ final class Follower extends Meeting {
   private Roster sitAndWait() throws IOException {
     boolean tidies = false;
     while (true) {
-      watch.begin(System.nanoTime());
+      watch.begin(now());
       String stop = stopReason();
       Note verdict = run == null ? null : files.read(files.verdict(run));
       if (isMine(verdict)) {
@@ -216,7 +214,7 @@ final class Follower extends Meeting {
               + silenceLimit.toMillis() / 2
               + " ms and lost its seat");
     }
-    if (seat == null && !Files.exists(file)) {
+    if (seat == null && !files.exists(file)) {
       if (gathering) {
         files.create(Announcements.note(me, ticket), file);
       } else if (files.read(files.verdict(run)) == null) {
@@ -235,7 +233,7 @@ final class Follower extends Meeting {
 
   /** Hears whether rank 0 lives, and whether it calls. */
   private void hear(String run) throws IOException {
-    Note note = Note.read(files.seen(run));
+    Note note = files.readQuietly(files.seen(run));
     if (note != null && note.problem() == null) {
       watch.look(0, note.values().toString());
       int called = note.number("roll");
@@ -256,8 +254,8 @@ final class Follower extends Meeting {
   }
 
   /** All that a file says; nothing if it is not there or cannot be read now. */
-  private static @Nullable String text(Path file) {
-    Note note = Note.read(file);
+  private @Nullable String text(Path file) {
+    Note note = files.readQuietly(file);
     return note == null || note.problem() != null ? null : note.values().toString();
   }
 
@@ -309,7 +307,7 @@ final class Follower extends Meeting {
     }
     BitSet here = new BitSet(me.size());
     for (int rank = 1; rank < me.size(); rank++) {
-      here.set(rank, Files.exists(files.waiting(rank)));
+      here.set(rank, files.exists(files.waiting(rank)));
     }
     return missing(here);
   }

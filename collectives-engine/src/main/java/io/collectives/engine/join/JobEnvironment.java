@@ -7,8 +7,8 @@ import io.collectives.JoinException;
 import io.collectives.Repeatability;
 import io.collectives.Security;
 import io.collectives.TlsFiles;
+import io.collectives.spi.HostNames;
 import java.math.BigDecimal;
-import java.net.InetAddress;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.UnknownHostException;
@@ -71,6 +71,8 @@ public final class JobEnvironment {
   /** In Kubernetes each pod has ports of its own; this is the one that torchrun uses. */
   private static final int POD_PORT = 29_500;
 
+  private static final String JOIN_TIMEOUT = "COLLECTIVES_JOIN_TIMEOUT";
+  private static final URI ANYWHERE = URI.create("tcp://localhost:1");
   private static final int LONGEST_JOB_NAME = 128;
   private static final Duration LONGEST_TIMEOUT = Duration.ofDays(365);
   private static final Pattern SECONDS = Pattern.compile("\\d{1,9}(\\.\\d{1,9})?");
@@ -101,7 +103,9 @@ public final class JobEnvironment {
    *     in vain
    */
   public static JobSettings settings(Map<String, String> environment) {
-    return settings(environment, JobEnvironment::resolvesToLoopback);
+    JobEnvironment variables = new JobEnvironment(environment, host -> false);
+    Duration limit = variables.duration(JOIN_TIMEOUT, JobSettings.of(0, 1, ANYWHERE).joinTimeout());
+    return settings(environment, host -> resolvesToLoopback(host, limit));
   }
 
   /**
@@ -128,8 +132,7 @@ public final class JobEnvironment {
             .withJob(seat.job)
             .withCalls(calls())
             .withSecurity(security());
-    settings =
-        settings.withJoinTimeout(duration("COLLECTIVES_JOIN_TIMEOUT", settings.joinTimeout()));
+    settings = settings.withJoinTimeout(duration(JOIN_TIMEOUT, settings.joinTimeout()));
     if (has("COLLECTIVES_JOB")) {
       try {
         settings = settings.withJob(value("COLLECTIVES_JOB"));
@@ -624,9 +627,9 @@ public final class JobEnvironment {
     return LOOPBACK.matcher(name).matches() || loopback.test(name);
   }
 
-  private static boolean resolvesToLoopback(String host) {
+  private static boolean resolvesToLoopback(String host, Duration limit) {
     try {
-      return InetAddress.getByName(host).isLoopbackAddress();
+      return HostNames.lookUp(host, limit).isLoopbackAddress();
     } catch (UnknownHostException e) {
       return false;
     }

@@ -1,9 +1,9 @@
 package io.collectives.engine.join;
 
+import static io.collectives.spi.StrangerLog.printable;
+
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.StringJoiner;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,11 +25,14 @@ final class JobFiles {
   private static final String PREFIX = "collectives-";
   private static final int LONGEST_READABLE_NAME = 40;
   private static final int MOST_OTHERS_NAMED = 4;
+  private static final int MOST_OTHERS_LOOKED_AT = 64;
+  private static final int LONGEST_OTHER = 200;
+  private static final Pattern WAITING = Pattern.compile(".*\\.(run|waiting-[0-9]+)");
 
   private final Path directory;
   private final String job;
   private final String prefix;
-  private final Path draft;
+  private final Surroundings world;
   private final Map<Path, String> oddities = new TreeMap<>();
   private final List<Path> created = new ArrayList<>();
   private final List<Path> leftBehind = new ArrayList<>();
@@ -36,13 +40,13 @@ final class JobFiles {
   /**
    * The files of a job.
    *
-   * @param ticket what tells the drafts of this rank from those of others
+   * @param directory where they are
    */
-  JobFiles(Path directory, String job, String ticket) {
+  JobFiles(Surroundings world, Path directory, String job) {
+    this.world = world;
     this.directory = directory;
     this.job = job;
     this.prefix = PREFIX + fileName(job);
-    this.draft = directory.resolve(prefix + ".draft-" + ticket);
   }
 
   // ------------------------------------------------------------------ names
@@ -108,7 +112,7 @@ final class JobFiles {
    * so.
    */
   @Nullable Note read(Path file) {
-    Note note = Note.read(file);
+    Note note = readQuietly(file);
     if (note != null && note.problem() != null) {
       oddities.put(file, note.problem());
       return null;
@@ -117,14 +121,29 @@ final class JobFiles {
     return note;
   }
 
+  /** The same without remembering anything: a note with a problem if the file is none. */
+  @Nullable Note readQuietly(Path file) {
+    return Note.read(file, world);
+  }
+
+  /** Whether there is such a file. */
+  boolean exists(Path file) {
+    return world.exists(file);
+  }
+
+  /** Removes a file, if there is one. */
+  void delete(Path file) throws IOException {
+    world.delete(file);
+  }
+
   /** Makes a file this note, whatever it was. */
   void replace(Note note, Path file) throws IOException {
-    note.replace(file, draft);
+    world.replace(file, note.bytes());
   }
 
   /** Makes a file this note, and returns whether there was none. */
   boolean create(Note note, Path file) throws IOException {
-    boolean mine = note.create(file, draft);
+    boolean mine = world.create(file, note.bytes());
     if (mine) {
       created.add(file);
     }
@@ -136,29 +155,30 @@ final class JobFiles {
   /** Whether the run file named this run, and it was this rank that has removed it. */
   boolean removeRunFile(String run) throws IOException {
     Note present = read(run());
-    return present != null && present.text("run").equals(run) && Files.deleteIfExists(run());
+    return present != null && present.text("run").equals(run) && world.delete(run());
   }
 
   /** Removes the files of all runs but one. */
   void removeRunsBut(String run) throws IOException {
-    remove(prefix + ".*.*", prefix + "." + run + ".");
+    for (Path file : world.list(prefix + ".")) {
+      String rest = name(file).substring(prefix.length() + 1);
+      if (rest.indexOf('.') >= 0 && !rest.startsWith(run + ".")) {
+        world.delete(file);
+      }
+    }
   }
 
   /** Removes the files of a run, and those of who waited for it. */
   void removeRun(String run) throws IOException {
-    remove(prefix + "." + run + ".*", "");
-    remove(prefix + ".waiting-*", "");
-  }
-
-  private void remove(String glob, String but) throws IOException {
-    try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, glob)) {
-      for (Path file : files) {
-        String name = file.getFileName().toString();
-        if (but.isEmpty() || !name.startsWith(but)) {
-          Files.deleteIfExists(file);
-        }
+    for (String which : new String[] {prefix + "." + run + ".", prefix + ".waiting-"}) {
+      for (Path file : world.list(which)) {
+        world.delete(file);
       }
     }
+  }
+
+  private static String name(Path file) {
+    return file.getFileName().toString();
   }
 
   /** Notes a file of this rank that is to be removed when it has met, or not. */
@@ -176,7 +196,7 @@ final class JobFiles {
   void removeLeftBehind() {
     for (Path file : leftBehind) {
       try {
-        Files.deleteIfExists(file);
+        world.delete(file);
       } catch (IOException e) {
         // What is left is for the next run to remove, and no reason to spoil this one.
       }
@@ -197,17 +217,26 @@ final class JobFiles {
             ", ", "; in the same directory waits ", "; ranks of one job must give one name");
     others.setEmptyValue("");
     int named = 0;
-    try (DirectoryStream<Path> files =
-        Files.newDirectoryStream(directory, PREFIX + "*.{run,waiting-*}")) {
-      for (Path file : files) {
-        Note note = Note.read(file);
+    int looked = 0;
+    try {
+      for (Path file : world.list(PREFIX)) {
+        if (named == MOST_OTHERS_NAMED || looked == MOST_OTHERS_LOOKED_AT) {
+          break;
+        }
+        if (!WAITING.matcher(name(file)).matches() || name(file).startsWith(prefix + ".")) {
+          continue;
+        }
+        looked++;
+        Note note = readQuietly(file);
         if (note != null
             && note.problem() == null
             && !note.text("job").equals(job)
-            && !note.text("job").isEmpty()
-            && named++ < MOST_OTHERS_NAMED) {
+            && !note.text("job").isEmpty()) {
+          named++;
           others.add(
-              "job " + note.text("job") + " with " + Announcements.name(Announcements.of(note)));
+              printable(
+                  "job " + note.text("job") + " with " + Announcements.name(Announcements.of(note)),
+                  LONGEST_OTHER));
         }
       }
     } catch (IOException e) {

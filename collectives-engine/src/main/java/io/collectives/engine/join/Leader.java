@@ -9,7 +9,6 @@ import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous.Announcement;
 import io.collectives.spi.Roster;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,7 +18,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** How rank 0 meets the others: it draws a run, watches who sits in it, and completes it. */
@@ -44,12 +42,12 @@ final class Leader extends Meeting {
   private final Map<Integer, Announcement> lost = new TreeMap<>();
 
   Leader(
+      Surroundings world,
       Path directory,
       Announcement me,
       Duration timeout,
-      Duration silenceLimit,
-      BooleanSupplier closed) {
-    super(directory, me, timeout, silenceLimit, closed);
+      Duration silenceLimit) {
+    super(world, directory, me, timeout, silenceLimit);
     this.seen = new BitSet(me.size());
     this.seats = new Note[me.size()];
   }
@@ -66,11 +64,11 @@ final class Leader extends Meeting {
     @Nullable Note verdict = null;
     try {
       while (verdict == null) {
-        boolean slept = watch.begin(System.nanoTime());
+        boolean slept = watch.begin(now());
         verdict = files.read(files.verdict(own));
         String stop = stopReason();
         Note present = files.read(files.run());
-        if (verdict == null && (slept || present == null) && !Files.exists(files.seen(own))) {
+        if (verdict == null && (slept || present == null) && !files.exists(files.seen(own))) {
           throw new JoinException(
               name(me)
                   + " of job "
@@ -210,7 +208,7 @@ final class Leader extends Meeting {
       }
       watch.look(rank, sign(run, rank, seat));
       if (watch.isQuiet(rank)) {
-        Files.deleteIfExists(files.seat(run, rank));
+        files.delete(files.seat(run, rank));
         seats[rank] = null;
         seen.clear(rank);
         lost.put(rank, Announcements.of(seat));
@@ -232,7 +230,7 @@ final class Leader extends Meeting {
 
   /** The beat of who sits in a seat; nothing if that is not there. */
   private @Nullable Note beatOf(String run, int rank, Note seat) {
-    Note beat = Note.read(files.beat(run, rank));
+    Note beat = files.readQuietly(files.beat(run, rank));
     return beat != null && beat.text("ticket").equals(seat.text("ticket")) ? beat : null;
   }
 
@@ -243,7 +241,7 @@ final class Leader extends Meeting {
 
   @Override
   void beat() throws IOException {
-    if (run != null && Files.exists(files.seen(run))) {
+    if (run != null && files.exists(files.seen(run))) {
       noteSeen(run);
     }
   }

@@ -6,14 +6,11 @@ import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous.Announcement;
 import io.collectives.spi.Roster;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.StringJoiner;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.function.IntPredicate;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -46,32 +43,35 @@ abstract class Meeting {
   final Duration silenceLimit;
   final Watch watch;
   private final Duration timeout;
-  private final BooleanSupplier closed;
-  private final long startNanos = System.nanoTime();
+  private final Surroundings world;
+  private final long startNanos;
   private final long timeoutNanos;
   private final long beatNanos;
   private final long lookNanos;
   private long pauseNanos = SHORTEST_PAUSE_NANOS;
-  private long lookedNanos = startNanos;
-  private long beatenNanos = startNanos;
+  private long lookedNanos;
+  private long beatenNanos;
   private long beats;
 
   /**
    * A meeting that begins now.
    *
-   * @param closed whether the user has given it up
+   * @param directory where, in {@code world}
    */
   Meeting(
+      Surroundings world,
       Path directory,
       Announcement me,
       Duration timeout,
-      Duration silenceLimit,
-      BooleanSupplier closed) {
+      Duration silenceLimit) {
     this.me = me;
     this.timeout = timeout;
     this.silenceLimit = silenceLimit;
-    this.closed = closed;
-    this.files = new JobFiles(directory, me.job(), ticket);
+    this.world = world;
+    this.startNanos = world.nanoTime();
+    this.lookedNanos = startNanos;
+    this.beatenNanos = startNanos;
+    this.files = new JobFiles(world, directory, me.job());
     this.timeoutNanos = nanos(timeout);
     long silenceNanos = nanos(silenceLimit);
     this.beatNanos = Math.min(silenceNanos / 8, LONGEST_BEAT_NANOS);
@@ -95,13 +95,17 @@ abstract class Meeting {
 
   /** The number of a beat that is given now. */
   final long nextBeat() {
-    beatenNanos = System.nanoTime();
+    beatenNanos = world.nanoTime();
     return ++beats;
+  }
+
+  final long now() {
+    return world.nanoTime();
   }
 
   /** Waits for a moment, the shorter the later something has happened. */
   final void pause(boolean progress) throws IOException {
-    long now = System.nanoTime();
+    long now = world.nanoTime();
     if (now - beatenNanos >= beatNanos) {
       beatenNanos = now;
       beat();
@@ -109,13 +113,13 @@ abstract class Meeting {
     if (progress) {
       pauseNanos = SHORTEST_PAUSE_NANOS;
     }
-    LockSupport.parkNanos(this, pauseNanos);
+    world.pause(pauseNanos);
     pauseNanos = Math.min(2 * pauseNanos, LONGEST_PAUSE_NANOS);
   }
 
   /** Whether it is time to look who lives. */
   final boolean isTimeToLook() {
-    long now = System.nanoTime();
+    long now = world.nanoTime();
     if (now - lookedNanos < lookNanos) {
       return false;
     }
@@ -126,13 +130,13 @@ abstract class Meeting {
   /** Why to give up now, if at all. */
   final @Nullable String stopReason() {
     String who = name(me) + " of job " + me.job();
-    if (closed.getAsBoolean()) {
+    if (world.isClosed()) {
       return who + " closed its rendezvous before all ranks had met;";
     }
-    if (Thread.currentThread().isInterrupted()) {
+    if (world.isInterrupted()) {
       return who + " was interrupted before all ranks had met;";
     }
-    if (System.nanoTime() - startNanos - timeoutNanos >= 0) {
+    if (world.nanoTime() - startNanos - timeoutNanos >= 0) {
       return who
           + " waited "
           + timeout.toMillis()
@@ -174,9 +178,9 @@ abstract class Meeting {
   final Note readWhole(Path file, Path witness) throws IOException {
     // A few looks, because a file server may show a name that was just taken a little later.
     for (int absences = 0; ; ) {
-      boolean last = stopReason() != null || !Files.exists(witness);
+      boolean last = stopReason() != null || !files.exists(witness);
       Note note = files.read(file);
-      absences = note == null && !Files.exists(file) ? absences + 1 : 0;
+      absences = note == null && !files.exists(file) ? absences + 1 : 0;
       if (note != null || last || absences == MOST_ABSENCES) {
         return note != null ? note : new Note();
       }
@@ -210,14 +214,14 @@ abstract class Meeting {
   }
 
   private boolean allDone(String run, IntPredicate mayReturn) throws IOException {
-    long endNanos = System.nanoTime() + LINGER_NANOS;
+    long endNanos = world.nanoTime() + LINGER_NANOS;
     pauseNanos = SHORTEST_PAUSE_NANOS;
     for (int rank = 1; rank < me.size(); rank++) {
-      if (!mayReturn.test(rank) && !Files.exists(files.seat(run, rank))) {
+      if (!mayReturn.test(rank) && !files.exists(files.seat(run, rank))) {
         continue;
       }
-      while (!Files.exists(files.done(run, rank))) {
-        if (System.nanoTime() - endNanos >= 0 || Thread.currentThread().isInterrupted()) {
+      while (!files.exists(files.done(run, rank))) {
+        if (world.nanoTime() - endNanos >= 0 || world.isInterrupted()) {
           return false;
         }
         pause(false);

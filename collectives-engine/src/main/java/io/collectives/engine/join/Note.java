@@ -1,17 +1,11 @@
 package io.collectives.engine.join;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.FileSystemException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +22,9 @@ record Note(Map<String, String> values, @Nullable String problem) {
 
   private static final String END = "end";
 
+  /** What moves the cursor, ends a line, or changes the direction of the text. */
+  private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]");
+
   /** A note that says nothing yet. */
   Note() {
     this(new LinkedHashMap<>(), null);
@@ -35,8 +32,13 @@ record Note(Map<String, String> values, @Nullable String problem) {
 
   /** Adds a line; what would break it is replaced by blanks. */
   Note with(String key, Object value) {
-    values.put(key, value.toString().replaceAll("\\p{Cntrl}", " "));
+    values.put(key, printable(value.toString()));
     return this;
+  }
+
+  /** Anybody may have written it, and people will read it. */
+  private static String printable(String value) {
+    return UNPRINTABLE.matcher(value).replaceAll(" ");
   }
 
   /** The value of a key, or an empty text. */
@@ -59,17 +61,20 @@ record Note(Map<String, String> values, @Nullable String problem) {
    * @return nothing if it is not there; a note with a problem if it is no note, or not a whole one
    *     yet
    */
-  static @Nullable Note read(Path file) {
+  static @Nullable Note read(Path file, Surroundings world) {
     byte[] bytes;
-    try (InputStream in = Files.newInputStream(file)) {
-      bytes = in.readNBytes(LONGEST + 1);
-    } catch (NoSuchFileException e) {
-      return null;
+    try {
+      bytes = world.read(file);
     } catch (IOException e) {
       // A file that is replaced while it is read can fail on a network file system; the next poll
       // tells.
       return new Note(Map.of(), "cannot be read: " + e.getMessage());
     }
+    return bytes == null ? null : parse(bytes);
+  }
+
+  /** What a file says, at least its first {@link #LONGEST} bytes and one more. */
+  static Note parse(byte[] bytes) {
     if (bytes.length > LONGEST) {
       return new Note(Map.of(), "is longer than " + LONGEST + " bytes");
     }
@@ -80,54 +85,16 @@ record Note(Map<String, String> values, @Nullable String problem) {
     Map<String, String> values = new LinkedHashMap<>();
     for (String line : text.substring(0, text.length() - END.length() - 1).split("\n")) {
       int equals = line.indexOf('=');
-      if (equals < 1 || values.put(line.substring(0, equals), line.substring(equals + 1)) != null) {
+      if (equals < 1
+          || values.put(line.substring(0, equals), printable(line.substring(equals + 1))) != null) {
         return new Note(Map.of(), "has a line that is not key=value with a new key");
       }
     }
     return new Note(values, null);
   }
 
-  /**
-   * Makes {@code file} this note, whole and at once, if there is no such file.
-   *
-   * @param draft a name that nobody else uses
-   * @return whether this note became the file
-   */
-  boolean create(Path file, Path draft) throws IOException {
-    Files.write(draft, bytes());
-    try {
-      Files.createLink(file, draft);
-      return true;
-    } catch (FileAlreadyExistsException e) {
-      return false;
-    } catch (UnsupportedOperationException | FileSystemException e) {
-      // A file system without hard links: the line "end" tells readers when all is there.
-      try {
-        Files.write(file, bytes(), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
-        return true;
-      } catch (FileAlreadyExistsException taken) {
-        return false;
-      }
-    } finally {
-      Files.deleteIfExists(draft);
-    }
-  }
-
-  /**
-   * Makes {@code file} this note, whole and at once, whatever it was.
-   *
-   * @param draft a name that nobody else uses
-   */
-  void replace(Path file, Path draft) throws IOException {
-    try {
-      Files.write(draft, bytes());
-      Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-    } finally {
-      Files.deleteIfExists(draft);
-    }
-  }
-
-  private byte[] bytes() throws IOException {
+  /** What a file has to hold to say this. */
+  byte[] bytes() throws IOException {
     StringBuilder text = new StringBuilder();
     values.forEach((key, value) -> text.append(key).append('=').append(value).append('\n'));
     byte[] bytes = text.append(END).append('\n').toString().getBytes(StandardCharsets.UTF_8);

@@ -14,6 +14,7 @@ import io.collectives.spi.RendezvousProvider;
 import io.collectives.spi.Roster;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.reflect.Proxy;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,9 +22,9 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -31,6 +32,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -447,6 +449,127 @@ final class DirectoryRendezvousTest {
         content.equals("oversized") ? "longer than 4096" : "does not end");
   }
 
+  /**
+   * Reading from a pipe that nobody writes to, or from a device that never ends, takes for ever.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"pipe", "link to a pipe", "link to a device", "directory"})
+  void whatIsNoRegularFileIsNotOpened(String kind) throws Exception {
+    Path run = directory.resolve(prefix() + ".run");
+    makeSpecial(kind, run);
+    makeSpecial(kind, directory.resolve("collectives-other-0123456789abcdef.run"));
+    CompletableFuture<Roster> early = meet(who(1, 2), LONG);
+    awaitFile("waiting-1");
+    assertRefused(
+        meet(who(1, 2), SHORT), "400 ms", "missing of 2: rank 0", "it is not a regular file");
+    CompletableFuture<Roster> zero = meet(who(0, 2), LONG);
+    if (kind.equals("directory")) {
+      assertRefused(zero, "rank 0 of job job cannot meet", run.toString());
+      opened.get(0).close();
+    } else {
+      assertAllMet(List.of(zero, early));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"seat-1", "beat-1", "verdict", "seen"})
+  void aPipeInARunHoldsUpNobody(String what) throws Exception {
+    CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
+    awaitFile(".seen");
+    Path file = directory.resolve(prefix() + "." + presentRun() + "." + what);
+    if (what.equals("seen")) {
+      makeSpecial("pipe", directory.resolve("pipe"));
+      Files.move(directory.resolve("pipe"), file, StandardCopyOption.REPLACE_EXISTING);
+    } else {
+      makeSpecial("pipe", file);
+    }
+    CompletableFuture<Roster> one = meet(who(1, 3), LONG);
+    awaitFile("waiting-1");
+    if (what.equals("seen") || what.equals("beat-1")) {
+      assertAllMet(List.of(zero, one, meet(who(2, 3), LONG))); // As ranks replace these.
+    } else {
+      for (CompletableFuture<Roster> rank : List.of(meet(who(2, 3), SHORT), zero, one)) {
+        assertRefused(rank, directory.toString());
+      }
+    }
+  }
+
+  private void makeSpecial(String kind, Path file) throws Exception {
+    switch (kind) {
+      case "directory" -> Files.createDirectory(file);
+      case "link to a device" -> Files.createSymbolicLink(file, Path.of("/dev/zero"));
+      case "link to a pipe" -> {
+        makeSpecial("pipe", directory.resolve("pipe of " + file.getFileName()));
+        Files.createSymbolicLink(file, directory.resolve("pipe of " + file.getFileName()));
+      }
+      default -> {
+        Process made = new ProcessBuilder("mkfifo", file.toString()).inheritIO().start();
+        Assumptions.assumeTrue(made.waitFor() == 0, "needs mkfifo");
+      }
+    }
+  }
+
+  /** As over a network file system whose server is gone; nothing ends such a read. */
+  @ParameterizedTest
+  @ValueSource(strings = {"timeout", "close", "interrupt"})
+  void aFileSystemThatDoesNotAnswerIsNotWaitedFor(String end) throws Exception {
+    CountDownLatch reads = new CountDownLatch(1);
+    CountDownLatch answers = new CountDownLatch(1);
+    DirectoryRendezvous place =
+        new DirectoryRendezvous(
+            directory,
+            silence,
+            Duration.ofMillis(100),
+            real ->
+                (Surroundings)
+                    Proxy.newProxyInstance(
+                        Surroundings.class.getClassLoader(),
+                        new Class<?>[] {Surroundings.class},
+                        (proxy, method, arguments) -> {
+                          if (method.getName().equals("read")) {
+                            reads.countDown();
+                            answers.await();
+                          }
+                          return method.invoke(real, arguments);
+                        }));
+    CompletableFuture<JoinException> failed = new CompletableFuture<>();
+    CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+    Thread rank =
+        new Thread(
+            () -> {
+              try {
+                place.meet(who(1, 2), end.equals("timeout") ? SHORT : LONG);
+              } catch (JoinException e) {
+                interrupted.complete(Thread.currentThread().isInterrupted());
+                failed.complete(e);
+              }
+            });
+    threads.add(rank);
+    rank.start();
+    reads.await();
+    if (end.equals("close")) {
+      place.close();
+    } else if (end.equals("interrupt")) {
+      rank.interrupt();
+    }
+    String message = failed.get(15, TimeUnit.SECONDS).getMessage();
+    assertTrue(message.contains("the file system does not answer"), message);
+    assertEquals(end.equals("interrupt"), interrupted.get());
+    answers.countDown();
+  }
+
+  @Test
+  void whatOthersWroteIsOneLineWithoutControls() throws Exception {
+    Files.writeString(
+        directory.resolve("collectives-other-0123456789abcdef.run"),
+        "job=o\u001b[2J\u202eb\rc\nrank=0\nwhereabouts=" + "w".repeat(3000) + "\nend\n");
+    CompletableFuture<Roster> one = meet(who(1, 2), SHORT);
+    ExecutionException e = assertThrows(ExecutionException.class, one::get);
+    String message = e.getCause().getMessage();
+    assertTrue(message.contains("job o [2J b c with rank 0"), message);
+    assertTrue(message.length() < 1000, message);
+  }
+
   @Test
   void aDirectoryThatIsNotThereIsNamed() {
     Path gone = directory.resolve("gone");
@@ -565,7 +688,7 @@ final class DirectoryRendezvousTest {
     int slowest = Integer.MAX_VALUE;
     for (int rank = 1; rank <= ranks; rank++) {
       Path file = directory.resolve(prefix() + "." + STALE_RUN + ".beat-" + rank);
-      Note beat = Objects.requireNonNull(Note.read(file));
+      Note beat = Note.parse(Files.readAllBytes(file));
       slowest = Math.min(slowest, beat.number("beat"));
     }
     return slowest;
