@@ -7,6 +7,7 @@ import io.collectives.spi.Link;
 import io.collectives.spi.Log;
 import io.collectives.spi.Region;
 import io.collectives.spi.Rendezvous;
+import io.collectives.spi.StrangerLog;
 import io.collectives.spi.Transport;
 import java.io.IOException;
 import java.lang.invoke.VarHandle;
@@ -83,6 +84,7 @@ final class SharedMemoryTransport implements Transport {
   private final List<SharedMemoryLink> linked = new ArrayList<>();
   private final Queue<SharedMemoryLink> losses = new ArrayDeque<>();
   private final Set<Conversation> strangers = new HashSet<>();
+  private final StrangerLog strangerLog = new StrangerLog(LOG);
   private final ByteBuffer wakeMessage = Conversation.wakeMessage();
   private final Consumer<SelectionKey> hear = this::hear;
   private @Nullable FrameSink sink; // During a poll.
@@ -348,7 +350,7 @@ final class SharedMemoryTransport implements Transport {
         strangers.add(stranger);
       }
     } catch (IOException e) {
-      LOG.warn("rank {} cannot accept a connection now", rank(), e);
+      strangerLog.warn("rank {} cannot accept a connection now: {}", rank(), e.toString());
     }
   }
 
@@ -482,6 +484,7 @@ final class SharedMemoryTransport implements Transport {
       }
     }
     closed = true;
+    strangerLog.end();
     try {
       server.close();
       for (SharedMemoryLink link : links) {
@@ -574,7 +577,7 @@ final class SharedMemoryTransport implements Transport {
     if (objection == null) {
       at(theirs.from()).greeted(stranger, theirs.recordLength());
     } else {
-      LOG.warn("rank {} refused rank {}: {}", rank(), theirs.from(), objection);
+      strangerLog.warn("rank {} refused rank {}: {}", rank(), theirs.from(), objection);
       stranger.sayRefusal(objection);
       stranger.close();
       left(stranger);
