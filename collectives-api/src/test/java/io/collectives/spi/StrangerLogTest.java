@@ -37,7 +37,7 @@ final class StrangerLogTest {
                 return null;
               });
 
-  private final StrangerLog log = new StrangerLog(logger, now::get);
+  private final StrangerLog log = new StrangerLog(Log.to(logger), now::get);
 
   @Test
   void aFloodIsOneWarningASecondAndNothingIsLeftOutInSilence() {

@@ -6,6 +6,8 @@ import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider;
 import io.netty.channel.ServerChannel;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** A rank that listens, by TCP or on a Unix-domain socket. */
 final class SocketEndpoint implements TransportProvider.Endpoint {
@@ -16,6 +18,11 @@ final class SocketEndpoint implements TransportProvider.Endpoint {
    * @param kind of this one and of those of its connections
    */
   record Listening(SocketKind kind, DrivenEventLoop loop, ServerChannel server) {}
+
+  private static final Logger LOG = LoggerFactory.getLogger(SocketEndpoint.class);
+
+  /** Whether this process has told its user about sockets; twice does no harm. */
+  private static volatile boolean advised;
 
   private final JobSettings settings;
   private final Listening listening;
@@ -61,6 +68,10 @@ final class SocketEndpoint implements TransportProvider.Endpoint {
     }
     Transport transport = new TcpTransport(settings, roster, listening, slotCount, tls, directory);
     done = true;
+    if (!listening.kind().isNative() && !advised) {
+      advised = true;
+      SocketKind.advice().ifPresent(LOG::info);
+    }
     return transport;
   }
 

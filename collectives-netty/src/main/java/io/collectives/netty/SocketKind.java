@@ -20,6 +20,8 @@ import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.channel.unix.DomainSocketAddress;
 import io.netty.channel.unix.Socket;
 import io.netty.channel.unix.UnixChannel;
+import io.netty.util.NetUtil;
+import io.netty.util.internal.PlatformDependent;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.SocketAddress;
@@ -28,6 +30,7 @@ import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
+import java.util.Optional;
 
 /**
  * Which sockets are used: TCP or Unix-domain, by which of Netty's implementations. All in which the
@@ -94,6 +97,8 @@ enum SocketKind {
    */
   private static final int UNIX_SEND_LENGTH = 1 << 20;
 
+  private static final int FIRST_TO_WARN = 24;
+
   private final boolean isNative;
   private final boolean isUnix;
 
@@ -102,14 +107,42 @@ enum SocketKind {
     this.isUnix = isUnix;
   }
 
-  /** The best one of TCP for this machine. */
+  /** The best one of TCP for this machine; loads Netty's native library if that may be. */
   static SocketKind best() {
-    return Epoll.isAvailable() ? EPOLL : NIO;
+    return isNativeGranted() && Epoll.isAvailable() ? EPOLL : NIO;
   }
 
-  /** The best one of Unix-domain sockets for this machine. */
+  /** The best one of Unix-domain sockets for this machine, likewise. */
   static SocketKind bestUnix() {
-    return Epoll.isAvailable() ? EPOLL_UNIX : NIO_UNIX;
+    return isNativeGranted() && Epoll.isAvailable() ? EPOLL_UNIX : NIO_UNIX;
+  }
+
+  /**
+   * Whether Netty may load a native library without a word. From version 24 on Java warns of it on
+   * standard error, and will refuse it one day, unless the user has granted native access.
+   */
+  private static boolean isNativeGranted() {
+    if (Runtime.version().feature() < FIRST_TO_WARN) {
+      return true;
+    }
+    try {
+      Object granted =
+          Module.class.getMethod("isNativeAccessEnabled").invoke(NetUtil.class.getModule());
+      return Boolean.TRUE.equals(granted);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("every Java from version 22 on can tell", e);
+    }
+  }
+
+  /** What the user could do for faster sockets; nothing if there is nothing to be done. */
+  static Optional<String> advice() {
+    return isNativeGranted() || !PlatformDependent.normalizedOs().equals("linux")
+        ? Optional.empty()
+        : Optional.of(
+            "Netty's epoll is not used, as Java warns of native libraries unless they are granted;"
+                + " --enable-native-access="
+                + Optional.ofNullable(NetUtil.class.getModule().getName()).orElse("ALL-UNNAMED")
+                + " on the command line of java grants it, and makes short messages faster");
   }
 
   boolean isNative() {

@@ -13,6 +13,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnknownHostException;
+import java.util.function.Supplier;
 
 /**
  * Transport {@code tcp}: between processes on one or several hosts. Listens on {@code
@@ -23,17 +24,26 @@ public final class TcpTransportProvider implements TransportProvider {
 
   static final String NAME = "tcp";
 
-  private final SocketKind kind;
+  private final Supplier<SocketKind> kinds;
   private final int slotCount;
 
   /** For {@link java.util.ServiceLoader}. */
   public TcpTransportProvider() {
-    this(SocketKind.best(), TcpTransport.SLOTS);
+    this(SocketKind::best, TcpTransport.SLOTS);
   }
 
   /** A provider with fewer slots, or the other kind of sockets, than is best. */
   TcpTransportProvider(SocketKind kind, int slotCount) {
-    this.kind = kind;
+    this(() -> kind, slotCount);
+  }
+
+  /**
+   * A provider of fewer slots, or other sockets.
+   *
+   * @param kinds asked when a rank listens, not before: the best kind may load a native library
+   */
+  private TcpTransportProvider(Supplier<SocketKind> kinds, int slotCount) {
+    this.kinds = kinds;
     this.slotCount = slotCount;
   }
 
@@ -48,7 +58,7 @@ public final class TcpTransportProvider implements TransportProvider {
     Tls tls = Tls.of(settings);
     SocketEndpoint.Listening listening;
     try {
-      listening = bind(settings, kind, new InetSocketAddress(address, settings.port()));
+      listening = bind(settings, kinds.get(), new InetSocketAddress(address, settings.port()));
     } catch (IOException e) {
       throw new JoinException(
           "rank "

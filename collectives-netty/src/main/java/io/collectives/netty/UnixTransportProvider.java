@@ -5,6 +5,7 @@ import io.collectives.JoinException;
 import io.collectives.spi.TransportProvider;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.function.Supplier;
 
 /**
  * Transport {@code unix}: Unix-domain sockets, between processes of one host that belong to one
@@ -21,17 +22,26 @@ import java.nio.file.Path;
 public final class UnixTransportProvider implements TransportProvider {
   static final String NAME = "unix";
 
-  private final SocketKind kind;
+  private final Supplier<SocketKind> kinds;
   private final int slotCount;
 
   /** For {@link java.util.ServiceLoader}. */
   public UnixTransportProvider() {
-    this(SocketKind.bestUnix(), TcpTransport.SLOTS);
+    this(SocketKind::bestUnix, TcpTransport.SLOTS);
   }
 
   /** A provider with fewer slots, or the other kind of sockets, than is best. */
   UnixTransportProvider(SocketKind kind, int slotCount) {
-    this.kind = kind;
+    this(() -> kind, slotCount);
+  }
+
+  /**
+   * A provider of fewer slots, or other sockets.
+   *
+   * @param kinds asked when a rank listens, not before: the best kind may load a native library
+   */
+  private UnixTransportProvider(Supplier<SocketKind> kinds, int slotCount) {
+    this.kinds = kinds;
     this.slotCount = slotCount;
   }
 
@@ -43,6 +53,7 @@ public final class UnixTransportProvider implements TransportProvider {
   @Override
   public Endpoint listen(JobSettings settings) {
     Tls tls = Tls.of(settings);
+    SocketKind kind = kinds.get();
     Path wanted = settings.memoryDirectory();
     Path place = wanted == null ? SocketDirectory.usualPlace() : wanted;
     SocketDirectory directory = null;
