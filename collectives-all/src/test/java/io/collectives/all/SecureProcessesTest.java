@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -58,9 +59,16 @@ final class SecureProcessesTest {
   @Test
   void aProcessWithoutTheSecretIsRefusedAndNobodyPrintsIt() throws Exception {
     String port = "" + TcpAllReduce.freePort();
-    start(0, port, Map.of("COLLECTIVES_SECRET", SECRET, "COLLECTIVES_JOIN_TIMEOUT", "3"));
-    start(1, port, Map.of("COLLECTIVES_SECRET", SECRET.toUpperCase(Locale.ROOT)));
-    for (int rank = 0; rank < 2; rank++) {
+    Map<String, String> right = Map.of("COLLECTIVES_SECRET", SECRET, "WORLD_SIZE", "3");
+    start(0, port, right);
+    start(
+        1, port, Map.of("COLLECTIVES_SECRET", SECRET.toUpperCase(Locale.ROOT), "WORLD_SIZE", "3"));
+    output(1);
+    // Rank 0 gives up when rank 2 does, which does not wait for long.
+    Map<String, String> impatient = new HashMap<>(right);
+    impatient.put("COLLECTIVES_JOIN_TIMEOUT", "3");
+    start(2, port, impatient);
+    for (int rank = 0; rank < 3; rank++) {
       String output = output(rank);
       assertTrue(
           output.contains("refused: ") && output.contains("rank 1") && output.contains("secret"),

@@ -441,6 +441,7 @@ final class RendezvousHost {
       seats[announced.rank()] = this;
       lost.keySet().removeIf(gone -> gone.rank() == announced.rank());
       deadline = now + TimeUnit.MILLISECONDS.toNanos(arrived.patienceMillis());
+      LOG.debug("{} has come to {}; {} are missing", who(guest), terms.place(), missing().count());
     }
 
     private void refuse(String objection) {
