@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  * the job cannot become complete any more, and all who wait are told which ranks are missing.
  */
 final class RendezvousHost {
-  private static final Log LOG = Log.of(RendezvousHost.class);
+  static final Log LOG = Log.of(RendezvousHost.class);
 
   /** How many connections may be open that have no seat. */
   static final int VISITOR_LIMIT = 64;
@@ -49,7 +49,7 @@ final class RendezvousHost {
   private final RendezvousTerms terms;
   private final Announcement me;
   private final long deadline;
-  private final StrangerLog strangers = new StrangerLog(LOG);
+  private final StrangerLog strangers;
   private final @Nullable Visitor[] seats;
   private final List<Visitor> visitors = new ArrayList<>();
 
@@ -63,8 +63,13 @@ final class RendezvousHost {
   /** When those who have not taken their answer are not waited for any longer. */
   private long farewell;
 
-  /** A rank 0 that begins to wait now. */
-  RendezvousHost(RendezvousTerms terms, long now) {
+  /**
+   * A rank 0 that begins to wait now.
+   *
+   * @param strangers where it is told who has been refused
+   */
+  RendezvousHost(RendezvousTerms terms, StrangerLog strangers, long now) {
+    this.strangers = strangers;
     this.terms = terms;
     this.me = terms.me();
     deadline = terms.deadline(now);

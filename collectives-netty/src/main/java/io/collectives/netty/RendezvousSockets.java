@@ -3,6 +3,7 @@ package io.collectives.netty;
 import io.collectives.JoinException;
 import io.collectives.spi.HostNames;
 import io.collectives.spi.Roster;
+import io.collectives.spi.StrangerLog;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.ConnectException;
@@ -48,7 +49,8 @@ final class RendezvousSockets implements AutoCloseable {
 
   /** Waits for all others. */
   Roster host() throws IOException {
-    RendezvousHost host = new RendezvousHost(terms, System.nanoTime());
+    RendezvousHost host =
+        new RendezvousHost(terms, new StrangerLog(RendezvousHost.LOG), System.nanoTime());
     try {
       try (ServerSocketChannel server = ServerSocketChannel.open()) {
         if (listen(server, host)) {

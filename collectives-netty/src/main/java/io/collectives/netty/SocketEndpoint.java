@@ -1,13 +1,12 @@
 package io.collectives.netty;
 
+import io.collectives.spi.Log;
 import io.collectives.JobSettings;
 import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider;
 import io.netty.channel.ServerChannel;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** A rank that listens, by TCP or on a Unix-domain socket. */
 final class SocketEndpoint implements TransportProvider.Endpoint {
@@ -19,7 +18,7 @@ final class SocketEndpoint implements TransportProvider.Endpoint {
    */
   record Listening(SocketKind kind, DrivenEventLoop loop, ServerChannel server) {}
 
-  private static final Logger LOG = LoggerFactory.getLogger(SocketEndpoint.class);
+  private static final Log LOG = Log.of(SocketEndpoint.class);
 
   /** Whether this process has told its user about sockets; twice does no harm. */
   private static volatile boolean advised;

@@ -9,6 +9,7 @@ import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Rendezvous.Announcement;
 import io.collectives.spi.Roster;
+import io.collectives.spi.StrangerLog;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -34,17 +35,18 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.helpers.NOPLogger;
 
 /**
  * Meetings by TCP on a network and a clock of their own: thousands of schedules, each drawn from a
  * seed, in which ranks come late, twice or never, die, are stopped and come back, connections break
  * or fall silent, and strangers say whatever strangers say.
  *
- * <p>More of them: {@code -Dcollectives.simulations=1000000 -Dcollectives.firstSimulation=3000}.
+ * <p>More of them: {@code -Dcollectives.simulations=1000000 -Dcollectives.firstSimulation=2000}.
  */
 @Tag("once")
 final class RendezvousSimulationTest {
-  private static final int SIMULATIONS = Integer.getInteger("collectives.simulations", 3_000);
+  private static final int SIMULATIONS = Integer.getInteger("collectives.simulations", 2_000);
   private static final int FIRST = Integer.getInteger("collectives.firstSimulation", 0);
 
   /** What an error may say; each names who is missing or lost, or what is wrong with whom. */
@@ -383,7 +385,7 @@ final class RendezvousSimulationTest {
         return;
       }
       world.listening = this;
-      machine = new RendezvousHost(terms, world.now);
+      machine = new RendezvousHost(terms, new StrangerLog(NOPLogger.NOP_LOGGER), world.now);
     }
 
     void arrives(End near) {

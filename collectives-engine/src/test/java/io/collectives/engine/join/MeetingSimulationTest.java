@@ -1,0 +1,379 @@
+package io.collectives.engine.join;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.JoinException;
+import io.collectives.spi.JobEpoch;
+import io.collectives.spi.Rendezvous;
+import io.collectives.spi.Rendezvous.Announcement;
+import io.collectives.spi.Roster;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Meetings in a directory that is a map, on a clock of their own: schedules drawn from a seed, in
+ * which ranks come late, twice or never, are killed or stopped between any two of their steps, and
+ * come back, beside what earlier runs and strangers have left.
+ *
+ * <p>Each rank is a thread, of which one runs at a time: it hands on when it waits, and between two
+ * operations on files when the seed says so.
+ *
+ * <p>More of them: {@code -Dcollectives.simulations=100000 -Dcollectives.firstSimulation=500}.
+ */
+@Tag("once")
+final class MeetingSimulationTest {
+  private static final int SIMULATIONS = Integer.getInteger("collectives.simulations", 500);
+  private static final int FIRST = Integer.getInteger("collectives.firstSimulation", 0);
+  private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final Path DIRECTORY = Path.of("/simulated");
+
+  /** How much later than its limit a rank may end: it lingers until the others have read why. */
+  private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(1) + 100 * MILLI;
+
+  @Test
+  void allMeetOrEachKnowsInTimeWhyNot() throws Exception {
+    for (int seed = FIRST; seed < FIRST + SIMULATIONS; seed++) {
+      run(seed);
+    }
+  }
+
+  /** Seeds that have found a fault once, or that a fault was put back for. */
+  @ParameterizedTest
+  @ValueSource(longs = {0})
+  void pastSeeds(long seed) throws Exception {
+    run(seed);
+  }
+
+  private static void run(long seed) throws Exception {
+    Simulation simulation = new Simulation(seed);
+    try {
+      simulation.run();
+    } catch (RuntimeException | Error e) {
+      throw new AssertionError(
+          "schedule " + seed + ", -Dcollectives.firstSimulation=" + seed + "\n" + simulation.story,
+          e);
+    }
+  }
+
+  /** How a process that is killed ends. */
+  private static final class Killed extends Error {
+    private static final long serialVersionUID = 1;
+
+    Killed() {
+      super("killed", null, false, false);
+    }
+  }
+
+  /** One schedule. */
+  private static final class Simulation {
+    final Random random;
+    final StringBuilder story = new StringBuilder();
+    final Map<Path, byte[]> files = new TreeMap<>();
+    final List<Rank> ranks = new ArrayList<>();
+    final Set<Integer> absent = new HashSet<>();
+    final int size;
+    final boolean calm;
+    final Duration timeout;
+    final Duration silence;
+    final long began;
+    final Semaphore idle = new Semaphore(0);
+    long now;
+
+    Simulation(long seed) {
+      random = new Random(seed * 0x9E3779B97F4A7C15L + 7);
+      size = 2 + random.nextInt(3);
+      calm = random.nextInt(3) == 0;
+      timeout = Duration.ofMillis(500 + random.nextInt(1_500));
+      silence = Duration.ofMillis(200 + random.nextInt(600));
+      now = random.nextBoolean() ? Long.MAX_VALUE - 300 * MILLI : random.nextLong(); // It wraps.
+      began = now;
+    }
+
+    void run() throws Exception {
+      for (int rank = 0; rank < size; rank++) {
+        if (random.nextInt(8) == 0) {
+          absent.add(rank);
+          continue;
+        }
+        start(rank, rank, random.nextLong(timeout.toNanos() / (calm ? 4 : 1)));
+        if (!calm && random.nextInt(10) == 0) {
+          start(rank, size + rank, random.nextLong(timeout.toNanos()));
+        }
+      }
+      if (random.nextInt(3) == 0) {
+        leave("run", random.nextInt(4));
+        leave("0123456789abcdef0123456789abcdef.seat-1", random.nextInt(4));
+        leave("0123456789abcdef0123456789abcdef.verdict", 1 + random.nextInt(3));
+      }
+      for (Rank next = next(); next != null; next = next()) {
+        now = next.wakesAt - now > 0 ? next.wakesAt : now;
+        next.turn.release();
+        assertTrue(idle.tryAcquire(30, TimeUnit.SECONDS), "a rank hands on");
+      }
+      check();
+    }
+
+    private @Nullable Rank next() {
+      Rank first = null;
+      for (Rank rank : ranks) {
+        if (!rank.over && (first == null || rank.wakesAt - first.wakesAt < 0)) {
+          first = rank;
+        }
+      }
+      return first;
+    }
+
+    private void start(int rank, int process, long delay) {
+      Rank party = new Rank(this, rank, process, delay);
+      ranks.add(party);
+      if (!calm && random.nextInt(6) == 0) {
+        party.killedAt = party.begunAt + random.nextLong(timeout.toNanos());
+        if (random.nextBoolean() && process < 6 * size) {
+          start(rank, process + 2 * size, delay + random.nextLong(2 * timeout.toNanos()));
+        }
+      }
+      if (!calm && random.nextInt(6) == 0) {
+        party.stopsAt = party.begunAt + random.nextLong(timeout.toNanos());
+      }
+    }
+
+    /** What a run that is over, or anybody, has left. */
+    private void leave(String name, int kind) {
+      String text =
+          switch (kind) {
+            case 0 ->
+                "version=1\njob=job\nrank="
+                    + (name.equals("run") ? 0 : 1)
+                    + "\nsize="
+                    + size
+                    + "\ntransport=tcp\naddress=old\nwhereabouts=old\nticket=old\n"
+                    + "run=0123456789abcdef0123456789abcdef\nend\n";
+            case 1 -> "state=failed\nreason=old\nend\n";
+            case 2 -> "x".repeat(5_000);
+            default -> "cut";
+          };
+      files.put(
+          DIRECTORY.resolve("collectives-job-5e8c9902207afaeb." + name),
+          text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    void tell(String what) {
+      story.append((now - began) / MILLI).append(" ms: ").append(what).append('\n');
+    }
+
+    // ---------------------------------------------------------------- what must hold
+
+    private void check() {
+      Map<JobEpoch, Roster> rosters = new HashMap<>();
+      boolean met = false;
+      for (Rank rank : ranks) {
+        if (rank.died) {
+          continue;
+        }
+        assertTrue(
+            rank.endedAt - rank.begunAt <= timeout.toNanos() + LATE_NANOS + rank.stoppedNanos,
+            () -> rank + " took " + (rank.endedAt - rank.begunAt) / MILLI + " ms");
+        Roster roster = rank.roster;
+        if (roster != null) {
+          met = true;
+          Roster first = rosters.putIfAbsent(roster.epoch(), roster);
+          assertTrue(first == null || first.equals(roster), "two rosters of one epoch");
+          assertEquals(size, roster.addresses().size());
+          assertEquals(rank.me.address(), roster.addresses().get(rank.me.rank()), rank + "");
+          for (int seat = 0; seat < size; seat++) {
+            int process = Integer.parseInt(roster.addresses().get(seat).substring(3));
+            assertEquals(seat, process % size, () -> "who sits where in " + roster);
+          }
+        } else {
+          assertTrue(rank.failure instanceof JoinException, rank + " ends by " + rank.failure);
+          String why = String.valueOf(rank.failure.getMessage());
+          assertTrue(why.contains("rank") || why.contains("removed or damaged"), why);
+        }
+      }
+      if (calm) {
+        assertEquals(absent.isEmpty(), met, "those who came in time");
+        assertTrue(rosters.size() <= 1, "one meeting");
+        for (Rank rank : ranks) {
+          assertEquals(met, rank.roster != null, rank + ": " + rank.failure);
+          if (!met) {
+            String why = String.valueOf(rank.failure.getMessage());
+            for (int other : absent) {
+              assertTrue(
+                  why.matches(
+                          "(?s).* missing of " + size + ": ranks? [-0-9, ]*\\b" + other + "\\b.*")
+                      || why.contains("-"),
+                  () -> why + "\nabsent: " + absent);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /** A process, and all that it knows of the world. */
+  private static final class Rank implements Surroundings {
+    final Simulation world;
+    final Announcement me;
+    final Semaphore turn = new Semaphore(0);
+    final long begunAt;
+    long wakesAt;
+    long killedAt;
+    long stopsAt;
+    long stoppedNanos;
+    long endedAt;
+    boolean over;
+    boolean died;
+    @Nullable Roster roster;
+    @Nullable Throwable failure;
+
+    Rank(Simulation world, int rank, int process, long delay) {
+      this.world = world;
+      this.me =
+          new Announcement(
+              "job",
+              rank,
+              world.size,
+              Rendezvous.PROTOCOL_VERSION,
+              "tcp",
+              "at-" + process,
+              "p" + process);
+      this.begunAt = world.now + delay;
+      this.wakesAt = begunAt;
+      long never = begunAt + Duration.ofDays(1).toNanos();
+      this.killedAt = never;
+      this.stopsAt = never;
+      Thread thread = new Thread(this::live, "simulated rank " + rank);
+      thread.setDaemon(true);
+      thread.start();
+    }
+
+    private void live() {
+      turn.acquireUninterruptibly();
+      world.tell(this + " begins");
+      try {
+        Meeting meeting =
+            me.rank() == 0
+                ? new Leader(this, DIRECTORY, me, world.timeout, world.silence)
+                : new Follower(this, DIRECTORY, me, world.timeout, world.silence);
+        roster = meeting.meet();
+        world.tell(this + " has met");
+      } catch (Killed e) {
+        died = true;
+        world.tell(this + " dies");
+      } catch (Throwable e) {
+        failure = e;
+        world.tell(this + " gives up: " + e.getMessage());
+      }
+      over = true;
+      endedAt = world.now;
+      world.idle.release();
+    }
+
+    /** Lets others run until a time. */
+    private void handOn(long nanos) {
+      wakesAt = world.now + nanos;
+      if (wakesAt - stopsAt >= 0) {
+        long stopped = world.random.nextLong(2 * world.silence.toNanos());
+        stoppedNanos += stopped;
+        wakesAt += stopped;
+        stopsAt = wakesAt + Duration.ofDays(1).toNanos();
+        world.tell(this + " is stopped for " + stopped / MILLI + " ms");
+      }
+      world.idle.release();
+      turn.acquireUninterruptibly();
+      if (world.now - killedAt >= 0) {
+        throw new Killed();
+      }
+    }
+
+    /** Before each operation on files. */
+    private void step() {
+      if (world.random.nextInt(20) == 0) {
+        handOn(world.random.nextLong(2 * MILLI));
+      }
+    }
+
+    @Override
+    public String toString() {
+      return "rank " + me.rank() + " at " + me.address();
+    }
+
+    @Override
+    public long nanoTime() {
+      return world.now;
+    }
+
+    @Override
+    public void pause(long nanos) {
+      handOn(nanos);
+    }
+
+    @Override
+    public boolean isClosed() {
+      return false;
+    }
+
+    @Override
+    public boolean isInterrupted() {
+      return false;
+    }
+
+    @Override
+    public byte @Nullable [] read(Path file) throws IOException {
+      step();
+      byte[] bytes = world.files.get(file);
+      return bytes == null ? null : Arrays.copyOf(bytes, Math.min(bytes.length, Note.LONGEST + 1));
+    }
+
+    @Override
+    public boolean exists(Path file) {
+      step();
+      return world.files.containsKey(file);
+    }
+
+    @Override
+    public boolean create(Path file, byte[] bytes) {
+      step();
+      return world.files.putIfAbsent(file, bytes) == null;
+    }
+
+    @Override
+    public void replace(Path file, byte[] bytes) {
+      step();
+      world.files.put(file, bytes);
+    }
+
+    @Override
+    public boolean delete(Path file) {
+      step();
+      return world.files.remove(file) != null;
+    }
+
+    @Override
+    public List<Path> list(String prefix) {
+      step();
+      return world.files.keySet().stream()
+          .filter(file -> file.getFileName().toString().startsWith(prefix))
+          .toList();
+    }
+  }
+}
