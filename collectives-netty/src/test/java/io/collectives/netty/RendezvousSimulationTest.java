@@ -61,6 +61,9 @@ final class RendezvousSimulationTest {
               + "|^rank \\d+ of job \"job\" is p\\d+ already; p\\d+ must take another rank"
               + "|^rank 0 cannot listen");
 
+  /** Far more than a schedule takes that gets on. */
+  private static final long MOST_EVENTS = 1_000_000;
+
   private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
 
   /** How much later than its limit a rank may end: the grace, and the last attempt to connect. */
@@ -156,6 +159,7 @@ final class RendezvousSimulationTest {
       }
       for (Event event = events.poll(); event != null; event = events.poll()) {
         now = event.time;
+        assertTrue(numbers < MOST_EVENTS, "nothing gets on any more");
         Actor owner = event.owner;
         if (owner != null && owner.stoppedUntil > now) {
           events.add(new Event(owner.stoppedUntil, numbers++, owner, event.what));

@@ -43,6 +43,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class MeetingSimulationTest {
   private static final int SIMULATIONS = Integer.getInteger("collectives.simulations", 500);
   private static final int FIRST = Integer.getInteger("collectives.firstSimulation", 0);
+
+  /** Far more than a schedule takes that gets on. */
+  private static final long MOST_STEPS = 1_000_000;
+
   private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
   private static final Path DIRECTORY = Path.of("/simulated");
 
@@ -97,6 +101,7 @@ final class MeetingSimulationTest {
     final long began;
     final Semaphore idle = new Semaphore(0);
     long now;
+    long steps;
 
     Simulation(long seed) {
       random = new Random(seed * 0x9E3779B97F4A7C15L + 7);
@@ -126,6 +131,7 @@ final class MeetingSimulationTest {
       }
       for (Rank next = next(); next != null; next = next()) {
         now = next.wakesAt - now > 0 ? next.wakesAt : now;
+        assertTrue(steps++ < MOST_STEPS, "nothing gets on any more");
         next.turn.release();
         assertTrue(idle.tryAcquire(30, TimeUnit.SECONDS), "a rank hands on");
       }
