@@ -4,15 +4,19 @@ import io.collectives.bench.chaos.ChaosSettings;
 import io.collectives.bench.chaos.ChaosWorker;
 import io.collectives.bench.chaos.Connections;
 import io.collectives.bench.chaos.DummyListener;
+import io.collectives.bench.chaos.Endurance;
 import io.collectives.bench.chaos.Fault;
 import io.collectives.bench.chaos.Fault.Kind;
 import io.collectives.bench.chaos.Fault.Phase;
 import io.collectives.bench.chaos.FaultOutcome;
 import io.collectives.bench.chaos.FaultRun;
+import io.collectives.bench.chaos.MemoryDirectory;
 import io.collectives.bench.chaos.PauseRun;
 import io.collectives.bench.chaos.PriceRun;
 import io.collectives.bench.chaos.PriceSettings;
 import io.collectives.bench.chaos.PriceWorker;
+import io.collectives.bench.chaos.Range;
+import io.collectives.bench.chaos.Site;
 import io.collectives.bench.network.Network;
 import io.collectives.bench.process.JavaCommand;
 import io.collectives.bench.process.ParentLines;
@@ -23,11 +27,14 @@ import io.collectives.bench.report.Units;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
@@ -47,7 +54,7 @@ import picocli.CommandLine.Spec;
       "Kill, stop and disconnect real processes while they join or sum, and time what the others do; or send strangers to "
           + "their ports.",
       "",
-      "Each fault hits a job of its own, whose ranks sum whole numbers with 8 asynchronous calls of 1 to 150,001 elements under "
+      "Each fault hits a job of its own (unless --faults-per-job says otherwise), whose ranks sum whole numbers with 8 asynchronous calls of 1 to 150,001 elements under "
           + "way. It comes at a random moment: in the middle of calls, or while none is under way and the next follow at once, "
           + "or while the ranks start and meet by TCP. The survivors must name the culprit, shrink, make the calls again that "
           + "not all had completed, and get sums that are right to the last bit until the job ends. If they cannot even meet, "
@@ -56,13 +63,21 @@ import picocli.CommandLine.Spec;
       "kill is SIGKILL. stop is SIGSTOP, and SIGCONT once the others have gone on: the stopped rank must find that it was given "
           + "up. reset resets the connections between two ranks that live, by 'ss -K' of Linux, which needs root: the "
           + "higher one must give way, and all must name it. cut lets all packets between two ranks that live vanish, "
-          + "with the same end. isolate lets all packets from and to a rank vanish. cut and "
-          + "isolate put each rank into a network namespace of Linux, which needs root too. What is not possible is skipped.",
+          + "with the same end. Both hit neighbours of a ring, by which these jobs sum. isolate lets all packets from and to a "
+          + "rank vanish. cut and isolate put each rank into a network namespace of Linux, which needs root too. What is not possible "
+          + "is skipped. Ranks that share memory or talk by Unix-domain sockets can only be killed and stopped.",
       "",
       "'known' is from the fault until the last survivor had the error, 'sum' until the last survivor had the first right sum of "
           + "the group that was left. Faults while joining are told apart by how far their victims had come: 'awaited' had not "
           + "come to the meeting, so that the others wait until --join-timeout; 'meeting' had come, and its seat is kept for "
           + "the silence limit in case it comes again; 'met' had met the others: times count from when these had joined.",
+      "",
+      "Several faults in one job come one after the other or at once. All survivors must name the same ranks, and only ranks that "
+          + "were hit. --soak runs one job for as long as it says, with faults every few seconds, and lets new processes take the seats of those "
+          + "that were lost. One rank is never hit: its heap, buffers, memory, threads and open files must not grow.",
+      "",
+      "'leftovers' are files and directories for shared memory and sockets that are still there when all jobs are over, and one "
+          + "more has been.",
       "",
       "A pause is SIGSTOP for less than the silence limit: no call may fail.",
       "",
@@ -76,11 +91,13 @@ import picocli.CommandLine.Spec;
       "  collectives chaos --faults 100 --kinds kill,stop --silence 2    2 seconds until a silent rank is given up",
       "  collectives chaos --faults 20 --while joining                   while ranks start and meet",
       "  collectives chaos --faults 20 --kinds cut,isolate               packets vanish, connections stay",
+      "  collectives chaos --transport tcp,shm,unix,auto --faults-per-job 1..2",
+      "  collectives chaos --soak 1h --transport shm                     one job for an hour, a fault every few seconds",
       "  collectives chaos --pauses 100 --pause 3s                       false alarms only",
       "  collectives chaos --strangers 10000 --strangers-per-second 100  what strangers cost, in 6 minutes",
       "",
-      "Exit status: 0 when all culprits and sums were right, nobody hung, no call failed without a fault and there was no false "
-          + "alarm, else 1; 2 wrong usage. How long it took does not count: what was within its limit is printed."
+      "Exit status: 0 when all culprits and sums were right, nobody hung, no call failed without a fault, there was no false "
+          + "alarm, and nothing grew or was left over, else 1; 2 wrong usage. How long it took does not count: what was within its limit is printed."
     })
 final class Chaos implements Callable<Integer> {
   private static final int FAULTS = 100;
@@ -103,6 +120,20 @@ final class Chaos implements Callable<Integer> {
   private @Nullable Integer faults;
 
   @Option(
+      names = "--faults-per-job",
+      paramLabel = "N|A..B",
+      description =
+          "How many faults hit one job, one after the other or at once; with --soak, how many at once. At least two ranks must be "
+              + "left. Default: 1, with --soak 1..2.")
+  private @Nullable Range faultsPerJob;
+
+  @Option(
+      names = "--soak",
+      paramLabel = "TIME",
+      description = "For how long one job runs, with faults every few seconds, from 1s to 200h.")
+  private @Nullable Duration soak;
+
+  @Option(
       names = {"-n", "--ranks"},
       paramLabel = "N",
       description =
@@ -111,10 +142,22 @@ final class Chaos implements Callable<Integer> {
 
   @Option(
       names = "--transport",
+      split = ",",
       defaultValue = "tcp",
-      paramLabel = "TRANSPORT",
-      description = "Between processes there is only tcp. Default: ${DEFAULT-VALUE}.")
-  private Perf.Transport transport = Perf.Transport.TCP;
+      paramLabel = "TRANSPORT,...",
+      hideParamSyntax = true,
+      description =
+          "How ranks talk: tcp, shm, unix, auto. Each has its share of the faults, pauses and time. Default: ${DEFAULT-VALUE}.")
+  private List<Perf.Transport> transports = List.of();
+
+  @Option(
+      names = "--hosts",
+      defaultValue = "1",
+      paramLabel = "N",
+      description =
+          "As how many hosts the ranks count, in blocks, for --transport auto: by TCP between them, by shared memory within. "
+              + "Default: ${DEFAULT-VALUE}.")
+  private int hosts;
 
   @Option(
       names = "--kinds",
@@ -220,7 +263,29 @@ final class Chaos implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     check();
-    return strangers > 0 ? price() : harm();
+    return strangers > 0 ? price() : soak != null ? soak(soak) : harm();
+  }
+
+  /** How many faults hit a job, or come at once. */
+  private Range perJob() {
+    return faultsPerJob != null
+        ? faultsPerJob
+        : new Range(1, soak == null ? 1 : Math.min(2, ranks() - 2));
+  }
+
+  /** Where jobs are, by each transport. */
+  private List<Site> sites() {
+    return transports.stream()
+        .distinct()
+        .map(
+            transport ->
+                new Site(transport.toString(), transport == Perf.Transport.AUTO ? hosts : 1, null))
+        .toList();
+  }
+
+  private ChaosSettings settings(Site site, MemoryDirectory directory) {
+    return new ChaosSettings(
+        ranks(), faultCommand(), site.in(directory.path()), silence, joinTimeout, System.err);
   }
 
   private int faults() {
@@ -268,65 +333,165 @@ final class Chaos implements Callable<Integer> {
   }
 
   private String provenance() {
-    return Provenance.line() + ", " + ranks() + " ranks, " + transport + ", seed " + seed;
+    return Provenance.line()
+        + ", "
+        + ranks()
+        + " ranks, "
+        + sites().stream().map(Site::toString).collect(Collectors.joining(" and "))
+        + ", seed "
+        + seed;
   }
 
   /** Ranks are hit, and paused. */
   private int harm() throws IOException, InterruptedException {
     RandomGenerator random = new SplittableRandom(seed);
-    int faults = faults();
-    ChaosSettings settings =
-        new ChaosSettings(ranks(), faultCommand(), silence, joinTimeout, System.err);
-    List<FaultOutcome> outcomes = new ArrayList<>();
-    List<PauseRun> pauseRuns = new ArrayList<>();
-    long meetMillis = 0;
+    Harm harm = new Harm(random);
+    List<Site> sites = sites();
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
-      List<Kind> possible = faults == 0 ? List.of() : possible(progress);
-      if (possible.stream().anyMatch(kind -> phases(kind).contains(Phase.JOINING))) {
-        progress.step("how long ranks take to meet");
-        meetMillis = FaultRun.meetMillis(settings);
-      }
-      for (int i = 0; i < faults && !possible.isEmpty(); i++) {
-        Kind kind = possible.get(i % possible.size());
-        List<Phase> own = phases(kind);
-        Phase phase = own.get(random.nextInt(own.size()));
-        Fault fault = Fault.any(kind, phase, ranks(), meetMillis, random);
-        String text = "fault " + (i + 1) + " of " + faults + ": " + fault;
-        progress.step(text);
-        FaultOutcome outcome = FaultRun.run(fault, settings);
-        outcomes.add(outcome);
-        outcome.complaints().forEach(complaint -> progress.say(text + ": " + complaint));
-      }
-      for (int left = pauses; left > 0; ) {
-        int before = pauses - left;
-        PauseRun run =
-            PauseRun.run(
-                left,
-                pause,
-                settings,
-                random,
-                over -> progress.step("pause " + (before + over) + " of " + pauses));
-        pauseRuns.add(run);
-        run.complaints()
-            .forEach(
-                complaint -> progress.say("pause " + (before + run.pauses()) + ": " + complaint));
-        left -= Math.max(1, run.pauses());
+      List<Kind> possible = faults() == 0 ? List.of() : possible(progress);
+      for (int i = 0; i < sites.size(); i++) {
+        try (MemoryDirectory directory = new MemoryDirectory()) {
+          ChaosSettings settings = settings(sites.get(i), directory);
+          if (possible.stream().anyMatch(kind -> phases(kind).contains(Phase.JOINING))) {
+            progress.step("how long ranks take to meet");
+            harm.meetMillis = FaultRun.meetMillis(settings);
+          }
+          if (!possible.isEmpty()) {
+            harm.hit(settings, possible, share(faults(), i), progress);
+          }
+          harm.pause(settings, share(pauses, i), progress);
+          harm.leftovers.put(settings.site(), directory.leftovers(settings));
+        }
       }
     }
-    if (outcomes.isEmpty() && pauseRuns.isEmpty()) {
+    if (harm.outcomes.isEmpty() && harm.pauseRuns.isEmpty()) {
       spec.commandLine().getErr().println("collectives chaos: nothing was done");
       return Main.FAILED;
     }
-    ChaosFigures figures = new ChaosFigures(outcomes, pauseRuns);
-    Duration awaited = joinTimeout.plusMillis(meetMillis).plus(GUEST_GRACE);
+    ChaosFigures figures = harm.figures();
+    Duration awaited = joinTimeout.plusMillis(harm.meetMillis).plus(GUEST_GRACE);
     List<String> below = new ArrayList<>(figures.bars(silence, awaited));
     below.add(figures.verdict());
     below.add(
         provenance()
             + ", silence limit "
             + Units.time(silence.toNanos())
-            + (meetMillis == 0 ? "" : ", ranks met within " + Units.time(meetMillis * 1e6)));
+            + (harm.meetMillis == 0
+                ? ""
+                : ", ranks met within " + Units.time(harm.meetMillis * 1e6)));
     figures.table().print(format, spec.commandLine().getOut(), below);
+    return figures.good() ? 0 : Main.FAILED;
+  }
+
+  /** The part of a number that falls to one of the transports. */
+  private int share(int number, int transport) {
+    int parts = sites().size();
+    return (int) ((transport + 1L) * number / parts - (long) transport * number / parts);
+  }
+
+  /** What was done to jobs, and what became of them. */
+  private final class Harm {
+    private final RandomGenerator random;
+    private final List<FaultOutcome> outcomes = new ArrayList<>();
+    private final List<PauseRun> pauseRuns = new ArrayList<>();
+    private final List<String> complaints = new ArrayList<>();
+    private final Map<Site, Integer> leftovers = new LinkedHashMap<>();
+    private long meetMillis;
+
+    Harm(RandomGenerator random) {
+      this.random = random;
+    }
+
+    ChaosFigures figures() {
+      return new ChaosFigures(outcomes, pauseRuns, complaints, leftovers);
+    }
+
+    void hit(ChaosSettings settings, List<Kind> kinds, int faults, Progress progress)
+        throws IOException, InterruptedException {
+      for (int i = 0; i < faults; ) {
+        String text = settings.site() + ", fault " + (i + 1) + " of " + faults + ": ";
+        int count = Math.min(faults - i, perJob().draw(random));
+        if (count > 1) {
+          progress.step(text + count + " in one job");
+          Endurance job = new Endurance(settings.site());
+          job.job(settings, kinds, phases, count, random);
+          outcomes.addAll(job.outcomes());
+          complaints.addAll(job.complaints());
+          job.complaints().forEach(complaint -> progress.say(text + complaint));
+          i += count;
+        } else {
+          Kind kind = kinds.get(i % kinds.size());
+          List<Phase> own = phases(kind);
+          Fault fault =
+              Fault.any(
+                  kind,
+                  own.get(random.nextInt(own.size())),
+                  ranks(),
+                  settings.site().victims(kind, ranks()),
+                  meetMillis,
+                  random);
+          progress.step(text + fault);
+          FaultOutcome outcome = FaultRun.run(fault, settings);
+          outcomes.add(outcome);
+          outcome.complaints().forEach(complaint -> progress.say(text + fault + ": " + complaint));
+          i++;
+        }
+      }
+    }
+
+    void pause(ChaosSettings settings, int pauses, Progress progress)
+        throws IOException, InterruptedException {
+      for (int left = pauses; left > 0; ) {
+        String before = settings.site() + ", pause ";
+        int done = pauses - left;
+        PauseRun run =
+            PauseRun.run(
+                left,
+                pause,
+                settings,
+                random,
+                over -> progress.step(before + (done + over) + " of " + pauses));
+        pauseRuns.add(run);
+        run.complaints()
+            .forEach(complaint -> progress.say(before + (done + run.pauses()) + ": " + complaint));
+        left -= Math.max(1, run.pauses());
+      }
+    }
+  }
+
+  /** One job runs for long. */
+  private int soak(Duration time) throws IOException, InterruptedException {
+    RandomGenerator random = new SplittableRandom(seed);
+    List<Site> sites = sites();
+    Duration share = time.dividedBy(sites.size());
+    SoakFigures figures = new SoakFigures();
+    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+      for (Site site : sites) {
+        try (MemoryDirectory directory = new MemoryDirectory()) {
+          ChaosSettings settings = settings(site, directory);
+          Endurance run = new Endurance(site);
+          run.soak(
+              settings,
+              kinds,
+              phases,
+              perJob(),
+              share,
+              directory,
+              random,
+              now -> progress.step(SoakFigures.progress(now, share)));
+          run.complaints().forEach(complaint -> progress.say(site + ": " + complaint));
+          figures.add(run, directory.leftovers(settings));
+        }
+      }
+    }
+    figures
+        .table()
+        .print(
+            format,
+            spec.commandLine().getOut(),
+            List.of(
+                figures.verdict(),
+                provenance() + ", silence limit " + Units.time(silence.toNanos())));
     return figures.good() ? 0 : Main.FAILED;
   }
 
@@ -363,10 +528,8 @@ final class Chaos implements Callable<Integer> {
         warmUp.compareTo(Duration.ofSeconds(600)) <= 0,
         spec,
         "--warmup " + seconds(warmUp) + ": must be from 0 to 600 seconds");
-    Usage.require(
-        transport == Perf.Transport.TCP,
-        spec,
-        "--transport " + transport + ": ranks are processes, which only tcp connects");
+    checkTransports();
+    checkSeveral();
     Usage.require(
         silence.compareTo(Duration.ofMillis(100)) >= 0
             && silence.compareTo(Duration.ofSeconds(600)) <= 0,
@@ -393,6 +556,74 @@ final class Chaos implements Callable<Integer> {
             + ": must be less than the silence limit of "
             + seconds(silence)
             + " seconds");
+  }
+
+  private void checkTransports() {
+    for (Perf.Transport transport : transports) {
+      Usage.require(
+          transport != Perf.Transport.INPROCESS,
+          spec,
+          "--transport inprocess: ranks are processes; there are tcp, shm, unix and auto");
+      Usage.require(
+          strangers == 0 || transport == Perf.Transport.TCP,
+          spec,
+          "--strangers " + strangers + " --transport " + transport + ": strangers come by tcp");
+    }
+    range("--hosts", hosts, 1, ranks());
+    Usage.require(
+        hosts == 1 || transports.contains(Perf.Transport.AUTO),
+        spec,
+        "--hosts " + hosts + ": only --transport auto tells hosts apart");
+    for (Site site : sites()) {
+      for (Kind kind : kinds) {
+        Usage.require(
+            !site.victims(kind, ranks()).isEmpty(),
+            spec,
+            "--kinds "
+                + kind
+                + " --transport "
+                + site.transport()
+                + ": it hits what is between ranks that talk by tcp; there are kill and stop, and"
+                + " with --transport auto --hosts 2 reset and cut");
+      }
+    }
+  }
+
+  private void checkSeveral() {
+    Range perJob = perJob();
+    Usage.require(
+        strangers > 0 || perJob.least() >= 1 && perJob.most() <= ranks() - 2,
+        spec,
+        "--faults-per-job "
+            + perJob
+            + ": must be from 1 to "
+            + (ranks() - 2)
+            + ", so that two of "
+            + ranks()
+            + " ranks are left");
+    if (soak != null) {
+      Usage.require(
+          soak.compareTo(Duration.ofSeconds(1)) >= 0 && soak.compareTo(Duration.ofHours(200)) <= 0,
+          spec,
+          "--soak " + seconds(soak) + ": must be from 1s to 200h");
+      Usage.require(
+          faults == null && pauses == 0 && strangers == 0,
+          spec,
+          "--soak with --faults, --pauses or --strangers: faults come every few seconds");
+    }
+    String many = soak != null ? "--soak" : "--faults-per-job " + perJob;
+    if (soak != null || perJob.most() > 1) {
+      for (Kind kind : kinds) {
+        Usage.require(
+            kind.hitsJoining(),
+            spec,
+            "--kinds " + kind + " with " + many + ": there are kill and stop");
+      }
+      Usage.require(
+          !phases.contains(Phase.JOINING),
+          spec,
+          "--while joining with " + many + ": there are calling and idle");
+    }
   }
 
   private void range(String option, int value, int least, int most) {
@@ -465,11 +696,14 @@ final class Chaos implements Callable<Integer> {
     @Option(names = "--bytes")
     private long bytes;
 
+    @Option(names = ChaosSettings.BY_RING)
+    private boolean byRing;
+
     @Override
     public Integer call() throws IOException, InterruptedException {
       ParentLines parent = ParentLines.read(System.in);
       switch (role) {
-        case FAULTS -> ChaosWorker.run(parent, System.out);
+        case FAULTS -> ChaosWorker.run(byRing, parent, System.out);
         case PRICE -> PriceWorker.run(bytes, parent, System.out);
         case LISTENER -> DummyListener.run(parent, System.out);
       }

@@ -5,6 +5,7 @@ import io.collectives.bench.chaos.FaultOutcome;
 import io.collectives.bench.chaos.FaultOutcome.Stage;
 import io.collectives.bench.chaos.PauseRun;
 import io.collectives.bench.chaos.Quantiles;
+import io.collectives.bench.chaos.Site;
 import io.collectives.bench.report.Fields;
 import io.collectives.bench.report.Units;
 import java.math.BigDecimal;
@@ -26,8 +27,16 @@ import java.util.stream.LongStream;
  * What {@code chaos} prints.
  *
  * @param pauses runs of pauses, one after the other
+ * @param complaints of jobs with several faults each
+ * @param leftovers how many files were left, by where the jobs were
  */
-record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
+record ChaosFigures(
+    List<FaultOutcome> outcomes,
+    List<PauseRun> pauses,
+    List<String> complaints,
+    Map<Site, Integer> leftovers) {
+  private static final String ALL = "all";
+
   private static final Duration KILL_KNOWN = Duration.ofSeconds(1);
   private static final Duration KILL_SUM = Duration.ofSeconds(2);
   private static final Duration SILENCE_MORE = Duration.ofSeconds(1);
@@ -39,7 +48,8 @@ record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
   FigureTable table() {
     FigureTable table =
         new FigureTable(
-            1,
+            2,
+            "transport",
             "fault",
             "times",
             "culprits right",
@@ -52,25 +62,32 @@ record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
             "p90",
             "p99",
             "max",
+            "wrong sums",
             "false alarms",
-            "hangs");
-    kinds().forEach((kind, own) -> row(table, kind.toString(), own));
-    if (!pauses.isEmpty()) {
-      pauseRow(table);
-    }
+            "hangs",
+            "leftovers");
+    kinds().forEach((kind, own) -> row(table, kind.site, kind.fault(), own, Fields.NONE));
+    pauses.stream().map(PauseRun::site).distinct().forEach(site -> pauseRow(table, site));
+    leftovers.forEach((site, left) -> row(table, site.toString(), ALL, at(site), left));
     return table;
+  }
+
+  private List<FaultOutcome> at(Site site) {
+    return outcomes.stream().filter(outcome -> outcome.site().equals(site)).toList();
   }
 
   /** Whether everything was right. How fast it was does not count. */
   boolean good() {
-    return outcomes.stream().allMatch(outcome -> outcome.complaints().isEmpty())
+    return complaints.isEmpty()
+        && leftovers.values().stream().allMatch(left -> left == 0)
+        && outcomes.stream().allMatch(outcome -> outcome.complaints().isEmpty())
         && pauses.stream().allMatch(run -> run.complaints().isEmpty());
   }
 
   /** In one line. */
   String verdict() {
     if (good()) {
-      return "passed: culprits and sums right, no hang, no false alarm";
+      return "passed: culprits and sums right, no hang, no false alarm, nothing left over";
     }
     long bad = outcomes.stream().filter(outcome -> !outcome.complaints().isEmpty()).count();
     long badPauses = pauses.stream().filter(run -> !run.complaints().isEmpty()).count();
@@ -81,7 +98,14 @@ record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
     if (badPauses > 0) {
       parts.add(badPauses + (badPauses == 1 ? " pause" : " pauses"));
     }
-    return "FAILED: " + String.join(" and ", parts) + " went wrong; see above";
+    if (bad + badPauses == 0 && !complaints.isEmpty()) {
+      parts.add("jobs with several faults");
+    }
+    int left = leftovers.values().stream().mapToInt(Integer::intValue).sum();
+    return "FAILED: "
+        + (parts.isEmpty() ? "" : String.join(" and ", parts) + " went wrong; see above")
+        + (parts.isEmpty() || left == 0 ? "" : "; ")
+        + (left == 0 ? "" : left + " files or directories were left over");
   }
 
   /**
@@ -140,15 +164,17 @@ record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
     return outcomes.stream()
         .collect(
             Collectors.groupingBy(
-                outcome -> new RowKind(outcome.fault().kind(), outcome.stage()),
+                outcome ->
+                    new RowKind(outcome.site().toString(), outcome.fault().kind(), outcome.stage()),
                 TreeMap::new,
                 Collectors.toList()));
   }
 
-  /** What is one row: a kind of fault, and how far its victims had come. */
-  private record RowKind(Kind kind, Stage stage) implements Comparable<RowKind> {
+  /** What is one row: a kind of fault somewhere, and how far its victims had come. */
+  private record RowKind(String site, Kind kind, Stage stage) implements Comparable<RowKind> {
     private static final Comparator<RowKind> ORDER =
-        Comparator.comparing(RowKind::kind)
+        Comparator.comparing(RowKind::site)
+            .thenComparing(RowKind::kind)
             .thenComparing(RowKind::stage, Comparator.reverseOrder());
 
     @Override
@@ -158,6 +184,10 @@ record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
 
     @Override
     public String toString() {
+      return site + ": " + fault();
+    }
+
+    String fault() {
       return kind + (stage == Stage.WORKING ? "" : ", " + stage);
     }
   }
@@ -171,21 +201,22 @@ record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
     return new Quantiles(outcomes.stream().map(figure).flatMapToLong(OptionalLong::stream));
   }
 
-  private static void row(FigureTable table, String kind, List<FaultOutcome> own) {
+  private static void row(
+      FigureTable table, String site, String kind, List<FaultOutcome> own, Object left) {
     int culprits = sum(own, FaultOutcome::culprits);
     int culpritsRight = sum(own, FaultOutcome::culpritsRight);
     int sums = sum(own, FaultOutcome::sums);
     int sumsRight = sum(own, FaultOutcome::sumsRight);
-    int falseAlarms = sum(own, FaultOutcome::falseAlarms);
-    int hangs = sum(own, FaultOutcome::hangs);
     List<String> cells =
         new ArrayList<>(
             List.of(
+                site,
                 kind,
                 Units.grouped(own.size()),
                 culpritsRight + " of " + culprits,
                 sumsRight + " of " + sums));
     Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("transport", site);
     fields.put("fault", kind);
     fields.put("times", own.size());
     fields.put("culprits", culprits);
@@ -194,20 +225,21 @@ record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
     fields.put("sums_right", sumsRight);
     times(cells, fields, "known", quantiles(own, FaultOutcome::knownMicros));
     times(cells, fields, "sum", quantiles(own, FaultOutcome::sumMicros));
-    fields.put("false_alarms", falseAlarms);
-    fields.put("hangs", hangs);
-    cells.add(Units.grouped(falseAlarms));
-    cells.add(Units.grouped(hangs));
+    count(cells, fields, "wrong_sums", sum(own, FaultOutcome::wrongSums));
+    count(cells, fields, "false_alarms", sum(own, FaultOutcome::falseAlarms));
+    count(cells, fields, "hangs", sum(own, FaultOutcome::hangs));
+    count(cells, fields, "leftovers", left);
     table.row(cells, fields);
   }
 
-  private void pauseRow(FigureTable table) {
-    int times = pauses.stream().mapToInt(PauseRun::pauses).sum();
-    int falseAlarms = pauses.stream().mapToInt(PauseRun::falseAlarms).sum();
-    int hangs = pauses.stream().mapToInt(PauseRun::hangs).sum();
+  private void pauseRow(FigureTable table, Site site) {
+    List<PauseRun> own = pauses.stream().filter(run -> run.site().equals(site)).toList();
+    int times = own.stream().mapToInt(PauseRun::pauses).sum();
     List<String> cells =
-        new ArrayList<>(List.of("pause", Units.grouped(times), Fields.NONE, Fields.NONE));
+        new ArrayList<>(
+            List.of(site.toString(), "pause", Units.grouped(times), Fields.NONE, Fields.NONE));
     Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("transport", site.toString());
     fields.put("fault", "pause");
     fields.put("times", times);
     for (String name : List.of("culprits", "culprits_right", "sums", "sums_right")) {
@@ -216,11 +248,17 @@ record ChaosFigures(List<FaultOutcome> outcomes, List<PauseRun> pauses) {
     Quantiles none = new Quantiles(LongStream.empty());
     times(cells, fields, "known", none);
     times(cells, fields, "sum", none);
-    fields.put("false_alarms", falseAlarms);
-    fields.put("hangs", hangs);
-    cells.add(Units.grouped(falseAlarms));
-    cells.add(Units.grouped(hangs));
+    count(cells, fields, "wrong_sums", Fields.NONE);
+    count(cells, fields, "false_alarms", own.stream().mapToInt(PauseRun::falseAlarms).sum());
+    count(cells, fields, "hangs", own.stream().mapToInt(PauseRun::hangs).sum());
+    count(cells, fields, "leftovers", Fields.NONE);
     table.row(cells, fields);
+  }
+
+  private static void count(
+      List<String> cells, Map<String, Object> fields, String name, Object value) {
+    cells.add(value instanceof Integer number ? Units.grouped(number) : value.toString());
+    fields.put(name, value);
   }
 
   private static void times(

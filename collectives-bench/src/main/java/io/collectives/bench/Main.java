@@ -8,6 +8,7 @@ import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.bench.accuracy.WireChoice;
 import io.collectives.bench.chaos.Fault;
+import io.collectives.bench.chaos.Range;
 import io.collectives.bench.compare.Peer;
 import io.collectives.bench.model.Model;
 import io.collectives.bench.network.LinkRate;
@@ -116,6 +117,7 @@ public final class Main implements Callable<Integer> {
     label(line, Peer.class);
     label(line, Simulate.Wrap.class);
     label(line, Fault.Kind.class);
+    line.registerConverter(Range.class, Usage.reader(Range::parse));
     line.registerConverter(Duration.class, Usage.reader(Usage::duration));
     line.setUsageHelpWidth(120);
     line.setUsageHelpLongOptionsMaxWidth(34);

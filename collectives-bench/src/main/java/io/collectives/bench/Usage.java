@@ -4,6 +4,7 @@ import java.math.BigDecimal;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.function.Function;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import picocli.CommandLine.ITypeConverter;
@@ -13,7 +14,7 @@ import picocli.CommandLine.TypeConversionException;
 
 /** Wrong usage: what ends the program with status 2 and one line. */
 final class Usage {
-  private static final Pattern SECONDS = Pattern.compile("\\d{1,6}(\\.\\d{1,9})?s?");
+  private static final Pattern TIME = Pattern.compile("(\\d{1,6}(\\.\\d{1,9})?)([smh]?)");
 
   private Usage() {}
 
@@ -38,17 +39,23 @@ final class Usage {
   }
 
   /**
-   * Reads a time in seconds, as {@code 3}, {@code 0.5} or {@code 3s}.
+   * Reads a time: seconds as {@code 3}, {@code 0.5} or {@code 3s}, minutes as {@code 5m}, hours as
+   * {@code 1h}.
    *
    * @throws IllegalArgumentException if it is none
    */
   static Duration duration(String text) {
-    if (!SECONDS.matcher(text).matches()) {
+    Matcher matcher = TIME.matcher(text);
+    if (!matcher.matches()) {
       throw new IllegalArgumentException(
-          "'" + text + "' is no time; write seconds as 3, 0.5 or 3s");
+          "'" + text + "' is no time; write seconds as 3, 0.5 or 3s, minutes as 5m, hours as 1h");
     }
+    int seconds = matcher.group(3).equals("h") ? 3_600 : matcher.group(3).equals("m") ? 60 : 1;
     return Duration.ofNanos(
-        new BigDecimal(text.replace("s", "")).movePointRight(9).longValueExact());
+        new BigDecimal(matcher.group(1))
+            .multiply(BigDecimal.valueOf(seconds))
+            .movePointRight(9)
+            .longValueExact());
   }
 
   /** Reads values whose own parser says what is wrong with them. */

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,6 +31,7 @@ final class ChaosJob implements AutoCloseable {
   private final Set<Integer> hung = new TreeSet<>();
   private final Set<Integer> killed = new TreeSet<>();
   private final Thread watchdog;
+  private volatile long deadlineNanos;
 
   /**
    * A job of which no process is started yet.
@@ -49,7 +51,8 @@ final class ChaosJob implements AutoCloseable {
     this.variables = variables;
     workers = new Worker[settings.ranks()];
     port = FreePort.find();
-    watchdog = new Thread(() -> watch(limit), "chaos-watchdog");
+    allow(limit);
+    watchdog = new Thread(this::watch, "chaos-watchdog");
     watchdog.setDaemon(true);
     watchdog.start();
   }
@@ -68,10 +71,16 @@ final class ChaosJob implements AutoCloseable {
     }
   }
 
-  /** Starts the process of a rank. */
+  /** Puts off the end of time. */
+  void allow(Duration fromNow) {
+    deadlineNanos = System.nanoTime() + fromNow.toNanos();
+  }
+
+  /** Starts the process of a rank, also in the place of one that was killed. */
   void start(int rank) throws IOException {
     Map<String, String> environment =
-        new HashMap<>(new RankEnvironment(rank, settings.ranks(), port).variables("tcp"));
+        new HashMap<>(new RankEnvironment(rank, settings.ranks(), port).variables());
+    environment.putAll(settings.site().variables(rank, settings.ranks()));
     environment.put("COLLECTIVES_SILENCE_LIMIT", settings.silenceLimit().toString());
     environment.put("COLLECTIVES_JOIN_TIMEOUT", settings.joinTimeout().toString());
     environment.putAll(variables);
@@ -81,6 +90,7 @@ final class ChaosJob implements AutoCloseable {
       command = network.on(rank, command);
     }
     synchronized (killed) {
+      killed.remove(rank);
       workers[rank] = Worker.start(group, rank, command, environment, settings.err());
     }
   }
@@ -119,12 +129,21 @@ final class ChaosJob implements AutoCloseable {
    * @throws IOException if the process has ended
    */
   List<String> hear(int rank, String... expected) throws IOException {
-    String line = worker(rank).receive();
-    List<String> words = List.of(line.split(" "));
+    List<String> words = hear(rank);
     if (!List.of(expected).contains(words.get(0))) {
-      throw new UnexpectedLineException(rank, line, String.join("' or '", expected));
+      throw new UnexpectedLineException(
+          rank, String.join(" ", words), String.join("' or '", expected));
     }
     return words;
+  }
+
+  /**
+   * The words of the next line of a rank, whatever they are.
+   *
+   * @throws IOException if the process has ended
+   */
+  List<String> hear(int rank) throws IOException {
+    return List.of(worker(rank).receive().split(" "));
   }
 
   /** Kills a process, stopped or not. */
@@ -147,9 +166,11 @@ final class ChaosJob implements AutoCloseable {
     }
   }
 
-  private void watch(Duration limit) {
+  private void watch() {
     try {
-      Thread.sleep(limit.toMillis());
+      for (long left; (left = deadlineNanos - System.nanoTime()) > 0; ) {
+        TimeUnit.NANOSECONDS.sleep(left);
+      }
     } catch (InterruptedException e) {
       return;
     }
@@ -208,6 +229,11 @@ final class ChaosJob implements AutoCloseable {
     /** Whether it said that it has lost a rank. */
     boolean isLoss() {
       return line.startsWith("lost ");
+    }
+
+    /** Whether it said that a sum was wrong. */
+    boolean isWrongSum() {
+      return line.startsWith("wrong ");
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.collectives.bench.chaos;
 
+import io.collectives.Algorithm;
 import io.collectives.CollectiveException;
 import io.collectives.CollectiveHandle;
 import io.collectives.Collectives;
@@ -11,12 +12,15 @@ import io.collectives.ReduceOp;
 import io.collectives.Survivors;
 import io.collectives.bench.process.ParentLines;
 import java.io.PrintStream;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.Semaphore;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +31,11 @@ import org.jspecify.annotations.Nullable;
  * {@link #WINDOW} payloads of different sizes are under way at once.
  *
  * <p>All ranks must stop after the same payload. So a command reaches one of them, by {@link
- * ParentLines}, and travels to the others as one more element of its payloads.
+ * ParentLines}, and travels to the others as one more element of its payloads. What a rank does
+ * while it is idle, each is told by itself.
+ *
+ * <p>A rank that takes the seat of a dead one does not know how far the others are. So the first
+ * call of a world that has just met is the greatest of all their numbers.
  *
  * <p>What it says, a line each, times in microseconds since 1970:
  *
@@ -35,7 +43,10 @@ import org.jspecify.annotations.Nullable;
  *   joined TIME                      it has met the others
  *   unjoined TIME MESSAGE            it has not
  *   summing                          the first 64 sums of the group were right
- *   idle                             no call is under way; "go" makes it go on
+ *   idle                             no call is under way
+ *   gauge HEAP BUFFERS THREADS FILES bytes of its heap after a collection, and beside the heap; threads, open files
+ *   grown TIME                       it has met those who take the seats of dead ranks
+ *   ungrown TIME MESSAGE             it has not, and is idle again
  *   lost TIME RANK VERDICT           a call failed, because of that world rank
  *   shrunk TIME SIZE LOST[,LOST...]  the group that is left, and the world ranks that it lacks
  *   right TIME                       its first sum was right
@@ -55,6 +66,12 @@ public final class ChaosWorker {
   /** What makes a rank that is idle go on. */
   static final String GO = "go";
 
+  /** What makes a rank that is idle meet those who take the seats of dead ranks, and go on. */
+  static final String GROW = "grow";
+
+  /** What makes a rank that is idle say what it uses. */
+  static final String GAUGE = "gauge";
+
   private static final int WINDOW = 8;
 
   /** Elements of payload p: those at p modulo 4. */
@@ -65,46 +82,75 @@ public final class ChaosWorker {
   private final int worldRank;
   private final PrintStream out;
   private final Slot[] slots = new Slot[WINDOW];
-  private final Semaphore goes = new Semaphore(0);
+  private final BlockingQueue<String> whileIdle = new LinkedBlockingQueue<>();
+  private final boolean byRing;
   private volatile int command;
+  private Communicator world;
   private Communicator group;
 
-  /** The number of the payload that was the group's first call. */
+  /** The number of the group's first payload. */
   private long first;
+
+  /** How many calls of the group came before that payload: 1 in a world that has just met. */
+  private int before;
 
   /** How many sums of the group were found right. */
   private long right;
 
   private boolean shrunken;
 
-  private ChaosWorker(Communicator world, PrintStream out) {
-    this.group = world;
+  private ChaosWorker(Communicator world, boolean byRing, PrintStream out) {
+    this.byRing = byRing;
     this.worldRank = world.worldRank(world.rank());
     this.out = out;
     Arrays.setAll(slots, i -> new Slot(COUNTS[i % COUNTS.length]));
+    this.world = world;
+    this.group = world;
+    enter(world);
   }
 
-  /** Joins the job of the environment, and sums until told to end, or left out. */
-  public static void run(ParentLines parent, PrintStream out) throws InterruptedException {
-    try (Communicator world = Collectives.join()) {
-      ChaosWorker worker = new ChaosWorker(world, out);
+  /**
+   * Joins the job of the environment, and sums until told to end, or left out.
+   *
+   * @param byRing whether by a ring, in which each rank needs the next one, and not by what is
+   *     fastest
+   */
+  public static void run(boolean byRing, ParentLines parent, PrintStream out)
+      throws InterruptedException {
+    Communicator world;
+    try {
+      world = Collectives.join();
+    } catch (JoinException e) {
+      say(out, "unjoined " + now() + " " + e.getMessage());
+      return;
+    }
+    ChaosWorker worker = new ChaosWorker(world, byRing, out);
+    try {
       worker.say("joined " + now());
       Thread thread = new Thread(() -> worker.listen(parent), "commands");
       thread.setDaemon(true);
       thread.start();
       worker.work();
-    } catch (JoinException e) {
-      say(out, "unjoined " + now() + " " + e.getMessage());
+    } finally {
+      worker.world.close();
     }
+  }
+
+  /** Goes on in a world that has just met. */
+  private void enter(Communicator met) {
+    world = met;
+    group = byRing ? met.using(Algorithm.ring()) : met;
+    before = 1;
+    right = 0;
+    shrunken = false;
   }
 
   private void listen(ParentLines parent) {
     try {
       for (Optional<String> line; (line = parent.next()).isPresent(); ) {
-        if (line.get().equals(GO)) {
-          goes.release();
-        } else {
-          command = code(line.get());
+        switch (line.get()) {
+          case GO, GROW, GAUGE -> whileIdle.add(line.get());
+          default -> command = code(line.get());
         }
       }
     } catch (InterruptedException e) {
@@ -121,17 +167,23 @@ public final class ChaosWorker {
   }
 
   private void work() throws InterruptedException {
+    boolean idle = false;
     while (true) {
       try {
-        int told = sum();
-        if (told == code(END)) {
+        if (idle) {
+          idle();
+          idle = false;
+        }
+        agree();
+        if (sum() == code(END)) {
           say("done");
           return;
         }
         say("idle");
-        goes.acquire();
+        idle = true;
       } catch (RankFailedException e) {
         say("lost " + now() + " " + e.worldRank() + " " + e.verdict());
+        idle = false;
         if (!shrink()) {
           return;
         }
@@ -145,6 +197,73 @@ public final class ChaosWorker {
     }
   }
 
+  /** Does as it is told until it is to go on. */
+  private void idle() throws InterruptedException {
+    while (true) {
+      switch (whileIdle.take()) {
+        case GAUGE -> gauge();
+        case GROW -> {
+          if (grow()) {
+            return;
+          }
+        }
+        default -> {
+          return;
+        }
+      }
+    }
+  }
+
+  private boolean grow() {
+    long next = next();
+    try {
+      enter(group.grow());
+    } catch (JoinException e) {
+      say("ungrown " + now() + " " + e.getMessage());
+      return false;
+    }
+    first = next;
+    say("grown " + now());
+    return true;
+  }
+
+  private void gauge() {
+    System.gc();
+    Runtime heap = Runtime.getRuntime();
+    long buffers =
+        ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+            .mapToLong(BufferPoolMXBean::getMemoryUsed)
+            .sum();
+    long files =
+        ManagementFactory.getOperatingSystemMXBean()
+                instanceof com.sun.management.UnixOperatingSystemMXBean unix
+            ? unix.getOpenFileDescriptorCount()
+            : 0;
+    say(
+        "gauge "
+            + (heap.totalMemory() - heap.freeMemory())
+            + " "
+            + buffers
+            + " "
+            + ManagementFactory.getThreadMXBean().getThreadCount()
+            + " "
+            + files);
+  }
+
+  /** The number of the next payload. */
+  private long next() {
+    return first + Math.max(0, group.nextSequence() - before);
+  }
+
+  /** In a world that has just met: from which payload on to sum. */
+  private void agree() {
+    if (before == 1 && group.nextSequence() == 0) {
+      long[] greatest = {first};
+      group.allReduce(greatest, ReduceOp.MAX);
+      first = greatest[0];
+    }
+  }
+
   private boolean shrink() {
     Survivors survivors;
     try {
@@ -153,7 +272,9 @@ public final class ChaosWorker {
       say("out " + now() + " " + e);
       return false;
     }
-    first += survivors.resumeAt();
+    first += Math.max(0, survivors.resumeAt() - before);
+    // Whoever was lost before all had agreed leaves that to be done again.
+    before = survivors.resumeAt() < before ? 1 : 0;
     group = survivors.group();
     right = 0;
     shrunken = true;
@@ -164,7 +285,7 @@ public final class ChaosWorker {
 
   /** Sums until a command has arrived by a sum; no call is under way then. */
   private int sum() {
-    long next = first + group.nextSequence();
+    long next = next();
     long oldest = next;
     try {
       int told = 0;

@@ -91,12 +91,18 @@ public record Fault(
   /**
    * A fault of that kind in that phase, all else by chance.
    *
+   * @param victims the ranks that it can hit if the job is not joining; otherwise any
    * @param meetMillis what ranks take from their start until they have met
    */
   public static Fault any(
-      Kind kind, Phase phase, int ranks, long meetMillis, RandomGenerator random) {
+      Kind kind,
+      Phase phase,
+      int ranks,
+      List<Integer> victims,
+      long meetMillis,
+      RandomGenerator random) {
     if (phase != Phase.JOINING) {
-      int victim = random.nextInt(ranks);
+      int victim = victims.get(random.nextInt(victims.size()));
       long delay = phase == Phase.IDLE ? 0 : random.nextInt(LONGEST_DELAY_MILLIS);
       return new Fault(
           kind, phase, victim, delay, IntStream.range(0, ranks).boxed().toList(), List.of());

@@ -7,6 +7,7 @@ import java.util.OptionalLong;
 /**
  * What became of a job after a fault.
  *
+ * @param site where the job was
  * @param stage how far the victim had come
  * @param knownMicros from the fault until the last survivor knew of it, or from when the last
  *     survivor had joined if that was later; empty if one never did
@@ -16,11 +17,13 @@ import java.util.OptionalLong;
  * @param culpritsRight how many of them named the right one
  * @param sums how many ranks had to get right sums after they had shrunk
  * @param sumsRight how many of them did, to the end
+ * @param wrongSums how many ranks got a wrong sum
  * @param falseAlarms how many ranks lost somebody before the fault
  * @param hangs how many ranks had not ended when time was up
  * @param complaints what was not as it must be, for people
  */
 public record FaultOutcome(
+    Site site,
     Fault fault,
     Stage stage,
     OptionalLong knownMicros,
@@ -29,6 +32,7 @@ public record FaultOutcome(
     int culpritsRight,
     int sums,
     int sumsRight,
+    int wrongSums,
     int falseAlarms,
     int hangs,
     List<String> complaints) {

@@ -55,6 +55,7 @@ public final class FaultRun {
   private int culprits;
   private int culpritsRight;
   private int sums;
+  private int wrongSums;
   private int falseAlarms;
   private boolean told;
   private Stage stage;
@@ -91,12 +92,14 @@ public final class FaultRun {
   public static FaultOutcome run(Fault fault, ChaosSettings settings) throws IOException {
     Duration limit =
         START_LIMIT.plus(settings.silenceLimit().multipliedBy(3)).plus(settings.joinTimeout());
-    ChaosSettings own = fault.phase() == Phase.JOINING ? settings : settings.patient();
+    ChaosSettings waiting = fault.phase() == Phase.JOINING ? settings : settings.patient();
+    // Other algorithms need not have linked the two.
+    ChaosSettings own = fault.kind().hitsPair() ? waiting.byRing() : waiting;
     try (Network network = fault.kind().needsNetwork() ? new Network(settings.ranks()) : null;
         ChaosJob job = new ChaosJob(own, limit, network, Map.of())) {
       FaultRun run = new FaultRun(fault, job, network);
       run.run();
-      return run.outcome();
+      return run.outcome(settings.site());
     }
   }
 
@@ -356,6 +359,7 @@ public final class FaultRun {
       if (e.isLoss() && faultMicros == 0) {
         falseAlarms++;
       }
+      wrongSums += e.isWrongSum() ? 1 : 0;
       complain(rank, String.valueOf(e.getMessage()));
     } catch (IOException e) {
       boolean hangs = job.hung().contains(rank);
@@ -376,7 +380,7 @@ public final class FaultRun {
     complaints.add(text);
   }
 
-  private FaultOutcome outcome() {
+  private FaultOutcome outcome(Site site) {
     boolean allKnew = culprits > 0 && culpritsRight == culprits;
     for (int rank : job.hung()) {
       // Who was never told to end because of another is not to blame.
@@ -387,6 +391,7 @@ public final class FaultRun {
     }
     boolean allSummed = sums > 0 && good.size() == sums;
     return new FaultOutcome(
+        site,
         fault,
         stage,
         allKnew ? OptionalLong.of(knownMicros) : OptionalLong.empty(),
@@ -395,6 +400,7 @@ public final class FaultRun {
         culpritsRight,
         sums,
         sums == 0 ? 0 : good.size(),
+        wrongSums,
         falseAlarms,
         hanging.size(),
         complaints);

@@ -13,12 +13,13 @@ import java.util.random.RandomGenerator;
  * be given up. Half of the pauses begin while no call is under way. After each one all ranks must
  * come to the same call again, with right sums.
  *
+ * @param site where the job was
  * @param pauses how many there were before one went wrong, or all
  * @param falseAlarms how many ranks lost somebody
  * @param hangs how many ranks had not ended when time was up
  * @param complaints what was not as it must be, for people
  */
-public record PauseRun(int pauses, int falseAlarms, int hangs, List<String> complaints) {
+public record PauseRun(Site site, int pauses, int falseAlarms, int hangs, List<String> complaints) {
   private static final Duration START_LIMIT = Duration.ofSeconds(60);
   private static final int LONGEST_GAP_MILLIS = 250;
 
@@ -75,7 +76,7 @@ public record PauseRun(int pauses, int falseAlarms, int hangs, List<String> comp
         job.tell(0, ChaosWorker.END);
         falseAlarms += each(job, "done", complaints);
       }
-      return new PauseRun(over, falseAlarms, job.hung().size(), complaints);
+      return new PauseRun(settings.site(), over, falseAlarms, job.hung().size(), complaints);
     }
   }
 

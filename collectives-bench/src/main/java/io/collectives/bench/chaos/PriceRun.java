@@ -78,7 +78,7 @@ public final class PriceRun {
     int seats = settings.ranks() + 1;
     ChaosSettings jobs =
         new ChaosSettings(
-            seats, settings.rankCommand(), SILENCE_LIMIT, START_LIMIT, settings.err());
+            seats, settings.rankCommand(), Site.tcp(), SILENCE_LIMIT, START_LIMIT, settings.err());
     try (ProcessGroup others = new ProcessGroup();
         Worker listener =
             Worker.start(others, 0, settings.listenerCommand(), Map.of(), settings.err());
