@@ -4,6 +4,9 @@ import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.LinePump;
 import io.collectives.bench.process.ProcessGroup;
 import io.collectives.bench.process.RankEnvironment;
+import io.collectives.bench.report.Columns;
+import io.collectives.bench.report.Columns.Column;
+import io.collectives.bench.report.Units;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.util.ArrayList;
@@ -21,7 +24,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "launch",
     customSynopsis =
-        "collectives launch [-h] [--transport=NAME] [--servers=S] -n=RANKS [--] COMMAND [ARGUMENT...]",
+        "collectives launch [-h] [--keep-going] [--transport=NAME] [--servers=S [--proxies=P]] -n=RANKS [--] COMMAND [ARGUMENT...]",
     descriptionHeading = "%n",
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n",
@@ -34,16 +37,18 @@ import picocli.CommandLine.Spec;
           + "input is empty. Every line that they write appears here with its rank before it, as '[2] ...', standard output and "
           + "standard error apart.",
       "",
-      "When a process fails, the others are ended: SIGTERM, and SIGKILL 5 seconds later. So they are, with the processes that "
-          + "they started, when this program receives SIGINT, SIGTERM or SIGHUP; only SIGKILL leaves it no time to."
+      "When a process fails, the others are ended: SIGTERM, and SIGKILL 5 seconds later; with --keep-going they go on. "
+          + "They are ended, with the processes that "
+          + "they started, when this program receives SIGINT, SIGTERM or SIGHUP, too; only SIGKILL leaves it no time to."
     },
     footer = {
       "  collectives launch -n 4 -- java -cp app.jar com.example.Train --epochs 3",
+      "  collectives launch -n 4 --keep-going -- java -cp app.jar com.example.Survive",
       "  collectives launch -n 4 --transport shm -- java -cp app.jar com.example.Train",
       "  collectives launch -n 2 sh -c 'echo rank $RANK of $WORLD_SIZE'",
       "",
       "Exit status: 0 when all ended with 0; that of the first that failed, 128 and the signal's number if one",
-      "killed it; 126 when COMMAND cannot be run, 127 when there is none of that name; 2 wrong usage."
+      "killed it, also with --keep-going, which tells on standard error all that failed; 126 when COMMAND cannot be run, 127 when there is none of that name; 2 wrong usage."
     })
 final class Launch implements Callable<Integer> {
   static final int CANNOT_RUN = 126;
@@ -68,6 +73,12 @@ final class Launch implements Callable<Integer> {
       paramLabel = "RANKS",
       description = "How many processes, from 1 to 1024.")
   private int ranks;
+
+  @Option(
+      names = "--keep-going",
+      description =
+          "When a process fails, the others go on; this program ends when all have, and tells which failed.")
+  private boolean keepGoing;
 
   @Option(
       names = "--transport",
@@ -129,6 +140,7 @@ final class Launch implements Callable<Integer> {
                     + ranks
                     + " processes to work"));
     List<LinePump> pumps = new ArrayList<>();
+    List<String> failed = new ArrayList<>();
     int status;
     try (ProcessGroup group = new ProcessGroup()) {
       int port = FreePort.find();
@@ -147,11 +159,12 @@ final class Launch implements Callable<Integer> {
             LinePump.start(
                 "rank" + rank + "-stderr", process.getErrorStream(), "[" + rank + "] ", err));
       }
-      status = firstFailure(group);
+      status = keepGoing ? awaitAll(group, failed) : firstFailure(group);
     }
     for (LinePump pump : pumps) {
       pump.await(ProcessGroup.GRACE);
     }
+    failed.forEach(err::println);
     return status;
   }
 
@@ -165,17 +178,51 @@ final class Launch implements Callable<Integer> {
     return builder;
   }
 
+  /**
+   * Waits until all have ended, also when some fail.
+   *
+   * @param failed gets a table of those that did
+   */
+  private int awaitAll(ProcessGroup group, List<String> failed) throws InterruptedException {
+    Columns table =
+        new Columns(
+            List.of(Column.numbers("rank", 4), Column.numbers("status", 6), Column.words("", 0)));
+    long start = System.nanoTime();
+    int first = 0;
+    for (int ended = 1; ended <= ranks; ended++) {
+      ProcessGroup.Exit exit = group.awaitExit();
+      if (exit.status() == 0) {
+        continue;
+      }
+      err.println(
+          said(exit) + (ended < ranks ? "; " + (ranks - ended) + " go on" : "; it was the last"));
+      if (first == 0) {
+        first = exit.status();
+        failed.add(table.header());
+      }
+      failed.add(
+          table.line(
+              List.of(
+                  "" + exit.rank(),
+                  "" + exit.status(),
+                  "after " + Units.time(System.nanoTime() - start))));
+    }
+    if (first != 0) {
+      failed.add("collectives launch: " + (failed.size() - 1) + " of " + ranks + " ranks failed");
+    }
+    return first;
+  }
+
+  private static String said(ProcessGroup.Exit exit) {
+    return "collectives launch: rank " + exit.rank() + " ended with status " + exit.status();
+  }
+
   private int firstFailure(ProcessGroup group) throws InterruptedException {
     for (int ended = 0; ended < ranks; ended++) {
       ProcessGroup.Exit exit = group.awaitExit();
       if (exit.status() != 0) {
         String others = ended + 1 < ranks ? "; ending the others" : "";
-        err.println(
-            "collectives launch: rank "
-                + exit.rank()
-                + " ended with status "
-                + exit.status()
-                + others);
+        err.println(said(exit) + others);
         return exit.status();
       }
     }

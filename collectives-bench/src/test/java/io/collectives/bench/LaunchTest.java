@@ -108,6 +108,37 @@ class LaunchTest {
             .isPresent());
   }
 
+  /** The others end only when the one that failed has: they read what it leaves. */
+  @Test
+  void theOthersGoOnIfTheyAreTo(@TempDir Path directory) {
+    Path said = directory.resolve("said");
+    String script =
+        "if [ $RANK = 1 ]; then : >'"
+            + said
+            + "'; kill -9 $$; elif [ $RANK = 2 ]; then exit 3; fi; while [ ! -e '"
+            + said
+            + "' ]; do sleep 0.01; done; echo on";
+    int status = launch("-n", "4", "--keep-going", "sh", "-c", script);
+    assertTrue(status == 3 || status == 137, "" + status);
+    assertEquals(List.of("[0] on", "[3] on"), sorted(out));
+    List<String> lines = err.toString(StandardCharsets.UTF_8).lines().toList();
+    assertEquals(2 + 1 + 2 + 1, lines.size(), lines::toString);
+    assertTrue(
+        lines.get(0).startsWith("collectives launch: rank " + (status == 3 ? 2 : 1) + " ended"),
+        lines::toString);
+    assertEquals("rank  status", lines.get(2));
+    List<String> table =
+        lines.subList(3, 5).stream().map(line -> line.replaceAll(" after.*", "")).sorted().toList();
+    assertEquals(List.of("   1     137 ", "   2       3 "), table);
+    assertEquals("collectives launch: 2 of 4 ranks failed", lines.get(5));
+  }
+
+  @Test
+  void goingOnSaysNothingIfNobodyFails() {
+    assertEquals(0, launch("-n", "2", "--keep-going", "true"));
+    assertEquals("", err.toString(StandardCharsets.UTF_8));
+  }
+
   @Test
   void aSignalIsToldAsShellsDo() {
     assertEquals(128 + 9, launch("-n", "1", "sh", "-c", "kill -9 $$"));
