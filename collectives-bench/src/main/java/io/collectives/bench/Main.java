@@ -20,7 +20,13 @@ import io.collectives.bench.simulate.PlanChoice;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.stream.IntStream;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
@@ -138,6 +144,12 @@ public final class Main implements Callable<Integer> {
 
   static int run(CommandLine line, String... args) {
     try {
+      Optional<String> unknown = unknownCommand(line, args);
+      if (unknown.isPresent()) {
+        line.getErr().println(unknown.get());
+        line.getErr().flush();
+        return WRONG_USAGE;
+      }
       return line.execute(args);
     } catch (OutOfMemoryError e) {
       line.getErr()
@@ -147,6 +159,60 @@ public final class Main implements Callable<Integer> {
                   + "); fewer bytes or ranks, or a larger heap, may help");
       return FAILED;
     }
+  }
+
+  /**
+   * What is wrong with the first word that is no option, if it is no command. Whoever asks for the
+   * help of a command that there is not must not get that of another.
+   */
+  private static Optional<String> unknownCommand(CommandLine line, String[] args) {
+    List<String> words =
+        Arrays.stream(args).filter(word -> !word.startsWith("-")).limit(2).toList();
+    boolean ofHelp = !words.isEmpty() && words.get(0).equals("help");
+    if (words.size() < (ofHelp ? 2 : 1)) {
+      return Optional.empty();
+    }
+    String word = words.get(ofHelp ? 1 : 0);
+    if (line.getSubcommands().containsKey(word)) {
+      return Optional.empty();
+    }
+    List<String> commands =
+        line.getSubcommands().entrySet().stream()
+            .filter(entry -> !entry.getValue().getCommandSpec().usageMessage().hidden())
+            .map(Map.Entry::getKey)
+            .toList();
+    List<String> near = nearest(word, commands);
+    return Optional.of(
+        "collectives: there is no command '"
+            + word
+            + "'; "
+            + (near.isEmpty()
+                ? "there are " + String.join(", ", commands)
+                : "did you mean " + String.join(" or ", near))
+            + "; try 'collectives --help'");
+  }
+
+  /** Those that few changes of letters make of a word, or that begin with it. */
+  static List<String> nearest(String word, List<String> names) {
+    return names.stream()
+        .filter(name -> name.startsWith(word) || changes(word, name) <= 1 + name.length() / 4)
+        .sorted(Comparator.comparingInt(name -> changes(word, name)))
+        .toList();
+  }
+
+  /** How many letters have to be put in, left out or replaced (Levenshtein). */
+  private static int changes(String from, String to) {
+    int[] row = IntStream.rangeClosed(0, to.length()).toArray();
+    for (int i = 1; i <= from.length(); i++) {
+      int diagonal = row[0];
+      row[0] = i;
+      for (int j = 1; j <= to.length(); j++) {
+        int replaced = diagonal + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
+        diagonal = row[j];
+        row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
+      }
+    }
+    return row[to.length()];
   }
 
   /** Without a command: the help, as an error. */
@@ -168,12 +234,17 @@ public final class Main implements Callable<Integer> {
     if (e instanceof UnmatchedArgumentException unmatched) {
       String what = "'" + unmatched.getUnmatched().get(0) + "'";
       if (unmatched.isUnknownOption()) {
-        return "unknown option " + what;
+        List<String> near =
+            nearest(
+                unmatched.getUnmatched().get(0).replaceFirst("=.*", ""),
+                e.getCommandLine().getCommandSpec().optionsMap().keySet().stream()
+                    .filter(name -> name.startsWith("--"))
+                    .toList());
+        return "unknown option "
+            + what
+            + (near.isEmpty() ? "" : "; did you mean " + String.join(" or ", near));
       }
-      return (e.getCommandLine().getParent() == null
-              ? "there is no command "
-              : "unexpected argument ")
-          + what;
+      return "unexpected argument " + what;
     }
     return e.getMessage()
         .replaceFirst("^Invalid value for option '([^']+)'( \\([^)]*\\))?: ", "$1: ")

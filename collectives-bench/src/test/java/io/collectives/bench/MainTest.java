@@ -3,14 +3,15 @@ package io.collectives.bench;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine.Model.OptionSpec;
 
 class MainTest {
-
   @Test
   void withoutACommandTheHelpIsAnError() {
     Invocation none = Invocation.of();
@@ -43,6 +44,40 @@ class MainTest {
     assertEquals(List.of(), help.out().lines().filter(line -> line.length() > 120).toList());
   }
 
+  /** Whatever each command is given that it does not know. */
+  @Test
+  void everyCommandRefusesWhatItDoesNotKnow() {
+    Main.commandLine()
+        .getSubcommands()
+        .forEach(
+            (name, command) -> {
+              boolean passesOn = name.equals("jmh") || name.equals("help");
+              List<OptionSpec> options = passesOn ? List.of() : command.getCommandSpec().options();
+              for (OptionSpec option : options) {
+                // A path may be anything, but for pictures.
+                boolean anything =
+                    List.of(option.auxiliaryTypes()).contains(Path.class)
+                        && !option.longestName().equals("--chart");
+                if (option.arity().max() > 0 && !anything) {
+                  assertIsWrongUsage(name, option.longestName() + "=\u00a7");
+                }
+              }
+              if (!passesOn) {
+                assertIsWrongUsage(name, "--no-such-option");
+              }
+              assertIsWrongUsage(name + "x", "--help");
+            });
+  }
+
+  private static void assertIsWrongUsage(String... arguments) {
+    Invocation wrong = Invocation.of(arguments);
+    String what = String.join(" ", arguments) + ": " + wrong.err();
+    assertEquals(2, wrong.status(), what);
+    assertEquals("", wrong.out(), what);
+    assertEquals(1, wrong.err().lines().count(), what);
+    assertTrue(wrong.err().startsWith("collectives"), what);
+  }
+
   @Test
   void hiddenCommandsAreNotInTheHelp() {
     assertTrue(!Invocation.of("--help").out().contains("-rank"));
@@ -60,7 +95,18 @@ class MainTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "nonsense | collectives: there is no command 'nonsense'; try 'collectives --help'",
+        "nonsense | collectives: there is no command 'nonsense'; there are demo, launch, perf,",
+        "nonsense --help | collectives: there is no command 'nonsense'; there are demo, launch, perf,",
+        "--help nonsense | collectives: there is no command 'nonsense'; there are demo, launch, perf,",
+        "help nonsense | collectives: there is no command 'nonsense'; there are demo, launch, perf,",
+        "pref --help | collectives: there is no command 'pref'; did you mean perf; try",
+        "acuracy -n 2 | collectives: there is no command 'acuracy'; did you mean accuracy; try",
+        "perf --wait-nearr | collectives perf: unknown option '--wait-nearr'; did you mean --wait-near",
+        "perf --rank=2 | collectives perf: unknown option '--rank=2'; did you mean --ranks",
+        "perf --wait-far=-1 | collectives perf: --wait-far -1.0: must be from 0 to 86400 seconds",
+        "perf --wait-near --wait-far | collectives perf: --wait-near with --wait-far: cores are one or the other;",
+        "compare --wait-far=x | collectives compare: --wait-far: 'x' is no number",
+        "compare --wait-near --wait-far=3 | collectives compare: --wait-near with --wait-far: cores are one",
         "--nonsense | collectives: unknown option '--nonsense'; try 'collectives --help'",
         "perf --nonsense | collectives perf: unknown option '--nonsense'; try 'collectives perf --help'",
         "perf extra | collectives perf: unexpected argument 'extra'; try",
