@@ -23,8 +23,6 @@ import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
 import io.collectives.bench.report.Units;
 import java.io.IOException;
-import java.math.BigDecimal;
-import java.math.RoundingMode;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -32,12 +30,12 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -179,15 +177,7 @@ final class Compare implements Callable<Integer> {
           "How long this library and each peer run before the first case of a collective. Default: ${DEFAULT-VALUE}.")
   private double warmUpSeconds;
 
-  @Option(
-      names = "--wait-near",
-      arity = "0..1",
-      fallbackValue = "60",
-      defaultValue = "0",
-      paramLabel = "SECONDS",
-      description =
-          "Before each pair wait until the cores are near, at most so long. Default without a number: 60.")
-  private double nearSeconds;
+  @Mixin private CoreWait cores = new CoreWait();
 
   @Option(
       names = "--limit",
@@ -247,13 +237,19 @@ final class Compare implements Callable<Integer> {
           "ratio",
           "least",
           "greatest",
-          "core to core");
+          "core to core",
+          "cores");
   private final CoreProbe probe = new CoreProbe();
   private boolean wrong;
 
   /** The figures of a peer for one case. */
   private record Row(
-      Peer peer, String variant, PerfCase work, PairedTimes times, double coreToCoreNanos) {}
+      Peer peer,
+      String variant,
+      PerfCase work,
+      PairedTimes times,
+      double coreToCoreNanos,
+      CoreDistance cores) {}
 
   @Override
   public Integer call() throws Exception {
@@ -327,7 +323,7 @@ final class Compare implements Callable<Integer> {
         rounds >= 1 && rounds <= 1_000, spec, "--rounds " + rounds + ": must be from 1 to 1000");
     Usage.requireSeconds(minSeconds, spec, "--min-time");
     Usage.requireSeconds(warmUpSeconds, spec, "--warmup");
-    Usage.requireSeconds(nearSeconds, spec, "--wait-near");
+    cores.check(spec);
     Usage.requireSeconds(limitSeconds, spec, "--limit");
     chart.ifPresent(
         file ->
@@ -476,7 +472,8 @@ final class Compare implements Callable<Integer> {
     if (!contenders.has(peer)) {
       return;
     }
-    double distances = 0;
+    double nanos = 0;
+    List<CoreDistance> distances = new ArrayList<>();
     for (int round = 1; round <= rounds; round++) {
       progress.step(
           work.ranks()
@@ -496,7 +493,7 @@ final class Compare implements Callable<Integer> {
       double after;
       int attempt = 0;
       do {
-        before = probe.awaitNear((long) (nearSeconds * 1e9));
+        before = cores.await(probe, spec, progress);
         mine = ours.measure(work);
         measured = contenders.measure(peer, work);
         after = probe.nanos();
@@ -510,12 +507,22 @@ final class Compare implements Callable<Integer> {
             .computeIfAbsent(variant.getKey(), name -> new PairedTimes())
             .add(mine.medianNanos(), variant.getValue());
       }
-      distances += (before + after) / 2;
+      nanos += (before + after) / 2;
+      distances.add(CoreDistance.of(before, after));
     }
-    double coreToCore = distances / rounds;
+    double coreToCore = nanos / rounds;
     times.entrySet().stream()
         .min(Comparator.comparingDouble(entry -> entry.getValue().theirs()))
-        .ifPresent(best -> add(new Row(peer, best.getKey(), work, best.getValue(), coreToCore)));
+        .ifPresent(
+            best ->
+                add(
+                    new Row(
+                        peer,
+                        best.getKey(),
+                        work,
+                        best.getValue(),
+                        coreToCore,
+                        CoreDistance.of(distances))));
   }
 
   /** Tells of a result that is wrong. */
@@ -548,6 +555,7 @@ final class Compare implements Callable<Integer> {
     fields.put("ratio_max", decimal(times.ratios().greatest()));
     fields.put("core_to_core_ns", distance);
     fields.put("collective", row.work().collective());
+    fields.put("cores", row.cores());
     table.row(
         List.of(
             row.peer().toString(),
@@ -557,10 +565,11 @@ final class Compare implements Callable<Integer> {
             new ByteSize(row.work().bytes()).toString(),
             Units.time(times.ours()),
             Units.time(times.theirs()),
-            twoDecimals(times.ratios().median()),
-            twoDecimals(times.ratios().least()),
-            twoDecimals(times.ratios().greatest()),
-            distance.equals(Fields.NONE) ? Fields.NONE : distance + " ns"),
+            Units.ratio(times.ratios().median(), 2),
+            Units.ratio(times.ratios().least(), 2),
+            Units.ratio(times.ratios().greatest(), 2),
+            distance.equals(Fields.NONE) ? Fields.NONE : distance + " ns",
+            row.cores().toString()),
         fields);
     table.printSoFar(format, spec.commandLine().getOut());
   }
@@ -584,12 +593,8 @@ final class Compare implements Callable<Integer> {
                 + " rounds"));
   }
 
-  private static BigDecimal decimal(double value) {
-    return BigDecimal.valueOf(value).setScale(3, RoundingMode.HALF_UP);
-  }
-
-  private static String twoDecimals(double value) {
-    return String.format(Locale.ROOT, "%.2f", value);
+  private static Object decimal(double value) {
+    return Fields.decimal(value, 3);
   }
 
   private void draw(Path file) throws IOException {

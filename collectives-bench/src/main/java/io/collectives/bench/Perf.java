@@ -293,15 +293,7 @@ final class Perf implements Callable<Integer> {
               + "${DEFAULT-VALUE}.")
   private double warmUpSeconds;
 
-  @Option(
-      names = "--wait-near",
-      arity = "0..1",
-      fallbackValue = "60",
-      defaultValue = "0",
-      paramLabel = "SECONDS",
-      description =
-          "Before each case wait until the cores are near, at most so long. Default without a number: 60.")
-  private double nearSeconds;
+  @Mixin private CoreWait cores = new CoreWait();
 
   @Mixin private Calls calls = new Calls();
 
@@ -628,7 +620,7 @@ final class Perf implements Callable<Integer> {
         rounds >= 1 && rounds <= 1_000, spec, "--rounds " + rounds + ": must be from 1 to 1000");
     Usage.requireSeconds(minSeconds, spec, "--min-time");
     Usage.requireSeconds(warmUpSeconds, spec, "--warmup");
-    Usage.requireSeconds(nearSeconds, spec, "--wait-near");
+    cores.check(spec);
     Usage.require(
         servers.isEmpty() ? !dedicated : algorithms.contains(AlgorithmChoice.SERVERS_LEFT_OPEN),
         spec,
@@ -868,13 +860,7 @@ final class Perf implements Callable<Integer> {
     double after;
     int attempt = 0;
     do {
-      before = probe.awaitNear((long) (nearSeconds * 1e9));
-      if (nearSeconds > 0 && CoreDistance.of(before) != CoreDistance.NEAR) {
-        progress.say(
-            "collectives perf: the cores were not near within "
-                + nearSeconds
-                + " s; measuring nevertheless");
-      }
+      before = cores.await(probe, spec, progress);
       result = job.measure(work);
       after = probe.nanos();
     } while (linkRate.isEmpty()
@@ -885,8 +871,10 @@ final class Perf implements Callable<Integer> {
         via,
         placement,
         work,
+        calls.wireType,
         result,
         (before + after) / 2,
+        CoreDistance.of(before, after),
         round,
         Optional.empty());
   }

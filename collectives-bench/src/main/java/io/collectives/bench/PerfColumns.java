@@ -79,6 +79,7 @@ final class PerfColumns {
           double nanos = line.spread(PerfRow::coreToCoreNanos).median();
           return Double.isNaN(nanos) ? Fields.NONE : Math.round(nanos) + " ns";
         });
+    add(Column.words("cores", 9), line -> line.cores().toString());
     table = new Columns(columns);
   }
 
@@ -148,7 +149,7 @@ final class PerfColumns {
   }
 
   private static String ratio(double value) {
-    return String.format(Locale.ROOT, "%.2f", value);
+    return Units.ratio(value, 2);
   }
 
   private static String range(Spread spread, DoubleFunction<String> unit) {

@@ -1,6 +1,7 @@
 package io.collectives.bench;
 
 import io.collectives.bench.perf.CaseResult;
+import io.collectives.bench.perf.CoreDistance;
 import io.collectives.bench.perf.HostTraffic;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.report.Spread;
@@ -36,6 +37,11 @@ record PerfLine(List<PerfRow> rows) {
   /** The same of what hosts carried; to be asked only if {@link #hasTraffic}. */
   Spread traffic(ToDoubleFunction<HostTraffic> figure) {
     return spread(row -> figure.applyAsDouble(row.result().traffic().orElseThrow()));
+  }
+
+  /** How far apart the cores were in all rounds. */
+  CoreDistance cores() {
+    return CoreDistance.of(rows.stream().map(PerfRow::cores).toList());
   }
 
   /** Whether it was counted what hosts carried. */

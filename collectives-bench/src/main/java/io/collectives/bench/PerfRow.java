@@ -1,14 +1,15 @@
 package io.collectives.bench;
 
+import io.collectives.ElementType;
+import io.collectives.WireType;
 import io.collectives.bench.network.LinkRate;
 import io.collectives.bench.perf.CaseResult;
+import io.collectives.bench.perf.CoreDistance;
 import io.collectives.bench.perf.HostTraffic;
 import io.collectives.bench.perf.ModelTensors;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.report.Fields;
 import java.io.PrintWriter;
-import java.math.BigDecimal;
-import java.math.RoundingMode;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -22,7 +23,9 @@ import org.jspecify.annotations.Nullable;
  * What {@code perf} measured of a case in a round.
  *
  * @param algorithm as it is written on the command line
+ * @param wireType as what elements of float32 were to cross the links
  * @param coreToCoreNanos the mean of before and after; NaN if it could not be measured
+ * @param cores how far apart they were before and after
  * @param round from 1
  * @param baseline what it is compared with; itself if there is nothing else
  */
@@ -31,15 +34,26 @@ record PerfRow(
     String transport,
     Perf.Placement placement,
     PerfCase work,
+    WireType wireType,
     CaseResult result,
     double coreToCoreNanos,
+    CoreDistance cores,
     int round,
     Optional<PerfRow> baseline) {
 
   /** The same compared with another. */
   PerfRow withBaseline(PerfRow other) {
     return new PerfRow(
-        algorithm, transport, placement, work, result, coreToCoreNanos, round, Optional.of(other));
+        algorithm,
+        transport,
+        placement,
+        work,
+        wireType,
+        result,
+        coreToCoreNanos,
+        cores,
+        round,
+        Optional.of(other));
   }
 
   /** Whether ranks agree on what to sum before they do. */
@@ -88,6 +102,11 @@ record PerfRow(
     return work.reduces() ? work.op().toString() : Fields.NONE;
   }
 
+  /** As what elements cross the links: only float32 that is reduced becomes narrow. */
+  WireType wire() {
+    return work.reduces() && work.type() == ElementType.FLOAT32 ? wireType : WireType.AS_IN_MEMORY;
+  }
+
   /** The figures by the names of the TSV's columns. */
   Map<String, Object> fields() {
     Map<String, Object> fields = new LinkedHashMap<>();
@@ -97,7 +116,7 @@ record PerfRow(
     fields.put("placement", placement);
     fields.put("ranks", work.ranks());
     fields.put("type", work.type());
-    fields.put("wire", work.type());
+    fields.put("wire", wire());
     fields.put("op", op());
     fields.put("bytes", work.bytes());
     fields.put("count", work.count());
@@ -122,6 +141,7 @@ record PerfRow(
     put(fields, "least_received", HostTraffic::leastReceived);
     fields.put("negotiation_messages", isNegotiated(work) ? result.messages() : Fields.NONE);
     fields.put("round", round);
+    fields.put("cores", cores);
     return fields;
   }
 
@@ -129,8 +149,8 @@ record PerfRow(
     fields.put(name, result.traffic().<Object>map(bytes).orElse(Fields.NONE));
   }
 
-  private static BigDecimal decimal(double value, int decimals) {
-    return BigDecimal.valueOf(value).setScale(decimals, RoundingMode.HALF_UP);
+  private static Object decimal(double value, int decimals) {
+    return Fields.decimal(value, decimals);
   }
 
   /** How figures are printed. */

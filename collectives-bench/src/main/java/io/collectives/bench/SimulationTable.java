@@ -8,8 +8,6 @@ import io.collectives.bench.simulate.Outcome;
 import io.collectives.bench.simulate.Scenario;
 import io.collectives.bench.simulate.Task;
 import java.io.PrintWriter;
-import java.math.BigDecimal;
-import java.math.RoundingMode;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -72,7 +70,7 @@ final class SimulationTable {
     cells.add(size.toString());
     cells.add(Units.time(outcome.nanos()));
     cells.add(known ? Units.time(closed.getAsDouble()) : Fields.NONE);
-    cells.add(known ? String.format(Locale.ROOT, "%.3f", ratio) : Fields.NONE);
+    cells.add(known ? Units.ratio(ratio, 3) : Fields.NONE);
     cells.add(Units.rate(algbw));
     cells.add(Units.rate(busbw));
     cells.add(Units.grouped(outcome.rounds()));
@@ -114,7 +112,7 @@ final class SimulationTable {
             Locale.ROOT, bytes < 1e9 ? "%.2f MB" : "%.2f GB", bytes / (bytes < 1e9 ? 1e6 : 1e9));
   }
 
-  private static BigDecimal decimal(double value, int decimals) {
-    return BigDecimal.valueOf(value).setScale(decimals, RoundingMode.HALF_UP);
+  private static Object decimal(double value, int decimals) {
+    return Fields.decimal(value, decimals);
   }
 }

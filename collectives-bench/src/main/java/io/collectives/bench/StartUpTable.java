@@ -1,11 +1,10 @@
 package io.collectives.bench;
 
 import io.collectives.bench.perf.StartUp;
+import io.collectives.bench.report.Fields;
 import io.collectives.bench.report.Provenance;
 import io.collectives.bench.report.Units;
 import java.io.PrintWriter;
-import java.math.BigDecimal;
-import java.math.RoundingMode;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -58,8 +57,8 @@ final class StartUpTable {
                 + "; from the start of the JVMs to the first all-reduce of 1 KiB on all ranks"));
   }
 
-  private static BigDecimal millis(long nanos) {
-    return BigDecimal.valueOf(nanos / 1e6).setScale(1, RoundingMode.HALF_UP);
+  private static Object millis(long nanos) {
+    return Fields.decimal(nanos / 1e6, 1);
   }
 
   /** The middle one, of an even number the lower. */

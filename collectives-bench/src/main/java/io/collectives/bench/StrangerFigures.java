@@ -6,8 +6,6 @@ import io.collectives.bench.chaos.PriceOutcome.Slice;
 import io.collectives.bench.report.Fields;
 import io.collectives.bench.report.Spread;
 import io.collectives.bench.report.Units;
-import java.math.BigDecimal;
-import java.math.RoundingMode;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -90,8 +88,8 @@ record StrangerFigures(PriceOutcome outcome) {
       return;
     }
     Spread spread = Spread.of(DoubleStream.of(ratios));
-    cells.add(String.format(Locale.ROOT, "%.3f", spread.median()));
-    cells.add(String.format(Locale.ROOT, "%.2f to %.2f", spread.least(), spread.greatest()));
+    cells.add(Units.ratio(spread.median(), 3));
+    cells.add(Units.ratio(spread.least(), 2) + " to " + Units.ratio(spread.greatest(), 2));
     fields.put(name, decimal(spread.median()));
     fields.put(name + "_least", decimal(spread.least()));
     fields.put(name + "_most", decimal(spread.greatest()));
@@ -163,7 +161,7 @@ record StrangerFigures(PriceOutcome outcome) {
     return String.format(Locale.ROOT, "%.1f MiB", bytes / (double) (1 << 20));
   }
 
-  private static BigDecimal decimal(double value) {
-    return BigDecimal.valueOf(value).setScale(3, RoundingMode.HALF_UP);
+  private static Object decimal(double value) {
+    return Fields.decimal(value, 3);
   }
 }

@@ -15,7 +15,6 @@ import io.collectives.plan.PlanVerifier;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -53,19 +52,24 @@ import picocli.CommandLine.Spec;
       "Exit status: 0 all are right; 1 one is wrong; 2 wrong usage."
     })
 final class Verify implements Callable<Integer> {
+  private static final String ALL =
+      "ring,bidirectional-ring,shortest-way-ring,torus,direct,exchange,binomial-tree,"
+          + "recursive-doubling,halving-doubling,double-binary-tree,parameter-server";
+
   @Spec private CommandSpec spec;
 
   @Option(
       names = "--algorithm",
       split = ",",
-      defaultValue =
-          "ring,bidirectional-ring,shortest-way-ring,torus,direct,exchange,binomial-tree,recursive-doubling,halving-doubling,double-binary-tree,parameter-server",
+      defaultValue = ALL,
       paramLabel = "ALGORITHM,...",
       hideParamSyntax = true,
       description =
           "Whose plans: "
               + AlgorithmChoice.FORMS
-              + ", or the name of any other. Default: all eight.")
+              + ", or the name of any other. Default: "
+              + ALL
+              + ".")
   private List<PlanChoice> algorithms = List.of();
 
   @Option(
@@ -171,7 +175,8 @@ final class Verify implements Callable<Integer> {
             } catch (IllegalArgumentException e) {
               throw Usage.error(spec, label + ": " + e.getMessage());
             }
-            row(table, label, collective, figures);
+            int workers = workers(algorithm.algorithm(size), size.ranks());
+            row(table, label, collective, figures, workers);
             table.printSoFar(format, spec.commandLine().getOut());
             proven++;
           }
@@ -224,10 +229,18 @@ final class Verify implements Callable<Integer> {
         : PlanVerifier.verify(plan);
   }
 
-  /** What some rank must send in any plan, as a multiple of the payload; a barrier has none. */
-  private static double least(Collective collective, double n) {
+  /**
+   * What some rank must send in any plan, as a multiple of the payload; a barrier has none.
+   *
+   * <p>Of each element of an all-reduce, sums come together in one transfer less than there are
+   * contributors, and go out in as many, which all ranks share. And each contributor must send what
+   * it has, or what becomes of it.
+   *
+   * @param workers how many contribute and want the sum; the others only serve
+   */
+  static double least(Collective collective, double n, double workers) {
     return switch (collective) {
-      case ALL_REDUCE -> 2 * (n - 1) / n;
+      case ALL_REDUCE -> Math.max(workers > 1 ? 1 : 0, 2 * (workers - 1) / n);
       case REDUCE_SCATTER, ALL_GATHER, SCATTER, ALL_TO_ALL -> (n - 1) / n;
       case BROADCAST, REDUCE -> n == 1 ? 0 : 1;
       case GATHER -> n == 1 ? 0 : 1 / n;
@@ -235,13 +248,19 @@ final class Verify implements Callable<Integer> {
     };
   }
 
+  private static int workers(Algorithm algorithm, int ranks) {
+    return algorithm instanceof Algorithm.ParameterServer servers
+        ? ranks - servers.dedicated()
+        : ranks;
+  }
+
   private static void row(
-      FigureTable table, String label, Collective collective, PlanFigures figures) {
+      FigureTable table, String label, Collective collective, PlanFigures figures, int workers) {
     boolean empty = collective == Collective.BARRIER;
     // The chunks of an all-to-all are the payloads of all ranks.
     int payloads = collective == Collective.ALL_TO_ALL ? figures.ranks() : 1;
     double sent = figures.mostBytesSent(payloads);
-    double least = least(collective, figures.ranks());
+    double least = least(collective, figures.ranks(), workers);
     Map<String, Object> fields = new LinkedHashMap<>();
     fields.put("algorithm", label);
     fields.put("collective", collective);
@@ -264,8 +283,8 @@ final class Verify implements Callable<Integer> {
             Units.grouped(figures.lanes()),
             Units.grouped(figures.rounds()),
             Units.grouped(figures.transfers()),
-            empty ? Fields.NONE : String.format(Locale.ROOT, "%.4f M", sent),
-            empty ? Fields.NONE : String.format(Locale.ROOT, "%.4f", least),
+            empty ? Fields.NONE : Units.ratio(sent, 4) + " M",
+            empty ? Fields.NONE : Units.ratio(least, 4),
             Units.grouped(figures.framesPerLink()),
             Units.grouped(figures.links()),
             Units.grouped(figures.mostPeers())),

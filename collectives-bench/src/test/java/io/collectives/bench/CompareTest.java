@@ -90,7 +90,7 @@ class CompareTest {
     assertEquals(0, outcome.status(), outcome.err());
     assertEquals(
         "peer\tvariant\ttransport\tplacement\tranks\tbytes\trounds\tours_us\tpeer_us\tratio\tratio_min\tratio_max\t"
-            + "core_to_core_ns\tcollective",
+            + "core_to_core_ns\tcollective\tcores",
         outcome.out().get(0));
     assertEquals(1 + 4, outcome.out().size(), outcome.out().toString());
     String[] cells = outcome.out().get(1).split("\t");
@@ -101,6 +101,7 @@ class CompareTest {
     assertTrue(ours > 0 && ours < 7e6, cells[7]);
     assertEquals("7000000.000", cells[8]);
     assertEquals("all-reduce", cells[13]);
+    assertTrue(cells[14].matches("smt|near|far|disturbed"), cells[14]);
     double least = Double.parseDouble(cells[10]);
     double ratio = Double.parseDouble(cells[9]);
     assertTrue(1 < least && least <= ratio && ratio <= Double.parseDouble(cells[11]), cells[9]);

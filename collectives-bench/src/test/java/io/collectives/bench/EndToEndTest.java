@@ -28,7 +28,7 @@ class EndToEndTest {
   private static final String HEADER =
       "collective\talgorithm\ttransport\tplacement\tranks\ttype\twire\top\tbytes\tcount\titerations\tmedian_us\tmin_us\tp99_us\t"
           + "algbw_GBps\tbusbw_GBps\twrong\tcore_to_core_ns\tchosen\tspeedup\tspeedup_by_bytes\tmost_sent\tleast_sent\t"
-          + "most_received\tleast_received\tnegotiation_messages\tround";
+          + "most_received\tleast_received\tnegotiation_messages\tround\tcores";
 
   private static Invocation perf(String arguments) {
     return Invocation.of(("perf --warmup 0.02 --min-time 0.02 --check " + arguments).split(" "));
@@ -53,7 +53,9 @@ class EndToEndTest {
     assertEquals(1 + 4, lines.size());
     for (String line : lines.subList(1, 5)) {
       String[] cells = line.split("\t");
-      assertEquals(27, cells.length, line);
+      assertEquals(28, cells.length, line);
+      assertEquals("as-in-memory", cells[6], line);
+      assertTrue(cells[27].matches("smt|near|far|disturbed"), line);
       assertEquals("1", cells[26], line);
       assertEquals("0", cells[16], line);
       assertTrue(Double.parseDouble(cells[11]) > 0, line);

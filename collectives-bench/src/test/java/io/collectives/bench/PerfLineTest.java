@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.perf.CaseResult;
+import io.collectives.bench.perf.CoreDistance;
 import io.collectives.bench.perf.Memory;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.report.Spread;
@@ -42,7 +44,16 @@ class PerfLineTest {
     CaseResult result =
         new CaseResult(round, nanos, nanos / 2, 2 * nanos, wrong, 0, Optional.empty(), chosen);
     return new PerfRow(
-        algorithm, "shm", Perf.Placement.THREADS, work, result, 50, round, Optional.empty());
+        algorithm,
+        "shm",
+        Perf.Placement.THREADS,
+        work,
+        WireType.INT8,
+        result,
+        50,
+        round == 3 ? CoreDistance.FAR : CoreDistance.NEAR,
+        round,
+        Optional.empty());
   }
 
   /** The times of two algorithms, round by round, and a ring again at the end of each. */
@@ -76,6 +87,21 @@ class PerfLineTest {
   }
 
   @Test
+  void rowsTellTheWireAndTheCores() {
+    PerfRow row = row("ring", false, 1, 10, -1);
+    assertEquals("int8", row.fields().get("wire").toString());
+    assertEquals("near", row.fields().get("cores").toString());
+    assertEquals("float32", row.fields().get("type").toString());
+    List<PerfRow> near = List.of(row, row("ring", false, 2, 10, -1));
+    assertEquals(CoreDistance.NEAR, new PerfLine(near).cores());
+    assertEquals(
+        CoreDistance.DISTURBED,
+        new PerfLine(List.of(near.get(0), row("ring", false, 3, 10, -1))).cores());
+    assertEquals(CoreDistance.FAR, CoreDistance.of(120, 300));
+    assertEquals(CoreDistance.DISTURBED, CoreDistance.of(50, 120));
+  }
+
+  @Test
   void theTableHasMediansBesideTheLeastAndTheGreatest() {
     List<PerfLine> lines = lines(true, new long[] {10, 20, 90}, new long[] {20, 5, 30}, 0);
     List<PerfCase> cases = lines.stream().map(PerfLine::work).toList();
@@ -84,7 +110,7 @@ class PerfLineTest {
     String line = columns.line(lines.get(1)).replaceAll(" +", " ");
     assertTrue(
         line.contains(
-            " 2 20.0 µs 5.00 µs to 30.0 µs 10.0 µs 40.0 µs 0.20 GB/s 0.20 GB/s 3.00 0.50 to 4.00 0 50 ns"),
+            " 2 20.0 µs 5.00 µs to 30.0 µs 10.0 µs 40.0 µs 0.20 GB/s 0.20 GB/s 3.00 0.500 to 4.00 0 50 ns disturbed"),
         line);
     String once = new PerfColumns(cases, Optional.empty(), true, 1).header();
     assertTrue(!once.contains("in rounds"), once);

@@ -3,6 +3,7 @@ package io.collectives.bench;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.Collective;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -71,7 +72,7 @@ class VerifyTest {
         Invocation.of(
             "verify --algorithm parameter-server:0+2x2/2 --ranks 8 --format tsv".split(" "));
     assertEquals(
-        List.of("parameter-server:0+2x2/2\tall-reduce\t8\t4\t2\t6\t24\t1.5\t1.75\t1\t16\t2"),
+        List.of("parameter-server:0+2x2/2\tall-reduce\t8\t4\t2\t6\t24\t1.5\t1.0\t1\t16\t2"),
         run.out().lines().skip(1).toList(),
         run.err());
   }
@@ -84,6 +85,37 @@ class VerifyTest {
         tsv.out().lines().skip(1).toList());
     Invocation json = Invocation.of("verify --algorithm ring --ranks 4 --format json".split(" "));
     assertTrue(json.out().contains("\"rounds\": 6, \"transfers\": 24, \"sent_M\": 1.5"));
+  }
+
+  /** The lower bound is one: no plan is below it, dedicated servers or not. */
+  @Test
+  void nothingSendsLessThanTheLeast() {
+    Invocation run =
+        Invocation.of(
+            ("verify --ranks 5..9 --format tsv --algorithm ring,direct,recursive-doubling,"
+                    + "parameter-server:2,parameter-server:0+1,parameter-server:0+2,parameter-server:0+4")
+                .split(" "));
+    assertEquals(0, run.status(), run.err());
+    List<String[]> rows = run.out().lines().skip(1).map(line -> line.split("\t")).toList();
+    assertEquals(5 * 7, rows.size());
+    for (String[] row : rows) {
+      double sent = Double.parseDouble(row[7]);
+      double least = Double.parseDouble(row[8]);
+      assertTrue(sent >= least, String.join(" ", row));
+    }
+    // With four workers and as many servers each sends the payload once.
+    assertEquals(1, Verify.least(Collective.ALL_REDUCE, 8, 4));
+    assertEquals(1.2, Verify.least(Collective.ALL_REDUCE, 5, 4), 1e-9);
+    assertEquals(1.5, Verify.least(Collective.ALL_REDUCE, 4, 4));
+    assertEquals(0, Verify.least(Collective.ALL_REDUCE, 2, 1));
+  }
+
+  @Test
+  void theHelpNamesAllAlgorithms() {
+    String help = Invocation.of("verify", "--help").out().replaceAll("\\s+", " ");
+    assertTrue(
+        help.contains("Default: ring, bidirectional-ring,shortest-way-ring,torus,direct,exchange,"),
+        help);
   }
 
   @Test

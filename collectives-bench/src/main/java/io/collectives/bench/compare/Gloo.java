@@ -30,34 +30,20 @@ final class Gloo implements PeerKit {
       throws MissingPeerException, IOException, InterruptedException {
     Path compiler = workshop.need(PACKAGES, "g++", "c++");
     Path directory = workshop.directory(NAME);
-    try {
-      build(workshop, directory, compiler);
-    } catch (IOException e) {
-      if (!workshop.mayInstall()) {
-        throw workshop.missing(e.getMessage(), PACKAGES);
-      }
-      workshop.install(PACKAGES);
-      build(workshop, directory, compiler);
-    }
-  }
-
-  private static void build(Workshop workshop, Path directory, Path compiler)
-      throws IOException, InterruptedException {
     workshop.build(
+        PACKAGES,
         directory,
         Map.of("gloo_peer.cc", Workshop.resource("gloo_peer.cc")),
         List.of(
-            List.of(
-                compiler.toString(),
-                "-std=c++17",
-                "-O3",
-                "-march=native",
-                "-o",
-                program(workshop),
-                directory.resolve("gloo_peer.cc").toString(),
-                "-lgloo",
-                "-lpthread")),
-        Map.of());
+            compiler.toString(),
+            "-std=c++17",
+            "-O3",
+            "-march=native",
+            "-o",
+            program(workshop),
+            directory.resolve("gloo_peer.cc").toString(),
+            "-lgloo",
+            "-lpthread"));
   }
 
   private static String program(Workshop workshop) throws IOException {

@@ -13,6 +13,7 @@ import java.util.Map;
  */
 final class OpenMpi implements PeerKit {
   private static final List<String> PACKAGES = List.of("gcc", "libopenmpi-dev", "openmpi-bin");
+  private static final String[] MPICC = {"mpicc.openmpi", "mpicc"};
   private static final String[] MPIRUN = {"mpirun.openmpi", "mpirun"};
   private static final String NAME = "openmpi";
 
@@ -98,20 +99,19 @@ final class OpenMpi implements PeerKit {
   @Override
   public void prepare(Workshop workshop)
       throws MissingPeerException, IOException, InterruptedException {
-    Path mpicc = workshop.need(PACKAGES, "mpicc.openmpi", "mpicc");
+    Path mpicc = workshop.need(PACKAGES, MPICC);
     workshop.need(PACKAGES, MPIRUN);
     workshop.build(
+        PACKAGES,
         workshop.directory(NAME),
         Map.of("mpi_peer.c", Workshop.resource("mpi_peer.c")),
         List.of(
-            List.of(
-                mpicc.toString(),
-                "-O3",
-                "-march=native",
-                "-o",
-                program(workshop),
-                workshop.directory(NAME).resolve("mpi_peer.c").toString())),
-        Map.of());
+            mpicc.toString(),
+            "-O3",
+            "-march=native",
+            "-o",
+            program(workshop),
+            workshop.directory(NAME).resolve("mpi_peer.c").toString()));
   }
 
   private static String program(Workshop workshop) throws IOException {

@@ -87,11 +87,6 @@ public final class Workshop {
             + (install ? "" : " (or add --install)"));
   }
 
-  /** Whether packages of the system may be installed. */
-  boolean mayInstall() {
-    return install;
-  }
-
   /** Installs packages of Debian and what is derived from it. */
   void install(List<String> packages)
       throws MissingPeerException, IOException, InterruptedException {
@@ -108,6 +103,27 @@ public final class Workshop {
           log);
     } catch (IOException e) {
       throw missing("--install: " + e.getMessage(), packages);
+    }
+  }
+
+  /**
+   * Builds with a compiler that may be there without the headers and libraries that it needs: then
+   * packages are installed if that is allowed, and it is tried again.
+   *
+   * @throws MissingPeerException if it fails; it says what to install
+   */
+  void build(
+      List<String> packages, Path directory, Map<String, String> sources, List<String> command)
+      throws MissingPeerException, IOException, InterruptedException {
+    List<List<String>> commands = List.of(command);
+    try {
+      build(directory, sources, commands, Map.of());
+    } catch (IOException e) {
+      if (!install) {
+        throw missing(String.valueOf(e.getMessage()), packages);
+      }
+      install(packages);
+      build(directory, sources, commands, Map.of());
     }
   }
 

@@ -1,5 +1,8 @@
 package io.collectives.bench.perf;
 
+import java.util.List;
+import java.util.Locale;
+
 /**
  * How far apart two busy cores are, by the time that a cache line takes from one to the other. A
  * host moves the virtual processors of its guests every few seconds; what crosses cores then
@@ -12,11 +15,27 @@ public enum CoreDistance {
   NEAR,
   /** Cores that do not: below 400 ns. */
   FAR,
-  /** Something else wanted the cores, or there is one only. */
+  /** Something else wanted the cores, their distance changed meanwhile, or there is one only. */
   DISTURBED;
 
   /** The class of a time one way; NaN is disturbed. */
   public static CoreDistance of(double nanos) {
     return nanos < 35 ? SMT : nanos < 100 ? NEAR : nanos < 400 ? FAR : DISTURBED;
+  }
+
+  /** The class of times before and after something was measured. */
+  public static CoreDistance of(double beforeNanos, double afterNanos) {
+    return of(List.of(of(beforeNanos), of(afterNanos)));
+  }
+
+  /** The one of all; disturbed if they differ. */
+  public static CoreDistance of(List<CoreDistance> all) {
+    return all.stream().distinct().count() == 1 ? all.get(0) : DISTURBED;
+  }
+
+  /** As in tables. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
   }
 }

@@ -66,16 +66,14 @@ public final class CoreProbe {
   }
 
   /**
-   * Measures until the cores are near.
+   * Measures until the cores are so far apart.
    *
-   * @return the last time measured, which is not near when {@code limitNanos} have passed
+   * @return the last time measured, which is of another class when {@code limitNanos} have passed
    */
-  public double awaitNear(long limitNanos) throws InterruptedException {
+  public double await(CoreDistance wanted, long limitNanos) throws InterruptedException {
     long start = System.nanoTime();
     double nanos = nanos();
-    while (possible
-        && CoreDistance.of(nanos) != CoreDistance.NEAR
-        && System.nanoTime() - start < limitNanos) {
+    while (possible && CoreDistance.of(nanos) != wanted && System.nanoTime() - start < limitNanos) {
       Thread.sleep(PAUSE_MILLIS);
       nanos = nanos();
     }

@@ -1,5 +1,8 @@
 package io.collectives.bench.report;
 
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.math.RoundingMode;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -12,7 +15,25 @@ public final class Fields {
   /** What was not measured: {@code -} in TSV, {@code null} in JSON. */
   public static final String NONE = "-";
 
+  private static final int DIGITS = 5;
+
   private Fields() {}
+
+  /**
+   * A figure with so many decimals, or, where these would be few digits, with five that count.
+   *
+   * @return {@link #NONE} of what is no number
+   */
+  public static Object decimal(double value, int decimals) {
+    if (!Double.isFinite(value)) {
+      return NONE;
+    }
+    BigDecimal exact = BigDecimal.valueOf(value);
+    BigDecimal rounded = exact.setScale(decimals, RoundingMode.HALF_UP);
+    return rounded.precision() >= DIGITS || rounded.compareTo(exact) == 0
+        ? rounded
+        : new BigDecimal(exact.round(new MathContext(DIGITS)).toPlainString());
+  }
 
   /** The names, with tabs between. */
   public static String tsvHeader(Map<String, Object> fields) {

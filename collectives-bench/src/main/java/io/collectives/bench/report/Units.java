@@ -24,6 +24,16 @@ public final class Units {
         : digits(bytesPerNano) + " GB/s";
   }
 
+  /**
+   * A ratio with so many decimals, and more where these would not be three digits that count, as
+   * {@code 12.34} or {@code 0.00123}.
+   */
+  public static String ratio(double value, int decimals) {
+    double size = Math.abs(value);
+    int needed = size > 0 && size < 1 ? 2 - (int) Math.floor(Math.log10(size)) : 0;
+    return String.format(Locale.ROOT, "%." + Math.min(20, Math.max(decimals, needed)) + "f", value);
+  }
+
   /** A number with separators, as {@code 25,557,032}. */
   public static String grouped(long number) {
     return String.format(Locale.ROOT, "%,d", number);

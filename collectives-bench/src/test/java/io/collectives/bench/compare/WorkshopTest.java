@@ -61,6 +61,20 @@ class WorkshopTest {
         Files.readAllLines(directory.resolve("calls")));
   }
 
+  /** As on hosts with Open MPI's programs, but without its headers. */
+  @Test
+  void aCompilerWithoutHeadersIsNotEnough() throws Exception {
+    program("mpicc", "[ -e '" + directory + "/mpi.h' ] || { echo 'no such file: mpi.h'; exit 1; }");
+    program("mpirun", "exit 1");
+    MissingPeerException missing =
+        assertThrows(MissingPeerException.class, () -> Peer.OPENMPI.prepare(workshop(false)));
+    assertTrue(missing.getMessage().startsWith("mpicc failed: no such file: mpi.h ("));
+    assertTrue(missing.getMessage().endsWith("openmpi-bin (or add --install)"));
+    program("apt-get", "[ \"$2\" = update ] || : > '" + directory + "/mpi.h'");
+    Peer.OPENMPI.prepare(workshop(true));
+    assertTrue(Files.exists(directory.resolve("mpi.h")));
+  }
+
   @Test
   void anInstallationThatFailsIsReported() throws IOException {
     program("apt-get", "echo 'E: are you root?'; exit 100");

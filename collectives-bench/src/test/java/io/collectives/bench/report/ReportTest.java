@@ -45,6 +45,22 @@ class ReportTest {
     assertThrows(IllegalArgumentException.class, () -> ByteSize.parse(text));
   }
 
+  /** A ratio of a thousandth is not nothing. */
+  @ParameterizedTest
+  @CsvSource({
+    "1, 1.00, 1.000",
+    "1234.567, 1234.57, 1234.567",
+    "0.5, 0.500, 0.50000",
+    "0.0123456, 0.0123, 0.012346",
+    "0.00004999, 0.0000500, 0.00004999",
+    "0, 0.00, 0.000"
+  })
+  void smallFiguresKeepTheirDigits(double value, String ratio, String decimal) {
+    assertEquals(ratio, Units.ratio(value, 2));
+    assertEquals(0, new BigDecimal(decimal).compareTo((BigDecimal) Fields.decimal(value, 3)));
+    assertEquals(Fields.NONE, Fields.decimal(value / 0.0 * 0, 3));
+  }
+
   @ParameterizedTest
   @CsvSource({
     "3, 3.00 ns",
