@@ -84,10 +84,13 @@ record PerfRow(
     return (double) work.bytes() / Math.max(1, result.medianNanos());
   }
 
-  /** What each link carries, by the count of nccl-tests. */
+  /** What each link carries, by the count of nccl-tests; to servers and back goes all, once. */
   double busbw() {
     int n = work.contributors();
     double others = (n - 1.0) / n;
+    if (n < work.ranks()) {
+      return algbw();
+    }
     return algbw()
         * switch (work.collective()) {
           case ALL_REDUCE -> 2 * others;

@@ -96,6 +96,9 @@ final class PlanSums implements Sums {
     return result;
   }
 
+  /**
+   * Counts first: what is exchanged needs no moves, of which there are as many as pairs of ranks.
+   */
   private void read(int lane, int round) {
     moves.clear();
     roundNumber++;
@@ -106,10 +109,16 @@ final class PlanSums implements Sums {
         (from, to, firstChunk, chunkCount, effect) -> {
           int end = sample.firstFrom(firstChunk + chunkCount);
           for (int index = sample.firstFrom(firstChunk); index < end; index++) {
-            if (effect == Effect.REDUCE) {
-              reductions[index]++;
-            }
+            reductions[index] += effect == Effect.REDUCE ? 1 : 0;
             sentIn[from][index] = roundNumber;
+          }
+        });
+    plan.transfers(
+        lane,
+        round,
+        (from, to, firstChunk, chunkCount, effect) -> {
+          int end = sample.firstFrom(firstChunk + chunkCount);
+          for (int index = sample.firstFrom(firstChunk); index < end; index++) {
             if (!isExchanged(index)) {
               moves.add(new Move(from, to, index, effect, held(from, index)));
             }
@@ -126,9 +135,7 @@ final class PlanSums implements Sums {
 
   private void apply() {
     for (Move move : moves) {
-      if (!isExchanged(move.index)) {
-        held[move.to][move.index] = move.effect == Effect.REPLACE ? sent(move) : reduced(move);
-      }
+      held[move.to][move.index] = move.effect == Effect.REPLACE ? sent(move) : reduced(move);
     }
     for (int index = 0; index < sample.picked(); index++) {
       if (isExchanged(index)) {

@@ -196,6 +196,14 @@ public final class Scenario {
     return members;
   }
 
+  /** Whether there are servers that have no payload of their own: others carry it once each way. */
+  public boolean serves() {
+    return servers > 0
+        || algorithm
+            .filter(own -> own instanceof Algorithm.ParameterServer some && some.dedicated() > 0)
+            .isPresent();
+  }
+
   /** All that are on the network, among them servers that have no payload of their own. */
   public int ranks() {
     return network.ranks();

@@ -75,6 +75,16 @@ class PlanSumsTest {
     }
   }
 
+  /** Of a million pairs: a copy of what is looked at for each would be 17 GB. */
+  @Test
+  void anExchangeNeedsNoRoomForEachPairOfRanks() {
+    Plan plan = new PlanChoice("exchange").plan(Size.of(1024));
+    Sample sample = Sample.of(plan, 4096);
+    WireChoice wire = WireChoice.parse("float16");
+    PlanSums sums = new PlanSums(plan, ElementType.FLOAT32, wire, sample, CONTRIBUTIONS);
+    assertEquals(sample.elements(), sums.take(0).count);
+  }
+
   @Test
   void chunksThatAreLookedAtAreFound() {
     for (int chunks : new int[] {1, 2, 7, 64, 4096}) {
