@@ -5,7 +5,7 @@ package io.collectives;
  * % x} of row {@code r / x}.
  *
  * <p>A dimension that wraps has a link from its last place to its first (a torus); one that does
- * not is a line. The TPU multipod of Kumar et al. 2021, section 3.2, is {@code new Mesh(128, 32,
+ * not is a line. The TPU multipod of Kumar et al. 2021, section 1, is {@code new Mesh(128, 32,
  * false, true)}.
  *
  * @param x the number of columns, at least 1
