@@ -42,8 +42,8 @@ import org.jspecify.annotations.Nullable;
  *
  *     rank 0                                  rank R > 0
  *     ------                                  ----------
- *     draw RUN; remove the files of all       poll run; when it names a RUN that is new to me:
- *       other runs; write run                   does rank 0's announcement agree with mine?
+ *     draw RUN; make all other runs fail,     poll run; when it names a RUN that is new to me:
+ *       remove their files; write run           does rank 0's announcement agree with mine?
  *     poll the seats of RUN, note them          create seat-R; is it mine?
  *       in seen; beat                           if not: does its owner beat?
  *                                                 create verdict = failed, naming both
@@ -109,6 +109,10 @@ import org.jspecify.annotations.Nullable;
  * Jobs of different names have different files, so that they can meet in one directory at the same
  * time. Hence a wrong name cannot be told from another job at once; a rank that times out names the
  * other jobs that wait in the directory.
+ *
+ * A rank 0 that comes while another one completes its run leaves that as it is, and removes it when
+ * its own is over. So do the verdicts of other runs stay until then: were they removed, an earlier
+ * rank 0 that is about to decide could still create one.
  *
  * Where it stands. The left column is Leader, the right one Follower, what they have in common is
  * Meeting. All that they know of the world is Surroundings, so that they can be simulated. JobFiles knows the names of the files, Note their form, Announcements what ranks say of

@@ -11,8 +11,10 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.StringJoiner;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -158,11 +160,22 @@ final class JobFiles {
     return present != null && present.text("run").equals(run) && world.delete(run());
   }
 
-  /** Removes the files of all runs but one. */
-  void removeRunsBut(String run) throws IOException {
+  /** All runs that there are files of, by their names. */
+  Set<String> runs() throws IOException {
+    Set<String> runs = new TreeSet<>();
     for (Path file : world.list(prefix + ".")) {
       String rest = name(file).substring(prefix.length() + 1);
-      if (rest.indexOf('.') >= 0 && !rest.startsWith(run + ".")) {
+      if (rest.indexOf('.') >= 0) {
+        runs.add(rest.substring(0, rest.indexOf('.')));
+      }
+    }
+    return runs;
+  }
+
+  /** Removes the files of a run but for its verdict. */
+  void removeAllButVerdict(String run) throws IOException {
+    for (Path file : world.list(prefix + "." + run + ".")) {
+      if (!file.equals(verdict(run))) {
         world.delete(file);
       }
     }

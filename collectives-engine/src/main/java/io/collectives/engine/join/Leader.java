@@ -17,7 +17,9 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** How rank 0 meets the others: it draws a run, watches who sits in it, and completes it. */
@@ -29,6 +31,9 @@ final class Leader extends Meeting {
   private final BitSet seen;
 
   private final @Nullable Note[] seats;
+
+  /** Of which there are still files. */
+  private final Set<String> earlierRuns = new TreeSet<>();
 
   /** Whether all sit and are called, and who has answered. */
   private boolean calls;
@@ -57,7 +62,7 @@ final class Leader extends Meeting {
     JobEpoch epoch = JobEpoch.draw();
     String own = epoch.toString();
     seen.set(0);
-    files.removeRunsBut(own);
+    endEarlierRuns();
     writeRun(own);
     noteSeen(own);
     run = own;
@@ -86,6 +91,9 @@ final class Leader extends Meeting {
             decide(present.text("run"), FAILED, reason);
           }
           verdict = decide(own, FAILED, reason);
+          if (!isComplete(verdict)) {
+            verdict = verdict(FAILED, reason); // Not only that the other one began.
+          }
         }
         int sat = seen.cardinality();
         Note refusal = readSeats(own);
@@ -137,7 +145,29 @@ final class Leader extends Meeting {
       run = null;
       // Who has lost its seat by a pause may come back for the verdict; who is lost will not.
       clearUp(own, rank -> lost.containsKey(rank) && !watch.isLost(rank));
+      for (String earlier : earlierRuns) {
+        files.removeRun(earlier);
+      }
     }
+  }
+
+  /**
+   * Sees that no earlier run can become complete any more, and clears it; its verdict stays until
+   * this run is over, as an earlier rank 0 may still be about to decide. What is complete stays
+   * whole for those who have not read it yet.
+   */
+  private void endEarlierRuns() throws IOException {
+    Note failed =
+        verdict(
+            FAILED, name(me) + " of job " + me.job() + " began a newer run; start all ranks again");
+    for (String earlier : files.runs()) {
+      files.create(failed, files.verdict(earlier));
+      if (!isComplete(files.read(files.verdict(earlier)))) {
+        files.replace(failed, files.verdict(earlier)); // It may be damaged, or as old as the run.
+        files.removeAllButVerdict(earlier);
+      }
+    }
+    earlierRuns.addAll(files.runs());
   }
 
   private void writeRun(String run) throws IOException {

@@ -151,7 +151,7 @@ abstract class Meeting {
 
   /** Creates the verdict of a run, or finds the one that somebody else has created. */
   final Note decide(String run, String state, String reason) throws IOException {
-    Note mine = new Note().with("state", state).with("reason", cut(reason));
+    Note mine = verdict(state, reason);
     if (files.create(mine, files.verdict(run))) {
       return mine;
     }
@@ -161,6 +161,10 @@ abstract class Meeting {
             .with("state", FAILED)
             .with("reason", files.verdict(run) + " was removed or damaged; start all ranks again")
         : theirs;
+  }
+
+  static Note verdict(String state, String reason) {
+    return new Note().with("state", state).with("reason", cut(reason));
   }
 
   static boolean isComplete(@Nullable Note verdict) {
