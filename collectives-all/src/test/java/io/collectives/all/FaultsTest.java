@@ -219,6 +219,21 @@ final class FaultsTest {
     assertTrue(error.getMessage().contains("faults of seed 77: ["), error.getMessage());
   }
 
+  /** The page shows the test that runs beside this one, as it is. */
+  @Test
+  void theExampleOfThePageIsATestThatPasses() throws Exception {
+    List<String> page = Files.readAllLines(Path.of("..", "docs", "TESTING.md"));
+    int marker = page.indexOf("<!-- example: TrainingLoopTest.java -->");
+    assertEquals("```java", page.get(marker + 1));
+    List<String> source = new ArrayList<>(List.of("package io.collectives.all;", ""));
+    page.stream().skip(marker + 2).takeWhile(line -> !line.equals("```")).forEach(source::add);
+    assertEquals(
+        source,
+        Files.readAllLines(
+            Path.of(
+                "src/test/java", TrainingLoopTest.class.getName().replace('.', '/') + ".java")));
+  }
+
   @Test
   void whatCannotBeIsRefused() {
     Faults none = Faults.seed(1);
