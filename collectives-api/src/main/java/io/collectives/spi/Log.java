@@ -34,8 +34,8 @@ public final class Log {
     this.logger = logger;
   }
 
-  /** What goes to a logger. */
-  static Log to(Logger logger) {
+  /** What goes to a logger that is there, as one of a test. */
+  public static Log to(Logger logger) {
     return new Log(logger);
   }
 

@@ -2,6 +2,7 @@ package io.collectives.netty;
 
 import io.collectives.JoinException;
 import io.collectives.spi.HostNames;
+import io.collectives.spi.Log;
 import io.collectives.spi.Roster;
 import io.collectives.spi.StrangerLog;
 import java.io.IOException;

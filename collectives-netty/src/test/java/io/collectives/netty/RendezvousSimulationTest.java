@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.collectives.JobSecret;
 import io.collectives.JoinException;
 import io.collectives.spi.JobEpoch;
+import io.collectives.spi.Log;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Rendezvous.Announcement;
 import io.collectives.spi.Roster;
@@ -389,7 +390,7 @@ final class RendezvousSimulationTest {
         return;
       }
       world.listening = this;
-      machine = new RendezvousHost(terms, new StrangerLog(NOPLogger.NOP_LOGGER), world.now);
+      machine = new RendezvousHost(terms, new StrangerLog(Log.to(NOPLogger.NOP_LOGGER)), world.now);
     }
 
     void arrives(End near) {
