@@ -23,6 +23,9 @@ final class Lateness {
   private static final long VERDICT_NANOS = 200_000_000;
   private static final long LAG_NANOS = 2_000_000_000;
 
+  /** For how long a warning waits after the last news: a busy rank answers late. */
+  private static final long SETTLED_NANOS = 1_000_000_000;
+
   /** A call whose time limit is longer than this many times the lag may wait, as a server does. */
   private static final long LAGS = 1_000;
 
@@ -58,6 +61,10 @@ final class Lateness {
     private @Nullable Failure first;
 
     private long verdictNanos;
+
+    /** The oldest call of this rank when it joined in; -1 if there was none. */
+    private long sequence;
+
     private boolean asked;
 
     Question(Group group, Failure.Kind kind) {
@@ -106,9 +113,10 @@ final class Lateness {
   private void ask(Question question, long now) {
     Group group = question.group;
     question.asked = true;
-    question.verdictNanos = now + VERDICT_NANOS;
+    question.verdictNanos = now + patience(question);
     open.add(question);
     Call call = calls.oldest(group);
+    question.sequence = call == null ? -1 : call.sequence;
     if (call != null) {
       int me = transport.rank();
       int awaited = awaited(call);
@@ -125,10 +133,16 @@ final class Lateness {
     }
   }
 
+  private static long patience(Question question) {
+    return question.kind == Failure.Kind.LATE ? VERDICT_NANOS : SETTLED_NANOS;
+  }
+
   /** A rank tells whom it, or another one, waits for. */
   void told(Group group, Failure failure, long now) {
     Question question = failure.kind() == Failure.Kind.LAGGING ? group.lag : group.lateness;
+    boolean warned = question == group.lag && now - group.nextWarningNanos < 0;
     if (group.isBroken()
+        || warned
         || failure.sequence() < group.completed()
         || question.awaited.putIfAbsent(failure.reporter(), failure.culprit()) != null) {
       return;
@@ -139,6 +153,8 @@ final class Lateness {
     }
     if (!question.asked) {
       ask(question, now);
+    } else if (question == group.lag) {
+      question.verdictNanos = now + SETTLED_NANOS;
     }
   }
 
@@ -146,7 +162,10 @@ final class Lateness {
     Group group = question.group;
     Call call = calls.oldest(group);
     Failure first = question.first;
-    if (call != null) {
+    boolean goesOn = call != null && call.sequence != question.sequence;
+    if (goesOn && question.kind == Failure.Kind.LAGGING) {
+      question.forget();
+    } else if (call != null) {
       conclude(
           question, transport.rank(), awaited(call), Waiting.describe(call, now, inbound), now);
     } else if (first != null && question.kind == Failure.Kind.LATE) {
