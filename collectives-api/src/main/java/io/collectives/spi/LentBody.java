@@ -45,7 +45,7 @@ public interface LentBody extends FrameBody {
 
   /**
    * Whether what was just read may have been written over meanwhile, because the sender's call has
-   * failed.
+   * failed, or the memory is gone.
    */
   boolean isRevoked();
 }

@@ -2,6 +2,7 @@ package io.collectives.spi;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Carries frames between this rank and its peers, each link in order and without loss, or says that
@@ -86,6 +87,28 @@ public interface Transport extends AutoCloseable {
    * one. Any thread may ask.
    */
   default boolean hasNews() {
+    return true;
+  }
+
+  /**
+   * To be asked after an {@link InternalError}, which the JVM throws when memory that peers share
+   * is gone, because somebody has truncated its file: where it was used, or in the same thread some
+   * time later. If so, those links are lost, as the sink hears in the next poll, and what was under
+   * way when the error came cannot be relied upon.
+   *
+   * @return why, as in {@link FrameSink#lost}, by peer; nothing if the error means something else
+   */
+  default Map<Integer, Throwable> lostMemory() {
+    return Map.of();
+  }
+
+  /**
+   * To be called by a thread that has used the transport and is about to do something else: an
+   * error such as {@link #lostMemory} tells of that is still to come must not come there.
+   *
+   * @return whether there was none; else what the thread has done cannot be relied upon
+   */
+  default boolean settle() {
     return true;
   }
 

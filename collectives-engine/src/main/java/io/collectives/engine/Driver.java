@@ -199,11 +199,23 @@ final class Driver implements AutoCloseable {
 
   /** Waits until a call has ended, gives it back and throws what is to be thrown. */
   void finish(Call call) {
-    await(call);
+    try {
+      await(call);
+    } catch (InternalError e) {
+      if (transport.lostMemory().isEmpty()) {
+        throw e;
+      }
+      await(call); // It came late, from what was done with that memory; see Transport.
+    }
     CollectiveException error = call.error();
     NonFiniteException nonFinite = call.nonFinite();
+    boolean settled = transport.settle();
     lock();
     try {
+      if (error == null && !settled) {
+        engine.crash(new InternalError("memory that was used is gone"));
+        error = engine.errorOf(call.group());
+      }
       engine.recycle(call);
     } finally {
       unlock();
@@ -317,7 +329,11 @@ final class Driver implements AutoCloseable {
     try {
       return engine.poll();
     } catch (RuntimeException | Error e) {
+      boolean explained = e instanceof InternalError && !transport.lostMemory().isEmpty();
       engine.crash(e);
+      if (explained) {
+        return 1; // Calls end with what it means.
+      }
       throw e;
     }
   }
@@ -438,7 +454,7 @@ final class Driver implements AutoCloseable {
   private void tellNews() {
     long deadline = System.nanoTime() + CLOSE_NEWS_NANOS;
     do {
-      engine.poll();
+      poll();
       if (engine.hasNews()) {
         transport.await(Idle.SLEEP_NANOS);
       }

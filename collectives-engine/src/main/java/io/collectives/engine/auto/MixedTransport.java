@@ -6,6 +6,7 @@ import io.collectives.spi.Transport;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -93,6 +94,24 @@ final class MixedTransport implements Transport {
       done += transport.poll(sink);
     }
     return done;
+  }
+
+  @Override
+  public Map<Integer, Throwable> lostMemory() {
+    Map<Integer, Throwable> lost = new HashMap<>();
+    for (Transport transport : all) {
+      lost.putAll(transport.lostMemory());
+    }
+    return lost;
+  }
+
+  @Override
+  public boolean settle() {
+    boolean settled = true;
+    for (Transport transport : all) {
+      settled &= transport.settle();
+    }
+    return settled;
   }
 
   @Override

@@ -77,12 +77,7 @@ final class Failures {
 
   /** Tells, judges departures and looks at deadlines. Returns how much was done. */
   int poll(long now) {
-    int work = post.poll();
-    while (!departures.isEmpty()) {
-      Departure departure = departures.remove();
-      gone(departure.group, departure.worldRank, departure.failure, departure.left);
-      work++;
-    }
+    int work = post.poll() + judgeDepartures();
     for (int i = agreements.size() - 1; i >= 0; i--) {
       work += agreements.get(i).poll(now);
       if (agreements.get(i).isOver()) {
@@ -95,6 +90,16 @@ final class Failures {
     }
     lateness.poll(now);
     return work;
+  }
+
+  private int judgeDepartures() {
+    int count = 0;
+    while (!departures.isEmpty()) {
+      Departure departure = departures.remove();
+      gone(departure.group, departure.worldRank, departure.failure, departure.left);
+      count++;
+    }
+    return count;
   }
 
   /** Whether there is something that could not be told yet. */
@@ -223,6 +228,9 @@ final class Failures {
 
   /** Breaks a group that this rank gives up, though it lives. */
   void abort(Group group, String reason, @Nullable Throwable cause) {
+    if (cause instanceof InternalError) {
+      failWithLostMemory(group);
+    }
     int me = transport.rank();
     fail(
         group,
@@ -233,6 +241,21 @@ final class Failures {
             -1,
             "rank " + me + " aborted " + group + ": " + reason,
             cause));
+  }
+
+  /**
+   * If memory of peers is gone, those who share it are lost, and break a group that they are in.
+   */
+  private void failWithLostMemory(Group group) {
+    Map<Integer, Throwable> causes = transport.lostMemory();
+    causes.forEach(this::lost);
+    judgeDepartures();
+    for (int peer : causes.keySet()) {
+      Failure why = group.gone.get(group.rankOf(peer));
+      if (why != null) {
+        fail(group, why);
+      }
+    }
   }
 
   /**

@@ -237,6 +237,11 @@ final class FrameApplier {
       } else {
         place(call, run, meeting, frames);
       }
+      for (int i = 0; i < frames.length; i++) {
+        if (isMemory(frames[i]) && view(frames[i]).isRevoked()) {
+          return meeting.receives[i].peer; // It was held, so its memory itself is gone.
+        }
+      }
       return -1;
     } finally {
       for (HeldFrame frame : frames) {
