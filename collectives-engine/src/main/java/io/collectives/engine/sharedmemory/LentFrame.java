@@ -18,6 +18,8 @@ final class LentFrame implements LentBody {
   private int pieces;
   private int length;
   private int state;
+  private long number; // Of the loan.
+  private boolean held;
 
   LentFrame(SharedMemoryLink link) {
     this.link = link;
@@ -45,6 +47,8 @@ final class LentFrame implements LentBody {
               + " of "
               + Ring.Loans.COUNT);
     }
+    held = false;
+    number = state < 0 ? 0 : link.beginsToBorrow(state);
     if (count > lengths.length) {
       regions = new PeerRegion[count];
       targets = new PeerRegion[count];
@@ -142,7 +146,13 @@ final class LentFrame implements LentBody {
   @Override
   public boolean holdOpen() {
     PairMemory memory = link.memory();
-    return memory != null && memory.borrowed.change(state, Ring.Loans.LENT, Ring.Loans.HELD);
+    try {
+      held = memory != null && memory.borrowed.hold(state, number);
+      return held;
+    } catch (InternalError e) {
+      link.survive(e);
+      return false;
+    }
   }
 
   @Override
@@ -150,13 +160,29 @@ final class LentFrame implements LentBody {
     if (state < 0) {
       return false;
     }
-    VarHandle.acquireFence();
-    PairMemory memory = link.memory();
-    if (memory == null) {
-      return true; // Nobody can tell any more.
+    try {
+      if (link.isCutOff(this)) {
+        return true;
+      }
+      VarHandle.acquireFence();
+      PairMemory memory = link.memory();
+      return memory == null || !memory.borrowed.isLent(state, number) && !held;
+    } catch (InternalError e) {
+      link.survive(e);
+      return true;
     }
-    long now = memory.borrowed.get(state);
-    return now != Ring.Loans.LENT && now != Ring.Loans.HELD;
+  }
+
+  /** Whether memory that it lies in, or is to be written to, is gone. */
+  boolean isCutOff() {
+    for (int i = 0; i < pieces; i++) {
+      PeerRegion target = targets[i];
+      if (link.loseIfCutOff(regions[i])
+          || target != null && target != regions[i] && link.loseIfCutOff(target)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   @Override
@@ -173,9 +199,9 @@ final class LentFrame implements LentBody {
     link.giveBack(this);
   }
 
-  /** The state that the peer waits for, -1 if there is none. */
-  int state() {
-    return state;
+  /** Lets go of what was lent, so that the peer may have it back. */
+  void end(Ring.Loans borrowed) {
+    borrowed.end(state, number);
   }
 
   void useNoMore() {

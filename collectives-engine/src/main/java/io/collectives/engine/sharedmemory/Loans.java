@@ -28,7 +28,7 @@ final class Loans {
     for (int i = 0; i < loans.length && memory != null; i++) {
       int index = (next + i) % loans.length;
       Loan loan = loans[index];
-      if ((loan == null || !loan.used) && memory.lent.get(index) == Ring.Loans.OVER) {
+      if (loan == null || !loan.used && memory.lent.isOver(index, loan.number)) {
         next = index;
         return index;
       }
@@ -43,8 +43,9 @@ final class Loans {
       loans[next] = loan = new Loan(next);
     }
     PairMemory memory = link.memory();
+    loan.number++;
     if (memory != null) {
-      memory.lent.set(next, Ring.Loans.LENT);
+      memory.lent.lend(next, loan.number);
     }
     loan.used = true;
     next = (next + 1) % loans.length;
@@ -63,6 +64,7 @@ final class Loans {
   /** One body that is lent. */
   final class Loan implements LendableBody.Loan {
     private final int index;
+    private long number;
     private boolean used;
 
     private Loan(int index) {
@@ -80,13 +82,14 @@ final class Loans {
         used = false;
         return true; // What is sent on a lost link is dropped.
       }
-      long state = memory.lent.get(index);
-      if (state == Ring.Loans.OVER) {
-        used = false;
-        return true;
-      }
-      if (state != Ring.Loans.LENT && state != Ring.Loans.HELD) {
-        nonsense(state);
+      try {
+        if (memory.lent.isOver(index, number)) {
+          used = false;
+          return true;
+        }
+        checkSense(memory);
+      } catch (InternalError e) {
+        link.survive(e);
       }
       return false;
     }
@@ -96,33 +99,23 @@ final class Loans {
       transport.enter();
       try {
         PairMemory memory = link.memory();
-        if (memory != null && used && !isTakenBack(memory)) {
+        if (memory != null && used) {
+          memory.lent.revoke(index, number);
           awaitEndOfHold(memory);
+          checkSense(memory);
         }
-        used = false;
+      } catch (InternalError e) {
+        link.survive(e); // Then the peer holds nothing for longer than a moment.
       } finally {
+        used = false;
         transport.leave();
       }
-    }
-
-    private boolean isTakenBack(PairMemory memory) {
-      if (memory.lent.change(index, Ring.Loans.LENT, Ring.Loans.REVOKED)) {
-        return true;
-      }
-      long state = memory.lent.get(index);
-      if (state == Ring.Loans.HELD) {
-        return false;
-      }
-      if (state != Ring.Loans.OVER) {
-        nonsense(state);
-      }
-      return true;
     }
 
     /** The peer takes a sum, which lasts a moment; unless it is killed, or stopped, meanwhile. */
     private void awaitEndOfHold(PairMemory memory) {
       long start = System.nanoTime();
-      while (memory.lent.get(index) == Ring.Loans.HELD && !link.isDeserted()) {
+      while (memory.lent.isHeld(index, number) && !link.isDeserted()) {
         if (System.nanoTime() - start > transport.silenceLimitNanos()) {
           link.isSilent(
               "rank "
@@ -137,8 +130,10 @@ final class Loans {
       }
     }
 
-    private void nonsense(long state) {
-      link.isNonsense("the state of what it has borrowed is " + state);
+    private void checkSense(PairMemory memory) {
+      if (!memory.lent.isSense(index, number)) {
+        link.isNonsense("what it says of loan " + number + " with state " + index);
+      }
     }
   }
 }

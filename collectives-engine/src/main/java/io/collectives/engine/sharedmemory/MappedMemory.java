@@ -4,8 +4,10 @@ import java.io.IOException;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.lang.invoke.VarHandle;
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
 import org.jspecify.annotations.Nullable;
@@ -19,23 +21,130 @@ import org.jspecify.annotations.Nullable;
  * jdk.unsupported}, which needs no flag. Both are reached by reflection, as this code is compiled
  * for JDK 17. If neither is there, the memory is free after the next garbage collection.
  *
+ * <p><b>Truncation.</b> If somebody shortens the file, what lay beyond its new end faults. The JVM
+ * survives that in what it compiles and in most of what it interprets: the access does nothing, a
+ * load finds anything, and an {@link InternalError} comes, on JDK 17 at some later moment. It does
+ * not survive it in a checksum, nor in an interpreted compare-and-set. So the one is taken of
+ * copies only, and the other is done only when the memory was just found to be there. And as
+ * nothing that was read can be trusted before it is known that no access has failed, there is a
+ * line for each process behind the memory; {@link #isWhole} tells whether that is there, and who
+ * has used the memory asks.
+ *
  * <p><b>Threads.</b> Whoever closes it makes sure that nobody uses it any more: the memory is gone.
  */
 final class MappedMemory implements AutoCloseable {
   private static final Way WAY = Way.best();
 
-  private final ByteBuffer bytes;
-  private final Release release;
-  private boolean closed;
+  /** One for each process that asks, as far as that goes, so that none takes another's line. */
+  private static final int MARKS = 64;
 
-  private MappedMemory(ByteBuffer bytes, Release release) {
-    this.bytes = bytes;
-    this.release = release;
+  private static final int MARK_DISTANCE = 64;
+  private static final int PAGE = 4096;
+  private static final long FACTOR = 0x9e37_79b9_7f4a_7c15L;
+  private static final VarHandle WORD =
+      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  /** Or nothing would have to be made. */
+  private static final Object[] MADE = new Object[1];
+
+  /** Whether the error of a failed access may come later than the next turn of a loop. */
+  static final boolean ERRORS_COME_LATE = Runtime.version().feature() < 19;
+
+  static {
+    // Else the JVM would look for the class that is caught while there may be another error.
+    awaitError(new InternalError("a rehearsal"));
   }
 
-  /** Maps the first bytes of a file, which must have them. */
-  static MappedMemory map(FileChannel file, int length) throws IOException {
-    return WAY.map(file, length);
+  private final ByteBuffer all;
+  private final ByteBuffer bytes;
+  private final Release release;
+  private final int mark;
+  private long asked;
+  private boolean gone;
+  private boolean closed;
+
+  private MappedMemory(ByteBuffer all, int length, int process, Release release) {
+    this.all = all;
+    this.bytes = all.slice(0, length);
+    this.release = release;
+    mark = marksAt(length) + process % MARKS * MARK_DISTANCE;
+  }
+
+  private static int marksAt(int length) {
+    return length + PAGE - 1 & -PAGE;
+  }
+
+  /** The length of the file of so many bytes of memory. */
+  static int fileLength(int length) throws IOException {
+    int most = Integer.MAX_VALUE & -MARK_DISTANCE;
+    if (length > most - MARKS * MARK_DISTANCE) {
+      throw new IOException(
+          length
+              + " bytes are wanted, at most "
+              + (most - MARKS * MARK_DISTANCE)
+              + " are possible");
+    }
+    return marksAt(length) + MARKS * MARK_DISTANCE;
+  }
+
+  /**
+   * Maps a file of {@link #fileLength} bytes.
+   *
+   * @param length of the memory
+   * @param process which of those that map the file this one is, from 0 on
+   */
+  static MappedMemory map(FileChannel file, int length, int process) throws IOException {
+    return WAY.map(file, length, process);
+  }
+
+  /**
+   * Whether the file has all its bytes: then nothing that this process has read, or written, before
+   * has failed. Costs a few nanoseconds.
+   *
+   * <p>A load of what is gone may find anything, such as what the same load has found before. So
+   * two words are written and read back that are new each time, and compared in a way that is wrong
+   * if any of the instructions has not been executed.
+   *
+   * <p>If not, the error that comes of asking, or is still to come, comes here and is caught.
+   */
+  boolean isWhole() {
+    if (gone) {
+      return false;
+    }
+    try {
+      long number = ++asked;
+      WORD.setOpaque(all, mark, number);
+      WORD.setOpaque(all, mark + Long.BYTES, number * FACTOR);
+      long first = (long) WORD.getAcquire(all, mark) - number;
+      long second = (long) WORD.getAcquire(all, mark + Long.BYTES) - number * FACTOR;
+      gone = (first | second) != 0;
+    } catch (InternalError e) {
+      gone = true;
+    }
+    if (gone) {
+      awaitError();
+    }
+    return !gone;
+  }
+
+  /**
+   * JDK 17 throws the error of compiled code when the thread has called the JVM for something else.
+   * That must not be when it unmaps memory, for one: an error in the JDK's own cleaner ends the
+   * process. Arrays of arrays are made by the JVM, whatever is compiled.
+   */
+  static void awaitError() {
+    awaitError(null);
+  }
+
+  private static void awaitError(@Nullable InternalError rehearsed) {
+    try {
+      MADE[0] = new byte[16][1];
+      if (rehearsed != null) {
+        throw rehearsed;
+      }
+    } catch (InternalError e) {
+      // Now there is none any more.
+    }
   }
 
   /**
@@ -43,8 +152,8 @@ final class MappedMemory implements AutoCloseable {
    * or finds that the memory is still there until the garbage collector has found the last view;
    * but never ends the process.
    */
-  static MappedMemory mapForUsers(FileChannel file, int length) throws IOException {
-    return (WAY instanceof Arenas ? WAY : new Collected()).map(file, length);
+  static MappedMemory mapForUsers(FileChannel file, int length, int process) throws IOException {
+    return (WAY instanceof Arenas ? WAY : new Collected()).map(file, length, process);
   }
 
   /** Whether closing frees the memory at once. */
@@ -60,6 +169,7 @@ final class MappedMemory implements AutoCloseable {
   public void close() {
     if (!closed) {
       closed = true;
+      awaitError();
       try {
         release.run();
       } catch (Throwable e) {
@@ -75,7 +185,7 @@ final class MappedMemory implements AutoCloseable {
 
   /** How a file is mapped so that the mapping can be ended. */
   private interface Way {
-    MappedMemory map(FileChannel file, int length) throws IOException;
+    MappedMemory map(FileChannel file, int length, int process) throws IOException;
 
     static Way best() {
       Way way = Runtime.version().feature() >= 22 ? Arenas.find() : Cleaners.find();
@@ -122,15 +232,18 @@ final class MappedMemory implements AutoCloseable {
     }
 
     @Override
-    public MappedMemory map(FileChannel file, int length) throws IOException {
+    public MappedMemory map(FileChannel file, int length, int process) throws IOException {
       try {
         Object arena = (Object) newArena.invokeExact();
         try {
           Object segment =
-              (Object) map.invokeExact(file, MapMode.READ_WRITE, 0L, (long) length, arena);
+              (Object)
+                  map.invokeExact(file, MapMode.READ_WRITE, 0L, (long) fileLength(length), arena);
           ByteBuffer bytes = (ByteBuffer) asByteBuffer.invokeExact(segment);
           return new MappedMemory(
               bytes,
+              length,
+              process,
               () -> {
                 close.invokeExact(arena);
               });
@@ -165,10 +278,12 @@ final class MappedMemory implements AutoCloseable {
     }
 
     @Override
-    public MappedMemory map(FileChannel file, int length) throws IOException {
-      ByteBuffer bytes = file.map(MapMode.READ_WRITE, 0, length);
+    public MappedMemory map(FileChannel file, int length, int process) throws IOException {
+      ByteBuffer bytes = file.map(MapMode.READ_WRITE, 0, fileLength(length));
       return new MappedMemory(
           bytes,
+          length,
+          process,
           () -> {
             invokeCleaner.invokeExact(bytes);
           });
@@ -178,8 +293,9 @@ final class MappedMemory implements AutoCloseable {
   /** By the garbage collector. */
   private record Collected() implements Way {
     @Override
-    public MappedMemory map(FileChannel file, int length) throws IOException {
-      return new MappedMemory(file.map(MapMode.READ_WRITE, 0, length), () -> {});
+    public MappedMemory map(FileChannel file, int length, int process) throws IOException {
+      return new MappedMemory(
+          file.map(MapMode.READ_WRITE, 0, fileLength(length)), length, process, () -> {});
     }
   }
 }

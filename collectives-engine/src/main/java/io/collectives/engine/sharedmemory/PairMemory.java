@@ -32,6 +32,11 @@ final class PairMemory implements AutoCloseable {
     inbox = Ring.mailbox(bytes, other);
   }
 
+  /** Whether nothing that was read from it or written to it has failed; else it is lost. */
+  boolean isWhole() {
+    return memory.isWhole();
+  }
+
   /** The memory is gone; nothing may touch it any more. */
   @Override
   public void close() {

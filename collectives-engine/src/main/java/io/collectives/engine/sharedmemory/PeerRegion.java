@@ -36,6 +36,11 @@ final class PeerRegion {
     return bytes.bytes().capacity();
   }
 
+  /** Whether nothing that was read from it or written to it has failed; else it is lost. */
+  boolean isWhole() {
+    return memory.isWhole();
+  }
+
   void use() {
     uses++;
   }

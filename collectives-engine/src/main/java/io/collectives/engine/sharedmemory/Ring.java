@@ -21,7 +21,7 @@ import java.util.Objects;
  *      0  tail of the maker's ring     128  head of the maker's ring
  *    256  tail of the taker's ring     384  head of the taker's ring
  *    512  whether the maker sleeps     640  whether the taker sleeps
- *   4096  states of what the maker lends, 64 bytes apart
+ *   4096  states of what the maker lends, 64 bytes apart: the lender's word, 32: the borrower's
  *   8192  states of what the taker lends
  *  12288  the {@link Mailbox} of the maker: what it leaves for the taker
  *  20480  the mailbox of the taker
@@ -52,25 +52,30 @@ import java.util.Objects;
  * machine instructions on the same physical memory, which is coherent whoever maps it.
  *
  * <p><b>Loans.</b> A body that lies in a {@linkplain SharedRegion region} is not copied. Its record
- * names the places, and a state, which both ranks change by compare-and-set:
+ * names the places, and a state: two words, one of which each rank writes.
  *
  * <pre>
- *   OVER ──lender──▶ LENT ──borrower, before it writes──▶ HELD
- *     ▲               │ lender, whose call has failed       │
- *     │               ▼                                     │
- *     └──borrower── REVOKED                                 │
- *     └──borrower───────────────────────────────────────────┘
+ *   lender:    lent ──────────────────▶ revoked, when its call fails
+ *   borrower:  nothing ──▶ held ──▶ over   (held only if it is to write, and is not revoked)
  * </pre>
  *
- * <p>The borrower of what it only reads asks afterwards whether it was revoked. A state is used
- * again when it is OVER.
+ * <p>The borrower of what it only reads asks afterwards whether it was revoked; the lender puts a
+ * full fence between the revoking and whatever its user writes then, the borrower one that keeps
+ * loads in order between what it has read and the asking. So who has read something that was
+ * written after the revoking sees the revoking; on processors that let a store pass an earlier
+ * store, too. A borrower that is to write says that it holds the loan, and then looks whether it is
+ * revoked; a lender says that it is revoked, and then looks whether it is held. There is a full
+ * fence between the two steps on either side, so at least one of the two sees what the other has
+ * said: the borrower does not write, or the lender waits. A state is used again when the loan is
+ * over.
  *
  * <p><b>Sleep.</b> A rank that is about to sleep writes what it waits for into its word, and then
  * looks once more whether it is there; one that has written a tail or a head looks at the word
  * afterwards. There is a full fence between the two steps on either side, so at least one of the
  * two sees what the other has done: no wake-up is lost. Who finds the other asleep takes the word
- * back to zero, and who succeeds in that wakes it, through the socket of the two; so there is one
- * wake-up for each sleep.
+ * back to zero and then wakes it, through the socket of the two; so there is one wake-up for each
+ * sleep. (If the other one has just woken by itself and fallen asleep again, its new wish is taken
+ * back, too; but then the wake-up is still to come.)
  *
  * <p><b>Failure.</b> A rank may die at any instruction. What it has not released is not seen; what
  * it has released is whole. Its words stay as they are, in memory that the other one still has. So
@@ -79,8 +84,9 @@ import java.util.Objects;
  *
  * <p><b>Trust.</b> Whatever is read from shared memory is checked before it is used as an index or
  * a length, and is not read again after that. So a peer that writes nonsense costs a {@link
- * ProtocolException}, never an access out of bounds. (A peer could still shorten the file, which
- * would end this process; but it has the same user, who can do that anyway.)
+ * ProtocolException}, never an access out of bounds. Headers are made and read in memory of this
+ * process and copied: a header does not change after it was checked, and its checksum is never
+ * taken of memory that may be gone, because somebody has shortened the file ({@link MappedMemory}).
  */
 final class Ring {
   /** The length of a ring's record of an empty body. */
@@ -182,6 +188,7 @@ final class Ring {
     private long head; // As last seen.
     private int at; // Where the tail is in the ring.
     private long claimed; // From the tail on; with what is skipped.
+    private int claimedEnd; // Where the tail will be in the ring.
 
     Writer(FrameBytes bytes, Side side, int capacity) {
       this.bytes = bytes;
@@ -193,7 +200,7 @@ final class Ring {
     }
 
     /**
-     * Finds room for a record.
+     * Finds room for a record, which may be given up again as long as it is not published.
      *
      * @return the index of its first byte, a multiple of 64; -1 if there is no room now
      */
@@ -208,12 +215,11 @@ final class Ring {
         if (left > 0) {
           words.putInt(base + at, SKIP);
         }
-        at = 0;
       }
+      int start = skip ? 0 : at;
       claimed = wanted;
-      int claim = base + at;
-      at += recordLength;
-      return claim;
+      claimedEnd = start + recordLength;
+      return base + start;
     }
 
     /**
@@ -252,6 +258,7 @@ final class Ring {
     /** Shows the reader what was claimed and has been written. */
     void publish() {
       tail += claimed;
+      at = claimedEnd;
       WORD.setRelease(words, tailWord, tail);
     }
 
@@ -295,6 +302,8 @@ final class Ring {
     private int recordAt; // The index of the present record,
     private int kind; // LENT, GONE, or 0 for one with a body,
     private int pieces; // and of a lent body.
+    private final FrameBytes copy = // Of the present header.
+        new FrameBytes(ByteBuffer.allocateDirect(FrameCodec.HEADER_LENGTH));
 
     /**
      * A reader.
@@ -380,7 +389,7 @@ final class Ring {
       if (kind == LENT) {
         return nextLent(codec, header, room);
       }
-      codec.decode(bytes, base + at, header);
+      decode(codec, base + at, header);
       long recordLength = recordLength(header.length);
       if (recordLength > room) {
         throw new ProtocolException(
@@ -398,8 +407,19 @@ final class Ring {
       }
       length = (int) lentLength(pieces);
       int headerAt = recordAt + (int) placesLength(pieces);
-      codec.decode(bytes, headerAt, header);
+      decode(codec, headerAt, header);
       return headerAt;
+    }
+
+    private void decode(FrameCodec codec, int headerAt, FrameHeader header) {
+      copy.bytes().putInt(0, 0); // If the memory is gone, nothing is copied.
+      copy.bytes().put(0, words, headerAt, FrameCodec.HEADER_LENGTH);
+      codec.decode(copy, 0, header);
+    }
+
+    /** The checksum of the present record's body, as its header says it. */
+    int bodyChecksum() {
+      return FrameCodec.bodyChecksum(copy, 0);
     }
 
     /** Whether the present record only says that a region has gone: {@link #goneRegion}. */
@@ -451,8 +471,12 @@ final class Ring {
       return recordAt + PIECES_AT + PIECE_LENGTH * piece;
     }
 
-    /** Gives the present record's memory back to the writer. */
+    /**
+     * Gives the present record's memory back to the writer. Nobody takes it for a new one, should
+     * what the writer stores there not arrive because the memory is gone.
+     */
     void consume() {
+      words.putInt(recordAt, 0);
       at += length;
       head += length;
       WORD.setRelease(words, headWord, head);
@@ -463,15 +487,13 @@ final class Ring {
     }
   }
 
-  /** The states of what one of two ranks lends the other one. */
+  /**
+   * The states of what one of two ranks lends the other one. Loans that use the same state one
+   * after the other are numbered, from 1 on.
+   */
   static final class Loans {
     /** How many loans there are at once. */
     static final int COUNT = 64;
-
-    static final long OVER = 0;
-    static final long LENT = 1;
-    static final long HELD = 2;
-    static final long REVOKED = 3;
 
     private final ByteBuffer words;
     private final int base;
@@ -481,20 +503,74 @@ final class Ring {
       base = LOANS + lender.ordinal() * COUNT * ALIGNMENT;
     }
 
-    long get(int index) {
-      return (long) WORD.getAcquire(words, word(index));
+    /** By the lender, before the record is published: the loan begins. */
+    void lend(int index, long number) {
+      WORD.setRelease(words, lenders(index), 2 * number);
     }
 
-    void set(int index, long state) {
-      WORD.setRelease(words, word(index), state);
+    /**
+     * By the lender: takes a loan back. What follows is done after the borrower can see it, so that
+     * what the borrower has read since is not taken for what was lent.
+     */
+    void revoke(int index, long number) {
+      WORD.setRelease(words, lenders(index), 2 * number + 1);
+      VarHandle.fullFence();
     }
 
-    boolean change(int index, long from, long to) {
-      return WORD.compareAndSet(words, word(index), from, to);
+    /** To the lender: whether the borrower keeps a loan that is revoked, because it writes. */
+    boolean isHeld(int index, long number) {
+      return (long) WORD.getAcquire(words, borrowers(index)) == 2 * number;
     }
 
-    private int word(int index) {
+    /**
+     * To the lender: whether the borrower has let go of a loan; of number 0, whatever was before.
+     */
+    boolean isOver(int index, long number) {
+      return number == 0 || (long) WORD.getAcquire(words, borrowers(index)) == 2 * number + 1;
+    }
+
+    /** To the lender: whether what the borrower says of a loan can be. */
+    boolean isSense(int index, long number) {
+      long said = (long) WORD.getAcquire(words, borrowers(index));
+      return said >= 2 * number - 1 && said <= 2 * number + 1 || number == 1 && said == 0;
+    }
+
+    /** To the borrower: the number of the loan. */
+    long number(int index) {
+      return (long) WORD.getAcquire(words, lenders(index)) >> 1;
+    }
+
+    /**
+     * By the borrower, before it writes to what was lent.
+     *
+     * @return whether the lender will wait for the end of the loan if it wants it back
+     */
+    boolean hold(int index, long number) {
+      WORD.setRelease(words, borrowers(index), 2 * number);
+      VarHandle.fullFence(); // One of the two sees what the other has said.
+      if (isLent(index, number)) {
+        return true;
+      }
+      WORD.setRelease(words, borrowers(index), 2 * number - 1);
+      return false;
+    }
+
+    /** To the borrower: whether a loan was not revoked until now. */
+    boolean isLent(int index, long number) {
+      return (long) WORD.getAcquire(words, lenders(index)) == 2 * number;
+    }
+
+    /** By the borrower: a loan is over. */
+    void end(int index, long number) {
+      WORD.setRelease(words, borrowers(index), 2 * number + 1);
+    }
+
+    private int lenders(int index) {
       return base + Objects.checkIndex(index, COUNT) * ALIGNMENT;
+    }
+
+    private int borrowers(int index) {
+      return lenders(index) + ALIGNMENT / 2;
     }
   }
 
@@ -533,8 +609,11 @@ final class Ring {
     boolean mustWake(boolean frame) {
       VarHandle.fullFence();
       long wish = (long) WORD.getOpaque(words, others);
-      return (frame ? wish != AWAKE : wish == FOR_FRAMES_OR_ROOM)
-          && WORD.compareAndSet(words, others, wish, AWAKE);
+      boolean sleeps = frame ? wish != AWAKE : wish == FOR_FRAMES_OR_ROOM;
+      if (sleeps) {
+        WORD.setRelease(words, others, AWAKE);
+      }
+      return sleeps;
     }
   }
 }

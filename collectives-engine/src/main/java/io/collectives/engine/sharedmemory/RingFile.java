@@ -33,21 +33,29 @@ final class RingFile {
   /**
    * Makes and maps a file of zeros.
    *
+   * @param length of the memory; the file is a little longer, see {@link MappedMemory}
+   * @param process which of those that will map it this one is, from 0 on
    * @throws IOException if there is no space for it, saying how much is wanted and how much there
    *     is; then there is no file
    */
-  static MappedMemory create(Path path, int length) throws IOException {
+  static MappedMemory create(Path path, int length, int process) throws IOException {
     return create(
-        path, length, "the frames between two ranks", "a shorter frame length", MappedMemory::map);
+        path,
+        length,
+        process,
+        "the frames between two ranks",
+        "a shorter frame length",
+        MappedMemory::map);
   }
 
   /** The same, of memory for users. */
-  static MappedMemory createForUsers(Path path, int length) throws IOException {
-    return create(path, length, "a buffer", "a smaller buffer", MappedMemory::mapForUsers);
+  static MappedMemory createForUsers(Path path, int length, int process) throws IOException {
+    return create(path, length, process, "a buffer", "a smaller buffer", MappedMemory::mapForUsers);
   }
 
   private static MappedMemory create(
-      Path path, int length, String what, String instead, Mapping mapping) throws IOException {
+      Path path, int length, int process, String what, String instead, Mapping mapping)
+      throws IOException {
     return uninterrupted(
         () -> {
           try (FileChannel file =
@@ -58,8 +66,8 @@ final class RingFile {
                       StandardOpenOption.WRITE,
                       StandardOpenOption.CREATE_NEW),
                   FOR_OWNER)) {
-            reserve(file, length);
-            return mapping.map(file, length);
+            reserve(file, MappedMemory.fileLength(length));
+            return mapping.map(file, length, process);
           } catch (ClosedByInterruptException e) {
             Files.deleteIfExists(path);
             throw e;
@@ -107,8 +115,8 @@ final class RingFile {
    *     leaves
    * @throws WrongLengthException if it is not as long as the peer says
    */
-  static MappedMemory take(Path path, int length) throws IOException {
-    MappedMemory memory = open(path, length);
+  static MappedMemory take(Path path, int length, int process) throws IOException {
+    MappedMemory memory = open(path, length, process);
     try {
       Files.deleteIfExists(path);
       return memory;
@@ -119,16 +127,17 @@ final class RingFile {
   }
 
   /** Maps a file that a peer has made and will delete; else as {@link #take}. */
-  static MappedMemory open(Path path, int length) throws IOException {
+  static MappedMemory open(Path path, int length, int process) throws IOException {
+    int expected = MappedMemory.fileLength(length);
     return uninterrupted(
         () -> {
           try (FileChannel file =
               FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            if (file.size() != length) {
+            if (file.size() != expected) {
               throw new WrongLengthException(
-                  path + " has " + file.size() + " bytes instead of " + length);
+                  path + " has " + file.size() + " bytes instead of " + expected);
             }
-            return MappedMemory.map(file, length);
+            return MappedMemory.map(file, length, process);
           }
         });
   }
@@ -143,7 +152,7 @@ final class RingFile {
   }
 
   private interface Mapping {
-    MappedMemory map(FileChannel file, int length) throws IOException;
+    MappedMemory map(FileChannel file, int length, int process) throws IOException;
   }
 
   private interface Action {

@@ -22,9 +22,11 @@ import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.zip.CRC32C;
 import org.agrona.collections.Int2ObjectHashMap;
 import org.jspecify.annotations.Nullable;
@@ -47,6 +49,11 @@ import org.jspecify.annotations.Nullable;
  * what the other one cannot name any more, in whatever order they close, and if only one does,
  * frames are copied.
  *
+ * <p><b>Memory that goes.</b> When somebody shortens a file that the two have mapped, whoever finds
+ * out ends the link and says so; nothing touches that memory any more. What a frame said is asked
+ * for only after it was seen that its memory is whole. The higher rank of the two gives way, or the
+ * one whose region it was.
+ *
  * <p><b>The end.</b> A rank that leaves says goodbye; one whose process dies says nothing, and the
  * system closes its socket. In both cases what is in the ring is read first. Two live ranks part
  * only when one of them finds an error, and then that one says which of the two is to blame, so
@@ -55,6 +62,8 @@ import org.jspecify.annotations.Nullable;
 final class SharedMemoryLink implements Link {
   private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
   private static final int MOST_GONE_BEFORE = 1 << 16;
+  private static final long BLAME_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final int BLOCK_LENGTH = 16 * 1024;
 
   private enum State {
     /** Not linked yet. */
@@ -70,7 +79,10 @@ final class SharedMemoryLink implements Link {
   private final FrameCodec encoder;
   private final FrameCodec decoder;
   private final FrameHeader header = new FrameHeader();
-  private final @Nullable CRC32C checksum; // Of a body, if bodies have checksums.
+  private final FrameBytes plain =
+      new FrameBytes(ByteBuffer.allocateDirect(FrameCodec.HEADER_LENGTH));
+  private final @Nullable CRC32C checksum; // Of a body, if bodies have checksums,
+  private final @Nullable ByteBuffer block; // and what it is taken of.
   private State state = State.APART;
   private boolean wanted; // By this rank.
   private boolean hasTried;
@@ -81,14 +93,17 @@ final class SharedMemoryLink implements Link {
   private @Nullable Path file; // Of the rings that the peer has not mapped yet.
   private @Nullable FrameBytes early; // Frames from before there were rings,
   private int earlyLength; // and how many bytes they take.
+  private boolean given; // A frame to the sink, which has not come back.
   private boolean refused; // A frame, since this rank has slept last.
   private boolean parted; // This rank has said that it is the end.
   private boolean ending; // The peer sends no more; what it has sent is still to be read.
   private @Nullable Throwable cause;
+  private boolean cutOff; // The memory of the link, or a region of the two, is gone.
   private final Loans loans;
   private final Int2ObjectHashMap<PeerRegion> regions = new Int2ObjectHashMap<>(); // Of the peer.
   private final Set<Integer> goneBefore = new HashSet<>(); // Regions that ended before mapped here.
   private final Queue<Integer> endedRegions = new ArrayDeque<>(); // Which the peer is to hear of.
+  private final long[] borrowed = new long[Ring.Loans.COUNT]; // By state, how many loans.
   private final Deque<LentFrame> freeFrames = new ArrayDeque<>();
   private long bytesSent;
   private long bytesReceived;
@@ -100,6 +115,7 @@ final class SharedMemoryLink implements Link {
     decoder = new FrameCodec(transport.epoch(), peer, transport.rank());
     loans = new Loans(transport, this);
     checksum = transport.hasChecksums() ? new CRC32C() : null;
+    block = checksum == null ? null : ByteBuffer.allocateDirect(BLOCK_LENGTH);
   }
 
   @Override
@@ -151,32 +167,57 @@ final class SharedMemoryLink implements Link {
       if (to == null) {
         return storeEarly(frame, body);
       }
+      return send(frame, body, to);
+    } finally {
+      transport.leave();
+    }
+  }
+
+  private boolean send(FrameHeader frame, FrameBody body, PairMemory to) {
+    boolean published = false;
+    try {
       LendableBody lent = lendable(body);
-      int at;
-      try {
-        at =
-            to.out.claim(
-                (int) (lent == null ? Ring.recordLength(length) : Ring.lentLength(lent.pieces())));
-      } catch (ProtocolException e) {
-        blame(e);
-        return drop(body);
-      }
+      int at =
+          to.out.claim(
+              (int)
+                  (lent == null
+                      ? Ring.recordLength(body.length())
+                      : Ring.lentLength(lent.pieces())));
       if (at < 0) {
         refused = true;
         return false;
       }
       if (lent == null) {
         store(frame, body, to.out.bytes(), at);
+        transport.loseIfRegionsAreCutOff(); // The body may have come from one.
       } else {
         lend(frame, lent, to.out, at);
       }
+      loseIfCutOff(to);
+      if (state == State.LOST) {
+        return true;
+      }
       to.out.publish();
+      published = true;
       if (to.sleep.mustWake(true)) {
         wakePeer();
       }
       return true;
-    } finally {
-      transport.leave();
+    } catch (ProtocolException e) {
+      blame(e);
+      return drop(body);
+    } catch (InternalError e) {
+      transport.survive(e);
+      if (published) {
+        return true;
+      }
+      if (state == State.LOST) {
+        return drop(body);
+      }
+      if (frame.kind == FrameHeader.Kind.DATA) {
+        throw e; // It came of other memory, but what was made of this frame cannot be known.
+      }
+      return false;
     }
   }
 
@@ -193,6 +234,9 @@ final class SharedMemoryLink implements Link {
         wakePeer();
       }
       return true;
+    } catch (InternalError e) {
+      transport.survive(e);
+      return false;
     } finally {
       transport.leave();
     }
@@ -202,8 +246,13 @@ final class SharedMemoryLink implements Link {
   public boolean take(long turn, long number, long[] call, FrameBytes body, int length) {
     transport.enter();
     try {
-      PairMemory from = memory;
-      return from != null && from.inbox.take(turn, number, call, body, length);
+      PairMemory from = memory();
+      return from != null
+          && from.inbox.take(turn, number, call, body, length)
+          && !loseIfCutOff(from);
+    } catch (InternalError e) {
+      transport.survive(e);
+      return false;
     } finally {
       transport.leave();
     }
@@ -238,7 +287,7 @@ final class SharedMemoryLink implements Link {
   private void lend(FrameHeader frame, LendableBody body, Ring.Writer to, int at) {
     bytesSent += frame.length;
     if (body.isPlaced()) {
-      encoder.encode(frame, to.bytes(), to.lend(at, 0, -1));
+      header(frame, 0, to.bytes(), to.lend(at, 0, -1));
       body.release();
       return;
     }
@@ -256,7 +305,7 @@ final class SharedMemoryLink implements Link {
           hasTarget ? body.targetOffset(i) : 0);
     }
     Loans.Loan loan = loans.begin();
-    encoder.encode(frame, to.bytes(), to.lend(at, pieces, loan.index()));
+    header(frame, 0, to.bytes(), to.lend(at, pieces, loan.index()));
     body.lent(loan);
   }
 
@@ -280,14 +329,29 @@ final class SharedMemoryLink implements Link {
     if (length > 0) {
       body.store(to, at + FrameCodec.HEADER_LENGTH);
       if (checksum != null) {
-        checksum.reset();
-        FrameCodec.update(checksum, to, at + FrameCodec.HEADER_LENGTH, length);
-        crc = (int) checksum.getValue();
+        crc = checksum(checksum, to, at + FrameCodec.HEADER_LENGTH, length);
       }
     }
+    header(frame, crc, to, at);
     body.release();
-    encoder.encode(frame, crc, to, at);
     bytesSent += length;
+  }
+
+  private void header(FrameHeader frame, int bodyChecksum, FrameBytes to, int at) {
+    encoder.encode(frame, bodyChecksum, plain, 0);
+    to.bytes().put(at, plain.bytes(), 0, FrameCodec.HEADER_LENGTH);
+  }
+
+  /** Of copies, because the JVM does not survive the checksum of memory that is gone. */
+  private int checksum(CRC32C sum, FrameBytes of, int at, int length) {
+    ByteBuffer copy = Objects.requireNonNull(block);
+    sum.reset();
+    for (int done = 0; done < length; done += BLOCK_LENGTH) {
+      int some = Math.min(BLOCK_LENGTH, length - done);
+      copy.clear().put(0, of.bytes(), at + done, some).limit(some);
+      sum.update(copy);
+    }
+    return (int) sum.getValue();
   }
 
   private void wakePeer() {
@@ -303,7 +367,7 @@ final class SharedMemoryLink implements Link {
    * @return how many frames that was
    */
   int receive(FrameSink sink) {
-    PairMemory from = memory;
+    PairMemory from = memory();
     int count = 0;
     if (from != null && state == State.LINKED) {
       if (!endedRegions.isEmpty()) {
@@ -315,9 +379,14 @@ final class SharedMemoryLink implements Link {
             count++;
           }
         }
+      } catch (InternalError e) {
+        transport.survive(e);
+        if (given) {
+          throw e; // Nobody knows how far the sink has come.
+        }
       } finally {
-        if (count > 0 && from.sleep.mustWake(false)) {
-          wakePeer();
+        if (count > 0) {
+          tellOfRoom();
         }
       }
     }
@@ -325,6 +394,17 @@ final class SharedMemoryLink implements Link {
       lose(cause);
     }
     return count;
+  }
+
+  private void tellOfRoom() {
+    PairMemory with = memory();
+    try {
+      if (with != null && with.sleep.mustWake(false)) {
+        wakePeer();
+      }
+    } catch (InternalError e) {
+      transport.survive(e);
+    }
   }
 
   private boolean look(PairMemory from) {
@@ -339,6 +419,7 @@ final class SharedMemoryLink implements Link {
   private boolean next(PairMemory from, FrameSink sink) {
     int at;
     LentFrame lent = null;
+    given = false;
     try {
       at = state == State.LINKED ? from.in.next(decoder, header) : -1;
       if (at < 0) {
@@ -354,6 +435,9 @@ final class SharedMemoryLink implements Link {
       } else {
         check(from, at);
       }
+      if (loseIfCutOff(from)) {
+        return false;
+      }
     } catch (ProtocolException e) {
       blame(e);
       return false;
@@ -361,17 +445,98 @@ final class SharedMemoryLink implements Link {
     header.lent = lent != null;
     int length = header.length;
     bytesReceived += length;
+    given = true;
     try {
       sink.header(this, header);
       if (lent != null) {
         sink.view(this, lent);
       } else if (length > 0) {
         sink.bytes(this, from.in.bytes(), at, length);
+        if (loseIfCutOff(from)) {
+          throw new InternalError(String.valueOf(cause)); // As the JVM does, if not at once.
+        }
       }
     } finally {
-      from.in.consume();
+      if (!cutOff) {
+        from.in.consume();
+      }
     }
+    given = false;
     return true;
+  }
+
+  /** Whether the memory of this link is gone; then the link is lost. */
+  private boolean loseIfCutOff(PairMemory shared) {
+    if (!cutOff && !shared.isWhole()) {
+      cutOff(transport.rank() > peer, ringsCutOff());
+    }
+    return cutOff;
+  }
+
+  private String ringsCutOff() {
+    return "somebody has truncated the file of the memory that ranks "
+        + Math.min(transport.rank(), peer)
+        + " and "
+        + Math.max(transport.rank(), peer)
+        + " share for their frames, while they used it";
+  }
+
+  /** Looks whether the memory of frames is gone; then the link is lost. */
+  void loseIfRingsCutOff() {
+    PairMemory shared = memory();
+    if (shared != null) {
+      loseIfCutOff(shared);
+    }
+  }
+
+  /** Looks whether any memory of this link is gone; then the link is lost. */
+  void loseIfCutOff() {
+    loseIfRingsCutOff();
+    for (PeerRegion region : regions.values()) {
+      loseIfCutOff(region);
+    }
+  }
+
+  /** Whether a region that the peer lends is gone; then the link is lost. */
+  boolean loseIfCutOff(PeerRegion region) {
+    if (!cutOff && !region.isWhole()) {
+      regionCutOff(false);
+    }
+    return cutOff;
+  }
+
+  /** A region is gone, which this rank or the peer has made. */
+  void regionCutOff(boolean own) {
+    cutOff(
+        own,
+        "somebody has truncated the file of a buffer that rank "
+            + (own ? transport.rank() : peer)
+            + " shares, while it was used");
+  }
+
+  /** Whether memory of a frame is gone; then the link is lost. */
+  boolean isCutOff(LentFrame frame) {
+    transport.enter();
+    try {
+      return frame.isCutOff();
+    } finally {
+      transport.leave();
+    }
+  }
+
+  /** Goes on after an error if memory of this rank's links is gone; they are lost then. */
+  void survive(InternalError fault) {
+    transport.survive(fault);
+  }
+
+  private void cutOff(boolean givesWay, String what) {
+    MappedMemory
+        .awaitError(); // Another thread may have found out; nothing below may be broken off.
+    IOException why = givesWay ? new BrokenLinkException(what) : new IOException(what);
+    cutOff = true;
+    transport.cutOff(peer, why);
+    lose(why);
+    sayFarewell(!givesWay, what);
   }
 
   private LentFrame borrow(Ring.Reader from) {
@@ -383,22 +548,40 @@ final class SharedMemoryLink implements Link {
     return frame;
   }
 
+  /**
+   * The number of a loan that the peer has begun.
+   *
+   * @throws ProtocolException if the one before with this state is not over
+   */
+  long beginsToBorrow(int state) {
+    PairMemory with = memory();
+    long number = with == null ? borrowed[state] + 1 : with.borrowed.number(state);
+    if (number != borrowed[state] + 1) {
+      throw new ProtocolException(
+          "loan " + number + " with state " + state + " after loan " + borrowed[state]);
+    }
+    borrowed[state] = number;
+    return number;
+  }
+
   /** The peer may have its memory back. */
   void giveBack(LentFrame frame) {
     transport.enter();
     try {
-      PairMemory with = memory;
+      PairMemory with = memory();
       if (with != null && !frame.isPlaced()) {
-        with.borrowed.set(frame.state(), Ring.Loans.OVER);
+        frame.end(with.borrowed);
         // It may see this only when it wakes by itself, as it does soon, if it is just falling
         // asleep.
         if (with.sleep.mustWake(true)) {
           wakePeer();
         }
       }
+    } catch (InternalError e) {
+      transport.survive(e);
+    } finally {
       frame.useNoMore();
       freeFrames.add(frame);
-    } finally {
       transport.leave();
     }
   }
@@ -444,6 +627,8 @@ final class SharedMemoryLink implements Link {
       }
     } catch (ProtocolException e) {
       blame(e);
+    } catch (InternalError e) {
+      transport.survive(e);
     }
   }
 
@@ -484,13 +669,12 @@ final class SharedMemoryLink implements Link {
     if (checksum == null) {
       return;
     }
-    int sent = FrameCodec.bodyChecksum(from.in.bytes(), at - FrameCodec.HEADER_LENGTH);
-    checksum.reset();
-    FrameCodec.update(checksum, from.in.bytes(), at, header.length);
-    if (sent != (int) checksum.getValue()) {
+    int sent = from.in.bodyChecksum();
+    int found = checksum(checksum, from.in.bytes(), at, header.length);
+    if (sent != found) {
       throw new ProtocolException(
           "checksum 0x"
-              + Integer.toHexString((int) checksum.getValue())
+              + Integer.toHexString(found)
               + " instead of 0x"
               + Integer.toHexString(sent)
               + " as sent, of a frame "
@@ -614,7 +798,8 @@ final class SharedMemoryLink implements Link {
     int capacity = Ring.capacity(recordLength);
     Path path = transport.directory().resolve(RankDirectory.RINGS + peer);
     try {
-      MappedMemory mapped = RingFile.create(path, (int) Ring.fileLength(capacity));
+      MappedMemory mapped =
+          RingFile.create(path, (int) Ring.fileLength(capacity), Ring.Side.MAKER.ordinal());
       file = path;
       linked(by, new PairMemory(mapped, Ring.Side.MAKER, capacity));
       by.sayRings(capacity, String.valueOf(path.getFileName()));
@@ -638,7 +823,8 @@ final class SharedMemoryLink implements Link {
     }
     Path path = transport.address(peer).directory().resolve(name);
     try {
-      MappedMemory mapped = RingFile.take(path, (int) Ring.fileLength(capacity));
+      MappedMemory mapped =
+          RingFile.take(path, (int) Ring.fileLength(capacity), Ring.Side.TAKER.ordinal());
       linked(by, new PairMemory(mapped, Ring.Side.TAKER, capacity));
       by.say(Conversation.Kind.MAPPED);
       transport.linked(this);
@@ -746,6 +932,15 @@ final class SharedMemoryLink implements Link {
 
   /** The peer is to blame. */
   private void blame(ProtocolException why) {
+    long start = System.nanoTime();
+    do {
+      PairMemory shared = memory();
+      if (shared != null && loseIfCutOff(shared)) {
+        return; // What was read was nobody's.
+      }
+      // The kernel takes the pages of a file one after the other, the last of them last.
+      LockSupport.parkNanos(this, BLAME_NANOS / 10);
+    } while (state != State.LOST && System.nanoTime() - start < BLAME_NANOS);
     String what = "what rank " + peer + " sends makes no sense: " + why.getMessage();
     sayFarewell(true, what);
     lose(new ProtocolException(what));
@@ -758,7 +953,7 @@ final class SharedMemoryLink implements Link {
   }
 
   private void sayFarewell(boolean blamed, String why) {
-    if (conversation != null && !ending) {
+    if (conversation != null && !ending && !parted) {
       parted = true;
       conversation.sayFarewell(blamed, why);
     }
@@ -770,6 +965,11 @@ final class SharedMemoryLink implements Link {
       state = State.LOST;
       cause = why;
       transport.lost(this);
+      PairMemory shared = memory();
+      if (shared != null && !shared.isWhole()) {
+        cutOff = true; // The peer has found out first.
+        transport.cutOff(peer, why == null ? new IOException(ringsCutOff()) : why);
+      }
     }
   }
 
@@ -777,9 +977,9 @@ final class SharedMemoryLink implements Link {
     return cause;
   }
 
-  /** What the two share, as soon and as long as they do. */
+  /** What the two share, as soon and as long as they do, and nobody takes it from them. */
   @Nullable PairMemory memory() {
-    return memory;
+    return cutOff ? null : memory;
   }
 
   /** This rank leaves. */
@@ -795,6 +995,7 @@ final class SharedMemoryLink implements Link {
   /** Gives everything up. Not while the rings are in use. */
   void free() {
     state = State.LOST;
+    cutOff |= memory != null && !memory.isWhole();
     loans.revokeAll();
     if (attempt != null) {
       attempt.close();

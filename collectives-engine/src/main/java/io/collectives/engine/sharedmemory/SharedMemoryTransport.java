@@ -19,12 +19,15 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -69,6 +72,10 @@ final class SharedMemoryTransport implements Transport {
   /** How many polls to make before asking for the time. */
   private static final int POLLS_PER_CLOCK = 8;
 
+  /** Looking whether a memory is gone can cost an error, but seldom does. */
+  private static final int MOST_ERRORS = 100;
+
+  private static final long CUT_OFF_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long CLOSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
   private static final long CLOSE_LOOK_MILLIS = 10;
 
@@ -88,7 +95,13 @@ final class SharedMemoryTransport implements Transport {
   private final ByteBuffer wakeMessage = Conversation.wakeMessage();
   private final Consumer<SelectionKey> hear = this::hear;
   private @Nullable FrameSink sink; // During a poll.
-  private final Set<SharedRegion> regions = new HashSet<>();
+  private final List<SharedRegion> regions = new ArrayList<>();
+
+  /** Why links were lost whose memory is gone, by peer. */
+  private final Map<Integer, Throwable> cutOff = new HashMap<>();
+
+  /** How many of them there were when a thread settled last. */
+  private int settledFor;
 
   /** The directories of peers of which conversations ended without a goodbye. */
   private final Set<Path> deserted = new HashSet<>();
@@ -185,7 +198,7 @@ final class SharedMemoryTransport implements Transport {
     Path path = directory.resolve(RankDirectory.REGION + number);
     MappedMemory memory = null;
     try {
-      memory = RingFile.createForUsers(path, length); // May take long, so without the lock.
+      memory = RingFile.createForUsers(path, length, rank()); // May take long, so without the lock.
     } finally {
       if (memory == null) {
         enter();
@@ -305,12 +318,93 @@ final class SharedMemoryTransport implements Transport {
       return 0;
     }
     polls = 0;
+    for (int i = 0; i < linked.size(); i++) {
+      linked.get(i).loseIfRingsCutOff();
+    }
     long now = System.nanoTime();
     if (now - lookedNanos < (waiting.isEmpty() ? LOOK_NANOS : WAITING_LOOK_NANOS)) {
       return 0;
     }
     lookedNanos = now;
+    loseWhatIsCutOff();
     return look(0);
+  }
+
+  /** Looks whether memory is gone, so that nobody touches it for long. */
+  private void loseWhatIsCutOff() {
+    for (int errors = 0; !closed; errors++) {
+      try {
+        for (SharedMemoryLink link : links) {
+          if (link != null) {
+            link.loseIfCutOff();
+          }
+        }
+        loseIfRegionsAreCutOff();
+        if (!cutOff.isEmpty()) {
+          MappedMemory.awaitError(); // Another thread may have found out.
+        }
+        return;
+      } catch (InternalError e) {
+        if (errors > MOST_ERRORS) {
+          throw e; // It is of something else.
+        }
+      }
+    }
+  }
+
+  /** Looks whether a region of this rank is gone; then the links to all who may use it are lost. */
+  void loseIfRegionsAreCutOff() {
+    for (int i = 0; i < regions.size(); i++) {
+      regions.get(i).loseIfCutOff();
+    }
+  }
+
+  /** The memory that is shared with a peer is gone, so its link is lost. */
+  void cutOff(int peer, Throwable why) {
+    cutOff.put(peer, why);
+  }
+
+  @Override
+  public Map<Integer, Throwable> lostMemory() {
+    enter();
+    try {
+      long start = System.nanoTime();
+      loseWhatIsCutOff();
+      // The kernel takes the pages of a file one after the other, the last of them last.
+      while (cutOff.isEmpty() && !closed && System.nanoTime() - start < CUT_OFF_NANOS) {
+        LockSupport.parkNanos(this, WAITING_LOOK_NANOS);
+        loseWhatIsCutOff();
+      }
+      return Map.copyOf(cutOff);
+    } finally {
+      leave();
+    }
+  }
+
+  @Override
+  public boolean settle() {
+    if (!MappedMemory.ERRORS_COME_LATE) {
+      return true;
+    }
+    enter();
+    try {
+      loseWhatIsCutOff();
+      if (cutOff.size() == settledFor) {
+        return true;
+      }
+      settledFor = cutOff.size();
+      MappedMemory.awaitError();
+      return false;
+    } finally {
+      leave();
+    }
+  }
+
+  /** Goes on after an error that comes of memory that is gone, whose links are lost now. */
+  void survive(InternalError fault) {
+    if (lostMemory().isEmpty()) {
+      throw fault;
+    }
   }
 
   /**
@@ -378,6 +472,8 @@ final class SharedMemoryTransport implements Transport {
       if (!woken && !closing && losses.isEmpty()) {
         sleep(TimeUnit.NANOSECONDS.toMillis(nanos - 1) + 1);
       }
+    } catch (InternalError e) {
+      survive(e);
     } finally {
       woken = false;
       leave();
@@ -427,6 +523,7 @@ final class SharedMemoryTransport implements Transport {
     if (closed) {
       return;
     }
+    loseWhatIsCutOff();
     boolean interrupted = Thread.interrupted(); // Or waiting would be in vain.
     for (SharedMemoryLink link : links) {
       if (link != null) {
@@ -492,6 +589,7 @@ final class SharedMemoryTransport implements Transport {
           link.free();
         }
       }
+      MappedMemory.awaitError(); // Or it would come when nobody knows of this transport.
       strangers.forEach(Conversation::close);
       selector.close();
     } catch (IOException e) {

@@ -59,7 +59,7 @@ final class SharedRegion implements Region {
   @Override
   public void map(int peer, int theirs) throws IOException {
     Path path = transport.address(peer).directory().resolve(RankDirectory.REGION + theirs);
-    MappedMemory mapped = RingFile.open(path, bytes.capacity());
+    MappedMemory mapped = RingFile.open(path, bytes.capacity(), transport.rank());
     transport.enter();
     try {
       transport.linkTo(peer).mapped(theirs, new PeerRegion(this, mapped));
@@ -100,6 +100,17 @@ final class SharedRegion implements Region {
 
   boolean belongsTo(SharedMemoryTransport other) {
     return transport == other;
+  }
+
+  /** Looks whether the memory is gone; then the links to all who may use it are lost. */
+  void loseIfCutOff() {
+    if (!closed && !memory.isWhole()) {
+      for (int peer = 0; peer < isKnown.length; peer++) {
+        if (isKnown[peer]) {
+          transport.linkTo(peer).regionCutOff(true);
+        }
+      }
+    }
   }
 
   /** Whether it may be lent to a peer. */

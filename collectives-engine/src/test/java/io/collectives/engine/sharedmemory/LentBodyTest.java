@@ -168,8 +168,7 @@ class LentBodyTest {
   }
 
   private boolean hasFreeState() {
-    return IntStream.range(0, Ring.Loans.COUNT)
-        .anyMatch(state -> memory(0).lent.get(state) == Ring.Loans.OVER);
+    return IntStream.range(0, Ring.Loans.COUNT).anyMatch(state -> memory(0).lent.isOver(state, 1));
   }
 
   @Test
@@ -193,7 +192,7 @@ class LentBodyTest {
     }
     written.set(true);
     // As another process would.
-    memory(1).borrowed.set(0, Ring.Loans.OVER);
+    memory(1).borrowed.end(0, 1);
     revoker.join(TimeUnit.NANOSECONDS.toMillis(PATIENCE_NANOS));
     assertTrue(seen.get(), "it returned before the writer had finished");
   }
@@ -373,7 +372,7 @@ class LentBodyTest {
     open(false);
     Offer offer = lend(0, 8);
     borrow();
-    memory(1).borrowed.set(0, 17);
+    memory(1).borrowed.end(0, 17);
     assertFalse(offer.isOver());
     pumpUntil(() -> heard.get(0).lost != null);
     assertInstanceOf(ProtocolException.class, heard.get(0).lost);
