@@ -149,8 +149,12 @@ abstract class Consensus {
         excluded(from);
       } else if (joined && !isOver()) {
         decided = outcome;
-        // Those who took this rank for their leader meanwhile would wait for it.
-        reports.keySet().forEach(member -> send(member, ballot(Ballot.Kind.DECIDE, outcome)));
+        // Those who took this rank for their leader meanwhile would wait for it, and those who were
+        // given up may live, cut off from the leader only.
+        BitSet others = (BitSet) failed.clone();
+        reports.keySet().forEach(others::set);
+        others.clear(me);
+        others.stream().forEach(member -> send(member, ballot(Ballot.Kind.DECIDE, outcome)));
       }
       return;
     }

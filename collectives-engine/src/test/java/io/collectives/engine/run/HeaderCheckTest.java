@@ -107,7 +107,7 @@ class HeaderCheckTest {
             "repeatability", MismatchException.class, "repeatability", h -> h.call[0] ^= 1L << 32),
         new Tampering(
             "check", MismatchException.class, "check for finite", h -> h.call[0] ^= 1L << 35),
-        new Tampering("slabs", MismatchException.class, "number of slabs", h -> h.call[0]++),
+        new Tampering("slabs", MismatchException.class, "frameLength", h -> h.call[0]++),
         new Tampering(
             "algorithm",
             MismatchException.class,
