@@ -6,6 +6,7 @@ import io.collectives.spi.HostNames;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Roster;
+import io.netty.util.NetUtil;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -105,9 +106,10 @@ final class TcpRendezvous implements Rendezvous {
     return host;
   }
 
-  /** Begins to look the host up. */
+  /** Begins to look the host up, unless it is given by its numbers. */
   CompletableFuture<InetAddress> lookUp() {
-    return resolver.apply(host);
+    InetAddress address = NetUtil.createInetAddressFromIpAddressString(host);
+    return address == null ? resolver.apply(host) : CompletableFuture.completedFuture(address);
   }
 
   /**

@@ -34,6 +34,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.helpers.NOPLogger;
@@ -46,6 +47,7 @@ import org.slf4j.helpers.NOPLogger;
  * <p>More of them: {@code -Dcollectives.simulations=1000000 -Dcollectives.firstSimulation=2000}.
  */
 @Tag("once")
+@Timeout(240)
 final class RendezvousSimulationTest {
   private static final int SIMULATIONS = Integer.getInteger("collectives.simulations", 2_000);
   private static final int FIRST = Integer.getInteger("collectives.firstSimulation", 0);

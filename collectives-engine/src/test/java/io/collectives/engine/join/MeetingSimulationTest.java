@@ -26,6 +26,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -40,6 +41,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * <p>More of them: {@code -Dcollectives.simulations=100000 -Dcollectives.firstSimulation=500}.
  */
 @Tag("once")
+@Timeout(240)
 final class MeetingSimulationTest {
   private static final int SIMULATIONS = Integer.getInteger("collectives.simulations", 500);
   private static final int FIRST = Integer.getInteger("collectives.firstSimulation", 0);
