@@ -121,7 +121,13 @@ final class MeetingSimulationTest {
           absent.add(rank);
           continue;
         }
-        start(rank, rank, random.nextLong(timeout.toNanos() / (calm ? 4 : 1)));
+        long delay = random.nextLong(timeout.toNanos() / (calm ? 4 : 1));
+        if (!calm && !ranks.isEmpty() && random.nextInt(3) == 0) {
+          // When somebody's time is just about to be over, so that both are decided at once.
+          long end = ranks.get(random.nextInt(ranks.size())).begunAt - now + timeout.toNanos();
+          delay = Math.max(end - random.nextLong(60 * MILLI), 0);
+        }
+        start(rank, rank, delay);
         if (!calm && random.nextInt(10) == 0) {
           start(rank, size + rank, random.nextLong(timeout.toNanos()));
         }
