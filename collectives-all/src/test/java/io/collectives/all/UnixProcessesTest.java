@@ -17,6 +17,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Real processes that talk over Unix-domain sockets, of which some are killed. */
 @Tag("process")
@@ -43,7 +45,7 @@ class UnixProcessesTest {
 
   @Test
   void survivorsNameAKilledRankAndCleanUpAfterIt() throws Exception {
-    start(Integer.MAX_VALUE);
+    start("unix", Integer.MAX_VALUE);
     ranks.awaitOutput(SUMMING);
     assertEquals(SIZE, left().size());
     ranks.signal("KILL", 1);
@@ -52,18 +54,20 @@ class UnixProcessesTest {
     assertEquals(List.of(), left());
   }
 
-  @Test
-  void whatAKilledJobHasLeftIsDeletedByTheNext() throws Exception {
-    start(Integer.MAX_VALUE);
+  /** Whichever of the transports that have such directories it uses. */
+  @ParameterizedTest
+  @ValueSource(strings = {"unix", "shm"})
+  void whatAKilledJobHasLeftIsDeletedByTheNext(String next) throws Exception {
+    start("unix", Integer.MAX_VALUE);
     ranks.awaitOutput(SUMMING);
     ranks.killAll();
     assertEquals(SIZE, left().size());
     for (Path rank : left()) {
       Files.setLastModifiedTime(rank, FileTime.from(Instant.now().minus(Duration.ofMinutes(1))));
     }
-    start(50);
+    start(next, 50);
     for (int rank = 0; rank < SIZE; rank++) {
-      ranks.assertEnds(rank, "[unix]", SUMMING, "done");
+      ranks.assertEnds(rank, "[" + next + "]", SUMMING, "done");
     }
     assertEquals(List.of(), left());
   }
@@ -74,11 +78,11 @@ class UnixProcessesTest {
     }
   }
 
-  private void start(int steps) throws IOException {
+  private void start(String transport, int steps) throws IOException {
     Map<String, String> environment =
         Map.of(
             "COLLECTIVES_TRANSPORT",
-            "unix",
+            transport,
             "COLLECTIVES_MEMORY_DIRECTORY",
             sockets.toString(),
             // Long enough that only the end of a process tells of it in time.

@@ -5,38 +5,23 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.spi.Log;
+import io.collectives.spi.RankDirectory;
 import io.collectives.spi.Roster;
 import java.io.IOException;
-import java.net.ConnectException;
 import java.net.InetAddress;
-import java.net.StandardProtocolFamily;
-import java.net.UnixDomainSocketAddress;
 import java.net.UnknownHostException;
-import java.nio.channels.SocketChannel;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipal;
-import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The directory that only a rank's user can enter (mode 0700), in which the rank's Unix-domain
- * socket lies, and where in the world that is. As an address: {@code host/boot:directory}.
- *
- * <p><b>What stays behind.</b> A rank deletes its directory when it leaves. If it is killed, those
- * that were linked to it do so when they leave. If all are killed, the next rank of this user that
- * makes its directory in the same place does. Whether a rank is dead is found out by connecting to
- * its socket: a dead one's refuses. Where directories of several hosts may meet (a network file
- * system) that says nothing, so their names tell of which host, and which run of it, they are, and
- * only those of this one are touched.
+ * socket lies ({@link RankDirectory}), and where in the world that is. As an address: {@code
+ * host/boot:directory}.
  *
  * @param host the name of the host, for people
  * @param boot what tells hosts, and runs of a host, apart; the host's name where the system says no
@@ -52,28 +37,11 @@ record SocketDirectory(String host, String boot, Path path) {
    */
   static final int PATH_LENGTH = 103;
 
-  /** A rank that is just starting has a directory before it listens. */
-  static final long YOUNG_MILLIS = 10_000;
-
-  private static final String PREFIX = "collectives-unix-";
-  private static final String SOCKET = "socket";
-  private static final int BOOT_LENGTH = 13;
+  private static final String KIND = "unix";
   private static final Pattern ADDRESS =
       Pattern.compile("([!-~&&[^:/]]+)/([!-~&&[^:/]]+):(/[ -~]+)");
   private static final Path BOOT_FILE = Path.of("/proc/sys/kernel/random/boot_id");
   private static final Path HOST_FILE = Path.of("/proc/sys/kernel/hostname"); // Asks no DNS.
-  private static final FileAttribute<Set<PosixFilePermission>> FOR_OWNER =
-      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
-  private static final int STICKY = 01000;
-  private static final int WRITABLE_BY_OTHERS = 022;
-
-  /** Where the host has a file system in memory, there; else where temporary files are. */
-  static Path usualPlace() {
-    Path memory = Path.of("/dev/shm");
-    return Files.isDirectory(memory) && Files.isWritable(memory)
-        ? memory
-        : Path.of(System.getProperty("java.io.tmpdir"));
-  }
 
   /**
    * Makes a new directory, and deletes those that dead ranks of this user have left in the place.
@@ -82,17 +50,9 @@ record SocketDirectory(String host, String boot, Path path) {
    * @throws IOException if that is not possible, or safe, or a socket's path would be too long
    */
   static SocketDirectory create(Path place, long youngMillis) throws IOException {
-    int mode = (Integer) Files.getAttribute(place, "unix:mode");
-    if ((mode & WRITABLE_BY_OTHERS) != 0 && (mode & STICKY) == 0) {
-      throw new IOException(
-          "others may delete and replace what this user has in "
-              + place
-              + ": it is writable for them and not sticky; chmod +t");
-    }
     String host = hostName();
     String boot = boot(host);
-    String prefix = PREFIX + boot.substring(0, Math.min(boot.length(), BOOT_LENGTH)) + "-";
-    Path path = Files.createTempDirectory(place, prefix, FOR_OWNER).toAbsolutePath();
+    Path path = RankDirectory.create(place, KIND, boot, youngMillis);
     SocketDirectory own = new SocketDirectory(host, boot, path);
     try {
       own.checkPath();
@@ -100,7 +60,6 @@ record SocketDirectory(String host, String boot, Path path) {
       own.delete();
       throw e;
     }
-    deleteDead(place, prefix, own, youngMillis);
     return own;
   }
 
@@ -120,30 +79,6 @@ record SocketDirectory(String host, String boot, Path path) {
     }
   }
 
-  private static void deleteDead(Path place, String prefix, SocketDirectory own, long youngMillis) {
-    try (DirectoryStream<Path> all = Files.newDirectoryStream(place, prefix + "*")) {
-      UserPrincipal user = Files.getOwner(own.path);
-      for (Path other : all) {
-        if (!other.toAbsolutePath().equals(own.path) && isOld(other, user, youngMillis)) {
-          new SocketDirectory(own.host, own.boot, other.toAbsolutePath()).deleteIfDead();
-        }
-      }
-    } catch (IOException | DirectoryIteratorException e) {
-      LOG.debug("cannot look for what dead ranks have left in {}", place, e);
-    }
-  }
-
-  private static boolean isOld(Path directory, UserPrincipal user, long youngMillis) {
-    try {
-      long modified = Files.getLastModifiedTime(directory, LinkOption.NOFOLLOW_LINKS).toMillis();
-      return Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)
-          && Files.getOwner(directory, LinkOption.NOFOLLOW_LINKS).equals(user)
-          && System.currentTimeMillis() - modified >= youngMillis;
-    } catch (IOException e) {
-      return false; // Somebody else has deleted it.
-    }
-  }
-
   /**
    * Reads what {@link #toString} writes.
    *
@@ -160,7 +95,7 @@ record SocketDirectory(String host, String boot, Path path) {
 
   /** The file of the socket. */
   Path socket() {
-    return path.resolve(SOCKET);
+    return path.resolve(RankDirectory.SOCKET);
   }
 
   /**
@@ -223,32 +158,18 @@ record SocketDirectory(String host, String boot, Path path) {
 
   /** Whether somebody listens there, even if they are too busy to let anybody in. */
   boolean isAnswering() {
-    if (!Files.exists(socket(), LinkOption.NOFOLLOW_LINKS)) {
-      return false;
-    }
-    try (SocketChannel knock = SocketChannel.open(StandardProtocolFamily.UNIX)) {
-      knock.configureBlocking(false);
-      knock.connect(UnixDomainSocketAddress.of(socket()));
-    } catch (ConnectException e) {
-      return false;
-    } catch (IOException e) {
-      LOG.debug("cannot tell whether {} is that of a dead rank", this, e);
-    }
-    return true;
+    return RankDirectory.isAnswering(path);
   }
 
   /** Deletes the directory of a rank that has been killed. */
   void deleteIfDead() {
-    if (String.valueOf(path.getFileName()).startsWith(PREFIX) && !isAnswering()) {
-      delete();
-    }
+    RankDirectory.deleteIfDead(path);
   }
 
   /** Deletes the socket and the directory; not if something else is in it. */
   void delete() {
     try {
-      Files.deleteIfExists(socket());
-      Files.deleteIfExists(path);
+      RankDirectory.delete(path);
     } catch (IOException e) {
       LOG.warn("cannot delete {}", path, e);
     }

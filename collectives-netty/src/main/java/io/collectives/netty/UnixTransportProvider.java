@@ -2,6 +2,7 @@ package io.collectives.netty;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
+import io.collectives.spi.RankDirectory;
 import io.collectives.spi.TransportProvider;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -55,10 +56,10 @@ public final class UnixTransportProvider implements TransportProvider {
     Tls tls = Tls.of(settings);
     SocketKind kind = kinds.get();
     Path wanted = settings.memoryDirectory();
-    Path place = wanted == null ? SocketDirectory.usualPlace() : wanted;
+    Path place = wanted == null ? RankDirectory.usualPlace() : wanted;
     SocketDirectory directory = null;
     try {
-      directory = SocketDirectory.create(place, SocketDirectory.YOUNG_MILLIS);
+      directory = SocketDirectory.create(place, RankDirectory.YOUNG_MILLIS);
       return new SocketEndpoint(
           settings,
           TcpTransportProvider.bind(settings, kind, kind.address(directory.socket())),

@@ -9,6 +9,7 @@ import io.collectives.CallSettings;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.spi.JobEpoch;
+import io.collectives.spi.RankDirectory;
 import io.collectives.spi.Roster;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
@@ -30,7 +31,7 @@ class SocketDirectoryTest {
   @TempDir Path place;
 
   private SocketDirectory create() throws IOException {
-    return SocketDirectory.create(place, SocketDirectory.YOUNG_MILLIS);
+    return SocketDirectory.create(place, RankDirectory.YOUNG_MILLIS);
   }
 
   private static ServerSocketChannel listen(SocketDirectory directory) throws IOException {
@@ -107,7 +108,7 @@ class SocketDirectoryTest {
     Path deep = Files.createDirectory(place.resolve("d".repeat(SocketDirectory.PATH_LENGTH)));
     IOException error =
         assertThrows(
-            IOException.class, () -> SocketDirectory.create(deep, SocketDirectory.YOUNG_MILLIS));
+            IOException.class, () -> SocketDirectory.create(deep, RankDirectory.YOUNG_MILLIS));
     assertTrue(
         error.getMessage().contains("at most 103 bytes") && error.getMessage().contains("/socket"),
         error.getMessage());

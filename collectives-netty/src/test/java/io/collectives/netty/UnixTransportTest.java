@@ -12,6 +12,7 @@ import io.collectives.JoinException;
 import io.collectives.ProtocolException;
 import io.collectives.Security;
 import io.collectives.spi.BrokenLinkException;
+import io.collectives.spi.RankDirectory;
 import io.collectives.spi.TransportProvider;
 import io.netty.channel.epoll.Epoll;
 import java.io.IOException;
@@ -135,7 +136,7 @@ class UnixTransportTest {
   @ParameterizedTest
   @EnumSource(names = ".*_UNIX", mode = EnumSource.Mode.MATCH_ALL)
   void losesTheLinkAtOnceWhenNobodyListens(SocketKind kind) throws Exception {
-    SocketDirectory dead = SocketDirectory.create(directory, SocketDirectory.YOUNG_MILLIS);
+    SocketDirectory dead = SocketDirectory.create(directory, RankDirectory.YOUNG_MILLIS);
     ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
     server.bind(UnixDomainSocketAddress.of(dead.socket())).close();
     for (String nobody : List.of(dead.toString(), dead + "-gone")) {
@@ -153,7 +154,7 @@ class UnixTransportTest {
   @ParameterizedTest
   @EnumSource(names = ".*_UNIX", mode = EnumSource.Mode.MATCH_ALL)
   void triesAgainWhereTooManyWait(SocketKind kind) throws Exception {
-    SocketDirectory zero = SocketDirectory.create(directory, SocketDirectory.YOUNG_MILLIS);
+    SocketDirectory zero = SocketDirectory.create(directory, RankDirectory.YOUNG_MILLIS);
     UnixDomainSocketAddress address = UnixDomainSocketAddress.of(zero.socket());
     List<SocketChannel> crowd = new ArrayList<>();
     try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);

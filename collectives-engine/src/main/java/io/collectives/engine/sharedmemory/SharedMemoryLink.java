@@ -9,6 +9,7 @@ import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.LendableBody;
 import io.collectives.spi.Link;
+import io.collectives.spi.RankDirectory;
 import io.collectives.spi.Region;
 import java.io.EOFException;
 import java.io.IOException;

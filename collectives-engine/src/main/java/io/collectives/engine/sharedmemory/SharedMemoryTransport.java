@@ -5,6 +5,7 @@ import io.collectives.spi.FrameSink;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Link;
 import io.collectives.spi.Log;
+import io.collectives.spi.RankDirectory;
 import io.collectives.spi.Region;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.StrangerLog;

@@ -2,6 +2,7 @@ package io.collectives.engine.sharedmemory;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
+import io.collectives.spi.RankDirectory;
 import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider;
@@ -52,7 +53,9 @@ public final class SharedMemoryTransportProvider implements TransportProvider {
     Path place = wanted == null ? RankDirectory.usualPlace() : wanted;
     Path directory = null;
     try {
-      directory = RankDirectory.create(place, HostAddress.here(place).boot());
+      directory =
+          RankDirectory.create(
+              place, NAME, HostAddress.here(place).boot(), RankDirectory.YOUNG_MILLIS);
       return new RankEndpoint(settings, HostAddress.here(directory));
     } catch (IOException | UnsupportedOperationException e) {
       if (directory != null) {

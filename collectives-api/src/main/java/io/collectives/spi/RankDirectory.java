@@ -1,7 +1,7 @@
-package io.collectives.engine.sharedmemory;
+package io.collectives.spi;
 
-import io.collectives.spi.Log;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.SocketChannel;
@@ -16,24 +16,37 @@ import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipal;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
- * The directory in which a rank can be found, and which only its user can enter: a socket on which
- * it listens, and for moments the files of rings and regions that a peer has not mapped yet.
+ * The directory in which a rank can be found by ranks of its host, and which only its user can
+ * enter: a socket on which it listens, and for moments the files of rings and regions that a peer
+ * has not mapped yet.
  *
- * <p><b>What stays behind.</b> A rank deletes its directory when it leaves, or earlier, when it is
- * linked with all others. If it is killed before that, whoever was linked to it deletes it. If all
- * are killed at once, the next job of this user in the same place does so. Whether a rank is dead
- * is found out by knocking at its socket: a dead one's refuses. Where sockets of several hosts may
- * meet (a network file system) that says nothing, so the names of directories begin with what tells
- * hosts apart, and only those of this host, and of this run of it, are touched.
+ * <p><b>What stays behind.</b> A rank deletes its directory when it leaves, or earlier, when nobody
+ * needs it any more. If it is killed before that, whoever was linked to it deletes it. If all are
+ * killed at once, the next rank of this user in the same place does so, whatever transports of
+ * shared memory or Unix-domain sockets the one and the other use. Whether a rank is dead is found
+ * out by knocking at its socket: a dead one's refuses. Where sockets of several hosts may meet (a
+ * network file system) that says nothing, so the names of directories tell hosts apart, and only
+ * those of this host, and of this run of it, are touched.
+ *
+ * <p><b>Threads.</b> Any may use it.
  */
-final class RankDirectory {
+public final class RankDirectory {
   private static final Log LOG = Log.of(RankDirectory.class);
 
-  static final String SOCKET = "socket";
-  static final String RINGS = "rings-";
-  static final String REGION = "region-";
+  /** The name of the socket. */
+  public static final String SOCKET = "socket";
+
+  /** How the names of files of rings begin. */
+  public static final String RINGS = "rings-";
+
+  /** How the names of files of regions begin. */
+  public static final String REGION = "region-";
+
+  /** In milliseconds: a rank that is just starting has a directory before it has a socket. */
+  public static final long YOUNG_MILLIS = 10_000;
 
   private static final String PREFIX = "collectives-";
   private static final int BOOT_LENGTH = 13;
@@ -42,13 +55,10 @@ final class RankDirectory {
   private static final int STICKY = 01000;
   private static final int WRITABLE_BY_OTHERS = 022;
 
-  /** A rank that is just starting has a directory before it has a socket. */
-  private static final long YOUNG_MILLIS = 10_000;
-
   private RankDirectory() {}
 
   /** In memory, where the host has such a file system; else where temporary files are. */
-  static Path usualPlace() {
+  public static Path usualPlace() {
     Path memory = Path.of("/dev/shm");
     return Files.isDirectory(memory) && Files.isWritable(memory)
         ? memory
@@ -56,15 +66,15 @@ final class RankDirectory {
   }
 
   /**
-   * Makes a new directory, and deletes those that dead ranks of this user have left.
+   * Makes a new directory, and deletes those that dead ranks of this user have left in the place.
    *
-   * @param boot what tells hosts apart
+   * @param kind of transport, letters, so that people see whose it is
+   * @param boot what tells hosts, and runs of a host, apart
+   * @param youngMillis how old those must be; {@link #YOUNG_MILLIS}
+   * @throws IOException if that is not possible, or not safe
    */
-  static Path create(Path place, String boot) throws IOException {
-    return create(place, boot, YOUNG_MILLIS);
-  }
-
-  static Path create(Path place, String boot, long youngMillis) throws IOException {
+  public static Path create(Path place, String kind, String boot, long youngMillis)
+      throws IOException {
     int mode = (Integer) Files.getAttribute(place, "unix:mode");
     if ((mode & WRITABLE_BY_OTHERS) != 0 && (mode & STICKY) == 0) {
       throw new IOException(
@@ -72,12 +82,16 @@ final class RankDirectory {
               + place
               + ": it is writable for them and not sticky; choose another directory, or chmod +t");
     }
-    String prefix = PREFIX + boot.substring(0, Math.min(boot.length(), BOOT_LENGTH)) + "-";
-    Path own = Files.createTempDirectory(place, prefix, FOR_OWNER).toAbsolutePath();
-    UserPrincipal user = Files.getOwner(own);
-    try (DirectoryStream<Path> all = Files.newDirectoryStream(place, prefix + "*")) {
+    Path own =
+        Files.createTempDirectory(place, PREFIX + kind + "-" + hint(boot) + "-", FOR_OWNER)
+            .toAbsolutePath();
+    Pattern name = Pattern.compile(PREFIX + "[a-z]+-" + Pattern.quote(hint(boot)) + "-.*");
+    try (DirectoryStream<Path> all = Files.newDirectoryStream(place, PREFIX + "*")) {
+      UserPrincipal user = Files.getOwner(own);
       for (Path other : all) {
-        if (!other.toAbsolutePath().equals(own) && isOld(other, user, youngMillis)) {
+        if (name.matcher(String.valueOf(other.getFileName())).matches()
+            && !other.toAbsolutePath().equals(own)
+            && isOld(other, user, youngMillis)) {
           deleteIfDead(other);
         }
       }
@@ -87,8 +101,16 @@ final class RankDirectory {
     return own;
   }
 
-  /** Makes a rank's directory again, which has been deleted; nobody else has its name. */
-  static void createAgain(Path directory) throws IOException {
+  private static String hint(String boot) {
+    return boot.substring(0, Math.min(boot.length(), BOOT_LENGTH));
+  }
+
+  /**
+   * Makes a rank's directory again, which has been deleted; nobody else has its name.
+   *
+   * @throws IOException if that is not possible
+   */
+  public static void createAgain(Path directory) throws IOException {
     Files.createDirectory(directory, FOR_OWNER);
   }
 
@@ -104,19 +126,31 @@ final class RankDirectory {
   }
 
   /** Knocks at a rank's door, and deletes its directory if nobody listens there. */
-  static void deleteIfDead(Path directory) {
-    Path socket = directory.resolve(SOCKET);
-    try {
-      if (!Files.exists(socket, LinkOption.NOFOLLOW_LINKS) || !answers(socket)) {
-        deleteDead(directory);
-      }
-    } catch (IOException e) {
-      LOG.debug("cannot tell whether {} is that of a dead rank", directory, e);
+  public static void deleteIfDead(Path directory) {
+    if (!isAnswering(directory)) {
+      deleteDead(directory);
     }
   }
 
+  /** Whether somebody listens in a rank's directory, even if they are too busy to answer. */
+  public static boolean isAnswering(Path directory) {
+    Path socket = directory.resolve(SOCKET);
+    if (!Files.exists(socket, LinkOption.NOFOLLOW_LINKS)) {
+      return false;
+    }
+    try (SocketChannel knock = SocketChannel.open(StandardProtocolFamily.UNIX)) {
+      knock.configureBlocking(false);
+      knock.connect(UnixDomainSocketAddress.of(socket));
+    } catch (ConnectException e) {
+      return false;
+    } catch (IOException e) {
+      LOG.debug("cannot tell whether {} is that of a dead rank", directory, e);
+    }
+    return true;
+  }
+
   /** Deletes the directory of a rank that is dead. */
-  static void deleteDead(Path directory) {
+  public static void deleteDead(Path directory) {
     if (String.valueOf(directory.getFileName()).startsWith(PREFIX)) {
       try {
         delete(directory);
@@ -127,22 +161,13 @@ final class RankDirectory {
     }
   }
 
-  private static boolean answers(Path socket) throws IOException {
-    try (SocketChannel knock = SocketChannel.open(StandardProtocolFamily.UNIX)) {
-      knock.configureBlocking(false);
-      knock.connect(UnixDomainSocketAddress.of(socket));
-      return true; // Or would, if it were not busy.
-    } catch (java.net.ConnectException e) {
-      return false;
-    }
-  }
-
   /**
    * Deletes a rank's directory with all that may be in it, if it is still there.
    *
    * @throws java.nio.file.DirectoryNotEmptyException if something else is in it
+   * @throws IOException if it cannot be deleted
    */
-  static void delete(Path directory) throws IOException {
+  public static void delete(Path directory) throws IOException {
     try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
       for (Path file : files) {
         String name = String.valueOf(file.getFileName());

@@ -1,4 +1,4 @@
-package io.collectives.engine.sharedmemory;
+package io.collectives.spi;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -20,6 +20,14 @@ class RankDirectoryTest {
 
   @TempDir Path place;
 
+  private Path create() throws IOException {
+    return create(BOOT, RankDirectory.YOUNG_MILLIS);
+  }
+
+  private Path create(String boot, long youngMillis) throws IOException {
+    return RankDirectory.create(place, "shm", boot, youngMillis);
+  }
+
   private static ServerSocketChannel listen(Path directory) throws IOException {
     ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
     server.bind(UnixDomainSocketAddress.of(directory.resolve(RankDirectory.SOCKET)));
@@ -28,7 +36,7 @@ class RankDirectoryTest {
 
   @Test
   void onlyItsOwnerCanEnterIt() throws IOException {
-    Path own = RankDirectory.create(place, BOOT);
+    Path own = create();
     assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(own)));
     RankDirectory.delete(own);
     assertFalse(Files.exists(own));
@@ -36,31 +44,34 @@ class RankDirectoryTest {
 
   @Test
   void whatDeadRanksHaveLeftIsDeletedByTheNext() throws IOException {
-    Path dead = RankDirectory.create(place, BOOT);
+    Path dead = create();
     listen(dead).close();
     Files.createFile(dead.resolve(RankDirectory.RINGS + "3"));
-    Path neverListened = RankDirectory.create(place, BOOT);
-    Path own = RankDirectory.create(place, BOOT, 0);
+    Path neverListened = create();
+    Path ofAnotherKind = RankDirectory.create(place, "unix", BOOT, RankDirectory.YOUNG_MILLIS);
+    listen(ofAnotherKind).close();
+    Path own = create(BOOT, 0);
     assertTrue(Files.exists(own));
     assertFalse(Files.exists(dead));
     assertFalse(Files.exists(neverListened));
+    assertFalse(Files.exists(ofAnotherKind), "whoever comes clears all kinds");
   }
 
   @Test
   void whatMayBeInUseStays() throws IOException {
-    Path live = RankDirectory.create(place, BOOT);
-    Path ofAnotherHost = RankDirectory.create(place, "f" + BOOT);
-    Path strange = RankDirectory.create(place, BOOT);
+    Path live = create();
+    Path ofAnotherHost = create("f" + BOOT, RankDirectory.YOUNG_MILLIS);
+    Path strange = create();
     Path file = Files.createFile(strange.resolve("notes.txt"));
     try (ServerSocketChannel server = listen(live)) {
       assertTrue(server.isOpen());
-      RankDirectory.create(place, BOOT, 0);
+      create(BOOT, 0);
       assertTrue(Files.exists(live.resolve(RankDirectory.SOCKET)));
       assertTrue(Files.exists(ofAnotherHost));
       assertTrue(Files.exists(file));
     }
-    Path young = RankDirectory.create(place, BOOT);
-    RankDirectory.create(place, BOOT);
+    Path young = create();
+    create();
     assertTrue(Files.exists(young), "a rank that is just starting");
   }
 
@@ -75,7 +86,7 @@ class RankDirectoryTest {
   @Test
   void isNotMadeWhereOthersCouldReplaceIt() throws IOException {
     Files.setPosixFilePermissions(place, PosixFilePermissions.fromString("rwxrwxrwx"));
-    IOException error = assertThrows(IOException.class, () -> RankDirectory.create(place, BOOT));
+    IOException error = assertThrows(IOException.class, () -> create());
     assertTrue(error.getMessage().contains("sticky"), error.getMessage());
     Files.setPosixFilePermissions(place, PosixFilePermissions.fromString("rwx------"));
   }
