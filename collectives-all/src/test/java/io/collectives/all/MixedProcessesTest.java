@@ -2,6 +2,7 @@ package io.collectives.all;
 
 import static io.collectives.all.SummingProgram.SUMMING;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -62,9 +63,18 @@ class MixedProcessesTest {
   }
 
   @Test
-  void withoutTheDirectoryTheyUseTcp() throws Exception {
-    start(50, directory.resolve("missing"), "here", "here", "here", "here");
-    assertAllEnd("[tcp]");
+  void withoutTheDirectoryTheyUseTcpAndSayWhy() throws Exception {
+    String missing = directory.resolve("missing").toString();
+    start(50, Path.of(missing), "here", "here", "here", "here");
+    for (int rank = 0; rank < SIZE; rank++) {
+      List<String> said = ranks.end(rank).lines().toList();
+      assertTrue(said.containsAll(List.of("[tcp]", SUMMING, "done")), said.toString());
+      List<String> warnings = said.stream().filter(line -> line.contains(missing)).toList();
+      assertEquals(1, warnings.size(), said.toString());
+      String warning = warnings.get(0);
+      assertTrue(warning.contains("WARN") && warning.contains("by tcp: "), warning);
+      assertTrue(warning.contains("COLLECTIVES_MEMORY_DIRECTORY"), warning);
+    }
   }
 
   @ParameterizedTest

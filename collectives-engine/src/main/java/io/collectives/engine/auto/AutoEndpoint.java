@@ -3,6 +3,7 @@ package io.collectives.engine.auto;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.spi.Log;
+import io.collectives.spi.RankDirectory;
 import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider.Endpoint;
@@ -88,6 +89,18 @@ final class AutoEndpoint implements Endpoint {
   /** Which transport leads to each rank; a rank that is alone has one that leads to itself. */
   private List<@Nullable String> names(List<AutoAddress> peers) {
     Pairing pairing = new Pairing(peers);
+    String crowding = pairing.crowding(settings.rank());
+    if (crowding != null) {
+      LOG.warn(
+          "ranks of one host will be slower than they could be: {} in {}; make more room there (in a"
+              + " container it is 64 MB unless told otherwise), choose another directory with"
+              + " COLLECTIVES_MEMORY_DIRECTORY or JobSettings.withMemoryDirectory, or a shorter"
+              + " frame length",
+          crowding,
+          settings.memoryDirectory() == null
+              ? RankDirectory.usualPlace()
+              : settings.memoryDirectory());
+    }
     List<@Nullable String> names = new ArrayList<>();
     for (int peer = 0; peer < peers.size(); peer++) {
       if (peer == settings.rank()) {

@@ -21,8 +21,9 @@ import java.util.ServiceLoader;
  *
  * <p><b>What is left out.</b> Shared memory and Unix-domain sockets, where they cannot be used: on
  * a host without them, without a directory that fits, or where the module is not on the class path.
- * The log tells at level debug. That TCP cannot listen is an error, because it works on every host,
- * and whoever has set a wrong address must hear of it.
+ * If shared memory is left out because of a directory there is a warning, which says what to do;
+ * the log tells of all else at level debug. That TCP cannot listen is an error, because it works on
+ * every host, and whoever has set a wrong address must hear of it.
  *
  * <p><b>Security.</b> Each transport keeps its own promises. With TLS, shared memory is left out:
  * there a rank is known by its user, not by the certificate that says which rank it may be. A job
@@ -48,6 +49,7 @@ public final class AutoTransportProvider implements TransportProvider {
     Map<String, TransportProvider> providers = providers();
     Map<String, Endpoint> endpoints = new LinkedHashMap<>();
     List<String> reasons = new ArrayList<>();
+    String unshared = null;
     try {
       for (String name : Pairing.TRANSPORTS) {
         TransportProvider provider = providers.get(name);
@@ -63,6 +65,10 @@ public final class AutoTransportProvider implements TransportProvider {
             endpoints.put(name, provider.listen(settings));
           } catch (JoinException e) {
             reasons.add(name + ": " + e.getMessage());
+            if (name.equals(SharedMemoryTransportProvider.NAME)
+                && !(e.getCause() instanceof UnsupportedOperationException)) {
+              unshared = e.getMessage();
+            }
           }
         }
       }
@@ -81,6 +87,12 @@ public final class AutoTransportProvider implements TransportProvider {
               + " has no way to be reached: "
               + String.join("; ", reasons)
               + "; \"tcp\" comes with the dependency io.collectives:collectives-netty");
+    }
+    if (unshared != null && settings.size() > 1) {
+      LOG.warn(
+          "ranks of one host will be slower than they could be, as they reach this one by {}: {}",
+          String.join(" or ", endpoints.keySet()),
+          unshared);
     }
     return new AutoEndpoint(settings, address, endpoints);
   }

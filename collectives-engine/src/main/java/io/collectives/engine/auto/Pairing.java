@@ -27,8 +27,12 @@ final class Pairing {
 
   /** What ranks of one neighbourhood that could share memory are together. */
   private record Crowd(long ranks, int room) {
+    long pairs() {
+      return ranks * (ranks - 1) / 2;
+    }
+
     boolean fits() {
-      return ranks * (ranks - 1) / 2 <= room;
+      return pairs() <= room;
     }
   }
 
@@ -52,6 +56,37 @@ final class Pairing {
       }
     }
     return null;
+  }
+
+  /**
+   * Why ranks of a neighbourhood share no memory though all could, for people; nothing if they do,
+   * or for any but the first of them.
+   */
+  @Nullable String crowding(int rank) {
+    Crowd crowd = crowds.get(ranks.get(rank).where().key());
+    if (crowd == null || crowd.fits() || !isFirst(rank)) {
+      return null;
+    }
+    return crowd.ranks
+        + " ranks of host "
+        + ranks.get(rank).where().host()
+        + " could share memory, for which "
+        + crowd.pairs()
+        + " pairs of them need rings, but there is room for "
+        + crowd.room;
+  }
+
+  private boolean isFirst(int rank) {
+    for (int other = 0; other < rank; other++) {
+      if (sharesMemory(other) && ranks.get(other).where().isSame(ranks.get(rank).where())) {
+        return false;
+      }
+    }
+    return sharesMemory(rank);
+  }
+
+  private boolean sharesMemory(int rank) {
+    return ranks.get(rank).addresses().containsKey(SharedMemoryTransportProvider.NAME);
   }
 
   private boolean reaches(String name, AutoAddress one, AutoAddress other) {

@@ -2,6 +2,7 @@ package io.collectives.engine.auto;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -25,6 +26,29 @@ class PairingTest {
       addresses.put(name, name + "-address");
     }
     return new AutoAddress(new Neighbourhood("host", boot, place, room), addresses);
+  }
+
+  @Test
+  void theFirstOfACrowdWithoutRoomSaysSo() {
+    Pairing tight =
+        new Pairing(
+            List.of(
+                rank("far", "place", 9, "shm", "tcp"),
+                rank("boot", "place", 2, "shm", "tcp"),
+                rank("boot", "place", 9, "shm", "tcp"),
+                rank("boot", "place", 9, "shm", "tcp")));
+    assertEquals("tcp", tight.between(1, 2));
+    assertEquals(
+        "3 ranks of host host could share memory, for which 3 pairs of them need rings, but there is"
+            + " room for 2",
+        tight.crowding(1));
+    assertNull(tight.crowding(0), "it is alone");
+    assertNull(tight.crowding(2), "it has been said");
+    Pairing wide =
+        new Pairing(
+            List.of(rank("boot", "place", 1, "shm", "tcp"), rank("boot", "place", 1, "shm")));
+    assertEquals("shm", wide.between(0, 1));
+    assertNull(wide.crowding(0));
   }
 
   @Test
