@@ -51,7 +51,11 @@ final class SimulatedLoan implements LendableBody.Loan, LentBody {
 
   @Override
   public boolean isOver() {
-    return state == State.OVER || network.hasLost(lender, borrower);
+    boolean lost = network.hasLost(lender, borrower);
+    if (lost) {
+      revoke(); // Whoever loses a link takes back all that it has lent there.
+    }
+    return lost || state == State.OVER;
   }
 
   @Override

@@ -137,7 +137,7 @@ final class TrainingSimulation extends Simulation {
   private final Map<Long, Integer> named = new HashMap<>();
 
   /** What the survivors of a group have agreed on, by its id. */
-  private final Map<Long, String> decisions = new HashMap<>();
+  private final Map<Long, Decision> decisions = new HashMap<>();
 
   /** Who may be left out, and whom errors may name. */
   private final Set<Integer> suspects = new TreeSet<>();
@@ -714,6 +714,9 @@ final class TrainingSimulation extends Simulation {
     OUT
   }
 
+  /** What some ranks have learned to be decided. */
+  private record Decision(String text, Set<Integer> by) {}
+
   private record Made(int payload, Call call, @Nullable ArrayMemory thrower) {}
 
   /** Where the ranks of the second run meet: all of them or none, as far as they live. */
@@ -1028,10 +1031,16 @@ final class TrainingSimulation extends Simulation {
       }
       int[] survivors = present.survivors();
       String decision = Arrays.toString(survivors) + " from " + present.resumeAt();
-      String known = decisions.putIfAbsent(group.id ^ run, decision);
-      if (known != null && !known.equals(decision)) {
+      Decision known = decisions.get(group.id ^ run);
+      // Who was stopped while others decided may decide for itself when all of these have died.
+      if (known == null || fault == Fault.SEVERAL && killed.containsAll(known.by)) {
+        known = new Decision(decision, new TreeSet<>());
+        decisions.put(group.id ^ run, known);
+      }
+      if (!known.text.equals(decision)) {
         fail("the survivors of " + group + " decided " + known + " and " + decision);
       }
+      known.by.add(number);
       int[] members = IntStream.of(survivors).map(member -> group.members[member]).toArray();
       int own = Arrays.binarySearch(survivors, group.rank());
       base += (int) present.resumeAt();
