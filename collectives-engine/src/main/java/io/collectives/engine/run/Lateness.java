@@ -186,6 +186,10 @@ final class Lateness {
   private void conclude(Question question, int reporter, int start, String waiting, long now) {
     Group group = question.group;
     int culprit = endOfChain(question, start);
+    if (question.kind == Failure.Kind.LAGGING && question.awaited.containsKey(culprit)) {
+      question.forget(); // All wait for each other: the call goes on, if slowly.
+      return;
+    }
     String message =
         culprit == start
             ? waiting

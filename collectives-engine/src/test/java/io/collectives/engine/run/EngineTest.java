@@ -695,6 +695,43 @@ class EngineTest {
     assertEquals(List.of(), bench.warnings);
   }
 
+  /** As in a call whose bytes are on their way for long: each rank waits for the other. */
+  @Test
+  void nobodyIsNamedWhereAllWaitForEachOther() {
+    boolean[] held = {false};
+    Bench bench = new Bench(2, Algorithm.ring(), (rank, transport) -> holding(transport, held));
+    bench.timeoutNanos = 60 * Bench.SECOND;
+    for (int call = 0; call < 2; call++) {
+      bench.sum(0, new int[100]);
+      bench.sum(1, new int[100]);
+      bench.settle();
+      held[0] = true;
+    }
+    for (int i = 0; i < 40; i++) {
+      bench.pass(Bench.SECOND / 10);
+    }
+    assertEquals(List.of(), bench.warnings);
+    held[0] = false;
+    bench.settle();
+    assertEquals(2, bench.groups.get(0).completed());
+  }
+
+  /** Takes no data while they are held. */
+  private static Transport holding(Transport inner, boolean[] held) {
+    return new ForwardingTransport(inner) {
+      @Override
+      public Link link(int peer) {
+        return new ForwardingLink(inner.link(peer)) {
+          @Override
+          public boolean trySend(FrameHeader header, FrameBody body) {
+            return !(held[0] && header.kind == FrameHeader.Kind.DATA)
+                && inner.trySend(header, body);
+          }
+        };
+      }
+    };
+  }
+
   /** Who sets a limit of hours expects to wait. */
   @Test
   void aCallThatMayTakeLongWarnsLater() {
