@@ -10,37 +10,50 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 
 /** Small runs with real processes. */
 @Tag("process")
 @Tag("once")
+@Timeout(150) // Several share the processors.
 class ChaosTest {
 
   @Test
   @DisabledOnOs(OS.WINDOWS)
-  void survivorsOfAKillAndOfAStopGoOn() {
+  void survivorsOfAKillGoOnByEveryTransport() {
     Invocation run =
         Invocation.of(
-            ("chaos --faults 8 --ranks 3 --kinds kill,stop --silence 4 --format tsv "
+            ("chaos --faults 4 --ranks 3 --kinds kill --silence 10 --format tsv "
                     + "--transport tcp,shm,unix,auto --hosts 2")
                 .split(" "));
     assertEquals(0, run.status(), run.out() + run.err());
     List<String[]> rows = rows(run);
-    assertEquals(12, rows.size(), run.out());
     List<String> sites = List.of("auto, 2 hosts", "shm", "tcp", "unix");
-    for (int i = 0; i < 4; i++) {
-      // Two survivors of each; the stopped rank must find that it is the culprit.
-      List<String> kill = List.of(rows.get(2 * i)).subList(0, 7);
-      List<String> stop = List.of(rows.get(2 * i + 1)).subList(0, 7);
-      assertEquals(List.of(sites.get(i), "kill", "1", "2", "2", "2", "2"), kill);
-      assertEquals(List.of(sites.get(i), "stop", "1", "3", "3", "2", "2"), stop);
+    assertEquals(2 * sites.size(), rows.size(), run.out());
+    for (int i = 0; i < sites.size(); i++) {
+      assertEquals(
+          List.of(sites.get(i), "kill", "1", "2", "2", "2", "2"),
+          List.of(rows.get(i)).subList(0, 7));
     }
     for (String[] row : rows) {
       String left = row[1].equals("all") ? "0" : "-";
       assertEquals(List.of("0", "0", "0", left), List.of(row).subList(15, 19), run.out());
     }
+  }
+
+  /** Two survivors; the stopped rank must find that it is the culprit. */
+  @Test
+  @DisabledOnOs(OS.WINDOWS)
+  void whoWasStoppedFindsThatItIsGivenUp() {
+    Invocation run =
+        Invocation.of(
+            "chaos --faults 1 --ranks 3 --kinds stop --silence 4 --format tsv --transport shm"
+                .split(" "));
+    assertEquals(0, run.status(), run.out() + run.err());
+    assertEquals(
+        List.of("shm", "stop", "1", "3", "3", "2", "2"), List.of(rows(run).get(0)).subList(0, 7));
   }
 
   @Test
@@ -77,7 +90,8 @@ class ChaosTest {
     Invocation run =
         Invocation.of("chaos --faults 0 --pauses 2 --pause 0.5 --silence 10 --ranks 3".split(" "));
     assertEquals(0, run.status(), run.out() + run.err());
-    assertTrue(run.out().contains("pause      2             0      0"), run.out());
+    List<String> pause = List.of(run.out().lines().toList().get(1).split(" +"));
+    assertEquals(List.of("tcp", "pause", "2", "-", "-", "-", "0", "0", "-"), pause);
     assertTrue(run.out().contains("\npassed: "), run.out());
   }
 

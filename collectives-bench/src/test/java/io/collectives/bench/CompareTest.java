@@ -8,6 +8,7 @@ import io.collectives.bench.process.JavaCommand;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -194,7 +195,9 @@ class CompareTest {
     builder.environment().put("PATH", directory.resolve("bin").toString());
     Process process = builder.start();
     Path pid = directory.resolve("pid");
-    Awaitility.await().until(() -> Files.exists(pid) && Files.readString(pid).endsWith("\n"));
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(50))
+        .until(() -> Files.exists(pid) && Files.readString(pid).endsWith("\n"));
     process.destroy();
     process.waitFor();
     long peer = Long.parseLong(Files.readString(pid).strip());

@@ -10,11 +10,13 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The examples of the README compile, and do as four processes what they say. */
 @Tag("process")
 @Tag("once")
+@Timeout(150) // Several share the processors.
 class ReadmeTest {
   @TempDir private Path directory;
 
