@@ -45,6 +45,7 @@ final class Failures {
   private final Calls calls;
   private final List<Call> underWay;
   private final Inbound[] inbound;
+  private final Liveness liveness;
   private final Post post;
   private final Lateness lateness;
   private final Deque<Departure> departures = new ArrayDeque<>();
@@ -67,6 +68,7 @@ final class Failures {
       Liveness liveness,
       Consumer<String> warnings) {
     this.transport = transport;
+    this.liveness = liveness;
     this.post = new Post(transport, liveness);
     this.lateness = new Lateness(transport, calls, this, inbound, warnings);
     this.clock = clock;
@@ -418,11 +420,13 @@ final class Failures {
     }
   }
 
-  private static Failure.Kind kindOfLoss(@Nullable Throwable cause) {
+  private Failure.Kind kindOfLoss(@Nullable Throwable cause) {
     if (cause instanceof ProtocolException) {
       return Failure.Kind.PROTOCOL;
     }
-    return cause instanceof SocketTimeoutException || cause instanceof NoRouteToHostException
+    return cause instanceof SocketTimeoutException
+            || cause instanceof NoRouteToHostException
+            || cause != null && !(cause instanceof BrokenLinkException) && liveness.isDoubtful()
         ? Failure.Kind.UNRESPONSIVE
         : Failure.Kind.DEAD;
   }

@@ -17,7 +17,9 @@ import java.net.SocketTimeoutException;
  * watches two.
  *
  * <p>A rank that was itself stopped must not blame the others for its own silence: if it has not
- * looked for half of the limit, all peers get the whole limit anew.
+ * looked for half of the limit, all peers get the whole limit anew. And if it was stopped for about
+ * as long as others wait, they may have given it up and ended their connections; so what it loses
+ * when it goes on may live.
  */
 final class Liveness {
   private final Transport transport;
@@ -30,6 +32,9 @@ final class Liveness {
   private long now;
   private long lookedNanos;
 
+  /** Until when the end of a connection is no sign of a death. */
+  private long doubtsUntil;
+
   Liveness(Transport transport, long limitNanos, long now) {
     this.transport = transport;
     this.limitNanos = limitNanos;
@@ -39,10 +44,19 @@ final class Liveness {
     this.saidNanos = new long[transport.size()];
     this.now = now;
     this.lookedNanos = now;
+    this.doubtsUntil = now;
+  }
+
+  /** Whether a connection that has ended may be that of a rank which lives. */
+  boolean isDoubtful() {
+    return now - doubtsUntil < 0;
   }
 
   /** What time it is, until this is called again. */
   void begin(long time) {
+    if (time - now > limitNanos / 4 * 3) {
+      doubtsUntil = time + limitNanos / 2;
+    }
     if (time - now > limitNanos / 2) {
       for (int peer = 0; peer < watched.length; peer++) {
         heardNanos[peer] = time;
