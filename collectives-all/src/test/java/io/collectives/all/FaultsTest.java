@@ -11,7 +11,6 @@ import io.collectives.CollectiveException;
 import io.collectives.Communicator;
 import io.collectives.JobSettings;
 import io.collectives.Payload;
-import io.collectives.ProtocolException;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
 import io.collectives.engine.inprocess.InProcessFabric;
@@ -109,9 +108,10 @@ final class FaultsTest {
     assertEquals(List.of(0), report.lost());
     assertEquals(List.of("transfer 5 from rank 0 to rank 1 is damaged"), report.hits());
     CollectiveException error = errors.first.get(1);
-    assertInstanceOf(ProtocolException.class, error);
+    // Which of the two ends is heard first is open; both name the sender.
     assertTrue(
-        error.getMessage().contains("a frame from rank 0 to rank 1 was damaged"),
+        error.getMessage().contains("a frame from rank 0 to rank 1 was damaged")
+            || error.getMessage().contains("rank 0 gives way: rank 1 got a damaged frame"),
         error.getMessage());
   }
 

@@ -34,6 +34,11 @@ public final class Log {
     this.logger = logger;
   }
 
+  /** A text with its facts in place. */
+  static String format(String text, @Nullable Object... facts) {
+    return MessageFormatter.arrayFormat(text, facts).getMessage();
+  }
+
   /** What goes to a logger that is there, as one of a test. */
   public static Log to(Logger logger) {
     return new Log(logger);

@@ -2,7 +2,6 @@ package io.collectives.spi;
 
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
-import org.slf4j.helpers.MessageFormatter;
 
 /**
  * Tells of what strangers do, no more often than people can read: a warning in each second, which
@@ -46,7 +45,7 @@ public final class StrangerLog {
     }
     warned = true;
     warnedNanos = now;
-    String text = MessageFormatter.arrayFormat(format, facts).getMessage();
+    String text = Log.format(format, facts);
     if (leftOut == 0) {
       log.warn("{}", text);
     } else {

@@ -20,9 +20,6 @@ final class SocketEndpoint implements TransportProvider.Endpoint {
 
   private static final Log LOG = Log.of(SocketEndpoint.class);
 
-  /** Whether this process has told its user about sockets; twice does no harm. */
-  private static volatile boolean advised;
-
   private final JobSettings settings;
   private final Listening listening;
   private final String address;
@@ -67,8 +64,7 @@ final class SocketEndpoint implements TransportProvider.Endpoint {
     }
     Transport transport = new TcpTransport(settings, roster, listening, slotCount, tls, directory);
     done = true;
-    if (!listening.kind().isNative() && !advised) {
-      advised = true;
+    if (!listening.kind().isNative()) {
       SocketKind.advice().ifPresent(LOG::info);
     }
     return transport;

@@ -20,6 +20,12 @@ import io.collectives.plan.Chunks;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanVerifier;
 import io.collectives.ps.ParameterServers;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -132,7 +138,7 @@ class ServersTest {
 
   /** Random models, numbers of servers and lengths of buffers. */
   @Test
-  void sharesOfRandomModelsAreEqual() {
+  void sharesOfRandomModelsAreEqual() throws IOException {
     for (int i = 0; i < 30; i++) {
       Random random = new Random(SEED + i);
       List<Integer> counts = new ArrayList<>();
@@ -147,25 +153,38 @@ class ServersTest {
 
   @ParameterizedTest
   @ValueSource(ints = {3, 64})
-  void sharesOfBertLargeAreEqual(int servers) {
+  void sharesOfBertLargeAreEqual(int servers) throws IOException {
     List<Integer> counts = Model.BERT_LARGE.tensors().stream().map(Tensor::count).toList();
     int buffers = check(counts, servers, 0, "BERT-large, " + servers + " servers");
     assertTrue(buffers >= 15 && buffers <= 16, buffers + " buffers");
   }
 
   /** Elements at servers differ by at most the number of buffers. Returns that. */
-  private static int check(List<Integer> counts, int servers, int length, String what) {
+  private static int check(List<Integer> counts, int servers, int length, String what)
+      throws IOException {
     List<Long> buffers = new ArrayList<>();
     try (Communicator world = Collectives.inProcess(1, CallSettings.defaults()).get(0);
         GradientReducer reducer =
             GradientReducer.of(
                 world,
                 FusionSettings.balancedBuffers().withBufferLength(length),
-                new Recording(world, servers, buffers))) {
-      float[] all = new float[counts.stream().mapToInt(count -> count).max().orElse(0)];
+                new Recording(world, servers, buffers));
+        FileChannel holes =
+            FileChannel.open(
+                Files.createTempFile("servers", ".tmp"),
+                StandardOpenOption.READ,
+                StandardOpenOption.WRITE,
+                StandardOpenOption.DELETE_ON_CLOSE)) {
+      // Models of gigabytes, of which nobody reads a number.
+      long bytes = 4 * counts.stream().mapToLong(count -> count).sum();
+      ByteBuffer all = holes.map(FileChannel.MapMode.READ_WRITE, 0, bytes);
       List<GradientReducer.Tensor> tensors = new ArrayList<>();
+      int at = 0;
       for (int i = 0; i < counts.size(); i++) {
-        tensors.add(reducer.register("t" + i, Payload.of(all, 0, counts.get(i))));
+        int tensorBytes = 4 * counts.get(i);
+        ByteBuffer tensor = all.slice(at, tensorBytes).order(ByteOrder.nativeOrder());
+        tensors.add(reducer.register("t" + i, Payload.of(tensor, ElementType.FLOAT32)));
+        at += tensorBytes;
       }
       tensors.forEach(reducer::ready);
       reducer.await();

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * group have stopped but not ended.
  *
  * <p>The first failure that a rank finds or is told of is its evidence, and the leader's evidence
- * is what is decided. Everybody takes part who has made the group and not left it, without anything
- * that its user does.
+ * is what is decided, or a frame that cannot be, if one was seen. Everybody takes part who has made
+ * the group and not left it, without anything that its user does.
  *
  * <p><b>How long.</b> Who does not answer within a second, as a process that was stopped, is left
  * out, and asks for the decision when it goes on. After two seconds a rank is content with what it
@@ -54,9 +54,16 @@ final class Verdict extends Consensus {
     return why != null && evidence.isAs(why) ? evidence : why;
   }
 
+  /** A rank whose link has ended for what it sends may say itself that its peer is lost. */
   @Override
   Outcome propose() {
-    return new Outcome((BitSet) failed.clone(), 0, evidence);
+    Failure why = evidence;
+    for (int member = 0; member < group.size() && why.kind() != Failure.Kind.PROTOCOL; member++) {
+      Ballot report = reports.get(member);
+      Failure other = report == null || failed.get(member) ? null : report.why();
+      why = other != null && other.kind() == Failure.Kind.PROTOCOL ? other : why;
+    }
+    return new Outcome((BitSet) failed.clone(), 0, why);
   }
 
   @Override
