@@ -1,13 +1,16 @@
 package io.collectives.netty;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.ProtocolFamily;
+import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketAddress;
 import java.net.SocketOption;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.DatagramChannel;
+import java.nio.channels.IllegalSelectorException;
 import java.nio.channels.Pipe;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
@@ -204,6 +207,58 @@ final class PipedSockets extends SelectorProvider {
     protected void implConfigureBlocking(boolean block) {}
   }
 
+  /** Listens nowhere: the test itself brings the ends that it accepts. */
+  static final class Server extends ServerSocketChannel {
+    Server(SelectorProvider provider) {
+      super(provider);
+    }
+
+    @Override
+    public ServerSocketChannel bind(SocketAddress local, int backlog) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public <T> ServerSocketChannel setOption(SocketOption<T> name, T value) {
+      return this;
+    }
+
+    @Override
+    public <T> T getOption(SocketOption<T> name) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Set<SocketOption<?>> supportedOptions() {
+      return Set.of();
+    }
+
+    @Override
+    public ServerSocket socket() {
+      try {
+        return new ServerSocket(); // Not bound, so it has no descriptor.
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+
+    @Override
+    public SocketChannel accept() {
+      return null;
+    }
+
+    @Override
+    public SocketAddress getLocalAddress() {
+      return null;
+    }
+
+    @Override
+    protected void implCloseSelectableChannel() {}
+
+    @Override
+    protected void implConfigureBlocking(boolean block) {}
+  }
+
   /** Bytes in a row that grows at one end and is used up at the other. */
   private static final class Bytes {
     private byte[] bytes = new byte[1 << 12];
@@ -244,6 +299,11 @@ final class PipedSockets extends SelectorProvider {
 
     @Override
     protected SelectionKey register(AbstractSelectableChannel channel, int ops, Object attachment) {
+      if (!(channel instanceof End) && !(channel instanceof Server)) {
+        // That of a system keeps its descriptor for as long as it has a key, and only its own
+        // selector can end that.
+        throw new IllegalSelectorException();
+      }
       EndKey key = new EndKey(channel, this);
       key.attach(attachment);
       key.interestOps(ops);
