@@ -1,5 +1,6 @@
 package io.collectives.spi;
 
+import io.collectives.ProtocolException;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
@@ -30,6 +31,9 @@ public final class Mailbox {
   private static final int PLACE_LENGTH = BODY_AT + CAPACITY + 127 & -128;
 
   private static final int PLACES = 2;
+
+  /** No rank is so many calls ahead of another one, even if they make different ones. */
+  private static final long FARTHEST = 1L << 32;
 
   /** The bytes of a mailbox. */
   public static final int LENGTH = PLACES * PLACE_LENGTH;
@@ -73,10 +77,16 @@ public final class Mailbox {
    * @param turn counts the messages of this mailbox
    * @param call becomes the fingerprint of its call
    * @param length how many bytes of the body are wanted
+   * @throws ProtocolException if there is what no writer leaves, so that the message will not come
    */
   public boolean take(long turn, long number, long[] call, FrameBytes body, int length) {
     int at = place(turn);
-    if ((long) WORD.getAcquire(memory.bytes(), at) != number) {
+    long seen = (long) WORD.getAcquire(memory.bytes(), at);
+    if (seen != number) {
+      if (seen < 0 || seen - number > FARTHEST) {
+        throw new ProtocolException(
+            "the number of a message is " + seen + ", expected " + number + " or the one before");
+      }
       return false;
     }
     for (int i = 0; i < CallFingerprint.WORDS; i++) {

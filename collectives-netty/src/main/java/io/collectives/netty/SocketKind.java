@@ -142,7 +142,7 @@ enum SocketKind {
             "Netty's epoll is not used, as Java warns of native libraries unless they are granted;"
                 + " --enable-native-access="
                 + Optional.ofNullable(NetUtil.class.getModule().getName()).orElse("ALL-UNNAMED")
-                + " on the command line of java grants it, and makes short messages faster");
+                + " on the command line of java grants it");
   }
 
   boolean isNative() {

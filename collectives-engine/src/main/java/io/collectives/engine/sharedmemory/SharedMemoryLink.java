@@ -251,6 +251,9 @@ final class SharedMemoryLink implements Link {
       return from != null
           && from.inbox.take(turn, number, call, body, length)
           && !loseIfCutOff(from);
+    } catch (ProtocolException e) {
+      blame(e);
+      return false;
     } catch (InternalError e) {
       transport.survive(e);
       return false;

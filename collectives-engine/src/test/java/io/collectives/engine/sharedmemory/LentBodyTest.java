@@ -23,8 +23,10 @@ import io.collectives.spi.Region;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -287,6 +289,35 @@ class LentBodyTest {
     Files.delete(inTheWay);
     opened.get(0).createRegion(LENGTH, new int[] {0, 1}).close();
     assertTrue(Files.notExists(opened.get(0).directory()));
+  }
+
+  /** Of a rank's own region, and of the one of the other. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void aTruncatedRegionIsALostLinkOnBothSides(int owner) throws Exception {
+    open(false);
+    List<Region> more = new ArrayList<>();
+    for (SharedMemoryTransport transport : opened) {
+      more.add(transport.createRegion(LENGTH, new int[] {0, 1}));
+    }
+    Path path = opened.get(owner).directory().resolve("region-" + more.get(owner).number());
+    try (FileChannel file = FileChannel.open(path, StandardOpenOption.WRITE)) {
+      more.get(0).map(1, more.get(1).number());
+      more.get(1).map(0, more.get(0).number());
+      more.forEach(Region::share);
+      FrameHeader header = new FrameHeader();
+      header.length = 8;
+      assertTrue(link(0).trySend(header, new Offer(more.get(0), 64, 8)));
+      LentBody body = borrow();
+      assertFalse(body.isRevoked());
+      file.truncate(0);
+      assertEquals(owner == 0, body.isRevoked(), "what was read may have been nothing");
+    }
+    pumpUntil(() -> heard.get(0).lost != null && heard.get(1).lost != null);
+    String why = "" + heard.get(owner).lost;
+    assertInstanceOf(BrokenLinkException.class, heard.get(owner).lost, "whose it was gives way");
+    assertTrue(why.contains("a buffer that rank " + owner + " shares"), why);
+    assertFalse(heard.get(1 - owner).lost instanceof BrokenLinkException);
   }
 
   /** What a record says of a piece, wrongly. */

@@ -1,6 +1,7 @@
 package io.collectives.engine.sharedmemory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -11,6 +12,7 @@ import io.collectives.JoinException;
 import io.collectives.ProtocolException;
 import io.collectives.Security;
 import io.collectives.spi.BrokenLinkException;
+import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
@@ -25,10 +27,12 @@ import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -42,6 +46,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What is special about shared memory; the rest is in the contract. */
 class SharedMemoryTransportTest {
@@ -273,6 +279,61 @@ class SharedMemoryTransportTest {
     assertTrue(why.contains("the tail of a ring is 17"), why);
     String echo = heard.get(0).why(1, BrokenLinkException.class);
     assertTrue(echo.contains("the tail of a ring is 17"), echo);
+  }
+
+  @Test
+  void nonsenseInAMailboxNamesWhoseItIs() {
+    open(2);
+    exchange(0, 1);
+    exchange(1, 0);
+    int mailboxOfTaker = 20480; // Rank 1, who was asked, has made the rings.
+    SharedMemoryLink link = (SharedMemoryLink) opened.get(0).link(1);
+    ByteBuffer memory = Objects.requireNonNull(link.memory()).out.bytes().bytes();
+    FrameBytes body = new FrameBytes(ByteBuffer.allocate(8));
+    long[] call = new long[CallFingerprint.WORDS];
+    Link at = opened.get(1).link(0);
+    assertFalse(at.take(0, 1, call, body, 8), "nothing is there yet");
+    memory.putLong(mailboxOfTaker, 0x5a5a5a5a5a5a5a5aL);
+    assertFalse(at.take(0, 1, call, body, 8));
+    pumpUntil(() -> heard.get(1).lost.containsKey(0) && heard.get(0).lost.containsKey(1));
+    String why = heard.get(1).why(0, ProtocolException.class);
+    assertTrue(why.contains("rank 0") && why.contains("the number of a message"), why);
+    heard.get(0).why(1, BrokenLinkException.class);
+  }
+
+  /** Somebody truncates what two ranks share, which each finds out in another way. */
+  @ParameterizedTest
+  @CsvSource({"0, false", "0, true", "3000, false", "9000, true", "30000, false", "60000, true"})
+  void aTruncatedFileIsALostLinkOnBothSides(int length, boolean checksums) throws Exception {
+    opened.addAll(
+        SharedMemoryJob.open(
+            2, rank -> settings(rank, 2).withSecurity(Security.none().withChecksums(checksums))));
+    opened.forEach(transport -> heard.add(new Heard()));
+    send(0, 1);
+    Path rings = place(1).resolve(RankDirectory.RINGS + "0");
+    long end = System.nanoTime() + PATIENCE_NANOS;
+    while (Files.notExists(rings) && System.nanoTime() - end < 0) {
+      opened.get(1).poll(heard.get(1)); // Rank 0 has not mapped and deleted it yet.
+    }
+    try (FileChannel file = FileChannel.open(rings, StandardOpenOption.WRITE)) {
+      exchange(0, 1);
+      exchange(1, 0);
+      file.truncate(length);
+      FrameHeader header = new FrameHeader();
+      header.length = 1000;
+      for (int i = 0; i < 5; i++) {
+        opened.get(0).link(1).trySend(header, filled(header.length, (byte) i));
+      }
+      pumpUntil(() -> heard.get(0).lost.containsKey(1) && heard.get(1).lost.containsKey(0));
+    }
+    String higher = heard.get(1).why(0, BrokenLinkException.class);
+    String lower = heard.get(0).why(1, IOException.class);
+    assertTrue(higher.contains("truncated the file of the memory that ranks 0 and 1"), higher);
+    assertTrue(lower.contains("truncated the file of the memory that ranks 0 and 1"), lower);
+    assertFalse(heard.get(0).lost.get(1) instanceof BrokenLinkException, "one of them stays");
+    assertFalse(opened.get(0).lostMemory().isEmpty());
+    assertTrue(opened.get(0).link(1).trySend(new FrameHeader(), FrameBody.EMPTY), "dropped");
+    assertFalse(opened.get(1).link(0).post(0, 1, new long[6], FrameBody.EMPTY));
   }
 
   @Test
