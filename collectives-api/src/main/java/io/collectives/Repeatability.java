@@ -44,15 +44,15 @@ public enum Repeatability {
    */
   RANK_ORDER("rank-order"),
   /**
-   * The sum of all contributions rounded once, to the nearest, of two equally near ones to the
-   * even: the bits depend on the inputs only, not even on which rank has which. AVERAGE is that
-   * rounded sum divided by the number of ranks, which rounds once more. A product of floating-point
-   * numbers, and a {@link UserOp}, are an {@link IllegalArgumentException}.
+   * The sum of all contributions, for AVERAGE divided by the number of ranks, rounded once, to the
+   * nearest, of two equally near ones to the even: the bits depend on the inputs only, not even on
+   * which rank has which. A product of floating-point numbers, and a {@link UserOp}, are an {@link
+   * IllegalArgumentException}.
    *
-   * <p>The sum is infinite if it rounds beyond the greatest number, however great the partial sums
-   * would have been, and zero only if it is zero: +0, or −0 if all contributions are −0. NaN, or
-   * infinities of both signs, make it the one NaN of {@link Float#NaN}, {@link Double#NaN} or the
-   * nearest 16-bit number to it.
+   * <p>The result is infinite if it rounds beyond the greatest number, however great the partial
+   * sums would have been, and zero only if it is zero: +0, or −0 if all contributions are −0. NaN,
+   * or infinities of both signs, make it the one NaN of {@link Float#NaN}, {@link Double#NaN} or
+   * the nearest 16-bit number to it.
    */
   EXACT("exact");
 

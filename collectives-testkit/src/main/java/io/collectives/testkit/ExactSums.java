@@ -2,7 +2,7 @@ package io.collectives.testkit;
 
 import java.math.BigInteger;
 
-/** Sums that are rounded once, in arithmetic that knows no rounding. */
+/** Sums and averages that are rounded once, in arithmetic that knows no rounding. */
 public final class ExactSums {
   /** The least {@code double} above zero is this power of two. */
   private static final int LEAST_EXPONENT = -1074;
@@ -10,10 +10,11 @@ public final class ExactSums {
   private ExactSums() {}
 
   /**
-   * The number of {@code precision} bits that is nearest to the sum of all, of two equally near
-   * ones the even one; +0 if the sum is 0, −0 if all are.
+   * The number of {@code precision} bits, and a multiple of 2 to the power of {@code least}, that
+   * is nearest to the sum of all divided by {@code divisor}, of two equally near ones the even one.
+   * If the sum is 0, this is +0, or −0 if all values are.
    */
-  public static double of(double[] values, int precision) {
+  public static double of(double[] values, int divisor, int precision, int least) {
     BigInteger sum = BigInteger.ZERO;
     double special = 0;
     boolean isMinusZero = true;
@@ -32,11 +33,13 @@ public final class ExactSums {
       return isMinusZero ? -0.0 : 0.0;
     }
     BigInteger magnitude = sum.abs();
-    int cut = Math.max(0, magnitude.bitLength() - precision);
-    BigInteger rounded = magnitude.shiftRight(cut);
-    BigInteger twice = magnitude.subtract(rounded.shiftLeft(cut)).shiftLeft(1);
-    int half = twice.compareTo(BigInteger.ONE.shiftLeft(cut));
-    if (cut > 0 && (half > 0 || half == 0 && rounded.testBit(0))) {
+    BigInteger unit = BigInteger.valueOf(divisor);
+    int cut = Math.max(least - LEAST_EXPONENT, magnitude.divide(unit).bitLength() - precision);
+    unit = unit.shiftLeft(cut);
+    BigInteger[] quotient = magnitude.divideAndRemainder(unit);
+    BigInteger rounded = quotient[0];
+    int half = quotient[1].shiftLeft(1).compareTo(unit);
+    if (half > 0 || half == 0 && rounded.testBit(0)) {
       rounded = rounded.add(BigInteger.ONE);
     }
     return sum.signum() * Math.scalb(rounded.doubleValue(), cut + LEAST_EXPONENT);

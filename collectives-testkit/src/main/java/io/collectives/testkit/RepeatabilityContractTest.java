@@ -149,13 +149,11 @@ public abstract class RepeatabilityContractTest {
         for (int rank = 0; rank < RANKS; rank++) {
           values[rank] = onWire(Numbers.value(type, inputs[rank][i]));
         }
+        int divisor = op == ReduceOp.AVERAGE ? RANKS : 1;
         double result =
             level == Repeatability.EXACT
-                ? nearest(type, ExactSums.of(values, precision(type)))
-                : sequential(type, op, values);
-        if (op == ReduceOp.AVERAGE) {
-          result = nearest(type, result / RANKS);
-        }
+                ? nearest(type, ExactSums.of(values, divisor, precision(type), least(type)))
+                : nearest(type, sequential(type, op, values) / divisor);
         results[i] =
             Numbers.bits(type, collective == Collective.REDUCE_SCATTER ? result : onWire(result));
       }
@@ -197,6 +195,17 @@ public abstract class RepeatabilityContractTest {
       case FLOAT64 -> 53;
       case BFLOAT16 -> 8;
       case FLOAT16 -> 11;
+      case INT32, INT64 -> throw new IllegalArgumentException(type.toString());
+    };
+  }
+
+  /** The exponent of the least number above zero. */
+  private static int least(ElementType type) {
+    return switch (type) {
+      case FLOAT32 -> -149;
+      case FLOAT64 -> -1074;
+      case BFLOAT16 -> -133;
+      case FLOAT16 -> -24;
       case INT32, INT64 -> throw new IllegalArgumentException(type.toString());
     };
   }

@@ -4,10 +4,11 @@ import io.collectives.ElementType;
 import java.util.Arrays;
 
 /**
- * Sums of the elements of several blocks, each rounded once: the number of the type that is nearest
- * to the true sum, in whatever order the blocks come. Used so: {@link #begin} with the first block,
- * {@link #add} the others, {@link #finish}; then, while there are elements {@linkplain #doubtful in
- * doubt}, {@link #look} at all blocks again and {@link #settle}. Belongs to one thread at a time.
+ * Sums or averages of the elements of several blocks, each rounded once: the number of the type
+ * that is nearest to the true one, in whatever order the blocks come. Used so: {@link #begin} with
+ * the first block, {@link #add} the others, {@link #finish}; then, while there are elements
+ * {@linkplain #doubtful in doubt}, {@link #look} at all blocks again and {@link #settle}. Belongs
+ * to one thread at a time.
  *
  * <h2>The fast way</h2>
  *
@@ -36,6 +37,19 @@ import java.util.Arrays;
  * minimum of it and a multiple of a so large that it is never less. Whether any element of a block
  * is in doubt is asked by {@link Arrays#mismatch}, which is vectorised, too.
  *
+ * <p>An average is taken from the same three numbers, so that no rounded sum is divided:
+ *
+ * <pre>
+ *   q = fl(s / n)    and what that leaves of s, r = s - n q, which is a number of the type
+ *   t, g = TwoSum(r, c)
+ *   e = fl(t / n)    and what that leaves of t, h = t - n e
+ * </pre>
+ *
+ * The true average is q + e + (h + g + f1 + f2 + …) / n. If h, g and a are 0, fl(q + e) is it,
+ * rounded once, and right between two numbers, too; else q + (e - b) and q + (e + b) bound it,
+ * where b is 3 a / n + 4 u |e| and a few times the least number above zero. The products n q and n
+ * e are taken by halves (Dekker), so r and h are without error for any n of at most half the bits.
+ *
  * <p>Numbers of 16 bits are widened and summed as float32. The bounds are rounded to 16 bits, which
  * would be twice, if rounding to float32 could bring one to the other side of the true sum. So they
  * are moved apart by much more than that rounding, but only if c or a is not 0: most sums of 16-bit
@@ -54,6 +68,8 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
   private static final int BATCH = 64;
 
   private final int precision;
+  private final int least;
+  private final int mostDivisor;
   private final int[] doubtful = new int[BLOCK];
   private final Superaccumulator accumulator = new Superaccumulator();
 
@@ -62,9 +78,16 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
 
   private int doubts;
   private int looks;
+  private int divisor = 1;
 
-  private ExactSum(int precision) {
+  /**
+   * @param least the exponent of the least number above zero
+   * @param mostDivisor what the fast way divides by, at most
+   */
+  private ExactSum(int precision, int least, int mostDivisor) {
     this.precision = precision;
+    this.least = least;
+    this.mostDivisor = mostDivisor;
   }
 
   /** For a floating-point type. */
@@ -72,8 +95,8 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     return switch (type) {
       case FLOAT32 -> new OfFloats();
       case FLOAT64 -> new OfDoubles();
-      case BFLOAT16 -> new OfShorts(Format16.BFLOAT16, 8);
-      case FLOAT16 -> new OfShorts(Format16.FLOAT16, 11);
+      case BFLOAT16 -> new OfShorts(Format16.BFLOAT16, 8, -133);
+      case FLOAT16 -> new OfShorts(Format16.FLOAT16, 11, -24);
       case INT32, INT64 -> throw new IllegalArgumentException("sums of " + type + " are exact");
     };
   }
@@ -90,21 +113,29 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
   abstract void end(int count);
 
   /**
-   * Writes the sums that are certain.
+   * Writes the sums, divided by {@code divisor}, that are certain.
    *
    * @param n how many contributions there were
+   * @param divisor 1 for the sums themselves
    */
-  final void finish(Object result, int count, int n, Scratch scratch) {
+  final void finish(Object result, int count, int n, int divisor, Scratch scratch) {
     doubts = 0;
     looks = 0;
-    bound(result, count, scratch);
+    this.divisor = divisor;
+    if (divisor <= mostDivisor) {
+      bound(result, count, divisor, scratch);
+    } else {
+      while (doubts < count) {
+        doubt(doubts);
+      }
+    }
     if (seen.length < BATCH * n) {
       seen = new double[BATCH * n];
     }
   }
 
   /** Writes what is certain, and tells {@link #doubt} all that is not. */
-  abstract void bound(Object result, int count, Scratch scratch);
+  abstract void bound(Object result, int count, int divisor, Scratch scratch);
 
   final void doubt(int element) {
     doubtful[doubts++] = element;
@@ -128,7 +159,7 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
   final void settle(Object result) {
     int batch = Math.min(BATCH, doubts);
     for (int i = 0; i < batch; i++) {
-      double sum = accumulator.sum(seen, i, BATCH, looks, precision);
+      double sum = accumulator.sum(seen, i, BATCH, looks, divisor, precision, least);
       set(result, doubtful[doubts - 1 - i], sum);
     }
     doubts -= batch;
@@ -144,7 +175,7 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     private final FloatSums sums = new FloatSums();
 
     OfFloats() {
-      super(24);
+      super(24, -149, FloatSums.MOST_DIVISOR);
     }
 
     @Override
@@ -163,9 +194,9 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     }
 
     @Override
-    void bound(Object result, int count, Scratch scratch) {
+    void bound(Object result, int count, int divisor, Scratch scratch) {
       float[] lower = (float[]) result;
-      if (sums.bound(lower, count)) {
+      if (sums.bound(lower, count, divisor)) {
         return;
       }
       for (int i = 0; i < count; i++) {
@@ -192,6 +223,11 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
 
     /** Far more than the distance of a float from the next, as a part of it. */
     private static final float APART = 0x1p-20f;
+
+    /** Products with it are exact, taken by halves. */
+    static final int MOST_DIVISOR = 1 << 12;
+
+    private static final float SPLIT = (1 << 12) + 1;
 
     /** Twice times the least number above zero, this is more than any bound. */
     private static final float HUGE = 0x1p127f;
@@ -268,8 +304,10 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     }
 
     /** Writes the lower bounds, and the gaps. Returns whether no element is in doubt. */
-    boolean bound(float[] lower, int count) {
-      if (count < Elements.SHORT) {
+    boolean bound(float[] lower, int count, int divisor) {
+      if (divisor > 1) {
+        average(lower, gap, s, c, a, count, divisor);
+      } else if (count < Elements.SHORT) {
         for (int i = 0; i < count; i++) {
           float b = 2 * a[i] + Math.min(a[i] * HUGE * HUGE, Math.abs(c[i]) * (4 * U));
           // By subtraction, so that -0 stays what it is.
@@ -294,9 +332,35 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
       }
     }
 
+    private static void average(
+        float[] lower, float[] gap, float[] s, float[] c, float[] a, int count, float n) {
+      float each = 3 / n;
+      for (int i = 0; i < count; i++) {
+        float q = s[i] / n;
+        float w = q * SPLIT;
+        float half = w - (w - q);
+        float r = (s[i] - half * n) - (q - half) * n;
+        float t = r + c[i];
+        float added = t - r;
+        float lost = (r - (t - added)) + (c[i] - added);
+        float e = t / n;
+        w = e * SPLIT;
+        half = w - (w - e);
+        float rest = Math.abs((t - half * n) - (e - half) * n) + Math.abs(lost) + a[i];
+        float b =
+            each * a[i] + Math.min(rest * HUGE * HUGE, Math.abs(e) * (4 * U) + 4 * Float.MIN_VALUE);
+        // By subtraction, so that -0 stays what it is.
+        float least = q - (b - e);
+        gap[i] = q + (e + b) - least;
+        lower[i] = least;
+      }
+    }
+
     /** The same with bounds so far apart that they may be rounded again; s and c become these. */
-    boolean boundApart(int count) {
-      if (count < Elements.SHORT) {
+    boolean boundApart(int count, int divisor) {
+      if (divisor > 1) {
+        averageApart(s, c, a, gap, count, divisor);
+      } else if (count < Elements.SHORT) {
         for (int i = 0; i < count; i++) {
           float rest = Math.abs(c[i]) + a[i];
           float b = 2 * a[i] + Math.min(rest * HUGE * HUGE, (Math.abs(s[i]) + rest) * APART);
@@ -323,12 +387,32 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
         gap[i] = most - most;
       }
     }
+
+    private static void averageApart(
+        float[] s, float[] c, float[] a, float[] gap, int count, float n) {
+      for (int i = 0; i < count; i++) {
+        float q = s[i] / n;
+        float w = q * SPLIT;
+        float half = w - (w - q);
+        float r = (s[i] - half * n) - (q - half) * n;
+        float rest = Math.abs(r) + Math.abs(c[i]) + a[i];
+        float far = (Math.abs(q) + Math.abs(c[i]) + a[i]) * APART + 2 * Float.MIN_VALUE;
+        float b = 2 * a[i] + Math.min(rest * HUGE * HUGE, far);
+        float least = q - (b - c[i] / n);
+        float most = q + (c[i] / n + b);
+        s[i] = least;
+        c[i] = most;
+        gap[i] = most - most;
+      }
+    }
   }
 
   /** Sums of {@code double}s. */
   static final class OfDoubles extends ExactSum {
     private static final double U = 0x1p-53;
     private static final double HUGE = 0x1p1023;
+    private static final int MOST_DIVISOR = 1 << 26;
+    private static final double SPLIT = (1 << 27) + 1;
 
     private final double[] s = new double[BLOCK];
     private final double[] c = new double[BLOCK];
@@ -340,7 +424,7 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     private boolean isFirst;
 
     OfDoubles() {
-      super(53);
+      super(53, -1074, MOST_DIVISOR);
     }
 
     @Override
@@ -406,9 +490,11 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     }
 
     @Override
-    void bound(Object result, int count, Scratch scratch) {
+    void bound(Object result, int count, int divisor, Scratch scratch) {
       double[] lower = (double[]) result;
-      if (count < Elements.SHORT) {
+      if (divisor > 1) {
+        average(lower, gap, s, c, a, count, divisor);
+      } else if (count < Elements.SHORT) {
         for (int i = 0; i < count; i++) {
           double b = 2 * a[i] + Math.min(a[i] * HUGE * HUGE, Math.abs(c[i]) * (4 * U));
           // By subtraction, so that -0 stays what it is.
@@ -440,6 +526,31 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
       }
     }
 
+    private static void average(
+        double[] lower, double[] gap, double[] s, double[] c, double[] a, int count, double n) {
+      double each = 3 / n;
+      for (int i = 0; i < count; i++) {
+        double q = s[i] / n;
+        double w = q * SPLIT;
+        double half = w - (w - q);
+        double r = (s[i] - half * n) - (q - half) * n;
+        double t = r + c[i];
+        double added = t - r;
+        double lost = (r - (t - added)) + (c[i] - added);
+        double e = t / n;
+        w = e * SPLIT;
+        half = w - (w - e);
+        double rest = Math.abs((t - half * n) - (e - half) * n) + Math.abs(lost) + a[i];
+        double b =
+            each * a[i]
+                + Math.min(rest * HUGE * HUGE, Math.abs(e) * (4 * U) + 4 * Double.MIN_VALUE);
+        // By subtraction, so that -0 stays what it is.
+        double least = q - (b - e);
+        gap[i] = q + (e + b) - least;
+        lower[i] = least;
+      }
+    }
+
     @Override
     double value(Object block, int element) {
       return ((double[]) block)[element];
@@ -457,8 +568,8 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     private final FloatSums sums = new FloatSums();
     private final short[] upper = new short[Converter16.BLOCK];
 
-    OfShorts(Format16 format, int precision) {
-      super(precision);
+    OfShorts(Format16 format, int precision, int least) {
+      super(precision, least, FloatSums.MOST_DIVISOR);
       this.format = format;
     }
 
@@ -508,9 +619,9 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     }
 
     @Override
-    void bound(Object result, int count, Scratch scratch) {
+    void bound(Object result, int count, int divisor, Scratch scratch) {
       short[] values = (short[]) result;
-      boolean certain = sums.boundApart(wide(count));
+      boolean certain = sums.boundApart(wide(count), divisor);
       float[] least = sums.s;
       float[] most = sums.c;
       if (count < Elements.SHORT) {

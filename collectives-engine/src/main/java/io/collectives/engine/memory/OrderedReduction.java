@@ -32,7 +32,7 @@ public final class OrderedReduction {
   public enum Manner {
     /** One after the other. */
     SEQUENTIAL,
-    /** The sum of all, rounded once; of floating-point numbers by SUM or AVERAGE. */
+    /** The sum or average of all, rounded once; of floating-point numbers by SUM or AVERAGE. */
     EXACT
   }
 
@@ -106,12 +106,12 @@ public final class OrderedReduction {
         Object sum = narrow == null ? scratch.first(elements) : scratch.wide();
         Object[] next = narrow == null ? scratch.more(elements) : scratch.widenedAlone();
         if (manner == Manner.EXACT) {
-          sumExactly(elements, sum, next[0], done, length, narrow, scratch);
+          sumExactly(elements, sum, next[0], done, length, divisor, narrow, scratch);
         } else {
           reduce(op, elements, sum, next, done, length, narrow, scratch);
-        }
-        if (divisor != 1) {
-          elements.divide(sum, 0, length, divisor, scratch);
+          if (divisor != 1) {
+            elements.divide(sum, 0, length, divisor, scratch);
+          }
         }
         result.save(to + done, length, sum);
         for (int i = 0; i < size; i++) {
@@ -155,6 +155,7 @@ public final class OrderedReduction {
       Object next,
       int done,
       int count,
+      int divisor,
       @Nullable NarrowWire narrow,
       Scratch scratch) {
     ExactSum exact = scratch.exactSum(elements);
@@ -169,7 +170,7 @@ public final class OrderedReduction {
     if (size == 1) {
       exact.end(count);
     }
-    exact.finish(sum, count, size, scratch);
+    exact.finish(sum, count, size, divisor, scratch);
     while (exact.doubtful() > 0) {
       for (int i = 0; i < size; i++) {
         load(i, elements, done, next, count, narrow, scratch);

@@ -42,13 +42,14 @@ final class Superaccumulator {
 
   /**
    * The sum of {@code count} numbers, from index {@code from} on by steps of {@code stride},
-   * rounded once, to the nearest of {@code precision} bits, of two equally near ones to the even.
-   * Infinite if it rounds beyond the greatest {@code double}.
+   * divided by {@code divisor} and then rounded once, to the nearest number of a type, of two
+   * equally near ones to the even. Infinite if it rounds beyond the greatest {@code double}.
    *
-   * @param precision at most 53; the numbers are multiples of the least above zero of a type with
-   *     that many bits
+   * @param precision the bits of the type's numbers, at most 53
+   * @param least the exponent of the type's least number above zero, at least -1074
    */
-  double sum(double[] values, int from, int stride, int count, int precision) {
+  double sum(
+      double[] values, int from, int stride, int count, int divisor, int precision, int least) {
     boolean isPlus = false;
     boolean isMinus = false;
     boolean isNan = false;
@@ -72,7 +73,7 @@ final class Superaccumulator {
     for (int i = 0; i < count; i++) {
       add(values[from + i * stride]);
     }
-    double sum = round(precision);
+    double sum = round(divisor, precision, least - LEAST_EXPONENT);
     Arrays.fill(digits, 0);
     clear();
     return sum;
@@ -100,7 +101,7 @@ final class Superaccumulator {
     end = Math.max(end, Math.min(DIGITS, digit + 4));
   }
 
-  private double round(int precision) {
+  private double round(int divisor, int precision, int leastBit) {
     boolean isNegative = passCarries();
     if (isNegative) {
       for (int i = low; i < end; i++) {
@@ -108,21 +109,37 @@ final class Superaccumulator {
       }
       passCarries();
     }
+    long rest = divide(divisor);
     int top = end - 1;
-    while (top >= low && digits[top] == 0) {
+    while (top > low && digits[top] == 0) {
       top--;
     }
-    if (top < low) {
-      return 0.0;
-    }
     int highest = 32 * top + 63 - Long.numberOfLeadingZeros(digits[top]);
-    int lowest = Math.max(0, highest - precision + 1);
-    long mantissa = take(lowest, highest - lowest + 1);
-    if (lowest > 0 && take(lowest - 1, 1) == 1 && ((mantissa & 1) == 1 || hasBits(lowest - 1))) {
+    int lowest = Math.max(leastBit, highest - precision + 1);
+    long mantissa = take(lowest, Math.max(0, highest - lowest + 1));
+    // What is left out, in halves of the last bit: less than one, one or more.
+    boolean isHalf = lowest > 0 ? take(lowest - 1, 1) == 1 : 2 * rest >= divisor;
+    boolean isMore = lowest > 0 ? rest > 0 || hasBits(lowest - 1) : 2 * rest > divisor;
+    if (isHalf && (isMore || (mantissa & 1) == 1)) {
       mantissa++;
     }
     double magnitude = Math.scalb((double) mantissa, lowest + LEAST_EXPONENT);
     return isNegative ? -magnitude : magnitude;
+  }
+
+  /** Divides what is not negative and has no carries. Returns the remainder. */
+  private long divide(int divisor) {
+    if (divisor == 1) {
+      return 0;
+    }
+    long rest = 0;
+    for (int i = end - 1; i >= 0; i--) {
+      long part = rest << 32 | digits[i];
+      digits[i] = part / divisor;
+      rest = part % divisor;
+    }
+    low = 0;
+    return rest;
   }
 
   /** Every digit but the highest becomes a number of 32 bits. Returns whether all is negative. */

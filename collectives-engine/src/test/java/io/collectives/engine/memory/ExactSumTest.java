@@ -68,6 +68,11 @@ class ExactSumTest {
       };
     }
 
+    /** What an average is to be. */
+    double exact(double[] values, int divisor) {
+      return nearest(ExactSums.of(values, divisor, precision, least));
+    }
+
     double greatestNumber() {
       return Math.scalb(2 - Math.scalb(1.0, 1 - precision), greatest);
     }
@@ -165,7 +170,7 @@ class ExactSumTest {
 
   @ParameterizedTest
   @EnumSource(mode = Mode.MATCH_ALL, names = ".*FLOAT.*")
-  void isTheSumRoundedOnce(ElementType type) {
+  void isTheSumOrAverageRoundedOnce(ElementType type) {
     Numbers numbers = Numbers.of(type);
     for (long seed = 0; seed < SEEDS; seed++) {
       Random random = new Random(seed);
@@ -179,7 +184,7 @@ class ExactSumTest {
         Kind kind = mixed ? Kind.values()[random.nextInt(Kind.values().length)] : only;
         values[i] = numbers.contributions(kind, n, random);
       }
-      int divisor = random.nextInt(4) == 0 ? n : 1;
+      int divisor = random.nextBoolean() ? 1 : random.nextInt(8) > 0 ? n : 2 + random.nextInt(5000);
       FrameBytes[] frames = new FrameBytes[n];
       for (int rank = 0; rank < n; rank++) {
         frames[rank] = frame(count * type.bytes());
@@ -207,10 +212,7 @@ class ExactSumTest {
         FrameBytes copy = frame(count * type.bytes());
         target.store(1, count, copy, 0);
         for (int i = 0; i < count; i++) {
-          double exact = ExactSums.of(values[i], numbers.precision);
-          if (divisor > 1) {
-            exact = numbers.nearest(numbers.nearest(exact) / divisor);
-          }
+          double exact = numbers.exact(values[i], divisor);
           String where = "seed " + seed + ", " + only + ", element " + i + " of " + exact;
           assertEquals(numbers.bits(exact), numbers.get(result.bytes(), i), where);
           assertEquals(numbers.bits(exact), numbers.get(copy.bytes(), i), where);
@@ -254,7 +256,7 @@ class ExactSumTest {
                 ? Bfloat16.toFloat(Bfloat16.of(value))
                 : Float16.toFloat(Float16.of(value));
       }
-      assertEquals((float) ExactSums.of(rounded, 24), result[i], "element " + i);
+      assertEquals((float) ExactSums.of(rounded, 1, 24, -149), result[i], "element " + i);
     }
   }
 
@@ -280,7 +282,7 @@ class ExactSumTest {
           sum.add(block, count, scratch);
         }
       }
-      sum.finish(result, count, n, scratch);
+      sum.finish(result, count, n, turn % 4 < 2 ? 1 : 6, scratch);
       doubtful += sum.doubtful();
       assertTrue(turn % 2 == 0 || sum.doubtful() == 0, "small integers are added exactly");
     }
@@ -313,9 +315,11 @@ class ExactSumTest {
       for (int i = 0; i < 20_000; i++) {
         Kind kind = Kind.values()[i % Kind.values().length];
         double[] values = numbers.contributions(kind, 1 + random.nextInt(9), random);
-        double expected = numbers.nearest(ExactSums.of(values, numbers.precision));
+        int divisor = random.nextBoolean() ? 1 : 1 + random.nextInt(i % 2 == 0 ? 9 : 1 << 30);
+        double expected = numbers.exact(values, divisor);
         double sum =
-            numbers.nearest(accumulator.sum(values, 0, 1, values.length, numbers.precision));
+            accumulator.sum(values, 0, 1, values.length, divisor, numbers.precision, numbers.least);
+        sum = numbers.nearest(sum);
         assertEquals(
             Double.doubleToRawLongBits(expected),
             Double.doubleToRawLongBits(sum),
