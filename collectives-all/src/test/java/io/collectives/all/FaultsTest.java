@@ -17,6 +17,7 @@ import io.collectives.engine.inprocess.InProcessFabric;
 import io.collectives.spi.Transport;
 import io.collectives.testkit.Faults;
 import io.collectives.testkit.TransportContractTest;
+import io.collectives.testkit.WrappedJobs;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -76,7 +77,8 @@ final class FaultsTest {
     assertEquals(1, report.hits().size());
     assertTrue(report.hits().get(0).startsWith("rank 3 is killed before transfer "));
     for (int rank = 0; rank < RANKS; rank++) {
-      assertEquals(7, errors.calls[rank]);
+      // A loss may be heard of before the last frames of the call before.
+      assertTrue(errors.calls[rank] == 6 || errors.calls[rank] == 7, "call " + errors.calls[rank]);
       RankFailedException error =
           assertInstanceOf(RankFailedException.class, errors.first.get(rank));
       assertEquals(3, error.worldRank(), error.toString());
@@ -145,6 +147,21 @@ final class FaultsTest {
                 assertEquals(0, values[0]);
               }
             });
+  }
+
+  /** Nor does a receiver that begins when its sender has left miss anything. */
+  @Test
+  void whatASenderHasSentBeforeItLeftIsReceived() {
+    Faults faults = Faults.seed(1).stall(0, 1, 0, Duration.ofHours(1));
+    List<Communicator> worlds = WrappedJobs.inProcess(2, CallSettings.defaults(), faults.around(2));
+    float[] values = {7};
+    worlds.get(0).sendAsync(Payload.of(values), 1);
+    worlds.get(0).close();
+    float[] received = new float[1];
+    try (Communicator world = worlds.get(1)) {
+      world.receive(Payload.of(received), 0);
+    }
+    assertEquals(7, received[0]);
   }
 
   @Test

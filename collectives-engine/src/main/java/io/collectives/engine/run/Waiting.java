@@ -30,7 +30,7 @@ final class Waiting {
     }
     for (int slab = call.firstOpen; slab < windowEnd; slab++) {
       Call.SlabRun run = call.run(slab);
-      if (run.echoDue[peer] || run.echoOwed[peer]) {
+      if (run.echoDue[peer]) {
         return true;
       }
       for (Call.LaneRun lane : run.lanes) {
