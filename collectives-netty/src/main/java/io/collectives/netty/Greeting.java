@@ -70,7 +70,9 @@ record Greeting(
     /** You do not belong here. */
     REFUSAL,
     /** All my frames have been sent; I leave. */
-    GOODBYE
+    GOODBYE,
+    /** What you have sent cannot be; I end this connection. */
+    ABORT
   }
 
   /** What keeps a rank out. */

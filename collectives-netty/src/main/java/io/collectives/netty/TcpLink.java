@@ -479,7 +479,7 @@ final class TcpLink implements Link {
           if (available < Greeting.LENGTH) {
             break;
           }
-          goodbye(Greeting.read(source.bytes(), at));
+          partWith(Greeting.read(source.bytes(), at));
         } else if (available < FrameCodec.HEADER_LENGTH) {
           break;
         } else {
@@ -503,6 +503,10 @@ final class TcpLink implements Link {
         }
       }
     } catch (ProtocolException e) {
+      // The peer hears why before the connection ends, or it would take this rank for dead.
+      if (state == State.CONNECTED) {
+        transport.sayAbort(this);
+      }
       lose(e);
     }
     return at;
@@ -534,18 +538,20 @@ final class TcpLink implements Link {
     }
   }
 
-  private void goodbye(Greeting found) {
-    if (!found.equals(
-        Greeting.of(
-            Greeting.Kind.GOODBYE,
-            transport.epoch(),
-            transport.size(),
-            peer,
-            transport.rank(),
-            transport.terms()))) {
+  /** The peer leaves, or ends this connection for what it got from here. */
+  private void partWith(Greeting found) {
+    if (found.equals(transport.greetingFrom(peer, Greeting.Kind.ABORT))) {
+      lose(
+          new BrokenLinkException(
+              whereabouts()
+                  + " ended the connection because rank "
+                  + transport.rank()
+                  + " sent what cannot be"));
+    } else if (found.equals(transport.greetingFrom(peer, Greeting.Kind.GOODBYE))) {
+      lose(null);
+    } else {
       throw new ProtocolException(this + " got " + found + " between frames");
     }
-    lose(null);
   }
 
   /** A connection has ended, whoever ended it. */

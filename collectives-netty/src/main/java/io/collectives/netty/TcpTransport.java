@@ -693,6 +693,19 @@ final class TcpTransport implements Transport {
     }
   }
 
+  /** Tells a peer that its connection ends for what came over it. */
+  void sayAbort(TcpLink link) {
+    TcpConnection connection = link.connection();
+    if (connection != null && connection.isWritable()) {
+      connection.write(greeting(Greeting.Kind.ABORT, link.peer()));
+    }
+  }
+
+  /** What a rank that is connected says to this one. */
+  Greeting greetingFrom(int peer, Greeting.Kind kind) {
+    return Greeting.of(kind, epoch(), size(), peer, rank(), terms());
+  }
+
   void lost(TcpLink link) {
     losses.add(link);
   }
