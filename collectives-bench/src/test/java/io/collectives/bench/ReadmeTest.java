@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The examples of the README compile, and do as four processes what they say. */
+/** The examples of the README and the guide compile, and do as four processes what they say. */
 @Tag("process")
 @Tag("once")
 @Timeout(150) // Several share the processors.
@@ -64,12 +64,13 @@ class ReadmeTest {
 
   private String output(String name, int mostLines, int status, String... options)
       throws Exception {
-    List<String> readme = Files.readAllLines(Path.of("..", "README.md"));
-    int marker = readme.indexOf("<!-- example: " + name + " -->");
-    assertTrue(marker >= 0, "the README marks no example " + name);
-    assertEquals("```java", readme.get(marker + 1));
+    List<String> pages = new ArrayList<>(Files.readAllLines(Path.of("..", "README.md")));
+    pages.addAll(Files.readAllLines(Path.of("..", "docs", "GUIDE.md")));
+    int marker = pages.indexOf("<!-- example: " + name + " -->");
+    assertTrue(marker >= 0, "neither README nor guide mark an example " + name);
+    assertEquals("```java", pages.get(marker + 1));
     List<String> source =
-        readme.stream().skip(marker + 2).takeWhile(line -> !line.equals("```")).toList();
+        pages.stream().skip(marker + 2).takeWhile(line -> !line.equals("```")).toList();
     assertTrue(source.size() <= mostLines, name + " has " + source.size() + " lines");
     Path file = Files.write(directory.resolve(name), source);
 

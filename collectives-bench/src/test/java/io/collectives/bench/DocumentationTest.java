@@ -1,0 +1,198 @@
+package io.collectives.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import javax.tools.DiagnosticCollector;
+import javax.tools.JavaCompiler;
+import javax.tools.JavaFileObject;
+import javax.tools.SimpleJavaFileObject;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The pages of the project lead to what is there, and name what the code reads. */
+@Tag("once")
+class DocumentationTest {
+  private static final Path ROOT = Path.of("..");
+  private static final Pattern LINK = Pattern.compile("\\[[^\\]\\[]*]\\(([^()\\s]+)\\)");
+  private static final Pattern CODE = Pattern.compile("`[^`]*`");
+  private static final Pattern HEADING = Pattern.compile("#{1,6} +(.*)");
+  private static final Pattern VARIABLE = Pattern.compile("COLLECTIVES(?:_[A-Z]+)+(?![A-Z_])");
+
+  @Test
+  void everyRelativeLinkLeadsToAFileAndAHeadingThatAreThere() throws IOException {
+    List<String> dead = new ArrayList<>();
+    int links = 0;
+    for (Path page : pages()) {
+      for (String line : prose(page)) {
+        Matcher link = LINK.matcher(CODE.matcher(line).replaceAll("`"));
+        while (link.find()) {
+          String target = link.group(1);
+          if (!target.contains("://")) {
+            links++;
+            if (!isThere(page, target)) {
+              dead.add(ROOT.relativize(page) + ": " + target);
+            }
+          }
+        }
+      }
+    }
+    assertEquals(List.of(), dead);
+    assertTrue(links > 50, links + " links found");
+  }
+
+  @Test
+  void theTablesOfVariablesAreThoseOfTheCode() throws IOException {
+    SortedSet<String> documented = new TreeSet<>();
+    for (String line : Files.readAllLines(ROOT.resolve("docs/RUNNING.md"))) {
+      if (line.startsWith("| `COLLECTIVES_")) {
+        documented.add(line.substring(3, line.indexOf('`', 3)));
+      }
+    }
+    SortedSet<String> read = new TreeSet<>(variables(ROOT.resolve("bin/collectives")));
+    try (Stream<Path> files = Files.walk(ROOT, 20)) {
+      List<Path> sources =
+          files
+              .filter(file -> file.toString().replace('\\', '/').contains("/src/main/"))
+              .filter(file -> file.toString().endsWith(".java"))
+              .toList();
+      for (Path source : sources) {
+        read.addAll(variables(source));
+      }
+    }
+    assertEquals(read, documented);
+
+    SortedSet<String> elsewhere = new TreeSet<>();
+    for (Path page : pages()) {
+      if (!page.toString().replace('\\', '/').contains("/journal/")) {
+        elsewhere.addAll(variables(page));
+      }
+    }
+    assertEquals(read, elsewhere);
+  }
+
+  /** Blocks of Java that are no whole program, as the body of a method with the names they use. */
+  @Test
+  void everyFragmentOfTheGuideCompiles(@TempDir Path directory) throws IOException {
+    List<JavaFileObject> sources = new ArrayList<>();
+    for (String fragment : fragments(ROOT.resolve("docs/GUIDE.md"))) {
+      String name = "Fragment" + sources.size();
+      String source =
+          "import io.collectives.*; import io.collectives.ps.*; import java.net.URI;"
+              + " import java.nio.*; import java.nio.file.Path; import java.time.Duration;"
+              + " import java.util.*; class "
+              + name
+              + " { void run(Communicator world, float[] gradients, float[] weights) {\n"
+              + fragment
+              + "\n} }";
+      sources.add(
+          new SimpleJavaFileObject(
+              URI.create("string:///" + name + ".java"), JavaFileObject.Kind.SOURCE) {
+            @Override
+            public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+              return source;
+            }
+          });
+    }
+    assertTrue(sources.size() > 5, sources.size() + " fragments found");
+    JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+    DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();
+    List<String> options =
+        List.of("-cp", System.getProperty("java.class.path"), "-d", directory.toString());
+    assertTrue(
+        compiler.getTask(null, null, diagnostics, options, null, sources).call(),
+        () -> diagnostics.getDiagnostics().toString());
+  }
+
+  private static List<Path> pages() throws IOException {
+    List<Path> pages = new ArrayList<>();
+    for (String name : List.of("README.md", "CONTRIBUTING.md", "CHANGELOG.md")) {
+      pages.add(ROOT.resolve(name));
+    }
+    try (Stream<Path> files = Files.walk(ROOT.resolve("docs"))) {
+      files.filter(file -> file.toString().endsWith(".md")).sorted().forEach(pages::add);
+    }
+    return pages;
+  }
+
+  /** The lines of a page outside of fenced blocks. */
+  private static List<String> prose(Path page) throws IOException {
+    List<String> prose = new ArrayList<>();
+    boolean isCode = false;
+    for (String line : Files.readAllLines(page)) {
+      if (line.strip().startsWith("```")) {
+        isCode = !isCode;
+      } else if (!isCode) {
+        prose.add(line);
+      }
+    }
+    return prose;
+  }
+
+  private static boolean isThere(Path page, String target) throws IOException {
+    int hash = target.indexOf('#');
+    String name = hash < 0 ? target : target.substring(0, hash);
+    Path file = name.isEmpty() ? page : page.resolveSibling(name);
+    return Files.exists(file) && (hash < 0 || anchors(file).contains(target.substring(hash + 1)));
+  }
+
+  /** The anchors of the headings of a page, as GitHub makes them. */
+  private static Set<String> anchors(Path page) throws IOException {
+    Set<String> anchors = new HashSet<>();
+    for (String line : prose(page)) {
+      Matcher heading = HEADING.matcher(line);
+      if (heading.matches()) {
+        String anchor =
+            heading
+                .group(1)
+                .strip()
+                .toLowerCase(Locale.ROOT)
+                .replaceAll("[^\\p{L}\\p{N} _-]", "")
+                .replace(' ', '-');
+        String unique = anchor;
+        for (int i = 1; !anchors.add(unique); i++) {
+          unique = anchor + "-" + i;
+        }
+      }
+    }
+    return anchors;
+  }
+
+  private static Set<String> variables(Path file) throws IOException {
+    Set<String> names = new HashSet<>();
+    Matcher matcher = VARIABLE.matcher(Files.readString(file));
+    while (matcher.find()) {
+      names.add(matcher.group());
+    }
+    return names;
+  }
+
+  private static List<String> fragments(Path page) throws IOException {
+    List<String> lines = Files.readAllLines(page);
+    List<String> fragments = new ArrayList<>();
+    for (int i = 1; i < lines.size(); i++) {
+      if (lines.get(i).equals("```java") && !lines.get(i - 1).startsWith("<!-- example:")) {
+        List<String> block =
+            lines.stream().skip(i + 1L).takeWhile(line -> !line.equals("```")).toList();
+        fragments.add(String.join("\n", block));
+      }
+    }
+    return fragments;
+  }
+}
