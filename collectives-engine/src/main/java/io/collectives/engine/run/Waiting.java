@@ -30,7 +30,8 @@ final class Waiting {
     }
     for (int slab = call.firstOpen; slab < windowEnd; slab++) {
       Call.SlabRun run = call.run(slab);
-      if (run.echoDue[peer]) {
+      // Who has left waits for no echo.
+      if (run.echoDue[peer] || run.echoOwed[peer] && !call.group.left[member]) {
         return true;
       }
       for (Call.LaneRun lane : run.lanes) {
