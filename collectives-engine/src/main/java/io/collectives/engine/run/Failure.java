@@ -80,6 +80,11 @@ record Failure(
   }
 
   /** The same as of another kind. */
+  /** What another rank has found, as said by a rank. */
+  Failure saidBy(int rank) {
+    return new Failure(kind, rank, culprit, sequence, message, cause);
+  }
+
   Failure as(Kind other) {
     return new Failure(other, reporter, culprit, sequence, message, cause);
   }

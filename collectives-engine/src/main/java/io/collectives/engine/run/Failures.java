@@ -128,7 +128,7 @@ final class Failures {
         (worldRank, loss) -> {
           int member = group.rankOf(worldRank);
           if (member >= 0) {
-            group.gone.put(member, loss.failure);
+            group.gone.put(member, within(group, loss.failure));
             group.left[member] = loss.left;
           }
         });
@@ -345,7 +345,8 @@ final class Failures {
     int members = Ballot.members(source, length);
     Ballot ballot = Ballot.read(source, length, members, transport.size());
     if (ballot.kind() == Ballot.Kind.DECIDE && ballot.why() != null) {
-      toldOf(worldRank, groupId, ballot.why());
+      // What was decided counts before what single members found.
+      keep(0, new Notice(worldRank, groupId, ballot.why()));
     } else if (ballot.kind() != Ballot.Kind.ABSENT) {
       FrameBody absent = Ballot.absent(members).body();
       post.send(worldRank, FrameHeader.Kind.AGREEMENT, groupId, absent);
@@ -455,7 +456,7 @@ final class Failures {
       settle(group);
     }
     if (group.successor != null) {
-      gone(group.successor, worldRank, failure, left);
+      gone(group.successor, worldRank, within(group.successor, failure), left);
     }
     if (group.isBroken()) {
       return;
@@ -470,6 +471,11 @@ final class Failures {
     if (!group.left[member] && !group.waiting.isEmpty()) {
       fail(group, failure);
     }
+  }
+
+  /** A failure that a rank which is no member has found; to this group this rank says it. */
+  private Failure within(Group group, Failure failure) {
+    return group.rankOf(failure.reporter()) < 0 ? failure.saidBy(transport.rank()) : failure;
   }
 
   /**
@@ -682,12 +688,17 @@ final class Failures {
         tellClosed(worldRank, groupId);
       }
     } else if (failure.kind() != Failure.Kind.LAGGING) {
-      if (early.stream().filter(notice -> notice.from == worldRank).count() == MOST_EARLY) {
-        throw new ProtocolException(
-            "more than " + MOST_EARLY + " notices of groups that were not made here");
-      }
-      early.add(new Notice(worldRank, groupId, failure));
+      keep(early.size(), new Notice(worldRank, groupId, failure));
     }
+  }
+
+  /** Keeps what is told of a group until it is made here. */
+  private void keep(int at, Notice notice) {
+    if (early.stream().filter(other -> other.from == notice.from).count() == MOST_EARLY) {
+      throw new ProtocolException(
+          "more than " + MOST_EARLY + " notices of groups that were not made here");
+    }
+    early.add(at, notice);
   }
 
   private void told(Group group, int from, Failure failure) {
