@@ -11,6 +11,7 @@ import java.net.NoRouteToHostException;
 import java.net.SocketTimeoutException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
@@ -132,17 +133,17 @@ final class Failures {
             group.left[member] = loss.left;
           }
         });
-    for (int i = 0; i < early.size(); ) {
-      Notice notice = early.get(i);
-      if (notice.groupId == group.id) {
-        early.remove(i);
-        try {
-          told(group, notice.from, notice.failure);
-        } catch (ProtocolException e) {
-          lost(notice.from, e);
-        }
-      } else {
-        i++;
+    List<Notice> told =
+        early.stream()
+            .filter(notice -> notice.groupId == group.id)
+            .sorted(Comparator.comparing(Notice::weight))
+            .toList();
+    early.removeAll(told);
+    for (Notice notice : told) {
+      try {
+        told(group, notice.from, notice.failure);
+      } catch (ProtocolException e) {
+        lost(notice.from, e);
       }
     }
   }
@@ -345,8 +346,7 @@ final class Failures {
     int members = Ballot.members(source, length);
     Ballot ballot = Ballot.read(source, length, members, transport.size());
     if (ballot.kind() == Ballot.Kind.DECIDE && ballot.why() != null) {
-      // What was decided counts before what single members found.
-      keep(0, new Notice(worldRank, groupId, ballot.why()));
+      keep(new Notice(worldRank, groupId, ballot.why(), true));
     } else if (ballot.kind() != Ballot.Kind.ABSENT) {
       FrameBody absent = Ballot.absent(members).body();
       post.send(worldRank, FrameHeader.Kind.AGREEMENT, groupId, absent);
@@ -688,17 +688,17 @@ final class Failures {
         tellClosed(worldRank, groupId);
       }
     } else if (failure.kind() != Failure.Kind.LAGGING) {
-      keep(early.size(), new Notice(worldRank, groupId, failure));
+      keep(new Notice(worldRank, groupId, failure, false));
     }
   }
 
   /** Keeps what is told of a group until it is made here. */
-  private void keep(int at, Notice notice) {
+  private void keep(Notice notice) {
     if (early.stream().filter(other -> other.from == notice.from).count() == MOST_EARLY) {
       throw new ProtocolException(
           "more than " + MOST_EARLY + " notices of groups that were not made here");
     }
-    early.add(at, notice);
+    early.add(notice);
   }
 
   private void told(Group group, int from, Failure failure) {
@@ -743,7 +743,12 @@ final class Failures {
   }
 
   /** What a rank has told of a group. */
-  private record Notice(int from, long groupId, Failure failure) {}
+  private record Notice(int from, long groupId, Failure failure, boolean isDecided) {
+    /** What members have decided counts first, then what they would prefer in a verdict. */
+    int weight() {
+      return isDecided ? 0 : failure.kind() == Failure.Kind.PROTOCOL ? 1 : 2;
+    }
+  }
 
   /**
    * Why a rank is lost.
