@@ -1,5 +1,6 @@
 package io.collectives;
 
+import io.collectives.spi.Algorithms;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -49,7 +50,7 @@ public sealed interface Algorithm {
    * payload has several slabs.
    */
   static Algorithm ring() {
-    return new Ring();
+    return named("ring");
   }
 
   /**
@@ -57,7 +58,7 @@ public sealed interface Algorithm {
    * reduction is two chains likewise, of n-1 rounds.
    */
   static Algorithm bidirectionalRing() {
-    return new BidirectionalRing();
+    return named("bidirectional-ring");
   }
 
   /**
@@ -67,7 +68,7 @@ public sealed interface Algorithm {
    * the root of a broadcast sends 2M.
    */
   static Algorithm shortestWayRing() {
-    return new ShortestWayRing();
+    return named("shortest-way-ring");
   }
 
   /**
@@ -94,7 +95,7 @@ public sealed interface Algorithm {
    * of 2 rounds, too; the root of a broadcast sends 2M(n-1)/n.
    */
   static Algorithm direct() {
-    return new Direct();
+    return named("direct");
   }
 
   /**
@@ -104,7 +105,7 @@ public sealed interface Algorithm {
    * collectives are those of {@link #direct}.
    */
   static Algorithm exchange() {
-    return new Exchange();
+    return named("exchange");
   }
 
   /**
@@ -117,7 +118,7 @@ public sealed interface Algorithm {
    * {@link #halvingDoubling}.
    */
   static Algorithm recursiveDoubling() {
-    return new RecursiveDoubling();
+    return named("recursive-doubling");
   }
 
   /**
@@ -129,7 +130,7 @@ public sealed interface Algorithm {
    * without a payload, other collectives are those of {@link #halvingDoubling}.
    */
   static Algorithm binomialTree() {
-    return new BinomialTree();
+    return named("binomial-tree");
   }
 
   /**
@@ -140,7 +141,7 @@ public sealed interface Algorithm {
    * tree of ceil(log2 n) rounds; the root of a broadcast sends M in each.
    */
   static Algorithm halvingDoubling() {
-    return new HalvingDoubling();
+    return named("halving-doubling");
   }
 
   /**
@@ -150,7 +151,7 @@ public sealed interface Algorithm {
    * most 3M/2. A reduce-scatter or all-gather is that of {@link #halvingDoubling}.
    */
   static Algorithm doubleBinaryTree() {
-    return new DoubleBinaryTree();
+    return named("double-binary-tree");
   }
 
   /**
@@ -215,24 +216,43 @@ public sealed interface Algorithm {
   }
 
   /**
-   * An algorithm that is not this library's own, planned by a {@link
-   * io.collectives.spi.PlanProvider} on the class path.
+   * Reads an algorithm as people write it: {@code auto}, or one that a module on the class path
+   * plans, of this library or not, as in {@code ring}, {@code torus:4x2}, {@code
+   * parameter-server:2}. What it leaves open, such as the mesh of a {@code torus}, is as suits the
+   * group that it is used in.
    *
-   * @param name lower-case letters, digits, spaces and {@code -_=.} , at most 24 of them
+   * @throws IllegalArgumentException if there is none of that name, or its parameters are none; the
+   *     message lists all
+   */
+  static Algorithm parse(String text) {
+    return Algorithms.onClassPath().parseOrAuto(text);
+  }
+
+  /**
+   * The algorithm of a name, as {@link #parse} reads it, whether a module plans it or not: that
+   * shows when it is used.
+   *
+   * @param name at most 64 lower-case letters, digits, spaces and {@code -_=.:+/}
    */
   static Algorithm named(String name) {
     return new Named(name);
   }
 
   /**
-   * The name by which ranks compare their calls, as {@code ring} or {@code torus 4x2}: lower-case
-   * letters, digits, spaces and {@code -_=.}, of which the first 24 count.
+   * The name by which ranks compare their calls, as {@code ring} or {@code torus:4x2}: lower-case
+   * letters, digits, spaces and {@code -_=.:+/}, of which the first 24 count.
    */
   String name();
 
+  /** What stands before the colon of the name: the entry in the list of algorithms. */
+  default String family() {
+    int colon = name().indexOf(':');
+    return colon < 0 ? name() : name().substring(0, colon);
+  }
+
   /**
-   * The Maven artifact that plans it, as {@code io.collectives:collectives-torus}; a hint for
-   * errors.
+   * The Maven artifact that plans it, as {@code io.collectives:collectives-torus}, if it is this
+   * library's own; a hint for errors.
    */
   default String artifact() {
     return "io.collectives:collectives-torus";
@@ -251,30 +271,6 @@ public sealed interface Algorithm {
     }
   }
 
-  /** See {@link Algorithm#ring()}. */
-  record Ring() implements Algorithm {
-    @Override
-    public String name() {
-      return "ring";
-    }
-  }
-
-  /** See {@link Algorithm#bidirectionalRing()}. */
-  record BidirectionalRing() implements Algorithm {
-    @Override
-    public String name() {
-      return "bidirectional-ring";
-    }
-  }
-
-  /** See {@link Algorithm#shortestWayRing()}. */
-  record ShortestWayRing() implements Algorithm {
-    @Override
-    public String name() {
-      return "shortest-way-ring";
-    }
-  }
-
   /**
    * See {@link Algorithm#torus(Mesh)}.
    *
@@ -283,60 +279,12 @@ public sealed interface Algorithm {
   record Torus(Mesh mesh) implements Algorithm {
     @Override
     public String name() {
-      return "torus " + mesh;
+      return "torus:" + mesh;
     }
 
     @Override
     public boolean fits(int ranks) {
       return mesh.ranks() == ranks;
-    }
-  }
-
-  /** See {@link Algorithm#direct()}. */
-  record Direct() implements Algorithm {
-    @Override
-    public String name() {
-      return "direct";
-    }
-  }
-
-  /** See {@link Algorithm#exchange()}. */
-  record Exchange() implements Algorithm {
-    @Override
-    public String name() {
-      return "exchange";
-    }
-  }
-
-  /** See {@link Algorithm#recursiveDoubling()}. */
-  record RecursiveDoubling() implements Algorithm {
-    @Override
-    public String name() {
-      return "recursive-doubling";
-    }
-  }
-
-  /** See {@link Algorithm#binomialTree()}. */
-  record BinomialTree() implements Algorithm {
-    @Override
-    public String name() {
-      return "binomial-tree";
-    }
-  }
-
-  /** See {@link Algorithm#halvingDoubling()}. */
-  record HalvingDoubling() implements Algorithm {
-    @Override
-    public String name() {
-      return "halving-doubling";
-    }
-  }
-
-  /** See {@link Algorithm#doubleBinaryTree()}. */
-  record DoubleBinaryTree() implements Algorithm {
-    @Override
-    public String name() {
-      return "double-binary-tree";
     }
   }
 
@@ -426,7 +374,7 @@ public sealed interface Algorithm {
     }
 
     /**
-     * As {@code parameter-server 2}; with dedicated servers, as {@code parameter-server 1+2}; on
+     * As {@code parameter-server:2}; with dedicated servers, as {@code parameter-server:1+2}; on
      * hosts, as {@code servers 1+2 on 1a2b3c}, a number that tells their ranks.
      */
     @Override
@@ -435,7 +383,12 @@ public sealed interface Algorithm {
         String told = Integer.toString(hosts.hashCode() & Integer.MAX_VALUE, Character.MAX_RADIX);
         return "servers " + shared() + "+" + dedicated + " on " + told;
       }
-      return "parameter-server " + (dedicated == 0 ? "" + servers : shared() + "+" + dedicated);
+      return family() + ":" + (dedicated == 0 ? "" + servers : shared() + "+" + dedicated);
+    }
+
+    @Override
+    public String family() {
+      return "parameter-server";
     }
 
     /** How many servers are workers, too. */
@@ -455,12 +408,12 @@ public sealed interface Algorithm {
   }
 
   /**
-   * See {@link Algorithm#named(String)}.
+   * An algorithm that is told by its name alone; see {@link Algorithm#parse(String)}.
    *
    * @param name the name on the wire
    */
   record Named(String name) implements Algorithm {
-    private static final Pattern ALLOWED = Pattern.compile("[a-z0-9 _=.-]{1,24}");
+    private static final Pattern ALLOWED = Pattern.compile("[a-z0-9 _=.:+/-]{1,64}");
 
     /** Checks the name. */
     public Named {
@@ -468,13 +421,14 @@ public sealed interface Algorithm {
         throw new IllegalArgumentException(
             "algorithm name \""
                 + name
-                + "\": allowed are 1 to 24 lower-case letters, digits, spaces and -_=.");
+                + "\": allowed are 1 to 64 lower-case letters, digits, spaces and -_=.:+/");
       }
     }
 
-    @Override
-    public String artifact() {
-      return "the module that plans \"" + name + "\"";
+    /** What stands behind the colon; empty if nothing does. */
+    public String parameters() {
+      int colon = name.indexOf(':');
+      return colon < 0 ? "" : name.substring(colon + 1);
     }
   }
 }

@@ -28,7 +28,7 @@ final class AllReduceLanes implements BufferReduction {
     this.feedsBack =
         settings.wireType() == WireType.INT8
             && !settings.repeatability().needsAllAtOnce()
-            && !(settings.algorithm() instanceof Algorithm.Exchange);
+            && !settings.algorithm().equals(Algorithm.exchange());
   }
 
   /** A group of the ranks of another one, whose calls have an order of their own. */

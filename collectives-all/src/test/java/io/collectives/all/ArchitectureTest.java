@@ -2,6 +2,7 @@ package io.collectives.all;
 
 import static com.tngtech.archunit.core.domain.JavaCall.Predicates.target;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.belongTo;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.equivalentTo;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.name;
@@ -17,6 +18,7 @@ import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 import io.collectives.plan.Chunks;
+import io.collectives.spi.AlgorithmSpec;
 import io.collectives.spi.Log;
 import io.collectives.spi.PlanProvider;
 import io.netty.bootstrap.AbstractBootstrap;
@@ -63,7 +65,8 @@ class ArchitectureTest {
                       "java.lang..",
                       "java.util..",
                       "org.jspecify..")
-                  .or(equivalentTo(PlanProvider.class)));
+                  .or(equivalentTo(PlanProvider.class))
+                  .or(belongTo(equivalentTo(AlgorithmSpec.class))));
 
   @ArchTest
   static final ArchRule PARAMETER_STORES_KNOW_COMMUNICATORS_AND_FILES =

@@ -12,10 +12,9 @@ import io.collectives.ReduceOp;
 import io.collectives.WireType;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
-import io.collectives.spi.PlanProvider;
+import io.collectives.spi.Algorithms;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.ServiceLoader;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.stream.Stream;
@@ -179,16 +178,7 @@ class LinkBytesTest {
 
   private static long[][] expected(Algorithm algorithm, Collective collective, int ranks) {
     int root = collective == Collective.BROADCAST ? 1 : 0;
-    Plan plan =
-        ServiceLoader.load(PlanProvider.class).stream()
-            .flatMap(
-                provider ->
-                    provider
-                        .get()
-                        .plan(algorithm, new PlanRequest(collective, ranks, root))
-                        .stream())
-            .findFirst()
-            .orElseThrow();
+    Plan plan = Algorithms.onClassPath().plan(algorithm, new PlanRequest(collective, ranks, root));
     assertEquals(0, COUNT % plan.chunks(), "chunks are not equal");
     long bytesOfChunk = COUNT / plan.chunks() * (long) Float.BYTES;
     long[][] bytes = new long[ranks][ranks];

@@ -39,7 +39,7 @@ public final class CallFingerprint {
   private static final int CHARACTER_BITS = 6;
 
   /** The characters of names; the code of one is its index. */
-  private static final String CHARACTERS = "\0abcdefghijklmnopqrstuvwxyz0123456789 -_=.?";
+  private static final String CHARACTERS = "\0abcdefghijklmnopqrstuvwxyz0123456789 -_=.:+/?";
 
   private static final int UNKNOWN = CHARACTERS.indexOf('?');
   private static final int COMMUTATIVE_OP = 0x80;

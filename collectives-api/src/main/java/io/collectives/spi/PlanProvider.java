@@ -1,33 +1,17 @@
 package io.collectives.spi;
 
-import io.collectives.Algorithm;
-import io.collectives.Collective;
-import io.collectives.plan.Plan;
-import io.collectives.plan.PlanRequest;
-import java.util.Optional;
+import java.util.List;
 
 /**
- * Turns the names of algorithms into plans; found by {@link java.util.ServiceLoader}. Must be
- * usable by any thread.
+ * A module that plans algorithms; found by {@link java.util.ServiceLoader}. Must be usable by any
+ * thread.
+ *
+ * <p>To add an algorithm is to write its plan and to name it here. Its plans are proven, and its
+ * numbers tested, by the contract kits of the module collectives-testkit, which take it by its
+ * name.
  */
 public interface PlanProvider {
 
-  /**
-   * The plan of a collective by an algorithm.
-   *
-   * @return nothing if this provider does not know the algorithm, or not for this collective
-   * @throws IllegalArgumentException if the algorithm does not fit the number of ranks, saying what
-   *     would
-   */
-  Optional<Plan> plan(Algorithm algorithm, PlanRequest request);
-
-  /**
-   * The plan of a collective without a root, or with rank 0 as its root.
-   *
-   * @param ranks the number of ranks in the group, at least 1
-   * @return as {@link #plan(Algorithm, PlanRequest)}
-   */
-  default Optional<Plan> plan(Algorithm algorithm, Collective collective, int ranks) {
-    return plan(algorithm, PlanRequest.of(collective, ranks));
-  }
+  /** The algorithms that it plans, in the order in which people read of them. */
+  List<AlgorithmSpec> algorithms();
 }

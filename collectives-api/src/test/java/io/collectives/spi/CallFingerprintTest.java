@@ -160,7 +160,7 @@ class CallFingerprintTest {
     assertEquals(
         new CallFingerprint.Difference("repeatability", "fastest", "exact"),
         CallFingerprint.difference(sum, exact));
-    String algorithm = "parameter-server 1000000";
+    String algorithm = "parameter-server:1000000";
     assertEquals(
         "all-reduce of 100 float32, sum, " + algorithm + ", exact",
         CallFingerprint.describe(exact));
@@ -318,8 +318,8 @@ class CallFingerprintTest {
       assertTrue(names.add(text.substring(text.lastIndexOf(", ") + 2)), text);
       assertEquals(0, words[5], "a name must not reach into the next word");
     }
-    assertEquals(24, Algorithm.named("a".repeat(24)).name().length());
-    assertThrows(IllegalArgumentException.class, () -> Algorithm.named("a".repeat(25)));
+    assertEquals(64, Algorithm.named("a".repeat(64)).name().length());
+    assertThrows(IllegalArgumentException.class, () -> Algorithm.named("a".repeat(65)));
     assertNotEquals(0, CallFingerprint.PAIRWISE);
   }
 }

@@ -72,14 +72,10 @@ final class Accuracy implements Callable<Integer> {
   @Option(
       names = "--algorithm",
       split = ",",
-      defaultValue =
-          "ring,bidirectional-ring,torus,direct,exchange,halving-doubling,double-binary-tree,parameter-server",
       paramLabel = "ALGORITHM,...",
       hideParamSyntax = true,
-      description =
-          "Who adds what to what: "
-              + PlanChoice.FORMS
-              + ", or the name of any other. Default: ${DEFAULT-VALUE}.")
+      completionCandidates = PlanChoice.Forms.class,
+      description = "Who adds what to what: ${COMPLETION-CANDIDATES}. Default: all of them.")
   private List<PlanChoice> algorithms = List.of();
 
   @Option(
@@ -232,10 +228,11 @@ final class Accuracy implements Callable<Integer> {
           "--type " + type + ": sums of integers are exact");
     }
     List<AccuracyCase> cases = new ArrayList<>();
-    for (PlanChoice algorithm : algorithms) {
+    for (PlanChoice algorithm : algorithms.isEmpty() ? PlanChoice.all() : algorithms) {
+      List<Size> suiting = suiting(algorithm, sizes);
       for (ElementType type : types) {
         for (WireChoice wire : wires) {
-          for (Size size : sizes) {
+          for (Size size : suiting) {
             add(cases, algorithm, size, type, wire, contributions);
           }
         }
@@ -244,6 +241,14 @@ final class Accuracy implements Callable<Integer> {
     Usage.require(
         !cases.isEmpty(), spec, "--wire: none of these fits any --type and --algorithm given");
     return cases;
+  }
+
+  private List<Size> suiting(PlanChoice algorithm, List<Size> sizes) {
+    try {
+      return algorithm.suiting(sizes);
+    } catch (IllegalArgumentException e) {
+      throw Usage.error(spec, "--algorithm: " + e.getMessage());
+    }
   }
 
   private void add(

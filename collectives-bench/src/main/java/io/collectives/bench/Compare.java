@@ -133,8 +133,9 @@ final class Compare implements Callable<Integer> {
       names = "--algorithm",
       defaultValue = "auto",
       paramLabel = "ALGORITHM",
-      description = "Our route: " + AlgorithmChoice.FORMS + ". Default: ${DEFAULT-VALUE}.")
-  private AlgorithmChoice algorithm = AlgorithmChoice.parse("auto");
+      completionCandidates = AlgorithmChoice.Forms.class,
+      description = "Our route: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
+  private AlgorithmChoice algorithm = new AlgorithmChoice("auto");
 
   @Option(
       names = "--bytes",

@@ -308,9 +308,10 @@ final class Demo implements Callable<Integer> {
         names = "--algorithm",
         defaultValue = "auto",
         paramLabel = "ALGORITHM",
+        completionCandidates = AlgorithmChoice.Forms.class,
         description =
-            "The route of the gradients: " + AlgorithmChoice.FORMS + ". Default: ${DEFAULT-VALUE}.")
-    private AlgorithmChoice algorithm = AlgorithmChoice.parse("auto");
+            "The route of the gradients: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
+    private AlgorithmChoice algorithm = new AlgorithmChoice("auto");
 
     @Option(
         names = "--type",

@@ -105,7 +105,7 @@ public final class Main implements Callable<Integer> {
   static CommandLine commandLine() {
     CommandLine line = new CommandLine(new Main());
     line.registerConverter(ByteSize.class, Usage.reader(ByteSize::parse));
-    line.registerConverter(AlgorithmChoice.class, Usage.reader(AlgorithmChoice::parse));
+    line.registerConverter(AlgorithmChoice.class, Usage.reader(AlgorithmChoice::new));
     line.registerConverter(PlanChoice.class, Usage.reader(PlanChoice::new));
     line.registerConverter(WireChoice.class, Usage.reader(WireChoice::parse));
     line.registerConverter(LinkRate.class, Usage.reader(LinkRate::parse));

@@ -31,6 +31,8 @@ import io.collectives.bench.report.Provenance;
 import io.collectives.bench.report.Units;
 import io.collectives.bench.simulate.PlanChoice;
 import io.collectives.bench.simulate.Size;
+import io.collectives.plan.Additions;
+import io.collectives.plan.Plan;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -39,6 +41,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -166,7 +169,8 @@ final class Perf implements Callable<Integer> {
       defaultValue = "auto",
       paramLabel = "ALGORITHM,...",
       hideParamSyntax = true,
-      description = "The route: " + AlgorithmChoice.FORMS + ". Default: ${DEFAULT-VALUE}.")
+      completionCandidates = AlgorithmChoice.Forms.class,
+      description = "The route: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
   private List<AlgorithmChoice> algorithms = List.of();
 
   @Option(
@@ -683,16 +687,20 @@ final class Perf implements Callable<Integer> {
   private Algorithm algorithm(AlgorithmChoice choice, int ranks) {
     Usage.require(ranks <= 256, spec, "--workers with servers: " + ranks + " ranks: at most 256");
     Algorithm algorithm;
+    @Nullable Plan plan = null;
     try {
       algorithm = choice.forRanks(ranks);
-      if (algorithm instanceof Algorithm.ParameterServer) {
-        new PlanChoice(choice.toString()).plan(Size.of(ranks));
+      if (!(algorithm instanceof Algorithm.Auto)) {
+        plan = new PlanChoice(choice.text()).plan(Size.of(ranks));
       }
     } catch (IllegalArgumentException e) {
       throw Usage.error(spec, "--algorithm: " + e.getMessage());
     }
     Usage.require(
-        !calls.repeatability.needsAllAtOnce() || canBeInOrder(algorithm, ranks),
+        !calls.repeatability.needsAllAtOnce()
+            || plan == null
+            || ranks <= 2
+            || Additions.areAtOnce(plan),
         spec,
         "--repeatability "
             + calls.repeatability
@@ -700,15 +708,6 @@ final class Perf implements Callable<Integer> {
             + choice
             + ": it passes on partial sums; use auto, exchange, direct or parameter-server");
     return algorithm;
-  }
-
-  /** Whether all contributions to an element meet at one rank. */
-  private static boolean canBeInOrder(Algorithm algorithm, int ranks) {
-    return ranks <= 2
-        || algorithm instanceof Algorithm.Auto
-        || algorithm instanceof Algorithm.Exchange
-        || algorithm instanceof Algorithm.Direct
-        || algorithm instanceof Algorithm.ParameterServer servers && servers.hosts().isEmpty();
   }
 
   /** Where the ranks are, if some of them are together. */

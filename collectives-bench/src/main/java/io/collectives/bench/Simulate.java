@@ -70,12 +70,11 @@ final class Simulate implements Callable<Integer> {
       defaultValue = "ring",
       paramLabel = "ALGORITHM,...",
       hideParamSyntax = true,
+      completionCandidates = PlanChoice.Forms.class,
       description =
-          "Whose plans: "
-              + PlanChoice.FORMS
-              + ", "
+          "Whose plans: ${COMPLETION-CANDIDATES}, "
               + Scenario.FORMS
-              + ", or the name of any other. Default: ${DEFAULT-VALUE}.")
+              + ". Default: ${DEFAULT-VALUE}.")
   private List<String> algorithms = List.of();
 
   @Option(

@@ -2,7 +2,6 @@ package io.collectives.bench;
 
 import io.collectives.Algorithm;
 import io.collectives.Collective;
-import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.report.Fields;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Units;
@@ -52,24 +51,15 @@ import picocli.CommandLine.Spec;
       "Exit status: 0 all are right; 1 one is wrong; 2 wrong usage."
     })
 final class Verify implements Callable<Integer> {
-  private static final String ALL =
-      "ring,bidirectional-ring,shortest-way-ring,torus,direct,exchange,binomial-tree,"
-          + "recursive-doubling,halving-doubling,double-binary-tree,parameter-server";
-
   @Spec private CommandSpec spec;
 
   @Option(
       names = "--algorithm",
       split = ",",
-      defaultValue = ALL,
       paramLabel = "ALGORITHM,...",
       hideParamSyntax = true,
-      description =
-          "Whose plans: "
-              + AlgorithmChoice.FORMS
-              + ", or the name of any other. Default: "
-              + ALL
-              + ".")
+      completionCandidates = PlanChoice.Forms.class,
+      description = "Whose plans: ${COMPLETION-CANDIDATES}. Default: all of them.")
   private List<PlanChoice> algorithms = List.of();
 
   @Option(
@@ -147,9 +137,10 @@ final class Verify implements Callable<Integer> {
             "peers");
     int proven = 0;
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
-      for (PlanChoice algorithm : algorithms) {
+      for (PlanChoice algorithm : algorithms.isEmpty() ? PlanChoice.all() : algorithms) {
+        List<Size> suiting = suiting(algorithm, sizes);
         for (Collective collective : collectives) {
-          for (Size size : sizes) {
+          for (Size size : suiting) {
             Plan plan = plan(algorithm, size, collective);
             String label = algorithm.label(size);
             if (Progress.onTerminal() && size.ranks() > 256) {
@@ -190,6 +181,14 @@ final class Verify implements Callable<Integer> {
         List.of(
             proven == 1 ? "The plan is right." : "All " + Units.grouped(proven) + " are right."));
     return 0;
+  }
+
+  private List<Size> suiting(PlanChoice algorithm, List<Size> sizes) {
+    try {
+      return algorithm.suiting(sizes);
+    } catch (IllegalArgumentException e) {
+      throw Usage.error(spec, "--algorithm: " + e.getMessage());
+    }
   }
 
   private List<Size> sizes() {

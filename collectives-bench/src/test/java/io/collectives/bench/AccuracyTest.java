@@ -94,7 +94,7 @@ class AccuracyTest {
       quoteCharacter = '`',
       value = {
         "--algorithm tree | --algorithm: 'tree' is no algorithm; there are ",
-        "--algorithm torus:3x2 --ranks 4 | --algorithm: torus:3x2 has 6 places, the job 4 ranks",
+        "--algorithm torus:3x2 --ranks 4 | --algorithm: torus:3x2 has 6 places, the group has 4 ranks",
         "--wire int4 | --wire: 'int4' is no wire type; there are as-in-memory, bfloat16",
         "--wire as-in-memory+feedback | --wire: 'as-in-memory+feedback' is no wire type",
         "--wire int8 --type float64 | --wire: none of these fits any --type and --algorithm given",

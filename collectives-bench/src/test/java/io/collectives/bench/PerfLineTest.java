@@ -26,7 +26,7 @@ class PerfLineTest {
         new PerfCase(
             Collective.ALL_REDUCE,
             2,
-            AlgorithmChoice.parse(algorithm),
+            new AlgorithmChoice(algorithm),
             ElementType.FLOAT32,
             ReduceOp.SUM,
             1000,

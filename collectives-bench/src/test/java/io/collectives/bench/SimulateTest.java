@@ -3,7 +3,6 @@ package io.collectives.bench;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.collectives.bench.simulate.PlanChoice;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -60,7 +59,7 @@ class SimulateTest {
   void theChoiceAmongAlgorithmsHasNoPlan() {
     Invocation auto = Invocation.of("simulate", "--algorithm", "auto");
     assertEquals(2, auto.status());
-    assertTrue(auto.err().contains("'auto' is no algorithm; there are " + PlanChoice.FORMS));
+    assertTrue(auto.err().contains("'auto' is no algorithm; there are ring, "), auto.err());
   }
 
   @Test
@@ -196,9 +195,9 @@ class SimulateTest {
         "--ranks 65536 | 65536 ranks with a link for each pair: from 1 to 32768 can be simulated",
         "--ranks 4 --mesh 2x2 | --ranks and --mesh: only one",
         "--wrap z | --wrap: 'z' is none of x, y, xy, none",
-        "--algorithm tree | 'tree' is no algorithm; there are ",
-        "--algorithm TREE | --algorithm: algorithm name \"TREE\": allowed are",
-        "--algorithm torus:3x2 --ranks 4 | torus:3x2 has 6 places, the job 4 ranks",
+        "--algorithm tree | --algorithm: 'tree' is no algorithm; there are ",
+        "--algorithm TREE | --algorithm: 'TREE' is no algorithm; there are ",
+        "--algorithm torus:3x2 --ranks 4 | torus:3x2 has 6 places, the group has 4 ranks",
         "--alpha 1 | --alpha: '1' is no time; write it with its unit, as 500ns,",
         "--alpha -1us | --alpha: '-1us' is no time",
         "--bandwidth 70 | --bandwidth: '70' is no rate; write it with its unit, as 70GB/s",

@@ -1034,8 +1034,7 @@ final class EngineCommunicator implements Communicator {
     Algorithm algorithm = settings.algorithm();
     Algorithm instead =
         settings.repeatability().needsAllAtOnce() ? Algorithm.direct() : Algorithm.ring();
-    CallSettings fitting =
-        algorithm.fits(other.group.size()) ? settings : settings.withAlgorithm(instead);
+    CallSettings fitting = other.suits(algorithm) ? settings : settings.withAlgorithm(instead);
     return new EngineCommunicator(other, fitting, world, Owns.ITS_GROUP);
   }
 

@@ -9,6 +9,7 @@ import io.collectives.engine.inprocess.InProcessFabric;
 import io.collectives.engine.join.JobEnvironment;
 import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
+import io.collectives.spi.Algorithms;
 import io.collectives.spi.CollectivesRuntime;
 import io.collectives.spi.Log;
 import io.collectives.spi.Rendezvous;
@@ -120,7 +121,7 @@ public final class EngineRuntime implements CollectivesRuntime {
     try {
       Group world = Group.world(size, transport.rank());
       return new EngineCommunicator(
-          new Seat(driver, new Plans(), world),
+          new Seat(driver, Algorithms.onClassPath(), world),
           calls,
           new World(this, driver, job, wrapping),
           EngineCommunicator.Owns.THE_JOB);

@@ -41,7 +41,7 @@ final class Programs {
     this.algorithms =
         settings.algorithm() instanceof Algorithm.Auto
             ? Chooser.candidates(seat.group.size())
-            : List.of(settings.algorithm());
+            : List.of(seat.resolved(settings.algorithm()));
     this.programs =
         new Program[AddOrder.values().length * algorithms.size()][Collective.values().length][];
     // An algorithm that does not fit is an error now.
@@ -57,8 +57,8 @@ final class Programs {
    */
   private static boolean speaksWithAll(Algorithm algorithm) {
     return algorithm instanceof Algorithm.Auto
-        || algorithm instanceof Algorithm.Exchange
-        || algorithm instanceof Algorithm.Direct;
+        || algorithm.equals(Algorithm.exchange())
+        || algorithm.equals(Algorithm.direct());
   }
 
   /** That of a barrier. */

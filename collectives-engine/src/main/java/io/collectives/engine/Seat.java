@@ -13,6 +13,7 @@ import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
 import io.collectives.plan.Rounds;
+import io.collectives.spi.Algorithms;
 import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.Mailbox;
 import java.util.ArrayDeque;
@@ -45,7 +46,7 @@ final class Seat {
   final Driver driver;
   final Group group;
   final Overlaps overlaps = new Overlaps();
-  private final Plans plans;
+  private final Algorithms algorithms;
 
   /** Its own lock, as services ask for programs while they hold the driver's. */
   private final Map<Key, Program> programs = new HashMap<>();
@@ -71,19 +72,19 @@ final class Seat {
   private volatile boolean lends;
 
   /** The seat in the group of all ranks of a job. */
-  Seat(Driver driver, Plans plans, Group world) {
-    this(driver, plans, world, null, driver.medium().costs, driver.medium().frames);
+  Seat(Driver driver, Algorithms algorithms, Group world) {
+    this(driver, algorithms, world, null, driver.medium().costs, driver.medium().frames);
   }
 
   private Seat(
       Driver driver,
-      Plans plans,
+      Algorithms algorithms,
       Group group,
       @Nullable Group survivorsOf,
       Costs costs,
       Chooser.Frames frames) {
     this.driver = driver;
-    this.plans = plans;
+    this.algorithms = algorithms;
     this.group = group;
     this.sending = new Seat[group.size()];
     this.receiving = new Seat[group.size()];
@@ -110,13 +111,27 @@ final class Seat {
         lends ? 0 : driver.medium().directFrom(group.size()));
   }
 
+  /**
+   * The algorithm with all that its name leaves open, for this group.
+   *
+   * @throws IllegalArgumentException if it does not fit the group
+   */
+  Algorithm resolved(Algorithm algorithm) {
+    return algorithms.forRanks(algorithm, group.size());
+  }
+
+  /** Whether an algorithm can run in this group. */
+  boolean suits(Algorithm algorithm) {
+    return algorithm instanceof Algorithm.Auto || algorithms.suits(algorithm, group.size());
+  }
+
   /** This rank's part of a plan, compiled when it is first asked for. */
   Program program(Algorithm algorithm, Collective collective, int root, AddOrder order) {
     synchronized (programs) {
       return programs.computeIfAbsent(
           new Key(algorithm, collective, root, order),
           key -> {
-            Plan plan = plans.plan(algorithm, new PlanRequest(collective, group.size(), root));
+            Plan plan = algorithms.plan(algorithm, new PlanRequest(collective, group.size(), root));
             return Program.compile(algorithm, plan, group.rank(), order);
           });
     }
@@ -293,7 +308,7 @@ final class Seat {
     }
     Chooser now = chooser;
     Group made = new Group(id, members, own);
-    return new Seat(driver, plans, made, survivorsOf, now.costs(), now.frames());
+    return new Seat(driver, algorithms, made, survivorsOf, now.costs(), now.frames());
   }
 
   /** The finalizer of SplitMix64: every input bit changes half of the output bits. */

@@ -18,11 +18,10 @@ import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.run.Program;
-import io.collectives.spi.PlanProvider;
+import io.collectives.spi.Algorithms;
 import io.collectives.spi.Transport;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.ServiceLoader;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -81,11 +80,8 @@ class CrewTest {
   private Call start(int rank, int[] values) {
     Algorithm algorithm = Algorithm.ring();
     Program program =
-        ServiceLoader.load(PlanProvider.class).stream()
-            .flatMap(provider -> provider.get().plan(algorithm, Collective.ALL_REDUCE, 2).stream())
-            .map(plan -> Program.compile(algorithm, plan, rank))
-            .findFirst()
-            .orElseThrow();
+        Program.compile(
+            algorithm, Algorithms.onClassPath().plan(algorithm, Collective.ALL_REDUCE, 2), rank);
     Memory memory = Memory.of(Payload.of(values));
     Engine engine = drivers[rank].engine();
     drivers[rank].lock();

@@ -11,6 +11,7 @@ import io.collectives.Collective;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanFigures;
 import io.collectives.plan.PlanVerifier;
+import io.collectives.spi.Algorithms;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -22,9 +23,8 @@ class HostsAndProxiesTest {
   private static final long SEED = Long.getLong("collectives.seed", 20_261_122L);
 
   private static Plan plan(int ranks, ParameterServer algorithm) {
-    return new ParameterServerPlanProvider()
-        .plan(algorithm, Collective.ALL_REDUCE, ranks)
-        .orElseThrow();
+    return Algorithms.of(new ParameterServerPlanProvider())
+        .plan(algorithm, Collective.ALL_REDUCE, ranks);
   }
 
   /** Of S servers of P proxies for W workers on hosts of g. */
@@ -93,7 +93,7 @@ class HostsAndProxiesTest {
       assertEquals(none.transfers(0, round), one.transfers(0, round));
     }
     assertEquals(
-        "parameter-server 0+3", new ParameterServer(3, 3, List.of(7, 6, 5, 4, 3, 2, 1, 0)).name());
+        "parameter-server:0+3", new ParameterServer(3, 3, List.of(7, 6, 5, 4, 3, 2, 1, 0)).name());
   }
 
   /** A host of g workers sends its sum once, each of them a gth of it. */

@@ -2,12 +2,12 @@ package io.collectives.ps;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Algorithm;
 import io.collectives.Collective;
+import io.collectives.UnavailableException;
 import io.collectives.plan.DirectPlans;
 import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
@@ -15,18 +15,17 @@ import io.collectives.plan.PlanFigures;
 import io.collectives.plan.PlanRequest;
 import io.collectives.plan.PlanVerifier;
 import io.collectives.plan.Transfer;
-import io.collectives.spi.PlanProvider;
+import io.collectives.spi.Algorithms;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
 
 class ParameterServerPlanProviderTest {
-  private static final PlanProvider PROVIDER = new ParameterServerPlanProvider();
+  private static final Algorithms ALGORITHMS = Algorithms.of(new ParameterServerPlanProvider());
 
   private static Plan plan(Collective collective, int ranks, int servers) {
-    return PROVIDER.plan(Algorithm.parameterServer(servers), collective, ranks).orElseThrow();
+    return ALGORITHMS.plan(Algorithm.parameterServer(servers), collective, ranks);
   }
 
   @Test
@@ -54,7 +53,7 @@ class ParameterServerPlanProviderTest {
         for (int shared = 0; shared <= workers; shared++) {
           int servers = shared + dedicated;
           Algorithm algorithm = Algorithm.parameterServer(servers, dedicated);
-          Plan plan = PROVIDER.plan(algorithm, Collective.ALL_REDUCE, n).orElseThrow();
+          Plan plan = ALGORITHMS.plan(algorithm, Collective.ALL_REDUCE, n);
           String what = algorithm.name() + " of " + n;
           PlanFigures figures = PlanVerifier.verify(plan, 1, 0);
           assertEquals(workers, plan.contributors(), what);
@@ -75,12 +74,10 @@ class ParameterServerPlanProviderTest {
     for (int workers = 1; workers <= 6; workers++) {
       for (int servers = 1; servers <= workers; servers++) {
         Plan apart =
-            PROVIDER
-                .plan(
-                    Algorithm.parameterServer(servers, servers),
-                    Collective.ALL_REDUCE,
-                    workers + servers)
-                .orElseThrow();
+            ALGORITHMS.plan(
+                Algorithm.parameterServer(servers, servers),
+                Collective.ALL_REDUCE,
+                workers + servers);
         Plan among = plan(Collective.ALL_REDUCE, workers, servers);
         for (int chunk = 0; chunk < servers; chunk++) {
           List<Integer> added = new ArrayList<>(List.of(chunk));
@@ -103,9 +100,9 @@ class ParameterServerPlanProviderTest {
 
   @Test
   void namesSayWhoServes() {
-    assertEquals("parameter-server 3", Algorithm.parameterServer(3).name());
-    assertEquals("parameter-server 0+3", Algorithm.parameterServer(3, 3).name());
-    assertEquals("parameter-server 2+1", Algorithm.parameterServer(3, 1).name());
+    assertEquals("parameter-server:3", Algorithm.parameterServer(3).name());
+    assertEquals("parameter-server:0+3", Algorithm.parameterServer(3, 3).name());
+    assertEquals("parameter-server:2+1", Algorithm.parameterServer(3, 1).name());
     assertThrows(IllegalArgumentException.class, () -> Algorithm.parameterServer(3, 4));
     assertThrows(IllegalArgumentException.class, () -> Algorithm.parameterServer(3, -1));
     assertTrue(Algorithm.parameterServer(3, 3).fits(4));
@@ -119,7 +116,7 @@ class ParameterServerPlanProviderTest {
         "parameter server with 3 dedicated servers in a group of 3 ranks: at least 1 must be a worker",
         assertThrows(
                 IllegalArgumentException.class,
-                () -> PROVIDER.plan(algorithm, Collective.ALL_REDUCE, 3))
+                () -> ALGORITHMS.plan(algorithm, Collective.ALL_REDUCE, 3))
             .getMessage());
   }
 
@@ -138,7 +135,7 @@ class ParameterServerPlanProviderTest {
       for (int n = 1; n <= 9; n++) {
         for (int root = 0; root < (collective.rooted() ? n : 1); root++) {
           PlanRequest request = new PlanRequest(collective, n, root);
-          Plan plan = PROVIDER.plan(Algorithm.parameterServer(1), request).orElseThrow();
+          Plan plan = ALGORITHMS.plan(Algorithm.parameterServer(1), request);
           assertEquals(root, plan.root());
           assertEquals(
               PlanVerifier.verify(DirectPlans.of(request), 1, 0), PlanVerifier.verify(plan, 1, 0));
@@ -173,13 +170,18 @@ class ParameterServerPlanProviderTest {
 
   @Test
   void otherAlgorithmsAreNotItsOwn() {
-    assertTrue(PROVIDER.plan(Algorithm.ring(), Collective.ALL_REDUCE, 4).isEmpty());
-    assertTrue(PROVIDER.plan(Algorithm.named("mine"), Collective.BARRIER, 4).isEmpty());
+    for (Algorithm other : List.of(Algorithm.ring(), Algorithm.named("mine"))) {
+      String message =
+          assertThrows(
+                  UnavailableException.class,
+                  () -> ALGORITHMS.plan(other, Collective.ALL_REDUCE, 4))
+              .getMessage();
+      assertTrue(message.contains("there are parameter-server["), message);
+    }
   }
 
   @Test
   void isFoundOnTheClassPath() {
-    PlanProvider found = ServiceLoader.load(PlanProvider.class).findFirst().orElseThrow();
-    assertInstanceOf(ParameterServerPlanProvider.class, found);
+    assertEquals(ALGORITHMS.all(), Algorithms.onClassPath().all());
   }
 }

@@ -161,10 +161,10 @@ final class TorusPlan {
   }
 
   /** Refuses a mesh with other than one place for each rank. */
-  private static void requireFit(Mesh mesh, int ranks) {
+  static void requireFit(Mesh mesh, int ranks) {
     if (mesh.ranks() != ranks) {
       throw new IllegalArgumentException(
-          "torus "
+          "torus:"
               + mesh
               + " has "
               + mesh.ranks()

@@ -1,55 +1,151 @@
 package io.collectives.torus;
 
 import io.collectives.Algorithm;
+import io.collectives.Mesh;
 import io.collectives.plan.DirectPlans;
-import io.collectives.plan.Plan;
-import io.collectives.plan.PlanRequest;
+import io.collectives.spi.AlgorithmSpec;
+import io.collectives.spi.AlgorithmSpec.Cost;
 import io.collectives.spi.PlanProvider;
+import java.util.List;
 import java.util.Optional;
+import java.util.function.IntFunction;
+import java.util.function.IntPredicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
-/**
- * Plans every collective by {@link Algorithm#ring}, {@link Algorithm#bidirectionalRing}, {@link
- * Algorithm#shortestWayRing}, {@link Algorithm#torus}, {@link Algorithm#direct}, {@link
- * Algorithm#exchange}, {@link Algorithm#binomialTree}, {@link Algorithm#recursiveDoubling}, {@link
- * Algorithm#halvingDoubling} and {@link Algorithm#doubleBinaryTree}.
- */
+/** The algorithms of this module, each of which plans every collective. */
 public final class TorusPlanProvider implements PlanProvider {
+  private static final Pattern MESH = Pattern.compile("(?:(\\d{1,4})x(\\d{1,4}))?");
+
+  private static final List<AlgorithmSpec> ALGORITHMS =
+      List.of(
+          AlgorithmSpec.of("ring", "One ring, for long payloads.", RingPlan::of)
+              .withFigures(n -> 2 * (n - 1), TorusPlanProvider::both)
+              .withCost(always(n -> new Cost(2 * (n - 1), both(n), half(n), true))),
+          AlgorithmSpec.of(
+                  "bidirectional-ring",
+                  "Two rings in opposite directions, each with half of the payload.",
+                  BidirectionalRingPlan::of)
+              .withFigures(n -> 2 * (n - 1), TorusPlanProvider::both)
+              .withCost(
+                  where(n -> n > 2, n -> new Cost(2 * (n - 1), both(n) / 2, half(n) / 2, false))),
+          AlgorithmSpec.of(
+                  "shortest-way-ring",
+                  "One ring, in which each contribution goes the shorter way round.",
+                  ShortestWayRingPlan::of)
+              .withFigures(n -> n / 2 * 2, TorusPlanProvider::both),
+          AlgorithmSpec.of("torus", "Rings along the rows and columns of a mesh.", RingPlan::of)
+              .withParameters(
+                  new AlgorithmSpec.Parameters("[:XxY]", MESH, TorusPlanProvider::torus),
+                  (algorithm, request) ->
+                      TorusPlan.of(((Algorithm.Torus) algorithm).mesh(), request))
+              .withFigures(TorusPlanProvider::torusSteps, TorusPlanProvider::both),
+          AlgorithmSpec.of("direct", "Each rank serves one share to all others.", DirectPlans::of)
+              .withFigures(n -> n == 1 ? 0 : 2, TorusPlanProvider::both)
+              .withCost(always(n -> new Cost(2, 2.0 / n, half(n), false))),
+          AlgorithmSpec.of(
+                  "exchange",
+                  "Each rank sends all it has to all others, for the shortest payloads.",
+                  DirectPlans::exchange)
+              .withFigures(n -> n == 1 ? 0 : 1, n -> n - 1)
+              .withCost(always(n -> new Cost(1, 1, n - 1, false))),
+          AlgorithmSpec.of(
+                  "binomial-tree",
+                  "A tree up and down, which takes the fewest messages of all ranks together.",
+                  BinomialTreePlan::of)
+              .withFigures(n -> 2 * levels(n), TorusPlanProvider::levels)
+              .withCost(
+                  where(
+                      TorusPlanProvider::isPowerOfTwo,
+                      n -> new Cost(2 * levels(n), 2 * levels(n), levels(n), false))),
+          AlgorithmSpec.of(
+                  "recursive-doubling",
+                  "Pairs swap all that they have, for short payloads.",
+                  RecursiveDoublingPlan::of)
+              .withFigures(
+                  TorusPlanProvider::doublings, n -> levels(core(n)) + (isPowerOfTwo(n) ? 0 : 1))
+              .withCost(
+                  where(
+                      TorusPlanProvider::isPowerOfTwo,
+                      n -> new Cost(levels(n), levels(n), levels(n), true))),
+          AlgorithmSpec.of(
+                  "halving-doubling",
+                  "Pairs swap halves, quarters, …, and back: few steps, the least bytes.",
+                  HalvingDoublingPlan::of)
+              .withFigures(
+                  n -> doublings(n) + levels(core(n)),
+                  n -> both(core(n)) + (isPowerOfTwo(n) ? 0 : 1))
+              .withCost(
+                  where(
+                      TorusPlanProvider::isPowerOfTwo,
+                      n -> new Cost(2 * levels(n), both(n), half(n), true))),
+          AlgorithmSpec.of(
+                  "double-binary-tree",
+                  "Two trees, each with half of the payload.",
+                  DoubleBinaryTreePlan::of)
+              .withFigures(n -> 2 * levels(core(n)), n -> Math.min(2, n / 2.0 * (n == 1 ? 0 : 1))));
 
   /** For the service loader. */
   public TorusPlanProvider() {}
 
   @Override
-  public Optional<Plan> plan(Algorithm algorithm, PlanRequest request) {
-    if (algorithm instanceof Algorithm.Ring) {
-      return Optional.of(RingPlan.of(request));
+  public List<AlgorithmSpec> algorithms() {
+    return ALGORITHMS;
+  }
+
+  /** M(n-1)/n, as a multiple of M: what each rank sends in one half of an all-reduce, at least. */
+  private static double half(int ranks) {
+    return (ranks - 1.0) / ranks;
+  }
+
+  private static double both(int ranks) {
+    return 2 * half(ranks);
+  }
+
+  /** The logarithm to the base of 2, rounded up. */
+  private static int levels(int ranks) {
+    return Integer.SIZE - Integer.numberOfLeadingZeros(ranks - 1);
+  }
+
+  private static boolean isPowerOfTwo(int ranks) {
+    return core(ranks) == ranks;
+  }
+
+  /** The largest power of two. */
+  private static int core(int ranks) {
+    return Integer.highestOneBit(ranks);
+  }
+
+  /** Rounds of doubling, with those in which the ranks beyond a power of two hand over theirs. */
+  private static int doublings(int ranks) {
+    return levels(core(ranks)) + (isPowerOfTwo(ranks) ? 0 : 2);
+  }
+
+  private static int torusSteps(int ranks) {
+    Mesh mesh = Mesh.torusOf(ranks);
+    return 2 * (mesh.x() - 1) + 2 * (mesh.y() - 1);
+  }
+
+  private static AlgorithmSpec.CostFormula always(IntFunction<Cost> cost) {
+    return (algorithm, ranks) -> Optional.of(cost.apply(ranks));
+  }
+
+  private static AlgorithmSpec.CostFormula where(IntPredicate known, IntFunction<Cost> cost) {
+    return (algorithm, ranks) ->
+        known.test(ranks) ? Optional.of(cost.apply(ranks)) : Optional.empty();
+  }
+
+  /** Of a mesh that is written, or the one nearest to a square. */
+  private static Algorithm torus(String text, int ranks) {
+    Matcher matcher = MESH.matcher(text);
+    if (!matcher.matches()) {
+      throw new IllegalArgumentException("torus:" + text + ": a mesh is written XxY");
     }
-    if (algorithm instanceof Algorithm.BidirectionalRing) {
-      return Optional.of(BidirectionalRingPlan.of(request));
+    if (text.isEmpty()) {
+      return Algorithm.torus(Mesh.torusOf(ranks));
     }
-    if (algorithm instanceof Algorithm.ShortestWayRing) {
-      return Optional.of(ShortestWayRingPlan.of(request));
-    }
-    if (algorithm instanceof Algorithm.Torus torus) {
-      return Optional.of(TorusPlan.of(torus.mesh(), request));
-    }
-    if (algorithm instanceof Algorithm.Direct) {
-      return Optional.of(DirectPlans.of(request));
-    }
-    if (algorithm instanceof Algorithm.Exchange) {
-      return Optional.of(DirectPlans.exchange(request));
-    }
-    if (algorithm instanceof Algorithm.BinomialTree) {
-      return Optional.of(BinomialTreePlan.of(request));
-    }
-    if (algorithm instanceof Algorithm.RecursiveDoubling) {
-      return Optional.of(RecursiveDoublingPlan.of(request));
-    }
-    if (algorithm instanceof Algorithm.HalvingDoubling) {
-      return Optional.of(HalvingDoublingPlan.of(request));
-    }
-    if (algorithm instanceof Algorithm.DoubleBinaryTree) {
-      return Optional.of(DoubleBinaryTreePlan.of(request));
-    }
-    return Optional.empty();
+    Mesh mesh = Mesh.torus(Integer.parseInt(matcher.group(1)), Integer.parseInt(matcher.group(2)));
+    TorusPlan.requireFit(mesh, ranks);
+    return Algorithm.torus(mesh);
   }
 }

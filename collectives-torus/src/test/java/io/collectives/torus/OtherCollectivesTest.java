@@ -15,6 +15,7 @@ import io.collectives.plan.PlanRequest;
 import io.collectives.plan.PlanVerifier;
 import io.collectives.plan.Rounds;
 import io.collectives.plan.Transfer;
+import io.collectives.spi.Algorithms;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -28,12 +29,19 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Every collective but the all-reduce and the barrier by every algorithm: proven and counted. */
 class OtherCollectivesTest {
-  private static final TorusPlanProvider PROVIDER = new TorusPlanProvider();
+  private static final Algorithms ALGORITHMS = Algorithms.of(new TorusPlanProvider());
   private static final Set<Collective> DEALT_DIRECTLY =
       Set.of(Collective.GATHER, Collective.SCATTER, Collective.ALL_TO_ALL);
 
+  private static final Set<Algorithm> TWO_RANGES =
+      Set.of(
+          Algorithm.halvingDoubling(),
+          Algorithm.binomialTree(),
+          Algorithm.recursiveDoubling(),
+          Algorithm.doubleBinaryTree());
+
   private static Plan plan(Algorithm algorithm, Collective collective, int ranks, int root) {
-    return PROVIDER.plan(algorithm, new PlanRequest(collective, ranks, root)).orElseThrow();
+    return ALGORITHMS.plan(algorithm, new PlanRequest(collective, ranks, root));
   }
 
   private static Plan plan(Algorithm algorithm, Collective collective, int ranks) {
@@ -42,12 +50,8 @@ class OtherCollectivesTest {
 
   /** One frame on a link in a round is enough, but where two are documented. */
   private static PlanFigures verify(Algorithm algorithm, Plan plan) {
-    boolean twoRanges =
-        algorithm instanceof Algorithm.HalvingDoubling
-            || algorithm instanceof Algorithm.BinomialTree
-            || algorithm instanceof Algorithm.RecursiveDoubling
-            || algorithm instanceof Algorithm.DoubleBinaryTree;
-    boolean bothWaysAreOneLink = algorithm instanceof Algorithm.ShortestWayRing;
+    boolean twoRanges = TWO_RANGES.contains(algorithm);
+    boolean bothWaysAreOneLink = algorithm.equals(Algorithm.shortestWayRing());
     return PlanVerifier.verify(
         plan, twoRanges || bothWaysAreOneLink && plan.ranks() == 2 ? 2 : 1, 0);
   }

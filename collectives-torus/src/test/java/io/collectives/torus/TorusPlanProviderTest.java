@@ -1,19 +1,20 @@
 package io.collectives.torus;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.Mesh;
+import io.collectives.UnavailableException;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanFigures;
 import io.collectives.plan.PlanVerifier;
-import io.collectives.spi.PlanProvider;
+import io.collectives.spi.Algorithms;
 import java.util.HashSet;
-import java.util.ServiceLoader;
+import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -23,28 +24,22 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Every algorithm of this module: proven, counted, and found. */
 class TorusPlanProviderTest {
-  private static final PlanProvider PROVIDER = new TorusPlanProvider();
+  private static final Algorithms ALGORITHMS = Algorithms.of(new TorusPlanProvider());
 
   private static Plan allReduce(Algorithm algorithm, int ranks) {
-    return PROVIDER.plan(algorithm, Collective.ALL_REDUCE, ranks).orElseThrow();
+    return ALGORITHMS.plan(algorithm, Collective.ALL_REDUCE, ranks);
   }
 
   private static PlanFigures verify(Algorithm algorithm, int ranks) {
-    boolean bothWaysAreOneLink = algorithm instanceof Algorithm.ShortestWayRing && ranks == 2;
+    boolean bothWaysAreOneLink = algorithm.equals(Algorithm.shortestWayRing()) && ranks == 2;
     return PlanVerifier.verify(allReduce(algorithm, ranks), bothWaysAreOneLink ? 2 : 1, 0);
   }
 
+  /** Those that know no mesh. */
   static Stream<Algorithm> flat() {
-    return Stream.of(
-        Algorithm.ring(),
-        Algorithm.bidirectionalRing(),
-        Algorithm.shortestWayRing(),
-        Algorithm.direct(),
-        Algorithm.exchange(),
-        Algorithm.binomialTree(),
-        Algorithm.recursiveDoubling(),
-        Algorithm.halvingDoubling(),
-        Algorithm.doubleBinaryTree());
+    return ALGORITHMS.all().stream()
+        .filter(spec -> !spec.name().equals("torus"))
+        .map(spec -> Algorithm.named(spec.name()));
   }
 
   static Stream<Mesh> meshes() {
@@ -76,10 +71,10 @@ class TorusPlanProviderTest {
   @MethodSource("flat")
   void everyBarrierIsRight(Algorithm algorithm) {
     for (int n = 1; n <= 70; n++) {
-      Plan barrier = PROVIDER.plan(algorithm, Collective.BARRIER, n).orElseThrow();
+      Plan barrier = ALGORITHMS.plan(algorithm, Collective.BARRIER, n);
       int doublings = Integer.SIZE - Integer.numberOfLeadingZeros(n - 1);
-      int rounds = algorithm instanceof Algorithm.Exchange ? Math.min(1, doublings) : doublings;
-      boolean back = algorithm instanceof Algorithm.BinomialTree;
+      int rounds = algorithm.equals(Algorithm.exchange()) ? Math.min(1, doublings) : doublings;
+      boolean back = algorithm.equals(Algorithm.binomialTree());
       assertEquals(back ? 2 * rounds : rounds, PlanVerifier.verify(barrier).rounds());
     }
   }
@@ -90,9 +85,7 @@ class TorusPlanProviderTest {
         .forEach(
             mesh -> {
               Plan barrier =
-                  PROVIDER
-                      .plan(Algorithm.torus(mesh), Collective.BARRIER, mesh.ranks())
-                      .orElseThrow();
+                  ALGORITHMS.plan(Algorithm.torus(mesh), Collective.BARRIER, mesh.ranks());
               int alongX = mesh.wrapX() ? mesh.x() / 2 : mesh.x() - 1;
               int alongY = mesh.wrapY() ? mesh.y() / 2 : mesh.y() - 1;
               PlanFigures figures = PlanVerifier.verify(barrier, mesh, 1, 0);
@@ -280,15 +273,14 @@ class TorusPlanProviderTest {
               assertEquals(0, verify(algorithm, 1).rounds());
               assertEquals(
                   0,
-                  PlanVerifier.verify(PROVIDER.plan(algorithm, Collective.BARRIER, 1).orElseThrow())
-                      .rounds());
+                  PlanVerifier.verify(ALGORITHMS.plan(algorithm, Collective.BARRIER, 1)).rounds());
             });
   }
 
   @Test
   void meshMustHaveAsManyPlacesAsTheGroupHasRanks() {
     assertEquals(
-        "torus 4x2 has 8 places, the group has 6 ranks: they must be as many, as on"
+        "torus:4x2 has 8 places, the group has 6 ranks: they must be as many, as on"
             + " Mesh.torusOf(6), 3x2",
         refusal(Mesh.torus(4, 2), 6));
   }
@@ -296,15 +288,37 @@ class TorusPlanProviderTest {
   @Test
   void otherAlgorithmsAreNotItsOwn() {
     for (Collective collective : Collective.values()) {
-      assertTrue(PROVIDER.plan(Algorithm.named("mine"), collective, 4).isEmpty());
-      assertTrue(PROVIDER.plan(Algorithm.parameterServer(2), collective, 4).isEmpty());
+      for (Algorithm other : List.of(Algorithm.named("mine"), Algorithm.parameterServer(2))) {
+        String message =
+            assertThrows(UnavailableException.class, () -> ALGORITHMS.plan(other, collective, 4))
+                .getMessage();
+        assertTrue(message.contains("there are ring, bidirectional-ring, "), message);
+      }
     }
   }
 
   @Test
   void isFoundOnTheClassPath() {
-    PlanProvider found = ServiceLoader.load(PlanProvider.class).findFirst().orElseThrow();
-    assertInstanceOf(TorusPlanProvider.class, found);
+    assertEquals(ALGORITHMS.all(), Algorithms.onClassPath().all());
+  }
+
+  @Test
+  void textsAreRead() {
+    assertEquals(Algorithm.ring(), Algorithm.parse("ring"));
+    assertEquals(
+        Algorithm.torus(Mesh.torus(4, 2)), ALGORITHMS.forRanks(Algorithm.parse("torus:4x2"), 8));
+    assertEquals(
+        Algorithm.torus(Mesh.torus(3, 2)), ALGORITHMS.forRanks(Algorithm.parse("torus"), 6));
+    assertTrue(ALGORITHMS.suits(Algorithm.parse("torus"), 6));
+    assertFalse(ALGORITHMS.suits(Algorithm.parse("torus:4x2"), 6));
+    for (String none : List.of("", "tree", "Ring", "ring:", "ring:2", "torus:", "torus:4x")) {
+      String message =
+          assertThrows(IllegalArgumentException.class, () -> Algorithm.parse(none)).getMessage();
+      assertTrue(
+          message.startsWith(
+              "'" + none + "' is no algorithm; there are auto, ring, bidirectional-ring"),
+          message);
+    }
   }
 
   private static String refusal(Mesh mesh, int ranks) {
@@ -313,7 +327,7 @@ class TorusPlanProviderTest {
       messages.add(
           assertThrows(
                   IllegalArgumentException.class,
-                  () -> PROVIDER.plan(Algorithm.torus(mesh), collective, ranks))
+                  () -> ALGORITHMS.plan(Algorithm.torus(mesh), collective, ranks))
               .getMessage());
     }
     assertEquals(1, messages.size(), messages::toString);

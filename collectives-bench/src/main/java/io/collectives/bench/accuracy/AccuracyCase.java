@@ -1,10 +1,10 @@
 package io.collectives.bench.accuracy;
 
-import io.collectives.Algorithm;
 import io.collectives.ElementType;
 import io.collectives.WireType;
 import io.collectives.bench.simulate.PlanChoice;
 import io.collectives.bench.simulate.Size;
+import io.collectives.plan.Additions;
 import io.collectives.plan.Plan;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,12 +36,7 @@ public record AccuracyCase(
   public boolean exists() {
     return wire.type() == WireType.AS_IN_MEMORY
         || type == ElementType.FLOAT32
-            && !(wire.feedback() && sumsOften(algorithm.algorithm(size)));
-  }
-
-  private static boolean sumsOften(Algorithm algorithm) {
-    return algorithm.equals(Algorithm.exchange())
-        || algorithm.equals(Algorithm.recursiveDoubling());
+            && !(wire.feedback() && Additions.areRepeated(algorithm.plan(size)));
   }
 
   /** How many elements are looked at. */

@@ -79,7 +79,7 @@ public class AllReduceBenchmark {
     joined = Optional.of(threads);
     views =
         threads.worlds().stream()
-            .map(world -> world.using(AlgorithmChoice.parse(algorithm).forRanks(ranks)))
+            .map(world -> world.using(new AlgorithmChoice(algorithm).forRanks(ranks)))
             .toList();
     mine = Payload.of(new float[count]);
     for (int rank = 1; rank < ranks; rank++) {

@@ -99,7 +99,7 @@ public record PerfCase(
     return new PerfCase(
         Collective.valueOf(fields[0]),
         Integer.parseInt(fields[1]),
-        AlgorithmChoice.parse(fields[2]),
+        new AlgorithmChoice(fields[2]),
         ElementType.valueOf(fields[3]),
         ReduceOp.Standard.valueOf(fields[4]),
         Integer.parseInt(fields[5]),

@@ -3,7 +3,10 @@ package io.collectives.bench.simulate;
 import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.Mesh;
+import io.collectives.spi.AlgorithmSpec;
+import io.collectives.spi.Algorithms;
 import java.util.OptionalDouble;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a plan takes by a formula, where there is one: on links that are alike within each
@@ -22,17 +25,11 @@ import java.util.OptionalDouble;
  *       follow each other: 2α + M/n(2max(β,ν) + (n-2)(ν + max(ν,γ)) + γ);
  *   <li>exchange: one round of M bytes; every rank adds n-1: α + M(β + γ(n-1)), through NICs α +
  *       M(max(β,ν) + γ + (n-2)max(ν,γ));
- *   <li>recursive doubling of 2^k ranks: k rounds of M bytes, each of which is added: k(α +
- *       M(β+γ));
- *   <li>binomial tree of 2^k ranks: k rounds of M bytes up, each of which is added, and k down:
- *       k(2α + M(2β+γ));
- *   <li>parameter server of S among the ranks: the first with S for n in M/n: 2(α + βM/S) +
- *       γ(n-1)M/S; with dedicated ones among them, γWM/S for W workers;
+ *   <li>another algorithm: the {@linkplain io.collectives.spi.AlgorithmSpec.Cost cost} that stands
+ *       with it in the list of algorithms;
  *   <li>dedicated servers, S for n workers in s slabs: 2(α+βM/Ss) + γnM/Ss + (s-1)max(βM/Ss,
  *       γnM/Ss). Through NICs that are no faster than links and no slower than adding, with S = n:
  *       2α + νM(s+1)/s + γM/Ss;
- *   <li>halving and doubling of 2^k ranks: M/2, M/4, … bytes in k rounds, and back: 2kα +
- *       (2β+γ)M(n-1)/n;
  *   <li>torus of X = Y places, 3 or more, that wraps both ways, with links that are alike: four
  *       lanes with L = M/4 each, two in either order, which never meet. Rings of Y with L/Y each,
  *       then rings of X with L/XY: 2(Y-1)(α + L/Y(β+γ/2)) + 2(X-1)(α + L/XY(β+γ/2)). In a single
@@ -129,8 +126,8 @@ final class ClosedForm {
   }
 
   private double ring(Algorithm algorithm, Wire wire) {
-    boolean both = algorithm instanceof Algorithm.BidirectionalRing;
-    if (!(both ? n > 2 && nic == 0 : algorithm instanceof Algorithm.Ring)) {
+    boolean both = algorithm.equals(Algorithm.bidirectionalRing());
+    if (!(both ? n > 2 && nic == 0 : algorithm.equals(Algorithm.ring()))) {
       return Double.NaN;
     }
     double payload = both ? bytes / 2 : bytes;
@@ -164,11 +161,11 @@ final class ClosedForm {
     double pace = Math.max(beta, nic);
     double share = bytes / n;
     if (task.is(Collective.BARRIER)) {
-      if (algorithm instanceof Algorithm.BinomialTree) {
+      if (algorithm.equals(Algorithm.binomialTree())) {
         int deepest = Integer.numberOfTrailingZeros(Integer.highestOneBit(n));
         return 2 * deepest * alpha;
       }
-      int rounds = algorithm instanceof Algorithm.Exchange ? Math.min(1, log(n)) : log(n);
+      int rounds = algorithm.equals(Algorithm.exchange()) ? Math.min(1, log(n)) : log(n);
       return algorithm instanceof Algorithm.Torus ? Double.NaN : rounds * alpha;
     }
     if (task.is(Collective.ALL_TO_ALL)) {
@@ -177,19 +174,20 @@ final class ClosedForm {
     if (task.is(Collective.SCATTER) || task.is(Collective.GATHER)) {
       return alpha + share * ((n - 2) * nic + pace);
     }
-    if (algorithm instanceof Algorithm.ParameterServer servers && task.is(Collective.ALL_REDUCE)) {
-      double served = bytes / servers.servers();
-      int added = servers.dedicated() > 0 ? n - servers.dedicated() : n - 1;
-      return nic > 0 || !servers.hosts().isEmpty()
-          ? Double.NaN
-          : 2 * (alpha + served * beta) + added * served * add;
+    AlgorithmSpec.@Nullable Cost cost =
+        task.is(Collective.ALL_REDUCE)
+            ? Algorithms.onClassPath().spec(algorithm).cost().of(algorithm, n).orElse(null)
+            : null;
+    if (cost != null && (nic == 0 || cost.oneAtATime())) {
+      return cost.hops() * alpha + bytes * (cost.moved() * pace + cost.added() * add);
     }
-    if (algorithm instanceof Algorithm.Exchange && task.is(Collective.ALL_REDUCE)) {
+    boolean exchange = algorithm.equals(Algorithm.exchange());
+    if (exchange && task.is(Collective.ALL_REDUCE)) {
       return alpha + bytes * (pace + add + (n - 2) * Math.max(nic, add));
     }
-    if (algorithm instanceof Algorithm.Direct
-        || algorithm instanceof Algorithm.Exchange
-        || algorithm instanceof Algorithm.ParameterServer) {
+    boolean serves = algorithm instanceof Algorithm.ParameterServer;
+    boolean direct = algorithm.equals(Algorithm.direct());
+    if (direct || (exchange || serves) && !task.is(Collective.ALL_REDUCE)) {
       double deal = alpha + share * (pace + add + (n - 2) * Math.max(nic, add));
       double tell = alpha + share * (pace + (n - 2) * nic);
       boolean rooted = task.is(Collective.BROADCAST) || task.is(Collective.REDUCE);
@@ -198,26 +196,18 @@ final class ClosedForm {
       }
       return halves(deal, tell);
     }
-    boolean doubling = algorithm instanceof Algorithm.RecursiveDoubling;
-    boolean binomial = algorithm instanceof Algorithm.BinomialTree;
+    boolean trees = algorithm.equals(Algorithm.doubleBinaryTree());
     boolean halving =
-        algorithm instanceof Algorithm.HalvingDoubling
-            || doubling
-            || binomial
-            || algorithm instanceof Algorithm.DoubleBinaryTree && !task.is(Collective.ALL_REDUCE);
-    if (!halving || Integer.bitCount(n) != 1) {
+        trees
+            || algorithm.equals(Algorithm.halvingDoubling())
+            || algorithm.equals(Algorithm.recursiveDoubling())
+            || algorithm.equals(Algorithm.binomialTree());
+    if (!halving || task.is(Collective.ALL_REDUCE) || Integer.bitCount(n) != 1) {
       return Double.NaN;
     }
-    if (doubling && task.is(Collective.ALL_REDUCE)) {
-      return log(n) * (alpha + bytes * (pace + add));
-    }
-    if (binomial && task.is(Collective.ALL_REDUCE)) {
-      return nic > 0 ? Double.NaN : log(n) * (2 * alpha + bytes * (2 * beta + add));
-    }
     if (task.is(Collective.BROADCAST) || task.is(Collective.REDUCE)) {
-      boolean tree = !(algorithm instanceof Algorithm.DoubleBinaryTree) && nic == 0;
       double adding = task.is(Collective.REDUCE) ? add : 0;
-      return tree ? log(n) * (alpha + bytes * (beta + adding)) : Double.NaN;
+      return trees || nic > 0 ? Double.NaN : log(n) * (alpha + bytes * (beta + adding));
     }
     return halves(
         log(n) * alpha + (pace + add) * share * (n - 1), log(n) * alpha + pace * share * (n - 1));
@@ -247,7 +237,7 @@ final class ClosedForm {
     int ways = scenario.work().ways();
     boolean row = network.mesh().map(m -> m.y() == 1 && m.wrapX()).orElse(false);
     if (!row
-        || !(algorithm instanceof Algorithm.Ring)
+        || !(algorithm.equals(Algorithm.ring()))
         || slabs > 1
         || nic > 0
         || add > (ways - 1) * wire.nanosPerByte()) {

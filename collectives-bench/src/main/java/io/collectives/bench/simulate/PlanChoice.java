@@ -2,31 +2,56 @@ package io.collectives.bench.simulate;
 
 import io.collectives.Algorithm;
 import io.collectives.Collective;
+import io.collectives.UnavailableException;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
-import io.collectives.spi.PlanProvider;
-import java.util.Optional;
-import java.util.ServiceLoader;
+import io.collectives.spi.AlgorithmSpec;
+import io.collectives.spi.Algorithms;
+import java.util.Iterator;
+import java.util.List;
 
 /**
- * An algorithm as it is written on the command line: one of the library's own, or the name of any
- * other that is planned by a module on the class path.
+ * An algorithm that a module on the class path plans, as it is written on the command line. The
+ * choice among them, {@code auto}, has no plan of its own: it depends on a job.
  *
  * @param text as written
  */
 public record PlanChoice(String text) {
-  /**
-   * All that are the library's own. The choice among them, {@code auto}, is no plan: it depends on
-   * a job.
-   */
-  public static final String FORMS = AlgorithmChoice.PLANS;
 
-  /** Checks the form; whether a module knows the name shows when a plan is asked for. */
+  /** Checks the form. */
   public PlanChoice {
-    if (known(text).isEmpty()) {
-      Algorithm.named(text);
+    Algorithms.onClassPath().parse(text);
+  }
+
+  /** How they are written, for people. */
+  public static final class Forms implements Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return List.of(Algorithms.onClassPath().forms()).iterator();
     }
+  }
+
+  /** All of them, with what they leave open. */
+  public static List<PlanChoice> all() {
+    return Algorithms.onClassPath().all().stream()
+        .map(spec -> new PlanChoice(spec.name()))
+        .toList();
+  }
+
+  /**
+   * Those of some sizes that it is for.
+   *
+   * @throws IllegalArgumentException if it is for none of them
+   */
+  public List<Size> suiting(List<Size> sizes) {
+    Algorithms algorithms = Algorithms.onClassPath();
+    AlgorithmSpec spec = algorithms.spec(Algorithm.named(text));
+    List<Size> suiting = sizes.stream().filter(size -> spec.suits(size.ranks())).toList();
+    if (suiting.isEmpty()) {
+      algorithms.forRanks(Algorithm.named(text), sizes.get(0).ranks());
+    }
+    return suiting;
   }
 
   /**
@@ -35,28 +60,23 @@ public record PlanChoice(String text) {
    * @throws IllegalArgumentException if it does not fit
    */
   public Algorithm algorithm(Size size) {
-    Optional<AlgorithmChoice> own = known(text);
-    if (own.isEmpty()) {
-      return Algorithm.named(text);
-    }
-    if (text.equals("torus") && size.mesh().isPresent()) {
-      return Algorithm.torus(size.mesh().get());
-    }
-    return own.get().forRanks(size.ranks());
+    return text.equals("torus") && size.mesh().isPresent()
+        ? Algorithm.torus(size.mesh().get())
+        : Algorithms.onClassPath().forRanks(Algorithm.named(text), size.ranks());
   }
 
   /** For people, with what was left open. */
   public String label(Size size) {
     Algorithm algorithm = algorithm(size);
     return algorithm instanceof Algorithm.Torus
-        ? algorithm.name().replaceFirst(" ", ":")
-        : known(text).map(choice -> choice.label(size.ranks())).orElseGet(algorithm::name);
+        ? algorithm.name()
+        : new AlgorithmChoice(text).label(size.ranks());
   }
 
   /**
    * The plan of an all-reduce.
    *
-   * @throws IllegalArgumentException if nobody plans it, or not for this size
+   * @throws IllegalArgumentException if it is not planned for this size
    */
   public Plan plan(Size size) {
     return plan(size, Collective.ALL_REDUCE, 0);
@@ -66,33 +86,14 @@ public record PlanChoice(String text) {
    * The plan of any collective.
    *
    * @param root 0 for those that have none
-   * @throws IllegalArgumentException if nobody plans it, or not for this size or root
+   * @throws IllegalArgumentException if it is not planned, or not for this size or root
    */
   public Plan plan(Size size, Collective collective, int root) {
-    Algorithm algorithm = algorithm(size);
-    PlanRequest request = new PlanRequest(collective, size.ranks(), root);
-    for (PlanProvider provider : ServiceLoader.load(PlanProvider.class)) {
-      Optional<Plan> plan = provider.plan(algorithm, request);
-      if (plan.isPresent()) {
-        return plan.get();
-      }
-    }
-    throw new IllegalArgumentException(
-        "'"
-            + text
-            + "' is no algorithm"
-            + (collective == Collective.ALL_REDUCE ? "" : " of a module that plans " + collective)
-            + "; there are "
-            + FORMS
-            + ", and those of other modules on the class path");
-  }
-
-  private static Optional<AlgorithmChoice> known(String text) {
     try {
-      return Optional.of(AlgorithmChoice.parse(text))
-          .filter(choice -> !choice.name().equals("auto"));
-    } catch (IllegalArgumentException e) {
-      return Optional.empty();
+      return Algorithms.onClassPath()
+          .plan(algorithm(size), new PlanRequest(collective, size.ranks(), root));
+    } catch (UnavailableException e) {
+      throw new IllegalArgumentException(e.getMessage(), e);
     }
   }
 

@@ -35,7 +35,7 @@ class PeerRanksTest {
       new PerfCase(
           Collective.ALL_REDUCE,
           2,
-          AlgorithmChoice.parse("auto"),
+          new AlgorithmChoice("auto"),
           ElementType.FLOAT32,
           ReduceOp.SUM,
           1000,

@@ -52,7 +52,7 @@ class RealPeersTest {
     return new PerfCase(
         collective,
         RANKS,
-        AlgorithmChoice.parse("auto"),
+        new AlgorithmChoice("auto"),
         ElementType.FLOAT32,
         ReduceOp.SUM,
         count,

@@ -50,22 +50,22 @@ class PerfPartsTest {
     "parameter-server:2/2, 4, parameter-server:2/2"
   })
   void algorithmsAreReadAndWritten(String text, int ranks, String label) {
-    AlgorithmChoice choice = AlgorithmChoice.parse(text);
+    AlgorithmChoice choice = new AlgorithmChoice(text);
     assertEquals(text, choice.toString());
     assertEquals(label, choice.label(ranks));
-    assertEquals(choice.forRanks(ranks), AlgorithmChoice.parse(label).forRanks(ranks));
+    assertEquals(choice.forRanks(ranks), new AlgorithmChoice(label).forRanks(ranks));
   }
 
   @Test
   void anAlgorithmIsTheApisOwn() {
-    assertEquals(Algorithm.torus(Mesh.torus(4, 2)), AlgorithmChoice.parse("torus:4x2").forRanks(8));
+    assertEquals(Algorithm.torus(Mesh.torus(4, 2)), new AlgorithmChoice("torus:4x2").forRanks(8));
     assertEquals(
-        Algorithm.parameterServer(2), AlgorithmChoice.parse("parameter-server:2").forRanks(2));
+        Algorithm.parameterServer(2), new AlgorithmChoice("parameter-server:2").forRanks(2));
     assertEquals(
-        Algorithm.parameterServer(3, 2), AlgorithmChoice.parse("parameter-server:1+2").forRanks(4));
+        Algorithm.parameterServer(3, 2), new AlgorithmChoice("parameter-server:1+2").forRanks(4));
     assertEquals(
         Algorithm.parameterServer(4, 4, List.of(0, 0, 1, 1, 2, 2, 3, 3)),
-        AlgorithmChoice.parse("parameter-server:0+2x2/2").forRanks(8));
+        new AlgorithmChoice("parameter-server:0+2x2/2").forRanks(8));
   }
 
   /** Workers on hosts of two, the proxies of a server on another, as threads of one process. */
@@ -83,13 +83,13 @@ class PerfPartsTest {
 
   @Test
   void serversThatWereLeftOpenAreThoseOfTheOptions() {
-    AlgorithmChoice open = AlgorithmChoice.parse("parameter-server");
+    AlgorithmChoice open = new AlgorithmChoice("parameter-server");
     assertEquals("parameter-server:3", open.withServers(3, false, 1, 1).toString());
     assertEquals("parameter-server:0+3", open.withServers(3, true, 1, 1).toString());
     assertEquals("parameter-server:0+3x2/4", open.withServers(3, true, 2, 4).toString());
     assertEquals("parameter-server:3/4", open.withServers(3, false, 1, 4).toString());
     for (String other : new String[] {"ring", "parameter-server:2"}) {
-      assertEquals(other, AlgorithmChoice.parse(other).withServers(3, true, 2, 2).toString());
+      assertEquals(other, new AlgorithmChoice(other).withServers(3, true, 2, 2).toString());
     }
   }
 
@@ -104,7 +104,7 @@ class PerfPartsTest {
     "parameter-server:0+n, 6"
   })
   void dedicatedServersAreRanksBesidesWorkers(String text, int ranks) {
-    assertEquals(ranks, AlgorithmChoice.parse(text).ranks(3));
+    assertEquals(ranks, new AlgorithmChoice(text).ranks(3));
   }
 
   @ParameterizedTest
@@ -126,7 +126,7 @@ class PerfPartsTest {
         "parameter-server:2+"
       })
   void whatIsNoAlgorithmIsRefused(String text) {
-    assertThrows(IllegalArgumentException.class, () -> AlgorithmChoice.parse(text));
+    assertThrows(IllegalArgumentException.class, () -> new AlgorithmChoice(text));
   }
 
   @ParameterizedTest
@@ -143,7 +143,7 @@ class PerfPartsTest {
     "parameter-server:0+9, 4"
   })
   void whatDoesNotFitTheRanksIsRefused(String text, int ranks) {
-    AlgorithmChoice choice = AlgorithmChoice.parse(text);
+    AlgorithmChoice choice = new AlgorithmChoice(text);
     assertThrows(IllegalArgumentException.class, () -> choice.forRanks(ranks));
   }
 
@@ -169,7 +169,7 @@ class PerfPartsTest {
         new PerfCase(
             Collective.REDUCE_SCATTER,
             4,
-            AlgorithmChoice.parse("torus:2x2"),
+            new AlgorithmChoice("torus:2x2"),
             ElementType.INT64,
             ReduceOp.MAX,
             7,
@@ -188,7 +188,7 @@ class PerfPartsTest {
         new PerfCase(
             Collective.ALL_REDUCE,
             8,
-            AlgorithmChoice.parse("auto"),
+            new AlgorithmChoice("auto"),
             ElementType.FLOAT32,
             ReduceOp.SUM,
             336_226_108,

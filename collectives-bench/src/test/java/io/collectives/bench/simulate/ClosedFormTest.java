@@ -4,7 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.Algorithm;
 import io.collectives.Mesh;
+import io.collectives.spi.AlgorithmSpec;
+import io.collectives.spi.Algorithms;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -69,6 +72,26 @@ class ClosedFormTest {
       }
     }
     assertEquals(known, compared);
+  }
+
+  /** Those whose formula stands with them in the list of algorithms. */
+  @Test
+  void costsOfTheListAreThoseOfThePlans() {
+    Algorithms algorithms = Algorithms.onClassPath();
+    for (AlgorithmSpec spec : algorithms.all()) {
+      for (int ranks = 2; ranks <= 16; ranks++) {
+        if (spec.suits(ranks)) {
+          Algorithm algorithm = algorithms.forRanks(Algorithm.named(spec.name()), ranks);
+          Optional<AlgorithmSpec.Cost> cost = spec.cost().of(algorithm, ranks);
+          for (double add : cost.isPresent() ? ADD : new double[0]) {
+            assertEquals(1, compare(spec.name(), "all-reduce", Size.of(ranks), fabric(0), 1, add));
+            boolean known =
+                compare(spec.name(), "all-reduce", Size.of(ranks), fabric(6), 1, add) == 1;
+            assertTrue(known || !cost.get().oneAtATime(), spec.name() + " through NICs");
+          }
+        }
+      }
+    }
   }
 
   @ParameterizedTest

@@ -34,7 +34,7 @@ class TrainingResultTest {
 
   private static double tolerance(ElementType type, WireType wire, int ranks) {
     return new TrainingTask(
-            Model.RESNET50, AlgorithmChoice.parse("ring"), type, wire, 1, Duration.ZERO, 1)
+            Model.RESNET50, new AlgorithmChoice("ring"), type, wire, 1, Duration.ZERO, 1)
         .tolerance(ranks);
   }
 

@@ -9,11 +9,10 @@ import io.collectives.WireType;
 import io.collectives.engine.inprocess.InProcessFabric;
 import io.collectives.engine.memory.Memory;
 import io.collectives.plan.Plan;
-import io.collectives.spi.PlanProvider;
+import io.collectives.spi.Algorithms;
 import io.collectives.spi.Transport;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.ServiceLoader;
 import java.util.function.BiFunction;
 import java.util.stream.IntStream;
 
@@ -61,10 +60,7 @@ final class Bench {
   }
 
   static Plan plan(Algorithm algorithm, Collective collective, int ranks) {
-    return ServiceLoader.load(PlanProvider.class).stream()
-        .flatMap(provider -> provider.get().plan(algorithm, collective, ranks).stream())
-        .findFirst()
-        .orElseThrow();
+    return Algorithms.onClassPath().plan(algorithm, collective, ranks);
   }
 
   /** Starts an all-reduce of a rank in place. */

@@ -16,11 +16,12 @@ import io.collectives.Payload;
 import io.collectives.ProtocolException;
 import io.collectives.ReduceOp;
 import io.collectives.engine.memory.Memory;
+import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
+import io.collectives.spi.Algorithms;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
-import io.collectives.spi.PlanProvider;
 import io.collectives.spi.Transport;
 import io.collectives.testkit.ForwardingSink;
 import io.collectives.testkit.ForwardingTransport;
@@ -28,7 +29,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
-import java.util.ServiceLoader;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,13 +52,8 @@ class OtherCollectivesTest {
 
   private static Program program(
       Algorithm algorithm, Collective collective, int ranks, int rank, int root) {
-    return ServiceLoader.load(PlanProvider.class).stream()
-        .flatMap(
-            provider ->
-                provider.get().plan(algorithm, new PlanRequest(collective, ranks, root)).stream())
-        .map(plan -> Program.compile(algorithm, plan, rank))
-        .findFirst()
-        .orElseThrow();
+    Plan plan = Algorithms.onClassPath().plan(algorithm, new PlanRequest(collective, ranks, root));
+    return Program.compile(algorithm, plan, rank);
   }
 
   private static Call submit(Bench bench, int rank, Program program, Memory in, Memory out) {

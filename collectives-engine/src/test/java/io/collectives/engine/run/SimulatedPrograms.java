@@ -4,12 +4,11 @@ import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.Mesh;
 import io.collectives.plan.PlanRequest;
-import io.collectives.spi.PlanProvider;
+import io.collectives.spi.Algorithms;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.ServiceLoader;
 
 /**
  * Programs of all plans that the tests of the engine know, compiled once for all simulations of a
@@ -24,8 +23,7 @@ final class SimulatedPrograms {
 
   static final int EXCHANGE = 4;
 
-  private final List<PlanProvider> providers =
-      ServiceLoader.load(PlanProvider.class).stream().map(ServiceLoader.Provider::get).toList();
+  private final Algorithms plans = Algorithms.onClassPath();
 
   private final Map<Integer, Program> programs = new HashMap<>();
 
@@ -67,11 +65,7 @@ final class SimulatedPrograms {
             wanted -> {
               Algorithm route = algorithm(algorithm, members);
               PlanRequest request = new PlanRequest(collective, members, root);
-              return providers.stream()
-                  .flatMap(provider -> provider.plan(route, request).stream())
-                  .findFirst()
-                  .map(plan -> Program.compile(route, plan, rank, order))
-                  .orElseThrow();
+              return Program.compile(route, plans.plan(route, request), rank, order);
             });
     used.add(known);
     return known;

@@ -1,0 +1,178 @@
+package io.collectives.spi;
+
+import io.collectives.Algorithm;
+import io.collectives.Collective;
+import io.collectives.UnavailableException;
+import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.stream.Collectors;
+
+/** The algorithms that some modules plan. Immutable; for any thread. */
+public final class Algorithms {
+  private final Map<String, AlgorithmSpec> byName = new LinkedHashMap<>();
+
+  private Algorithms(Iterable<PlanProvider> providers) {
+    for (PlanProvider provider : providers) {
+      for (AlgorithmSpec spec : provider.algorithms()) {
+        if (byName.putIfAbsent(spec.name(), spec) != null) {
+          throw new IllegalStateException(
+              "two modules on the class path plan the algorithm \"" + spec.name() + "\"");
+        }
+      }
+    }
+  }
+
+  /** Those of all modules on the class path, in its order. */
+  public static Algorithms onClassPath() {
+    return new Algorithms(ServiceLoader.load(PlanProvider.class));
+  }
+
+  /** Those of some modules. */
+  public static Algorithms of(PlanProvider... providers) {
+    return new Algorithms(List.of(providers));
+  }
+
+  /** All of them, in the order in which people read of them. */
+  public List<AlgorithmSpec> all() {
+    return List.copyOf(byName.values());
+  }
+
+  /** How they are written, for people: {@code ring, torus[:XxY], …}. */
+  public String forms() {
+    return all().stream().map(AlgorithmSpec::form).collect(Collectors.joining(", "));
+  }
+
+  /**
+   * What is known of an algorithm.
+   *
+   * @throws UnavailableException if no module plans it
+   */
+  public AlgorithmSpec spec(Algorithm algorithm) {
+    AlgorithmSpec spec = byName.get(algorithm.family());
+    if (spec == null) {
+      throw new UnavailableException(
+          "no module on the class path plans the algorithm \""
+              + algorithm.name()
+              + "\"; there "
+              + (byName.isEmpty() ? "is none" : "are " + forms())
+              + ". Add the dependency "
+              + algorithm.artifact()
+              + ", or io.collectives:collectives-all for everything");
+    }
+    return spec;
+  }
+
+  /**
+   * Reads an algorithm, which is not {@code auto}. What it leaves open, such as the mesh of a
+   * {@code torus}, is as suits the group that it is used in.
+   *
+   * @throws IllegalArgumentException if no module plans it, or its parameters are none; the message
+   *     lists all
+   */
+  public Algorithm parse(String text) {
+    return parse(text, "");
+  }
+
+  /**
+   * Reads an algorithm.
+   *
+   * @throws IllegalArgumentException as above
+   */
+  public Algorithm parseOrAuto(String text) {
+    String auto = Algorithm.auto().name();
+    return text.equals(auto) ? Algorithm.auto() : parse(text, auto + ", ");
+  }
+
+  private Algorithm parse(String text, String others) {
+    int colon = text.indexOf(':');
+    AlgorithmSpec spec = byName.get(colon < 0 ? text : text.substring(0, colon));
+    String parameters = colon < 0 ? "" : text.substring(colon + 1);
+    boolean good =
+        spec != null
+            && parameters.isEmpty() == colon < 0
+            && spec.parameters().allowed().matcher(parameters).matches();
+    if (!good) {
+      throw new IllegalArgumentException(
+          "'" + text + "' is no algorithm; there are " + others + forms());
+    }
+    return Algorithm.named(text);
+  }
+
+  /**
+   * The algorithm with all that was left open, for a group of so many ranks.
+   *
+   * @throws UnavailableException if no module plans it
+   * @throws IllegalArgumentException if it does not fit the number of ranks, saying what would
+   */
+  public Algorithm forRanks(Algorithm algorithm, int ranks) {
+    AlgorithmSpec spec = spec(algorithm);
+    if (!spec.suits(ranks)) {
+      throw new IllegalArgumentException(
+          "the algorithm \""
+              + algorithm.name()
+              + "\" is for "
+              + spec.sizes().words()
+              + " of ranks, not for "
+              + ranks);
+    }
+    return algorithm instanceof Algorithm.Named named
+        ? spec.parameters().reader().read(named.parameters(), ranks)
+        : algorithm;
+  }
+
+  /**
+   * Whether an algorithm can run in a group of so many ranks.
+   *
+   * @throws UnavailableException if no module plans it
+   */
+  public boolean suits(Algorithm algorithm, int ranks) {
+    try {
+      return forRanks(algorithm, ranks).fits(ranks);
+    } catch (IllegalArgumentException e) {
+      return false;
+    }
+  }
+
+  /** How many ranks a job needs for an algorithm in which so many work. */
+  public int ranks(Algorithm algorithm, int workers) {
+    return algorithm instanceof Algorithm.Named named
+        ? spec(algorithm).parameters().reader().ranks(named.parameters(), workers)
+        : workers;
+  }
+
+  /**
+   * The plan of a collective by an algorithm.
+   *
+   * @throws UnavailableException if no module plans that
+   * @throws IllegalArgumentException if the algorithm does not fit the number of ranks, saying what
+   *     would
+   */
+  public Plan plan(Algorithm algorithm, PlanRequest request) {
+    AlgorithmSpec spec = spec(algorithm);
+    if (!spec.collectives().contains(request.collective())) {
+      throw new UnavailableException(
+          "the algorithm \""
+              + algorithm.name()
+              + "\" does not plan "
+              + request.collective()
+              + ", only "
+              + spec.collectives().stream()
+                  .sorted()
+                  .map(Collective::toString)
+                  .collect(Collectors.joining(", ")));
+    }
+    return spec.planner().plan(forRanks(algorithm, request.ranks()), request);
+  }
+
+  /**
+   * The plan of a collective without a root, or with rank 0 as its root: see {@link
+   * #plan(Algorithm, PlanRequest)}.
+   */
+  public Plan plan(Algorithm algorithm, Collective collective, int ranks) {
+    return plan(algorithm, PlanRequest.of(collective, ranks));
+  }
+}
