@@ -77,7 +77,7 @@ public final class Agreement extends Consensus {
   }
 
   @Override
-  void excluded(int by) {
+  void excluded(int by, long now) {
     int self = group.members[me];
     int other = group.members[by];
     Failure why =

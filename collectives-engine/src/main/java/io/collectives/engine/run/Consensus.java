@@ -62,16 +62,11 @@ abstract class Consensus {
     this.post = post;
   }
 
-  /** Whether this rank may decide for others. */
-  boolean mayLead() {
-    return true;
-  }
-
   /** What to agree on, of what the reports say; nothing if this rank has ended its part. */
   abstract @Nullable Outcome propose();
 
   /** The others go on without this rank. */
-  abstract void excluded(int by);
+  abstract void excluded(int by, long now);
 
   /**
    * The time is over.
@@ -146,7 +141,7 @@ abstract class Consensus {
     Outcome outcome = ballot.outcome();
     if (ballot.kind() == Ballot.Kind.DECIDE && outcome != null) {
       if (topic == Ballot.Topic.SURVIVORS && outcome.lost().get(me)) {
-        excluded(from);
+        excluded(from, now);
       } else if (joined && !isOver()) {
         decided = outcome;
         // Those who took this rank for their leader meanwhile would wait for it, and those who were
@@ -168,7 +163,7 @@ abstract class Consensus {
       return;
     }
     if (ballot.failed().get(me)) {
-      excluded(from);
+      excluded(from, now);
       return;
     }
     if (failed.get(from)) {
@@ -208,7 +203,7 @@ abstract class Consensus {
       }
       case DECIDE, ABSENT -> {}
     }
-    if (news && !answered && leader != me && leader == lowest()) {
+    if (news && !answered && leader != me && leader == lowest() && leader < group.size()) {
       report();
     }
     advance(now);
@@ -227,7 +222,7 @@ abstract class Consensus {
   private void advance(long now) {
     // Whom this rank gives up may live, and must learn it before it leads others.
     for (int member = failed.nextSetBit(0); member >= 0; member = failed.nextSetBit(member + 1)) {
-      if (!toldOff.get(member)) {
+      if (member != me && !toldOff.get(member)) {
         toldOff.set(member);
         send(member, ballot(Ballot.Kind.REPORT, accepted));
       }
@@ -238,7 +233,7 @@ abstract class Consensus {
       leaderSeen = false;
       if (leader == me) {
         forEachLeft(member -> send(member, ballot(Ballot.Kind.LEAD, null)));
-      } else {
+      } else if (leader < group.size()) {
         report();
       }
     }
@@ -252,7 +247,7 @@ abstract class Consensus {
   }
 
   private void lead() {
-    if (!mayLead() || !haveAll(reports.keySet()::contains)) {
+    if (!haveAll(reports.keySet()::contains)) {
       return;
     }
     Outcome outcome = choose();
@@ -310,6 +305,18 @@ abstract class Consensus {
     }
   }
 
+  /**
+   * This rank has been given up by a member, so by all, and takes part no more, but waits for what
+   * they decide. It tells those who have not heard of it, as they may wait for it to lead.
+   */
+  final void stepBack(long now) {
+    if (!failed.get(me)) {
+      failed.set(me);
+      askAll();
+      advance(now);
+    }
+  }
+
   /** Asks those who are left for the decision that they may have. */
   final void askAll() {
     forEachLeft(member -> send(member, ballot(Ballot.Kind.REPORT, accepted)));
@@ -346,6 +353,10 @@ abstract class Consensus {
     if (now - startNanos >= timeoutNanos) {
       timedOut(awaited());
       return 1;
+    }
+    if (failed.get(me)) {
+      // Leaders do not write to a member that was given up, so their silence says nothing.
+      return 0;
     }
     long patience = Math.max(startNanos + timeoutNanos / 2, leaderSince + timeoutNanos / 8);
     if (now - patience < 0) {

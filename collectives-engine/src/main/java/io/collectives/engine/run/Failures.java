@@ -744,8 +744,14 @@ final class Failures {
 
   /** What a rank has told of a group. */
   private record Notice(int from, long groupId, Failure failure, boolean isDecided) {
-    /** What members have decided counts first, then what they would prefer in a verdict. */
+    /**
+     * What members have decided counts first, then what they would prefer in a verdict. Who is
+     * itself to blame may have been cut off, and then has decided alone.
+     */
     int weight() {
+      if (failure.culprit() == from) {
+        return 3;
+      }
       return isDecided ? 0 : failure.kind() == Failure.Kind.PROTOCOL ? 1 : 2;
     }
   }

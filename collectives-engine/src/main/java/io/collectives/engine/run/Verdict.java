@@ -22,7 +22,6 @@ final class Verdict extends Consensus {
   private static final long ASK_NANOS = 100_000_000;
 
   private final Failure evidence;
-  private boolean isExcluded;
   private long nextAskNanos;
 
   Verdict(Group group, Post post, Failure evidence, long now) {
@@ -34,11 +33,6 @@ final class Verdict extends Consensus {
   @Override
   boolean hasEnded() {
     return false;
-  }
-
-  @Override
-  boolean mayLead() {
-    return !isExcluded;
   }
 
   @Override
@@ -67,8 +61,8 @@ final class Verdict extends Consensus {
   }
 
   @Override
-  void excluded(int by) {
-    isExcluded = true;
+  void excluded(int by, long now) {
+    stepBack(now);
   }
 
   @Override
