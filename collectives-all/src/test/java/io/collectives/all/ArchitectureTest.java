@@ -79,6 +79,7 @@ class ArchitectureTest {
                       "io.collectives",
                       "io.collectives.ps",
                       "io.collectives.ps.store",
+                      "io.collectives.training.optimizer",
                       "java.io",
                       "java.lang..",
                       "java.nio",
@@ -89,6 +90,19 @@ class ArchitectureTest {
                       "org.jspecify..")
                   .or(equivalentTo(Chunks.class))
                   .or(equivalentTo(FileChannel.class)));
+
+  @ArchTest
+  static final ArchRule OPTIMIZERS_ARE_ARITHMETIC =
+      classes()
+          .that()
+          .resideInAPackage("io.collectives.training.optimizer..")
+          .should()
+          .onlyDependOnClassesThat(
+              resideInAnyPackage(
+                  "io.collectives.training.optimizer",
+                  "java.lang..",
+                  "java.util..",
+                  "org.jspecify.."));
 
   @ArchTest
   static final ArchRule ALGORITHMS_DO_NOT_KNOW_EACH_OTHER =

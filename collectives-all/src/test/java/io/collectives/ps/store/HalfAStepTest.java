@@ -12,6 +12,7 @@ import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ps.Roles;
 import io.collectives.testkit.RankThreads;
+import io.collectives.training.optimizer.Optimizer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;

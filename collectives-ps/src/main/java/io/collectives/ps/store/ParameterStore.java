@@ -12,6 +12,7 @@ import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.ps.Role;
 import io.collectives.ps.Roles;
+import io.collectives.training.optimizer.Optimizer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

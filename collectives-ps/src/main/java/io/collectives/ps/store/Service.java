@@ -7,6 +7,7 @@ import io.collectives.Communicator;
 import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.ProtocolException;
+import io.collectives.training.optimizer.Optimizer;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.LinkedBlockingQueue;

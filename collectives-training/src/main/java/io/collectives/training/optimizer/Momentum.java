@@ -1,4 +1,4 @@
-package io.collectives.ps.store;
+package io.collectives.training.optimizer;
 
 import java.util.function.LongToDoubleFunction;
 

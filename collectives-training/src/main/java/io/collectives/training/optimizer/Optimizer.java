@@ -1,18 +1,18 @@
-package io.collectives.ps.store;
+package io.collectives.training.optimizer;
 
 import java.util.function.LongToDoubleFunction;
 
 /**
- * How a gradient changes weights. The servers of a {@link ParameterStore} each apply it to their
- * part of the parameters, so it works element by element: what becomes of one weight depends on the
- * gradients, the state and the number of updates of this weight alone. (A norm over all parameters
- * cannot be had here; workers can take it before they push.)
+ * How a gradient changes weights. Each of the ranks that share an update applies it to its part of
+ * the parameters, so it works element by element: what becomes of one weight depends on the
+ * gradients, the state and the number of updates of this weight alone.
  *
  * <p>Those given here are written so that all ranks and runs get the same bits, and so that the
  * just-in-time compiler makes vector loops of them: plain loops over arrays, which all have the
  * same index. One's own should be as well.
  *
- * <p><b>Threads.</b> A server calls it from the one thread that serves.
+ * <p><b>Threads.</b> Several ranks of one JVM may share an object, so that it has no state of its
+ * own; arrays are those of the caller.
  */
 public interface Optimizer {
 

@@ -1,0 +1,10 @@
+/**
+ * How gradients change weights: optimizers, which are arithmetic on arrays. Parameter servers and
+ * sharded updates use the same ones.
+ *
+ * <p>It must not know of ranks, groups and messages.
+ */
+@NullMarked
+package io.collectives.training.optimizer;
+
+import org.jspecify.annotations.NullMarked;
