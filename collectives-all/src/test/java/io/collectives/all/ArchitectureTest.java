@@ -95,11 +95,13 @@ class ArchitectureTest {
   static final ArchRule OPTIMIZERS_ARE_ARITHMETIC =
       classes()
           .that()
-          .resideInAPackage("io.collectives.training.optimizer..")
+          .resideInAnyPackage(
+              "io.collectives.training.optimizer..", "io.collectives.training.exact..")
           .should()
           .onlyDependOnClassesThat(
               resideInAnyPackage(
                   "io.collectives.training.optimizer",
+                  "io.collectives.training.exact",
                   "java.lang..",
                   "java.util..",
                   "org.jspecify.."));

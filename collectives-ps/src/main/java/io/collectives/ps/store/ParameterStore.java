@@ -12,6 +12,7 @@ import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.ps.Role;
 import io.collectives.ps.Roles;
+import io.collectives.training.optimizer.LayerwiseOptimizer;
 import io.collectives.training.optimizer.Optimizer;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -432,8 +433,8 @@ public final class ParameterStore implements AutoCloseable {
   /**
    * Keeps and updates this server's part of the parameters until all workers have finished. Once.
    *
-   * @param optimizer the same on all servers; if parameters were restored, with the name and the
-   *     number of states that the snapshot has
+   * @param optimizer the same on all servers, not layer by layer; if parameters were restored, with
+   *     the name and the number of states that the snapshot has
    * @param snapshots where to write them; made if it is missing. Servers may share one
    * @throws CollectiveException if a rank is lost, makes a mistake, aborts or is late
    * @throws SnapshotException if the directory has those of another job, or cannot be made
@@ -446,6 +447,13 @@ public final class ParameterStore implements AutoCloseable {
 
   private void serve(Optimizer optimizer, @Nullable Snapshots snapshots, Shard kept) {
     SnapshotFile.checkName(optimizer.name());
+    if (optimizer instanceof LayerwiseOptimizer) {
+      throw new IllegalArgumentException(
+          "optimizer "
+              + optimizer.name()
+              + " takes norms of whole layers, of which a server has a part: serve with one that works"
+              + " element by element, as Optimizer.adamW, or update by a ShardedOptimizer");
+    }
     if (kept.optimizer != null
         && (!kept.optimizer.equals(optimizer.name())
             || kept.state.length != optimizer.stateCount())) {

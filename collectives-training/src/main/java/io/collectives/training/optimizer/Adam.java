@@ -16,6 +16,11 @@ record Adam(LongToDoubleFunction rate, double beta1, double beta2, double epsilo
   }
 
   @Override
+  public Optimizer forBiases() {
+    return new Adam(rate, beta1, beta2, epsilon, 0);
+  }
+
+  @Override
   public void update(
       float[] weights, float[] gradients, float[][] state, int from, int to, long step) {
     double now = rate.applyAsDouble(step);

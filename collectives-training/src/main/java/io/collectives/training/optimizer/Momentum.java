@@ -2,8 +2,9 @@ package io.collectives.training.optimizer;
 
 import java.util.function.LongToDoubleFunction;
 
-/** See {@link Optimizer#momentum}. */
-record Momentum(LongToDoubleFunction rate, float momentum) implements Optimizer {
+/** See {@link Optimizer#momentum} and {@link Optimizer#nesterov}. */
+record Momentum(LongToDoubleFunction rate, double momentum, double decay, boolean looksAhead)
+    implements Optimizer {
   @Override
   public String name() {
     return "momentum";
@@ -15,17 +16,39 @@ record Momentum(LongToDoubleFunction rate, float momentum) implements Optimizer 
   }
 
   @Override
-  public void update(
-      float[] weights, float[] gradients, float[][] state, int from, int to, long step) {
-    descend(weights, gradients, state[0], from, to, (float) rate.applyAsDouble(step), momentum);
+  public Optimizer forBiases() {
+    return new Momentum(rate, momentum, 0, looksAhead);
   }
 
-  private static void descend(
-      float[] w, float[] g, float[] v, int from, int to, float rate, float momentum) {
+  @Override
+  public void update(
+      float[] weights, float[] gradients, float[][] state, int from, int to, long step) {
+    float now = (float) rate.applyAsDouble(step);
+    float kept = (float) momentum;
+    float shrink = (float) decay;
+    if (looksAhead) {
+      descendAhead(weights, gradients, state[0], from, to, now, kept, shrink);
+    } else {
+      descend(weights, gradients, state[0], from, to, now, kept, shrink);
+    }
+  }
+
+  static void descend(
+      float[] w, float[] g, float[] v, int from, int to, float rate, float momentum, float decay) {
     for (int i = from; i < to; i++) {
-      float velocity = momentum * v[i] + g[i];
+      float velocity = momentum * v[i] + (g[i] + decay * w[i]);
       v[i] = velocity;
       w[i] -= rate * velocity;
+    }
+  }
+
+  private static void descendAhead(
+      float[] w, float[] g, float[] v, int from, int to, float rate, float momentum, float decay) {
+    for (int i = from; i < to; i++) {
+      float gradient = g[i] + decay * w[i];
+      float velocity = momentum * v[i] + gradient;
+      v[i] = velocity;
+      w[i] -= rate * (gradient + momentum * velocity);
     }
   }
 }

@@ -20,7 +20,7 @@ record Sgd(LongToDoubleFunction rate) implements Optimizer {
     descend(weights, gradients, from, to, (float) rate.applyAsDouble(step));
   }
 
-  private static void descend(float[] w, float[] g, int from, int to, float rate) {
+  static void descend(float[] w, float[] g, int from, int to, float rate) {
     for (int i = from; i < to; i++) {
       w[i] -= rate * g[i];
     }

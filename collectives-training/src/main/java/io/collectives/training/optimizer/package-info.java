@@ -2,7 +2,7 @@
  * How gradients change weights: optimizers, which are arithmetic on arrays. Parameter servers and
  * sharded updates use the same ones.
  *
- * <p>It must not know of ranks, groups and messages.
+ * <p>It stands on exact sums; it must not know of ranks, groups and messages.
  */
 @NullMarked
 package io.collectives.training.optimizer;

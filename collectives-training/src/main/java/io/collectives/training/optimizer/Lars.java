@@ -1,0 +1,66 @@
+package io.collectives.training.optimizer;
+
+import java.util.function.LongToDoubleFunction;
+
+/** See {@link Optimizer#lars}. */
+record Lars(
+    LongToDoubleFunction rate, double momentum, double decay, double trust, boolean scalesMomentum)
+    implements LayerwiseOptimizer {
+  @Override
+  public String name() {
+    return scalesMomentum ? "lars" : "lars-unscaled";
+  }
+
+  @Override
+  public int stateCount() {
+    return 1;
+  }
+
+  @Override
+  public Optimizer forBiases() {
+    return scalesMomentum ? new ScaledMomentum(rate, momentum) : Optimizer.momentum(rate, momentum);
+  }
+
+  @Override
+  public boolean prepares() {
+    return false;
+  }
+
+  @Override
+  public void prepare(
+      float[] weights, float[] gradients, float[][] state, int from, int to, long step) {}
+
+  @Override
+  public void apply(
+      float[] weights,
+      float[] gradients,
+      float[][] state,
+      int from,
+      int to,
+      long step,
+      double weightNorm,
+      double gradientNorm) {
+    double now = rate.applyAsDouble(step);
+    double local =
+        weightNorm > 0 && gradientNorm > 0
+            ? now * trust * weightNorm / (gradientNorm + decay * weightNorm)
+            : now;
+    float[] velocity = state[0];
+    if (scalesMomentum) {
+      scaled(
+          weights, gradients, velocity, from, to, (float) local, (float) momentum, (float) decay);
+    } else {
+      Momentum.descend(
+          weights, gradients, velocity, from, to, (float) local, (float) momentum, (float) decay);
+    }
+  }
+
+  static void scaled(
+      float[] w, float[] g, float[] v, int from, int to, float rate, float momentum, float decay) {
+    for (int i = from; i < to; i++) {
+      float velocity = momentum * v[i] + rate * (g[i] + decay * w[i]);
+      v[i] = velocity;
+      w[i] -= velocity;
+    }
+  }
+}
