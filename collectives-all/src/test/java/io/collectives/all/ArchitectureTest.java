@@ -92,6 +92,25 @@ class ArchitectureTest {
                   .or(equivalentTo(FileChannel.class)));
 
   @ArchTest
+  static final ArchRule TRAINING_KNOWS_COMMUNICATORS_AND_FILES =
+      classes()
+          .that()
+          .resideInAPackage("io.collectives.training..")
+          .should()
+          .onlyDependOnClassesThat(
+              resideInAnyPackage(
+                  "io.collectives",
+                  "io.collectives.training..",
+                  "java.io",
+                  "java.lang..",
+                  "java.nio",
+                  "java.nio.channels",
+                  "java.nio.file..",
+                  "java.time",
+                  "java.util..",
+                  "org.jspecify.."));
+
+  @ArchTest
   static final ArchRule OPTIMIZERS_ARE_ARITHMETIC =
       classes()
           .that()

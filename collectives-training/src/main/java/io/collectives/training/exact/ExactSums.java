@@ -109,6 +109,11 @@ public final class ExactSums {
     }
   }
 
+  /** How many sums there are. */
+  public int count() {
+    return words.length / (digits + 1);
+  }
+
   /** All sums, to be added up over ranks, in place. */
   public long[] words() {
     carry();

@@ -1,0 +1,11 @@
+/**
+ * The parts of a training loop that several ranks share: updates of weights of which each rank does
+ * a part ({@link io.collectives.training.ShardedOptimizer}).
+ *
+ * <p>It stands on communicators, and on files for what is saved; it must not know plans' insides,
+ * bytes on links, transports or engines.
+ */
+@NullMarked
+package io.collectives.training;
+
+import org.jspecify.annotations.NullMarked;
