@@ -13,24 +13,24 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** Jobs whose ranks are threads of this JVM. */
-final class Jobs {
-  static final CallSettings CALLS =
+/** Jobs whose ranks are threads of this JVM, for all tests of training. */
+public final class Jobs {
+  public static final CallSettings CALLS =
       CallSettings.defaults().withTimeout(Duration.ofSeconds(30)).withFrameLength(512);
 
   private Jobs() {}
 
   /** Runs a body on all ranks, all of which must end well; whoever does not aborts. */
-  static void run(int ranks, RankThreads.Body body) throws Exception {
+  public static void run(int ranks, RankThreads.Body body) throws Exception {
     run(ranks, CALLS, body);
   }
 
-  static void run(int ranks, CallSettings calls, RankThreads.Body body) throws Exception {
+  public static void run(int ranks, CallSettings calls, RankThreads.Body body) throws Exception {
     run(Collectives.inProcess(ranks, calls), body);
   }
 
   /** The same over a transport by its name. */
-  static void run(String transport, Path directory, int ranks, RankThreads.Body body)
+  public static void run(String transport, Path directory, int ranks, RankThreads.Body body)
       throws Exception {
     if (transport.equals("inprocess")) {
       run(ranks, body);
