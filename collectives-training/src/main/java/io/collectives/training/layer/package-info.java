@@ -1,14 +1,20 @@
 /**
- * Layers of networks whose batch, image, features or rows several ranks share, forward and
- * backward: {@link io.collectives.training.layer.BatchNorm}.
+ * Layers of networks whose samples, images, features or rows several ranks share, forward and
+ * backward: {@link io.collectives.training.layer.BatchNorm} over groups, {@link
+ * io.collectives.training.layer.TiledConvolution} and {@link
+ * io.collectives.training.layer.TiledPooling} over tiles, {@link
+ * io.collectives.training.layer.SplitDense} by features, {@link
+ * io.collectives.training.layer.Embedding} by rows.
  *
- * <p>They stand on communicators; they must not know plans' insides, transports, engines, or how
- * weights are updated.
+ * <p>They stand on communicators and optimizers; they must not know plans' insides, transports or
+ * engines.
  *
- * <p>Arrays of images are in the order of batch, channel, row, column; a <em>sample</em> is all
- * channels of one image. All ranks of a layer's group call its methods in the same order, among
+ * <p>Arrays of images are in the order of sample, channel, row, column; a <em>plane</em> is one
+ * channel of one sample. All ranks of a layer's group call its methods in the same order, among
  * their other calls on that group. An object is for one thread at a time, and for one pair of
- * forward and backward passes after the other.
+ * forward and backward passes after the other. Weights are arrays of the layer, to be set, and
+ * registered with whatever updates them; each backward pass sets their gradients, which are those
+ * of this rank.
  */
 @NullMarked
 package io.collectives.training.layer;

@@ -1,0 +1,162 @@
+package io.collectives.training.layer;
+
+import io.collectives.training.layer.SpatialTiles.Area;
+
+/**
+ * The greatest element, or the mean, of windows of images of which each rank has a tile. What lies
+ * outside of the image does not count: means are those of the elements within ({@code
+ * count_include_pad=False} in PyTorch). The results are those of the whole image to the last bit;
+ * gradients are within rounding.
+ */
+public final class TiledPooling {
+  private final SlidingWindows windows;
+  private final int channels;
+  private final boolean takesGreatest;
+
+  /** Where each result's greatest element is in the window. */
+  private int[] greatest = {};
+
+  private int batch;
+
+  private TiledPooling(SlidingWindows windows, int channels, boolean takesGreatest) {
+    this.windows = windows;
+    this.channels = channels;
+    this.takesGreatest = takesGreatest;
+  }
+
+  /**
+   * Pooling by the greatest element; of equal ones the first, a NaN before all.
+   *
+   * @param tiles of the input
+   * @param channels at least 1
+   * @param kernel rows and columns of a window, at least 1
+   * @param stride how far windows lie apart, at least 1
+   * @param padding rows and columns around the image that windows may begin in, at most half of
+   *     {@code kernel}
+   */
+  public static TiledPooling max(
+      SpatialTiles tiles, int channels, int kernel, int stride, int padding) {
+    return of(tiles, channels, kernel, stride, padding, true);
+  }
+
+  /** Pooling by the mean; see {@link #max} for the arguments. */
+  public static TiledPooling average(
+      SpatialTiles tiles, int channels, int kernel, int stride, int padding) {
+    return of(tiles, channels, kernel, stride, padding, false);
+  }
+
+  private static TiledPooling of(
+      SpatialTiles tiles, int channels, int kernel, int stride, int padding, boolean greatest) {
+    if (channels < 1 || padding > kernel / 2) {
+      throw new IllegalArgumentException(
+          "pooling of "
+              + channels
+              + " channels in windows of "
+              + kernel
+              + " with padding of "
+              + padding
+              + ": there must be a channel, and padding of half a window at most");
+    }
+    return new TiledPooling(new SlidingWindows(tiles, kernel, stride, padding), channels, greatest);
+  }
+
+  /** The tiles of the result; a rank may have none, if windows are few. */
+  public SpatialTiles output() {
+    return windows.output;
+  }
+
+  /**
+   * Computes this rank's tile of the result.
+   *
+   * @param x the tile of {@code batchSize * channels} planes
+   * @param batchSize samples, the same on all ranks
+   * @param y set to the tile of as many planes
+   */
+  public void forward(float[] x, int batchSize, float[] y) {
+    int planes = batchSize * channels;
+    int count = output().tileCount();
+    SlidingWindows.check("input", x, (long) planes * windows.input.tileCount());
+    SlidingWindows.check("result", y, (long) planes * count);
+    batch = batchSize;
+    float[] window = windows.gather(x, planes);
+    if (takesGreatest) {
+      greatest = new int[planes * count];
+    }
+    for (int plane = 0; plane < planes; plane++) {
+      for (int i = 0; i < count; i++) {
+        Area area = within(i);
+        int best = -1;
+        double sum = 0;
+        for (int row = 0; row < area.height(); row++) {
+          int from = at(plane, area, row);
+          for (int j = from; j < from + area.width(); j++) {
+            sum += window[j];
+            if (best < 0
+                || window[j] > window[best]
+                || window[j] != window[j] && window[best] == window[best]) {
+              best = j;
+            }
+          }
+        }
+        if (takesGreatest) {
+          greatest[plane * count + i] = best;
+          y[plane * count + i] = window[best];
+        } else {
+          y[plane * count + i] = (float) (sum / area.count());
+        }
+      }
+    }
+  }
+
+  /** What of the image is in the window of a result of this rank. */
+  private Area within(int index) {
+    Area tile = output().tile(output().group().rank());
+    Area window =
+        new Area(
+            (tile.top() + index / tile.width()) * windows.stride - windows.padding,
+            (tile.left() + index % tile.width()) * windows.stride - windows.padding,
+            windows.kernel,
+            windows.kernel);
+    return window.intersection(new Area(0, 0, windows.input.height(), windows.input.width()));
+  }
+
+  /** Where a row of an area begins in what was gathered. */
+  private int at(int plane, Area area, int row) {
+    Area covered = windows.covered;
+    return (plane * covered.height() + area.top() + row - covered.top()) * covered.width()
+        + area.left()
+        - covered.left();
+  }
+
+  /**
+   * The gradients of the last {@link #forward}.
+   *
+   * @param dy of {@code y}
+   * @param dx is set to those of {@code x}
+   */
+  public void backward(float[] dy, float[] dx) {
+    int planes = batch * channels;
+    int count = output().tileCount();
+    SlidingWindows.check("gradients of the result", dy, (long) planes * count);
+    SlidingWindows.check("gradients of the input", dx, (long) planes * windows.input.tileCount());
+    float[] gradients = new float[planes * windows.covered.count()];
+    for (int plane = 0; plane < planes; plane++) {
+      for (int i = 0; i < count; i++) {
+        float gradient = dy[plane * count + i];
+        if (takesGreatest) {
+          gradients[greatest[plane * count + i]] += gradient;
+          continue;
+        }
+        Area area = within(i);
+        float share = gradient / area.count();
+        for (int row = 0; row < area.height(); row++) {
+          int from = at(plane, area, row);
+          for (int j = from; j < from + area.width(); j++) {
+            gradients[j] += share;
+          }
+        }
+      }
+    }
+    windows.scatter(gradients, planes, dx);
+  }
+}
