@@ -13,7 +13,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The examples of the README and the guide compile, and do as four processes what they say. */
+/**
+ * The examples of the README, the guide and the page on training compile, and do as four processes
+ * what they say.
+ */
 @Tag("process")
 @Tag("once")
 @Timeout(150) // Several share the processors.
@@ -45,6 +48,14 @@ class ReadmeTest {
   }
 
   @Test
+  void theExampleWithShardedUpdatesTrains() throws Exception {
+    String output = output("Shard.java", 35);
+    for (int rank = 0; rank < 4; rank++) {
+      assertPrints("[" + rank + "] rank " + rank + " of 4: -0.51", output);
+    }
+  }
+
+  @Test
   void theExampleThatSurvivesComesToItsEndWithoutTheRankThatDies() throws Exception {
     String output = output("Survive.java", 35, 137, "--keep-going");
     for (int rank = 0; rank < 3; rank++) {
@@ -66,8 +77,9 @@ class ReadmeTest {
       throws Exception {
     List<String> pages = new ArrayList<>(Files.readAllLines(Path.of("..", "README.md")));
     pages.addAll(Files.readAllLines(Path.of("..", "docs", "GUIDE.md")));
+    pages.addAll(Files.readAllLines(Path.of("..", "docs", "TRAINING.md")));
     int marker = pages.indexOf("<!-- example: " + name + " -->");
-    assertTrue(marker >= 0, "neither README nor guide mark an example " + name);
+    assertTrue(marker >= 0, "no page marks an example " + name);
     assertEquals("```java", pages.get(marker + 1));
     List<String> source =
         pages.stream().skip(marker + 2).takeWhile(line -> !line.equals("```")).toList();
