@@ -10,6 +10,7 @@ import io.collectives.bench.accuracy.WireChoice;
 import io.collectives.bench.chaos.Fault;
 import io.collectives.bench.chaos.Range;
 import io.collectives.bench.compare.Peer;
+import io.collectives.bench.digits.DigitsTask;
 import io.collectives.bench.model.Model;
 import io.collectives.bench.network.LinkRate;
 import io.collectives.bench.perf.AlgorithmChoice;
@@ -50,6 +51,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
         "Collective communication for training jobs, in pure Java: try it, launch jobs, measure it.",
     footer = {
       "  collectives demo                                   4 processes average ResNet-50's gradients",
+      "  collectives train                                  4 processes learn to read digits",
       "  collectives launch -n 4 -- java -cp app.jar Train  4 processes of your own program",
       "  collectives perf --bytes 8,64K,1M,16M --check      what an all-reduce takes here",
       "  collectives compare --peers openmpi,gloo           and what it takes other libraries",
@@ -64,6 +66,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
     },
     subcommands = {
       Demo.class,
+      Train.class,
       Launch.class,
       Perf.class,
       Compare.class,
@@ -75,6 +78,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       Jmh.class,
       CommandLine.HelpCommand.class,
       Demo.Rank.class,
+      Train.Rank.class,
       Perf.Rank.class,
       Chaos.Rank.class
     })
@@ -111,6 +115,8 @@ public final class Main implements Callable<Integer> {
     line.registerConverter(LinkRate.class, Usage.reader(LinkRate::parse));
     label(line, Model.class);
     label(line, Demo.Placement.class);
+    label(line, DigitsTask.Update.class);
+    label(line, DigitsTask.Rule.class);
     label(line, Collective.class);
     label(line, ElementType.class);
     label(line, ReduceOp.Standard.class);

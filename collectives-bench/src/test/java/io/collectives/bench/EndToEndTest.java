@@ -34,6 +34,23 @@ class EndToEndTest {
     return Invocation.of(("perf --warmup 0.02 --min-time 0.02 --check " + arguments).split(" "));
   }
 
+  @Test
+  void trainReadsDigitsAndSaysHowWell() {
+    Invocation train = Invocation.of("train", "--ranks", "2", "--epochs", "3", "--least", "90");
+    assertEquals(0, train.status(), train.err());
+    List<String> lines = train.out().lines().toList();
+    assertTrue(lines.get(2).startsWith("epoch      loss  accuracy  bits"), train.out());
+    assertTrue(lines.get(5).startsWith("    3    "), train.out());
+    assertTrue(lines.get(7).startsWith("passed: 9"), train.out());
+    Invocation less =
+        Invocation.of("train", "--placement", "threads", "--epochs", "1", "--rate", "1e-9");
+    assertEquals(1, less.status(), less.err());
+    assertTrue(less.out().contains("FAILED: "), less.out());
+    Invocation wrong = Invocation.of("train", "--update", "servers", "--servers", "2");
+    assertEquals(2, wrong.status());
+    assertTrue(wrong.err().contains("servers have parts of layers"), wrong.err());
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {

@@ -95,10 +95,10 @@ class MainTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "nonsense | collectives: there is no command 'nonsense'; there are demo, launch, perf,",
-        "nonsense --help | collectives: there is no command 'nonsense'; there are demo, launch, perf,",
-        "--help nonsense | collectives: there is no command 'nonsense'; there are demo, launch, perf,",
-        "help nonsense | collectives: there is no command 'nonsense'; there are demo, launch, perf,",
+        "nonsense | collectives: there is no command 'nonsense'; there are demo, train, launch, perf,",
+        "nonsense --help | collectives: there is no command 'nonsense'; there are demo, train, launch, perf,",
+        "--help nonsense | collectives: there is no command 'nonsense'; there are demo, train, launch, perf,",
+        "help nonsense | collectives: there is no command 'nonsense'; there are demo, train, launch, perf,",
         "pref --help | collectives: there is no command 'pref'; did you mean perf; try",
         "acuracy -n 2 | collectives: there is no command 'acuracy'; did you mean accuracy; try",
         "perf --wait-nearr | collectives perf: unknown option '--wait-nearr'; did you mean --wait-near",

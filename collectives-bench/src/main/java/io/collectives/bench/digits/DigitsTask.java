@@ -1,0 +1,67 @@
+package io.collectives.bench.digits;
+
+import io.collectives.Repeatability;
+import io.collectives.WireType;
+import io.collectives.bench.perf.AlgorithmChoice;
+import io.collectives.ps.store.Staleness;
+import java.util.Locale;
+
+/**
+ * What all ranks of a run agree on.
+ *
+ * @param update who updates the weights
+ * @param servers how many of the ranks keep parameters; 0 unless servers update
+ * @param staleness of workers with servers
+ * @param epochs how often all images are seen
+ * @param batch images of a step, of all workers together
+ * @param rate the greatest learning rate; 0 for one that suits the optimizer
+ * @param normRanks how many ranks normalise together
+ */
+public record DigitsTask(
+    Update update,
+    Rule rule,
+    int servers,
+    Staleness staleness,
+    AlgorithmChoice algorithm,
+    WireType wireType,
+    Repeatability repeatability,
+    int epochs,
+    int batch,
+    double rate,
+    int normRanks,
+    long seed) {
+
+  /** Who updates the weights. */
+  public enum Update {
+    /** Each rank all of them, by all-reduced gradients. */
+    ALLREDUCE,
+    /** Each rank a shard. */
+    SHARDED,
+    /** Parameter servers. */
+    SERVERS;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /** The optimizer. */
+  public enum Rule {
+    MOMENTUM(0.05),
+    ADAM(0.003),
+    LARS(0.05),
+    LAMB(0.02);
+
+    final double rate;
+
+    Rule(double rate) {
+      this.rate = rate;
+    }
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+}
