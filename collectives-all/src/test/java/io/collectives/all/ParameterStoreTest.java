@@ -175,6 +175,25 @@ class ParameterStoreTest {
     }
   }
 
+  /** Servers have parts of layers: they refuse an optimizer that needs a layer's norm. */
+  @Test
+  void layerwiseOptimizersAreRefused() throws Exception {
+    Roles roles = Roles.dedicated(2, 1);
+    RankThreads.run(
+        ranks(2, CALLS),
+        world -> {
+          try (ParameterStore store = ParameterStore.of(world, roles, Staleness.synchronous())) {
+            if (!store.isWorker()) {
+              IllegalArgumentException error =
+                  assertThrows(
+                      IllegalArgumentException.class,
+                      () -> store.serve(Optimizer.lamb(step -> 1, 0)));
+              assertTrue(error.getMessage().contains("element by element"), error::toString);
+            }
+          }
+        });
+  }
+
   /** A step is the average over those who have not finished. */
   @Test
   void workersFinishOneAfterTheOther() throws Exception {

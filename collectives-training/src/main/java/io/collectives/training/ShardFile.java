@@ -159,6 +159,13 @@ final class ShardFile {
       channel.force(true);
     }
     Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
+    if (!System.getProperty("os.name").startsWith("Windows")) {
+      // The new name is on the disk only when its directory is.
+      try (FileChannel directory =
+          FileChannel.open(file.toAbsolutePath().getParent(), StandardOpenOption.READ)) {
+        directory.force(true);
+      }
+    }
   }
 
   private static byte[] head(long updates, List<Shape> shapes, List<ShardLayout.Run> runs)

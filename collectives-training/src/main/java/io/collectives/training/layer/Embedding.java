@@ -290,11 +290,13 @@ public final class Embedding {
       group.allReduce(isUsed, ReduceOp.MAX);
     }
     for (int row = 0; row < isUsed.length; row++) {
-      if (isUsed[row] == 1) {
-        int from = row * width;
-        optimizer.update(weights, gradients, states, from, from + width, step);
-        Arrays.fill(gradients, from, from + width, 0);
-        isUsed[row] = 0;
+      int first = row;
+      while (row < isUsed.length && isUsed[row] == 1) {
+        isUsed[row++] = 0;
+      }
+      if (row > first) { // Rows in a row are one loop.
+        optimizer.update(weights, gradients, states, first * width, row * width, step);
+        Arrays.fill(gradients, first * width, row * width, 0);
       }
     }
   }
