@@ -216,6 +216,43 @@ class ShardedOptimizerTest {
         });
   }
 
+  /** The bits do not depend on the transport, in the order of ranks nor in a ring. */
+  @ParameterizedTest
+  @ValueSource(strings = {"shm", "tcp"})
+  void transportsGiveTheSameBits(String transport, @TempDir Path directory) throws Exception {
+    float[][][] expected = new float[2][][];
+    for (String by : List.of("inprocess", transport)) {
+      Jobs.run(
+          by,
+          directory,
+          3,
+          world -> {
+            Communicator[] groups = {
+              world.using(Algorithm.direct()).using(Repeatability.RANK_ORDER),
+              world.using(Algorithm.ring())
+            };
+            for (int i = 0; i < groups.length; i++) {
+              Optimizer optimizer = Optimizer.lamb(RATE, 0.01);
+              Model model = new Model(SEED);
+              try (ShardedOptimizer sharded =
+                  ShardedOptimizer.of(
+                      groups[i], optimizer, ShardSettings.defaults().withBucketLength(2000))) {
+                model.register(sharded, optimizer);
+                for (int step = 0; step < STEPS; step++) {
+                  model.fill(step, world.rank());
+                  sharded.step();
+                }
+              }
+              if (!by.equals("inprocess")) {
+                assertSame(expected[i], model.weights, transport);
+              } else if (world.rank() == 0) {
+                expected[i] = model.weights;
+              }
+            }
+          });
+    }
+  }
+
   /** Ready in any order, from several threads, with or without: the same weights. */
   @Test
   void overlappedIsAsInOneCall() throws Exception {
