@@ -37,7 +37,7 @@ class BrokenMeetingTest {
 
   @Test
   void whoWaitsAtAPortComesBack() throws Exception {
-    comesBack(URI.create("tcp://localhost:" + TcpAllReduce.freePort()));
+    comesBack(URI.create("tcp://localhost:" + TcpJobs.freePort()));
   }
 
   private static void comesBack(URI place) throws Exception {

@@ -8,11 +8,11 @@ import io.collectives.CallSettings;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Float16;
-import io.collectives.Mesh;
 import io.collectives.NonFiniteException;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
+import io.collectives.spi.Algorithms;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
@@ -23,6 +23,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -61,21 +62,18 @@ class FiniteCheckTest {
   }
 
   static Stream<Job> jobs() {
-    return Stream.of(
-        new Job("inprocess", Algorithm.ring(), 5),
-        new Job("inprocess", Algorithm.bidirectionalRing(), 4),
-        new Job("inprocess", Algorithm.shortestWayRing(), 5),
-        new Job("inprocess", Algorithm.torus(Mesh.torus(3, 2)), 6),
-        new Job("inprocess", Algorithm.direct(), 5),
-        new Job("inprocess", Algorithm.exchange(), 3),
-        new Job("inprocess", Algorithm.halvingDoubling(), 5),
-        new Job("inprocess", Algorithm.recursiveDoubling(), 6),
-        new Job("inprocess", Algorithm.binomialTree(), 6),
-        new Job("inprocess", Algorithm.doubleBinaryTree(), 5),
-        new Job("inprocess", Algorithm.parameterServer(2), 4),
-        new Job("inprocess", Algorithm.auto(), 3),
-        new Job("tcp", Algorithm.ring(), 4),
-        new Job("shm", Algorithm.direct(), 4));
+    return Stream.concat(
+        Algorithms.onClassPath().all().stream()
+            .map(
+                spec ->
+                    new Job(
+                        "inprocess",
+                        Algorithm.named(spec.name()),
+                        IntStream.of(6, 8).filter(spec::suits).findFirst().orElseThrow())),
+        Stream.of(
+            new Job("inprocess", Algorithm.auto(), 3),
+            new Job("tcp", Algorithm.ring(), 4),
+            new Job("shm", Algorithm.direct(), 4)));
   }
 
   @ParameterizedTest

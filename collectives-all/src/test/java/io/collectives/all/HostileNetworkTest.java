@@ -75,7 +75,7 @@ final class HostileNetworkTest {
   void strangersDisturbNoCall() throws Exception {
     Security security =
         Security.none().withSecret(JobSecret.of("not known to strangers")).withChecksums(true);
-    int[] ports = {TcpAllReduce.freePort(), TcpAllReduce.freePort()};
+    int[] ports = {TcpJobs.freePort(), TcpJobs.freePort()};
     List<Communicator> worlds = join(2, security, ports);
     AtomicBoolean over = new AtomicBoolean();
     AtomicInteger calls = new AtomicInteger();
@@ -281,7 +281,7 @@ final class HostileNetworkTest {
               thread.setContextClassLoader(loader);
               return thread;
             });
-    URI place = URI.create("tcp://localhost:" + TcpAllReduce.freePort());
+    URI place = URI.create("tcp://localhost:" + TcpJobs.freePort());
     List<Future<Communicator>> joining = new ArrayList<>();
     for (int rank = 0; rank < ranks; rank++) {
       JobSettings settings =

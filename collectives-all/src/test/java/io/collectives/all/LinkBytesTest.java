@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
@@ -47,18 +48,12 @@ class LinkBytesTest {
 
   static Stream<Job> jobs() {
     return Stream.concat(
-        Stream.of(
-                Algorithm.ring(),
-                Algorithm.bidirectionalRing(),
-                Algorithm.shortestWayRing(),
-                Algorithm.direct(),
-                Algorithm.exchange(),
-                Algorithm.binomialTree(),
-                Algorithm.recursiveDoubling(),
-                Algorithm.halvingDoubling(),
-                Algorithm.doubleBinaryTree(),
-                Algorithm.parameterServer(2))
-            .flatMap(algorithm -> Stream.of(new Job(algorithm, 4), new Job(algorithm, 5))),
+        Algorithms.onClassPath().all().stream()
+            .flatMap(
+                spec ->
+                    IntStream.of(4, 5)
+                        .filter(spec::suits)
+                        .mapToObj(ranks -> new Job(Algorithm.named(spec.name()), ranks))),
         Stream.of(
             new Job(Algorithm.parameterServer(2, 2), 5),
             new Job(Algorithm.parameterServer(3, 2), 5),

@@ -66,7 +66,7 @@ final class ProcessesTest {
   @Test
   void processesMeetAtAPortAndSum() throws Exception {
     Map<String, String> environment =
-        Map.of("MASTER_ADDR", "localhost", "MASTER_PORT", "" + TcpAllReduce.freePort());
+        Map.of("MASTER_ADDR", "localhost", "MASTER_PORT", "" + TcpJobs.freePort());
     assertSums(start(SIZE, environment));
   }
 
@@ -83,7 +83,7 @@ final class ProcessesTest {
   @Test
   void aRankThatNeverArrivesIsNamedByAll() throws Exception {
     Map<String, String> patient =
-        Map.of("MASTER_ADDR", "localhost", "MASTER_PORT", "" + TcpAllReduce.freePort());
+        Map.of("MASTER_ADDR", "localhost", "MASTER_PORT", "" + TcpJobs.freePort());
     options = List.of("-Dorg.slf4j.simpleLogger.log.io.collectives.netty.RendezvousHost=debug");
     List<Path> outputs = start(SIZE - 2, patient);
     Awaitility.await()

@@ -152,7 +152,7 @@ class RecoveredProcessTest {
   void theOthersGoOnAndTakeInAnother(int victim, String meeting) throws Exception {
     URI place =
         meeting.equals("port")
-            ? URI.create("tcp://localhost:" + TcpAllReduce.freePort())
+            ? URI.create("tcp://localhost:" + TcpJobs.freePort())
             : Files.createDirectory(directory.resolve("meeting")).toUri();
     for (int rank = 0; rank < SIZE; rank++) {
       processes.add(start(rank, place, "old"));

@@ -50,7 +50,7 @@ class SameBitsTest {
       // Frames decide which elements share an exponent.
       List<Communicator> worlds =
           Collectives.inProcess(RANKS, wire == WireType.INT8 ? tcp : inProcess);
-      Path meeting = Files.createDirectory(directory.resolve(algorithm.name()));
+      Path meeting = Files.createDirectory(directory.resolve(algorithm.name().replace(':', '-')));
       float[] one = sum(rank -> worlds.get(rank));
       float[] other =
           sum(

@@ -38,7 +38,7 @@ final class SecureProcessesTest {
   void processesWithSecretTlsAndChecksumsSum() throws Exception {
     Certificates authority = new Certificates(directory);
     Path secret = secret("rw-------");
-    String port = "" + TcpAllReduce.freePort();
+    String port = "" + TcpJobs.freePort();
     for (int rank = 0; rank < 2; rank++) {
       TlsFiles files = authority.certify(TlsFiles.identity("default", rank));
       start(
@@ -58,7 +58,7 @@ final class SecureProcessesTest {
 
   @Test
   void aProcessWithoutTheSecretIsRefusedAndNobodyPrintsIt() throws Exception {
-    String port = "" + TcpAllReduce.freePort();
+    String port = "" + TcpJobs.freePort();
     Map<String, String> right = Map.of("COLLECTIVES_SECRET", SECRET, "WORLD_SIZE", "3");
     start(0, port, right);
     start(

@@ -103,7 +103,7 @@ final class SilenceTest {
 
   /** What rank 1 of a job prints on standard error. */
   private String errors(Path home, String level, String... options) throws Exception {
-    String port = "" + TcpAllReduce.freePort();
+    String port = "" + TcpJobs.freePort();
     Path meeting = Files.createDirectory(directory.resolve("meeting"));
     for (int rank = 0; rank < 2; rank++) {
       List<String> command = new ArrayList<>();

@@ -53,7 +53,7 @@ final class TcpSecureRingTest extends AllReduceContractTest {
 
   @Override
   protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {
-    URI place = URI.create("tcp://localhost:" + TcpAllReduce.freePort());
+    URI place = URI.create("tcp://localhost:" + TcpJobs.freePort());
     Security security =
         Security.none()
             .withSecret(JobSecret.of("a secret of the contract test"))

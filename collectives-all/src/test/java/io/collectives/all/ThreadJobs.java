@@ -4,6 +4,7 @@ import io.collectives.CallSettings;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.testkit.RankThreads;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -14,7 +15,8 @@ final class ThreadJobs {
   /**
    * Opens a job.
    *
-   * @param transport {@code inprocess}, {@code shm} or {@code tcp}
+   * @param transport {@code inprocess}, {@code shm}, {@code unix}, {@code tcp}, or {@code mixed}:
+   *     shared memory and TCP at once
    * @param directory for what it takes
    */
   static List<Communicator> open(String transport, int ranks, Path directory, CallSettings settings)
@@ -22,7 +24,11 @@ final class ThreadJobs {
     return switch (transport) {
       case "inprocess" -> Collectives.inProcess(ranks, settings);
       case "shm" -> SharedMemoryJobs.join(ranks, directory, settings);
-      case "tcp" -> TcpJobs.join(ranks, directory.toUri(), settings, more -> more);
+      case "unix" -> UnixJobs.join(ranks, directory, settings);
+      case "mixed" -> MixedJobs.join(ranks, directory, settings);
+      case "tcp" ->
+          TcpJobs.join(
+              ranks, Files.createTempDirectory(directory, "job").toUri(), settings, more -> more);
       default -> throw new IllegalArgumentException(transport);
     };
   }

@@ -1,5 +1,11 @@
 package io.collectives.testkit;
 
+import io.collectives.Algorithm;
+import io.collectives.Collective;
+import io.collectives.plan.Additions;
+import io.collectives.spi.Algorithms;
+import java.util.List;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /**
@@ -14,5 +20,33 @@ final class Kit {
   /** The numbers of ranks, or one of them. */
   static IntStream ranks(int one, int... all) {
     return SHORT ? IntStream.of(one) : IntStream.of(all);
+  }
+
+  /**
+   * The algorithms that modules plan for some ranks.
+   *
+   * @param atOnce those that can add in the order of ranks, or those that cannot
+   */
+  static List<Algorithm> algorithms(int ranks, boolean atOnce) {
+    Algorithms algorithms = Algorithms.onClassPath();
+    return algorithms.all().stream()
+        .filter(spec -> spec.suits(ranks))
+        .map(spec -> algorithms.forRanks(Algorithm.named(spec.name()), ranks))
+        .filter(
+            algorithm ->
+                Additions.areAtOnce(algorithms.plan(algorithm, Collective.ALL_REDUCE, ranks))
+                    == atOnce)
+        .toList();
+  }
+
+  /** The least number of ranks from one on that an algorithm is for. */
+  static int suiting(IntFunction<Algorithm> algorithm, int wanted) {
+    Algorithms algorithms = Algorithms.onClassPath();
+    int ranks = wanted;
+    while (!(algorithm.apply(ranks) instanceof Algorithm.Auto)
+        && !algorithms.suits(algorithm.apply(ranks), ranks)) {
+      ranks++;
+    }
+    return ranks;
   }
 }

@@ -14,7 +14,6 @@ import io.collectives.ElementType;
 import io.collectives.Float16;
 import io.collectives.FusionSettings;
 import io.collectives.GradientReducer;
-import io.collectives.Mesh;
 import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
@@ -28,6 +27,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -48,12 +48,11 @@ public abstract class RepeatabilityContractTest {
   private static final int MOST = 301;
   private static final int[] COUNTS = {1, 3, 5, 130, MOST};
   private static final List<Algorithm> ALGORITHMS =
-      List.of(
-          Algorithm.exchange(),
-          Algorithm.direct(),
-          Algorithm.parameterServer(1),
-          Algorithm.parameterServer(3),
-          Algorithm.auto());
+      Stream.concat(
+              Kit.algorithms(RANKS, true).stream(),
+              Stream.of(
+                  Algorithm.parameterServer(1), Algorithm.parameterServer(3), Algorithm.auto()))
+          .toList();
 
   private final List<Communicator> opened = new ArrayList<>();
 
@@ -293,9 +292,7 @@ public abstract class RepeatabilityContractTest {
   @Test
   void contributionsAreAddedAsTheyCome() throws Exception {
     List<Algorithm> algorithms = new ArrayList<>(ALGORITHMS);
-    algorithms.add(Algorithm.shortestWayRing());
-    algorithms.add(Algorithm.torus(Mesh.torus(2, 2)));
-    algorithms.add(Algorithm.doubleBinaryTree());
+    algorithms.addAll(Kit.algorithms(RANKS, false));
     RankThreads.run(
         opened(256, 2),
         world -> {
@@ -457,16 +454,7 @@ public abstract class RepeatabilityContractTest {
   /** What cannot be kept is refused, on every rank and before anything is sent. */
   @Test
   void whatCannotBeKeptIsRefused() throws Exception {
-    List<Algorithm> unable =
-        List.of(
-            Algorithm.ring(),
-            Algorithm.bidirectionalRing(),
-            Algorithm.shortestWayRing(),
-            Algorithm.torus(Mesh.torus(2, 2)),
-            Algorithm.binomialTree(),
-            Algorithm.recursiveDoubling(),
-            Algorithm.halvingDoubling(),
-            Algorithm.doubleBinaryTree());
+    List<Algorithm> unable = Kit.algorithms(RANKS, false);
     UserOp own = UserOp.commutative("larger").withFloats(Math::max);
     RankThreads.run(
         opened(256, 2),

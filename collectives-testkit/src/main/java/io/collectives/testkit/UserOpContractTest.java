@@ -9,7 +9,6 @@ import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
-import io.collectives.Mesh;
 import io.collectives.MismatchException;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
@@ -138,18 +137,10 @@ public abstract class UserOpContractTest {
   @ParameterizedTest
   @EnumSource
   void reducesEveryType(ElementType type) throws Exception {
-    List<Algorithm> inOrder =
-        List.of(
-            Algorithm.exchange(),
-            Algorithm.direct(),
-            Algorithm.parameterServer(2),
-            Algorithm.auto());
+    List<Algorithm> inOrder = new ArrayList<>(Kit.algorithms(RANKS, true));
+    inOrder.add(Algorithm.auto());
     List<Algorithm> all = new ArrayList<>(inOrder);
-    all.add(Algorithm.ring());
-    all.add(Algorithm.torus(Mesh.torus(2, 2)));
-    all.add(Algorithm.halvingDoubling());
-    all.add(Algorithm.recursiveDoubling());
-    all.add(Algorithm.binomialTree());
+    all.addAll(Kit.algorithms(RANKS, false));
     RankThreads.run(
         opened(),
         world -> {

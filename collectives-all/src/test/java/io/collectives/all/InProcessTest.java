@@ -14,22 +14,25 @@ import io.collectives.Mesh;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
-import io.collectives.testkit.RepeatabilityContractTest;
+import io.collectives.UnavailableException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-final class InProcessRepeatabilityTest extends RepeatabilityContractTest {
-  @Override
-  protected List<Communicator> open(int ranks, CallSettings calls) {
-    return Collectives.inProcess(ranks, calls);
+/** What only ranks that are threads of one JVM, or one rank alone, show. */
+final class InProcessTest {
+  @Test
+  void threadsCannotGrow() {
+    try (Communicator alone = Collectives.inProcess(1, CallSettings.defaults()).get(0)) {
+      assertThrows(UnavailableException.class, alone::grow);
+    }
   }
 
   /** As several do: all that is not a number becomes the one NaN, and nothing else changes. */
   @Test
   void oneRankAloneHasTheExactSumToo() throws Exception {
-    Communicator world = open(1, CallSettings.defaults()).get(0);
+    Communicator world = Collectives.inProcess(1, CallSettings.defaults()).get(0);
     try (world) {
       Communicator exact = world.using(Repeatability.EXACT);
       for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
@@ -72,7 +75,7 @@ final class InProcessRepeatabilityTest extends RepeatabilityContractTest {
   /** What does not fit a number is the caller's error, in words. */
   @Test
   void whatOverflowsIsRefused() throws Exception {
-    List<Communicator> worlds = open(2, CallSettings.defaults());
+    List<Communicator> worlds = Collectives.inProcess(2, CallSettings.defaults());
     try {
       Communicator world = worlds.get(0);
       Payload some = Payload.of(new float[4]);

@@ -1,0 +1,36 @@
+package io.collectives.all;
+
+import io.collectives.Algorithm;
+import io.collectives.spi.AlgorithmSpec;
+import io.collectives.spi.Algorithms;
+import io.collectives.testkit.AllReduceNumbersTest;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The all-reduces of all algorithms that modules plan, between threads. */
+@Tag("once")
+@ParameterizedClass
+@MethodSource("algorithms")
+final class EveryAlgorithmAllReduceTest extends AllReduceNumbersTest {
+  private final Algorithm algorithm;
+
+  EveryAlgorithmAllReduceTest(String algorithm) {
+    this.algorithm = Algorithm.parse(algorithm);
+  }
+
+  static Stream<String> algorithms() {
+    return Algorithms.onClassPath().all().stream().map(AlgorithmSpec::name);
+  }
+
+  static IntStream ranks() {
+    return IntStream.of(1, 2, 5, 8);
+  }
+
+  @Override
+  protected Algorithm algorithm(int ranks) {
+    return algorithm;
+  }
+}

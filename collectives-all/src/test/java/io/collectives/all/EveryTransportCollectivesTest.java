@@ -1,0 +1,53 @@
+package io.collectives.all;
+
+import io.collectives.Algorithm;
+import io.collectives.CallSettings;
+import io.collectives.Communicator;
+import io.collectives.testkit.CollectivesContractTest;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Collectives over every transport, by a plan with few peers and by one with all. */
+@ParameterizedClass
+@CsvSource({
+  "inprocess, ring",
+  "inprocess, direct",
+  "shm, ring",
+  "shm, direct",
+  "unix, ring",
+  "unix, direct",
+  "tcp, ring",
+  "tcp, direct",
+  "mixed, ring",
+  "mixed, direct",
+})
+final class EveryTransportCollectivesTest extends CollectivesContractTest {
+  private final String transport;
+  private final Algorithm algorithm;
+
+  @TempDir private Path directory;
+
+  EveryTransportCollectivesTest(String transport, String algorithm) {
+    this.transport = transport;
+    this.algorithm = Algorithm.parse(algorithm);
+  }
+
+  /** One: the numbers of all plans are tried between threads. */
+  static IntStream ranks() {
+    return IntStream.of(4);
+  }
+
+  @Override
+  protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {
+    return ThreadJobs.open(transport, ranks, directory, calls);
+  }
+
+  @Override
+  protected Algorithm algorithm(int ranks) {
+    return algorithm;
+  }
+}

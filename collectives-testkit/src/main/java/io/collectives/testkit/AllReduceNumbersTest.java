@@ -1,0 +1,823 @@
+package io.collectives.testkit;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Algorithm;
+import io.collectives.Bfloat16;
+import io.collectives.CallSettings;
+import io.collectives.Collective;
+import io.collectives.CollectiveHandle;
+import io.collectives.Collectives;
+import io.collectives.Communicator;
+import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.WireType;
+import io.collectives.plan.Additions;
+import io.collectives.plan.Plan;
+import io.collectives.spi.Algorithms;
+import io.collectives.testkit.Cells.Memory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * The numbers of an all-reduce, which depend on its plan and on where elements lie: extend it and
+ * say which algorithm it is, and it runs between threads of this JVM. {@link
+ * AllReduceContractTest}, for transports, is all of this and more.
+ *
+ * <p>Frames are tiny, so that small payloads already have many slabs and bugs are loud. Results are
+ * compared with sums in double or exact integer arithmetic. The inputs depend on a seed, which the
+ * system property {@code collectives.seed} changes. An algorithm that is for some numbers of ranks
+ * only is tried with the next ones that suit.
+ *
+ * <p>Every rank has a thread of its own; a test that hangs fails and shows where each rank is.
+ */
+@Timeout(value = 90, unit = TimeUnit.SECONDS)
+public abstract class AllReduceNumbersTest {
+  private static final int MOST_RANKS = 8;
+  static final long SEED = Long.getLong("collectives.seed", 20_261_120L);
+  private static final int[] FRAME_LENGTHS = {64, 256};
+  private static final int[] SLABS_IN_FLIGHT = {1, 3};
+  static final List<ElementType> FLOATING =
+      List.of(ElementType.FLOAT32, ElementType.FLOAT64, ElementType.BFLOAT16, ElementType.FLOAT16);
+  static final int PRIME = 1009;
+  static final int OTHER_PRIME = 1013;
+
+  /** More than any of the payloads that are taken from a {@link Shelf}, with guards. */
+  private static final int SHELF_COUNT = 4096;
+
+  static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  private final List<Communicator> opened = new ArrayList<>();
+  private final Map<Communicator, Shelf> shelves = new ConcurrentHashMap<>();
+
+  /** For subclasses. */
+  protected AllReduceNumbersTest() {}
+
+  /**
+   * Opens a job whose ranks are threads of this JVM; in process unless a subclass says otherwise.
+   *
+   * @param calls what its communicators do unless told otherwise
+   * @return the communicator of each rank, in the order of ranks; this class closes them
+   */
+  protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {
+    return Collectives.inProcess(ranks, calls);
+  }
+
+  /** The algorithm under test, for a group of so many ranks. */
+  protected abstract Algorithm algorithm(int ranks);
+
+  /** Frees what a test has opened. */
+  @AfterEach
+  public final void closeAll() {
+    opened.forEach(Communicator::close);
+  }
+
+  // ------------------------------------------------------------------ numbers
+
+  /** How a call is made. */
+  enum Style {
+    IN_PLACE,
+    OUT_OF_PLACE,
+    ASYNC
+  }
+
+  /** How many elements a call has. */
+  enum Size {
+    NONE,
+    ONE,
+    ONE_LESS_THAN_RANKS,
+    AS_MANY_AS_RANKS,
+    ONE_MORE_THAN_RANKS,
+    PRIME,
+    MANY_SLABS;
+
+    int count(int ranks, int frameLength, ElementType type) {
+      return switch (this) {
+        case NONE -> 0;
+        case ONE -> 1;
+        case ONE_LESS_THAN_RANKS -> ranks - 1;
+        case AS_MANY_AS_RANKS -> ranks;
+        case ONE_MORE_THAN_RANKS -> ranks + 1;
+        case PRIME -> AllReduceNumbersTest.PRIME;
+        case MANY_SLABS -> 5 * ranks * (frameLength / type.bytes()) + 3;
+      };
+    }
+  }
+
+  /**
+   * One call.
+   *
+   * @param memory of rank 0; the other ranks' is another kind each where {@code mixed}
+   */
+  record Case(
+      int ranks,
+      int frameLength,
+      int slabsInFlight,
+      Size size,
+      ElementType type,
+      ReduceOp.Standard op,
+      Style style,
+      Memory memory,
+      boolean mixed,
+      long seed) {
+
+    int count() {
+      return size.count(ranks, frameLength, type);
+    }
+
+    Memory memory(int rank) {
+      Memory[] kinds = Memory.values();
+      return mixed ? kinds[(memory.ordinal() + rank) % kinds.length] : memory;
+    }
+
+    /** All pairs of choices for a number of ranks. */
+    static List<Case> of(int ranks) {
+      int[] sizes = {
+        FRAME_LENGTHS.length,
+        SLABS_IN_FLIGHT.length,
+        Size.values().length,
+        ElementType.values().length,
+        ReduceOp.Standard.values().length,
+        Style.values().length,
+        Memory.values().length,
+        2
+      };
+      List<Case> cases = new ArrayList<>();
+      for (int[] c : Pairs.cover(sizes, SEED + ranks)) {
+        cases.add(
+            new Case(
+                ranks,
+                FRAME_LENGTHS[c[0]],
+                SLABS_IN_FLIGHT[c[1]],
+                Size.values()[c[2]],
+                ElementType.values()[c[3]],
+                ReduceOp.Standard.values()[c[4]],
+                Style.values()[c[5]],
+                Memory.values()[c[6]],
+                c[7] == 1,
+                SEED + cases.size()));
+      }
+      return cases;
+    }
+  }
+
+  static IntStream ranksOfBits() {
+    return Kit.ranks(3, 3, MOST_RANKS);
+  }
+
+  static IntStream ranks() {
+    return Kit.ranks(5, 1, 2, 3, 5, MOST_RANKS);
+  }
+
+  /**
+   * Fewer numbers of ranks, for a subclass that gives them as its own {@code static IntStream
+   * ranks()}: where others run the same engine by the same transport with more.
+   */
+  protected static IntStream fewRanks() {
+    return Kit.ranks(5, 2, 5);
+  }
+
+  @ParameterizedTest
+  @MethodSource("ranks")
+  void everyRankGetsTheReduction(int wanted) throws Exception {
+    int ranks = Kit.suiting(this::algorithm, wanted);
+    TreeMap<Integer, List<Case>> bySettings = new TreeMap<>();
+    for (Case c : Case.of(ranks)) {
+      bySettings
+          .computeIfAbsent(c.frameLength * 64 + c.slabsInFlight, key -> new ArrayList<>())
+          .add(c);
+    }
+    for (List<Case> cases : bySettings.values()) {
+      List<Communicator> worlds = open(ranks, cases.get(0).frameLength, cases.get(0).slabsInFlight);
+      for (Case c : cases) {
+        try {
+          check(worlds, c);
+        } catch (AssertionError e) {
+          throw new AssertionError(c + ": " + e.getMessage(), e);
+        }
+      }
+      worlds.forEach(Communicator::close);
+    }
+  }
+
+  private void check(List<Communicator> worlds, Case c) throws InterruptedException {
+    long[][] inputs = inputs(c.type, c.op, c.seed, c.ranks, c.count());
+    long[][] results = new long[c.ranks][];
+    RankThreads.run(
+        worlds, world -> results[world.rank()] = reduce(world, c, inputs[world.rank()]));
+    Numbers.assertReduced(c.type, c.op, inputs, results[0]);
+    assertSameOnAllRanks(results);
+  }
+
+  private long[] reduce(Communicator world, Case c, long[] input) {
+    Shelf shelf = shelves.computeIfAbsent(world, Shelf::new);
+    shelf.prepare(c.type, 2 * SHELF_COUNT);
+    Cells source = new Cells(c.type, c.memory(world.rank()), input.length, shelf);
+    source.fill(input);
+    Cells target = source;
+    switch (c.style) {
+      case IN_PLACE -> source.allReduce(world, c.op);
+      case ASYNC -> world.allReduceAsync(source.payload(), c.op).await();
+      case OUT_OF_PLACE -> {
+        target = new Cells(c.type, c.memory(world.rank() + 1), input.length, shelf);
+        world.allReduce(source.payload(), target.payload(), c.op);
+        assertArrayEquals(input, source.bits(), "the input was written");
+      }
+    }
+    source.assertGuards();
+    target.assertGuards();
+    return target.bits();
+  }
+
+  @ParameterizedTest
+  @MethodSource("ranksOfBits")
+  void bitsDependOnInputsAlgorithmAndRanksOnly(int wanted) throws Exception {
+    int ranks = Kit.suiting(this::algorithm, wanted);
+    Map<ElementType, long[]> expected = new EnumMap<>(ElementType.class);
+    for (int frameLength : new int[] {64, 200, 128 * 1024}) {
+      for (int slabsInFlight : SLABS_IN_FLIGHT) {
+        List<Communicator> worlds = open(ranks, frameLength, slabsInFlight);
+        for (ElementType type : wanted == 3 ? FLOATING : List.of(ElementType.FLOAT32)) {
+          long[][] inputs = inputs(type, ReduceOp.SUM, SEED, ranks, PRIME);
+          for (int run = 0; run < 2; run++) {
+            for (Style style : Style.values()) {
+              Case c =
+                  new Case(
+                      ranks,
+                      frameLength,
+                      slabsInFlight,
+                      Size.PRIME,
+                      type,
+                      ReduceOp.SUM,
+                      style,
+                      run == 0 ? Memory.ARRAY : Memory.COMMUNICATOR,
+                      run == 0,
+                      SEED);
+              long[][] results = new long[ranks][];
+              RankThreads.run(
+                  worlds, world -> results[world.rank()] = reduce(world, c, inputs[world.rank()]));
+              assertSameOnAllRanks(results);
+              if (expected.putIfAbsent(type, results[0]) == null) {
+                Numbers.assertReduced(type, ReduceOp.SUM, inputs, results[0]);
+              }
+              assertSameBits(
+                  type,
+                  Objects.requireNonNull(expected.get(type)),
+                  results[0],
+                  "run " + run + " of " + c + " has other bits than the first");
+            }
+          }
+        }
+        worlds.forEach(Communicator::close);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3, 6})
+  void theAverageIsTheSumDividedOnce(int wanted) throws Exception {
+    int ranks = Kit.suiting(this::algorithm, wanted);
+    List<Communicator> worlds = open(ranks, 64, 3);
+    RankThreads.run(
+        worlds,
+        world -> {
+          long[] bits =
+              Numbers.inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, world.rank(), PRIME);
+          Cells sum = new Cells(ElementType.FLOAT32, Memory.ARRAY, PRIME);
+          sum.fill(bits);
+          sum.allReduce(world, ReduceOp.SUM);
+          Cells average = new Cells(ElementType.FLOAT32, Memory.ARRAY, PRIME);
+          average.fill(bits);
+          average.allReduce(world, ReduceOp.AVERAGE);
+          long[] divided =
+              Arrays.stream(sum.bits())
+                  .map(b -> Float.floatToRawIntBits(Float.intBitsToFloat((int) b) / ranks))
+                  .toArray();
+          assertSameBits(
+              ElementType.FLOAT32,
+              divided,
+              average.bits(),
+              "the average is not the sum divided by " + ranks);
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = ElementType.class,
+      names = {"FLOAT32", "FLOAT64", "BFLOAT16", "FLOAT16"})
+  void nanInfinitiesAndZerosFollowTheirRules(ElementType type) throws Exception {
+    double[] specials = {
+      Double.NaN,
+      Double.POSITIVE_INFINITY,
+      Double.NEGATIVE_INFINITY,
+      0.0,
+      -0.0,
+      1.0,
+      -2.5,
+      switch (type) {
+        case FLOAT32 -> 0x1p-140;
+        case BFLOAT16 -> 0x1p-130;
+        case FLOAT16 -> 0x1p-20;
+        default -> 0x1p-1060;
+      }
+    };
+    int ranks = Kit.suiting(this::algorithm, 4);
+    int count = specials.length * specials.length;
+    List<Communicator> worlds = open(ranks, 64, 1);
+    for (ReduceOp.Standard op : ReduceOp.Standard.values()) {
+      double[] expected = new double[count];
+      long[][] inputs = new long[ranks][count];
+      for (int i = 0; i < count; i++) {
+        // Ranks 1 and 2 hold the specials; the others something that changes nothing.
+        double a = specials[i / specials.length];
+        double b = specials[i % specials.length];
+        double neutral =
+            switch (op) {
+              case SUM, AVERAGE -> -0.0;
+              case PRODUCT -> 1.0;
+              case MIN -> Double.POSITIVE_INFINITY;
+              case MAX -> Double.NEGATIVE_INFINITY;
+            };
+        expected[i] =
+            switch (op) {
+              case SUM -> a + b;
+              case AVERAGE -> (a + b) / ranks;
+              case PRODUCT -> a * b;
+              case MIN -> Math.min(a, b);
+              case MAX -> Math.max(a, b);
+            };
+        for (int rank = 0; rank < ranks; rank++) {
+          inputs[rank][i] = Numbers.bits(type, rank == 1 ? a : rank == 2 ? b : neutral);
+        }
+      }
+      long[][] results = new long[ranks][];
+      RankThreads.run(
+          worlds,
+          world -> {
+            Cells cells = new Cells(type, Memory.ARRAY, count);
+            cells.fill(inputs[world.rank()]);
+            cells.allReduce(world, op);
+            results[world.rank()] = cells.bits();
+          });
+      assertSameOnAllRanks(results);
+      for (int i = 0; i < count; i++) {
+        double result = Numbers.value(type, results[0][i]);
+        double wanted = Numbers.value(type, Numbers.bits(type, expected[i]));
+        assertEquals(
+            Double.doubleToLongBits(wanted),
+            Double.doubleToLongBits(result),
+            op
+                + " of "
+                + specials[i / specials.length]
+                + " and "
+                + specials[i % specials.length]
+                + " is "
+                + result);
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------- wire types
+
+  /**
+   * How far a number is from what it is rounded to, at most.
+   *
+   * @param greatest of the magnitudes of all numbers
+   */
+  private static double roundoff(WireType wire, double magnitude, double greatest) {
+    return switch (wire) {
+      case AS_IN_MEMORY -> 0;
+      case BFLOAT16 -> 0x1p-8 * magnitude;
+      // What is subnormal is off by 2^-25 at most.
+      case FLOAT16 -> 0x1p-11 * magnitude + 0x1p-25;
+      case INT8 -> greatest / 127;
+    };
+  }
+
+  /** Of which a payload takes several. */
+  @Test
+  void framesAreAsLongAsSuitsTheTransport() throws Exception {
+    int count = 400_003;
+    for (int wanted : Kit.ranks(3, 2, 3).toArray()) {
+      int ranks = Kit.suiting(this::algorithm, wanted);
+      List<Communicator> worlds = open(ranks, CallSettings.AS_SUITS_THE_TRANSPORT, 2);
+      RankThreads.run(
+          worlds,
+          world -> {
+            int suits = world.settings().frameLength();
+            assertTrue(suits >= 128 * 1024, "frames of " + suits + " bytes");
+            int[] numbers = new int[count];
+            Arrays.setAll(numbers, i -> i % 1000 + world.rank());
+            world.allReduce(numbers, ReduceOp.SUM);
+            int[] expected = new int[count];
+            Arrays.setAll(expected, i -> ranks * (i % 1000) + ranks * (ranks - 1) / 2);
+            assertArrayEquals(expected, numbers);
+          });
+    }
+  }
+
+  /** Same bits on all ranks, in every run and with any settings, and as near as rounding allows. */
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
+  void narrowWiresAgreeAndAreNear(WireType wire) throws Exception {
+    for (int wanted : Kit.ranks(5, 2, 5).toArray()) {
+      int ranks = Kit.suiting(this::algorithm, wanted);
+      for (ReduceOp.Standard op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE, ReduceOp.MAX)) {
+        long[][] inputs = inputs(ElementType.FLOAT32, op, SEED, ranks, 2 * PRIME);
+        long @Nullable [] expected = null;
+        for (int frameLength : new int[] {64, 128 * 1024}) {
+          int slabsInFlight = frameLength == 64 ? 3 : 1;
+          // Frames decide which elements are rounded together.
+          expected = wire == WireType.INT8 && op != ReduceOp.MAX ? null : expected;
+          List<Communicator> worlds = open(ranks, frameLength, slabsInFlight);
+          for (Style style : Style.values()) {
+            Case c =
+                new Case(
+                    ranks,
+                    frameLength,
+                    slabsInFlight,
+                    Size.PRIME,
+                    ElementType.FLOAT32,
+                    op,
+                    style,
+                    Memory.PARTS,
+                    true,
+                    SEED);
+            long[][] results = new long[ranks][];
+            RankThreads.run(
+                worlds,
+                world ->
+                    results[world.rank()] = reduce(world.using(wire), c, inputs[world.rank()]));
+            assertSameOnAllRanks(results);
+            expected = expected == null ? results[0] : expected;
+            assertSameBits(
+                ElementType.FLOAT32, expected, results[0], wire + " gives other bits in " + c);
+            assertNear(wire, op, inputs, results[0]);
+          }
+          worlds.forEach(Communicator::close);
+        }
+      }
+    }
+  }
+
+  private static void assertNear(
+      WireType wire, ReduceOp.Standard op, long[][] inputs, long[] results) {
+    int ranks = inputs.length;
+    int exactOnes = 0;
+    double greatest = 0;
+    for (int i = 0; i < results.length; i++) {
+      double sum = 0;
+      for (long[] input : inputs) {
+        sum += Math.abs(Numbers.value(ElementType.FLOAT32, input[i]));
+      }
+      greatest = Math.max(greatest, sum);
+    }
+    boolean crosses = ranks > 1 && (wire != WireType.INT8 || op != ReduceOp.MAX);
+    for (int i = 0; i < results.length; i++) {
+      double exact = op == ReduceOp.MAX ? Double.NEGATIVE_INFINITY : 0;
+      double magnitude = 0;
+      for (long[] input : inputs) {
+        double value = Numbers.value(ElementType.FLOAT32, input[i]);
+        exact = op == ReduceOp.MAX ? Math.max(exact, value) : exact + value;
+        magnitude += Math.abs(value);
+      }
+      double divisor = op == ReduceOp.AVERAGE ? ranks : 1;
+      double result = Numbers.value(ElementType.FLOAT32, results[i]);
+      // Partial sums may be rounded again and again; float32 rounds, too, a little.
+      double most =
+          crosses ? (ranks + 1) * 1.01 * roundoff(wire, magnitude, greatest) / divisor : 0;
+      assertTrue(
+          Math.abs(result - exact / divisor) <= most,
+          op + " over " + wire + ": element " + i + " is " + result + ", not " + exact / divisor);
+      exactOnes += (float) (exact / divisor) == (float) result ? 1 : 0;
+    }
+    assertEquals(
+        crosses, exactOnes < results.length, "nothing is rounded on the way, or one rank's is");
+  }
+
+  /**
+   * What is lost in one call is made up for in the next ones: the sum of the results of many calls
+   * is off by what the residuals hold, and no more. Without them it is off by more and more.
+   */
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
+  void residualsMakeUpForWhatIsLost(WireType wire) throws Exception {
+    int calls = 40;
+    for (int ranks : new int[] {Kit.suiting(this::algorithm, 5)}) {
+      long[][] inputs = inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, ranks, PRIME);
+      List<Communicator> worlds = open(ranks, 256, 2);
+      for (ReduceOp.Standard op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
+        double[][] plain = new double[ranks][PRIME];
+        double[][] fed = new double[ranks][PRIME];
+        float[][] residuals = new float[ranks][2 * PRIME];
+        long[][] last = new long[ranks][];
+        boolean sumsOften = sumsOften(ranks);
+        RankThreads.run(
+            worlds,
+            world -> {
+              int rank = world.rank();
+              Communicator narrow = world.using(wire);
+              Cells source = new Cells(ElementType.FLOAT32, Memory.PARTS, PRIME);
+              Cells target = new Cells(ElementType.FLOAT32, Memory.DIRECT, PRIME);
+              source.fill(inputs[rank]);
+              // Its odd elements are somebody else's.
+              Payload residual = Payload.strided(Payload.of(residuals[rank]), 0, PRIME, 1, 2);
+              if (sumsOften) {
+                String message =
+                    assertThrows(
+                            IllegalArgumentException.class,
+                            () ->
+                                narrow.allReduce(source.payload(), target.payload(), op, residual))
+                        .getMessage();
+                assertTrue(message.contains(algorithm(ranks).family()), message);
+                return;
+              }
+              for (int call = 0; call < calls; call++) {
+                narrow.allReduce(source.payload(), target.payload(), op);
+                add(plain[rank], target.bits());
+                if (call % 2 == 0) {
+                  narrow.allReduce(source.payload(), target.payload(), op, residual);
+                } else {
+                  narrow.allReduceAsync(source.payload(), target.payload(), op, residual).await();
+                }
+                last[rank] = target.bits();
+                add(fed[rank], last[rank]);
+              }
+              assertArrayEquals(inputs[rank], source.bits(), "the input was written");
+            });
+        if (sumsOften) {
+          continue;
+        }
+        assertSameOnAllRanks(last);
+        double worstPlain = 0;
+        double worstFed = 0;
+        for (int i = 0; i < PRIME; i++) {
+          double exact = 0;
+          double magnitude = 0;
+          double kept = 0;
+          for (int rank = 0; rank < ranks; rank++) {
+            double value = Numbers.value(ElementType.FLOAT32, inputs[rank][i]);
+            exact += value;
+            magnitude += Math.abs(value);
+            kept += Math.abs(residuals[rank][2 * i]);
+            assertEquals(0, residuals[rank][2 * i + 1]);
+          }
+          exact /= op == ReduceOp.AVERAGE ? ranks : 1;
+          worstPlain = Math.max(worstPlain, Math.abs(plain[0][i] - calls * exact));
+          double off = Math.abs(fed[0][i] - calls * exact);
+          worstFed = Math.max(worstFed, off);
+          double inFloat32 = calls * (ranks + 2) * 0x1p-23 * (magnitude + kept);
+          assertTrue(off <= kept + inFloat32, op + ", element " + i + " is off by " + off);
+        }
+        assertTrue(
+            4 * worstFed < worstPlain,
+            op + " is off by " + worstFed + ", and by " + worstPlain + " without residuals");
+      }
+      worlds.forEach(Communicator::close);
+    }
+  }
+
+  /** Whether several ranks take the same sum, so that they keep no residuals. */
+  private boolean sumsOften(int ranks) {
+    Plan plan = Algorithms.onClassPath().plan(algorithm(ranks), Collective.ALL_REDUCE, ranks);
+    return Additions.areRepeated(plan);
+  }
+
+  private static void add(double[] sums, long[] bits) {
+    for (int i = 0; i < sums.length; i++) {
+      sums[i] += Numbers.value(ElementType.FLOAT32, bits[i]);
+    }
+  }
+
+  /** A frame that a link refuses must not take from the residual twice. */
+  @Test
+  void residualsAreTheSameWhereLinksAreFull() throws Exception {
+    int calls = 3;
+    int count = 5 * PRIME;
+    long[][] inputs = inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, 2, count);
+    float[][][] residuals = new float[2][2 * calls][count];
+    if (Kit.suiting(this::algorithm, 2) != 2 || sumsOften(2)) {
+      return;
+    }
+    for (int run = 0; run < 2; run++) {
+      float[][] kept = residuals[run];
+      boolean full = run == 1;
+      CountDownLatch ahead = new CountDownLatch(1);
+      RankThreads.run(
+          open(2, 64, full ? 64 : 1),
+          world -> {
+            int rank = world.rank();
+            if (full && rank == 1) {
+              assertTrue(ahead.await(PATIENCE.toSeconds(), TimeUnit.SECONDS));
+            }
+            List<CollectiveHandle> handles = new ArrayList<>();
+            for (int call = 0; call < calls; call++) {
+              Cells cells = new Cells(ElementType.FLOAT32, Memory.ARRAY, count);
+              cells.fill(inputs[rank]);
+              Payload residual = Payload.of(kept[2 * call + rank]);
+              handles.add(
+                  world
+                      .using(WireType.BFLOAT16)
+                      .allReduceAsync(cells.payload(), cells.payload(), ReduceOp.SUM, residual));
+            }
+            ahead.countDown();
+            handles.forEach(CollectiveHandle::await);
+          });
+    }
+    for (int i = 0; i < 2 * calls; i++) {
+      assertArrayEquals(residuals[0][i], residuals[1][i], "of call and rank " + i);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"BFLOAT16", "FLOAT16"})
+  void narrowWiresKeepNanAndInfinities(WireType wire) throws Exception {
+    int ranks = Kit.suiting(this::algorithm, 3);
+    float infinity = Float.POSITIVE_INFINITY;
+    float[] specials = {Float.NaN, infinity, -infinity, 100_000f, 1e-30f, -0f, 3f};
+    float[] expected = {
+      Float.NaN,
+      infinity,
+      -infinity,
+      wire == WireType.FLOAT16 ? infinity : 99_840f,
+      wire == WireType.FLOAT16 ? 0f : Bfloat16.toFloat(Bfloat16.of(1e-30f)),
+      0f,
+      3f
+    };
+    List<Communicator> worlds = open(ranks, 64, 1);
+    for (int special = 0; special < ranks; special++) {
+      int one = special;
+      RankThreads.run(
+          worlds,
+          world -> {
+            float[] buffer = world.rank() == one ? specials.clone() : new float[specials.length];
+            world.using(wire).allReduce(buffer, ReduceOp.SUM);
+            assertArrayEquals(expected, buffer, "from rank " + one);
+          });
+    }
+  }
+
+  /** Of other types, and without a reduction, everything crosses as it is. */
+  @Test
+  void narrowWiresLeaveOtherCallsAlone() throws Exception {
+    int ranks = Kit.suiting(this::algorithm, 3);
+    List<Communicator> worlds = open(ranks, 256, 2);
+    RankThreads.run(
+        worlds,
+        world -> {
+          Communicator narrow = world.using(WireType.BFLOAT16);
+          double[] doubles = {1 + 0x1p-40, 2};
+          narrow.allReduce(doubles, ReduceOp.MAX);
+          assertArrayEquals(new double[] {1 + 0x1p-40, 2}, doubles);
+          float[] floats = {1 + 0x1p-20f, 2};
+          narrow.broadcast(floats, 1);
+          assertArrayEquals(new float[] {1 + 0x1p-20f, 2}, floats);
+        });
+  }
+
+  @Test
+  void aLongPayloadWithTheUsualSettings() throws Exception {
+    int count = 300_007;
+    int ranks = Kit.suiting(this::algorithm, 3);
+    List<Communicator> worlds =
+        opened(open(ranks, CallSettings.defaults().withAlgorithm(algorithm(ranks))));
+    RankThreads.run(
+        worlds,
+        world -> {
+          float[] buffer = new float[count];
+          for (int i = 0; i < count; i++) {
+            buffer[i] = world.rank() + i % 1000;
+          }
+          world.allReduce(buffer, ReduceOp.SUM);
+          for (int i = 0; i < count; i++) {
+            assertEquals(ranks * (ranks - 1) / 2 + ranks * (i % 1000), buffer[i]);
+          }
+        });
+  }
+
+  @Test
+  void aPayloadOfSeveralTypesIsOneCall() throws Exception {
+    int[] ranks = IntStream.range(0, Kit.suiting(this::algorithm, 3)).toArray();
+    RankThreads.run(
+        open(ranks.length, 256, 2),
+        world -> {
+          int rank = world.rank();
+          boolean sumsOften = sumsOften(ranks.length);
+          Tensors input = new Tensors(rank);
+          Tensors output = new Tensors(7 + rank);
+          int calls = 0;
+          for (Communicator caller : List.of(world, world.using(WireType.BFLOAT16))) {
+            input.fill(rank);
+            caller.allReduce(input.payload(), output.payload(), ReduceOp.SUM);
+            output.assertSum(ranks);
+            input.assertSum(rank);
+            output.fill(rank);
+            caller.allReduceAsync(output.payload(), ReduceOp.SUM).await();
+            output.assertSum(ranks);
+            caller.allReduceAsync(input.payload(), output.payload(), ReduceOp.SUM).await();
+            output.assertSum(ranks);
+            calls += 3;
+            if (!sumsOften) {
+              long floats = ((Payload.OfTensors) input.payload()).byType().get(0).count();
+              float[] kept = new float[(int) floats];
+              caller.allReduce(input.payload(), output.payload(), ReduceOp.SUM, Payload.of(kept));
+              output.assertSum(ranks);
+              assertArrayEquals(new float[kept.length], kept, "nothing was lost");
+              calls++;
+            }
+            caller.allReduce(input.payload(), ReduceOp.SUM);
+            input.assertSum(ranks);
+            calls++;
+          }
+          assertEquals((long) calls * Tensors.TYPES, world.nextSequence());
+        });
+  }
+
+  // ------------------------------------------------------------------ shared
+
+  final List<Communicator> open(int ranks, int frameLength, int slabsInFlight) throws Exception {
+    return opened(
+        open(
+            ranks,
+            CallSettings.defaults()
+                .withAlgorithm(algorithm(ranks))
+                .withTimeout(PATIENCE)
+                .withFrameLength(frameLength)
+                .withSlabsInFlight(slabsInFlight)));
+  }
+
+  final List<Communicator> opened(List<Communicator> worlds) {
+    opened.addAll(worlds);
+    for (int rank = 0; rank < worlds.size(); rank++) {
+      assertEquals(rank, worlds.get(rank).rank());
+      assertEquals(rank, worlds.get(rank).worldRank(rank));
+      assertEquals(worlds.size(), worlds.get(rank).size());
+    }
+    return worlds;
+  }
+
+  static void assertSum(Communicator group, int count) {
+    int[] buffer = filled(group.rank() + 1, count);
+    group.allReduce(buffer, ReduceOp.SUM);
+    assertArrayEquals(filled(group.size() * (group.size() + 1) / 2, count), buffer);
+  }
+
+  static int[] filled(int value, int count) {
+    int[] array = new int[count];
+    Arrays.fill(array, value);
+    return array;
+  }
+
+  static long[][] inputs(ElementType type, ReduceOp.Standard op, long seed, int ranks, int count) {
+    long[][] inputs = new long[ranks][];
+    for (int rank = 0; rank < ranks; rank++) {
+      inputs[rank] = Numbers.inputs(type, op, seed, rank, count);
+    }
+    return inputs;
+  }
+
+  static void assertSameOnAllRanks(long[][] results) {
+    for (int rank = 1; rank < results.length; rank++) {
+      assertArrayEquals(results[0], results[rank], "rank " + rank + " has other bits than rank 0");
+    }
+  }
+
+  static void assertSameBits(ElementType type, long[] expected, long[] actual, String what) {
+    for (int i = 0; i < expected.length; i++) {
+      if (expected[i] != actual[i]) {
+        throw new AssertionError(
+            what
+                + ": element "
+                + i
+                + " of "
+                + expected.length
+                + " is "
+                + Numbers.text(type, actual[i])
+                + ", expected "
+                + Numbers.text(type, expected[i]));
+      }
+    }
+  }
+}

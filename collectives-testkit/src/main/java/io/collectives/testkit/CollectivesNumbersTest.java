@@ -1,0 +1,809 @@
+package io.collectives.testkit;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Algorithm;
+import io.collectives.CallSettings;
+import io.collectives.CollectiveHandle;
+import io.collectives.Collectives;
+import io.collectives.Communicator;
+import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.WireType;
+import io.collectives.testkit.Cells.Memory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * The numbers of all collectives but the all-reduce, which depend on their plans and on where
+ * elements lie: extend it and say which algorithm it is, and it runs between threads of this JVM.
+ * {@link CollectivesContractTest}, for transports, is all of this and more.
+ *
+ * <p>Frames are tiny, payloads have many slabs, and inputs depend on a seed, as in {@link
+ * AllReduceNumbersTest}.
+ */
+@Timeout(value = 90, unit = TimeUnit.SECONDS)
+public abstract class CollectivesNumbersTest {
+  static final long SEED = Long.getLong("collectives.seed", 20_261_120L);
+  private static final int[] FRAME_LENGTHS = {128, 384};
+  private static final int[] SLABS_IN_FLIGHT = {1, 3};
+  private static final int CALLS = 12;
+  static final int PRIME = 251;
+  static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  /** More than any two of the payloads that are taken from a {@link Shelf}, with guards. */
+  private static final int SHELF_COUNT = 1 << 14;
+
+  final List<Communicator> opened = new ArrayList<>();
+  private final Map<Communicator, Shelf> shelves = new ConcurrentHashMap<>();
+
+  /** For subclasses. */
+  protected CollectivesNumbersTest() {}
+
+  /**
+   * Opens a job whose ranks are threads of this JVM; in process unless a subclass says otherwise.
+   *
+   * @param calls what its communicators do unless told otherwise
+   * @return the communicator of each rank, in the order of ranks; this class closes them
+   */
+  protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {
+    return Collectives.inProcess(ranks, calls);
+  }
+
+  /** The algorithm under test, for a group of so many ranks. */
+  protected abstract Algorithm algorithm(int ranks);
+
+  /** Frees what a test has opened. */
+  @AfterEach
+  public final void closeAll() {
+    opened.forEach(Communicator::close);
+  }
+
+  final List<Communicator> ranks(int ranks, int frameLength, int slabsInFlight) throws Exception {
+    List<Communicator> worlds =
+        open(
+            ranks,
+            CallSettings.defaults()
+                .withAlgorithm(algorithm(ranks))
+                .withTimeout(PATIENCE)
+                .withFrameLength(frameLength)
+                .withSlabsInFlight(slabsInFlight));
+    opened.addAll(worlds);
+    return worlds;
+  }
+
+  /** The numbers of ranks under test; a subclass may hide this by a method of its own. */
+  static IntStream ranks() {
+    return Kit.ranks(5, 1, 2, 3, 5, 8);
+  }
+
+  // ------------------------------------------------------------------ results
+
+  /** What is called. */
+  enum Kind {
+    BROADCAST,
+    REDUCE,
+    REDUCE_SCATTER,
+    REDUCE_SCATTER_COUNTS,
+    ALL_GATHER,
+    ALL_GATHER_COUNTS,
+    GATHER,
+    GATHER_COUNTS,
+    SCATTER,
+    SCATTER_COUNTS,
+    ALL_TO_ALL,
+    ALL_TO_ALL_COUNTS;
+
+    boolean reduces() {
+      return this == REDUCE || this == REDUCE_SCATTER || this == REDUCE_SCATTER_COUNTS;
+    }
+
+    boolean byCounts() {
+      return name().endsWith("COUNTS");
+    }
+  }
+
+  /** About how many elements a payload has. */
+  enum Size {
+    NONE,
+    ONE_LESS_THAN_RANKS,
+    AS_MANY_AS_RANKS,
+    ONE_MORE_THAN_RANKS,
+    PRIME,
+    MANY_SLABS;
+
+    int count(int ranks, int frameLength, ElementType type) {
+      return switch (this) {
+        case NONE -> 0;
+        case ONE_LESS_THAN_RANKS -> ranks - 1;
+        case AS_MANY_AS_RANKS -> ranks;
+        case ONE_MORE_THAN_RANKS -> ranks + 1;
+        case PRIME -> CollectivesNumbersTest.PRIME;
+        case MANY_SLABS -> 3 * ranks * (frameLength / type.bytes()) + 3;
+      };
+    }
+  }
+
+  /**
+   * One call.
+   *
+   * @param memory of rank 0; the other ranks' is another kind each where {@code mixed}
+   * @param inPlace whether in- and output are the same where they may be
+   */
+  record Case(
+      int ranks,
+      int frameLength,
+      int slabsInFlight,
+      Kind kind,
+      int root,
+      Size size,
+      ElementType type,
+      ReduceOp.Standard op,
+      boolean async,
+      boolean inPlace,
+      Memory memory,
+      boolean mixed,
+      long seed) {
+
+    Memory memory(int rank) {
+      Memory[] kinds = Memory.values();
+      return mixed ? kinds[(memory.ordinal() + rank) % kinds.length] : memory;
+    }
+
+    /** All pairs of choices for a number of ranks. */
+    static List<Case> of(int ranks) {
+      int[] sizes = {
+        FRAME_LENGTHS.length,
+        SLABS_IN_FLIGHT.length,
+        Kind.values().length,
+        Math.min(ranks, 5),
+        Size.values().length,
+        ElementType.values().length,
+        ReduceOp.Standard.values().length,
+        2,
+        2,
+        Memory.values().length,
+        2
+      };
+      List<Case> cases = new ArrayList<>();
+      for (int[] c : Pairs.cover(sizes, SEED + ranks)) {
+        cases.add(
+            new Case(
+                ranks,
+                FRAME_LENGTHS[c[0]],
+                SLABS_IN_FLIGHT[c[1]],
+                Kind.values()[c[2]],
+                ranks <= 5 ? c[3] : (c[3] * (ranks - 1)) / 4,
+                Size.values()[c[4]],
+                ElementType.values()[c[5]],
+                ReduceOp.Standard.values()[c[6]],
+                c[7] == 1,
+                c[8] == 1,
+                Memory.values()[c[9]],
+                c[10] == 1,
+                SEED + cases.size()));
+      }
+      return cases;
+    }
+  }
+
+  /** What goes into a call at each rank, and what must come out. */
+  static final class Numbered {
+    final Case test;
+
+    /** How much is of which rank, or goes from which rank to which in an all-to-all. */
+    final long[] counts;
+
+    final long[][] sent;
+    final long[][] inputs;
+    final long[] @Nullable [] expected;
+
+    Numbered(Case test) {
+      this.test = test;
+      int n = test.ranks;
+      int total = test.size.count(n, test.frameLength, test.type);
+      SplittableRandom random = new SplittableRandom(test.seed);
+      this.counts = deal(total, n, test.kind, random);
+      this.sent = new long[n][];
+      for (int rank = 0; rank < n; rank++) {
+        sent[rank] = deal(total / n, n, test.kind, random);
+      }
+      this.inputs = new long[n][];
+      this.expected = new long[n][];
+      for (int rank = 0; rank < n; rank++) {
+        int length =
+            switch (test.kind) {
+              case ALL_GATHER, ALL_GATHER_COUNTS, GATHER, GATHER_COUNTS -> (int) counts[rank];
+              case ALL_TO_ALL_COUNTS -> (int) Arrays.stream(sent[rank]).sum();
+              default -> (int) Arrays.stream(counts).sum();
+            };
+        inputs[rank] = Numbers.inputs(test.type, test.op, test.seed, rank, length);
+      }
+      for (int rank = 0; rank < n; rank++) {
+        expected[rank] = expected(rank);
+      }
+    }
+
+    private static long[] deal(int total, int ranks, Kind kind, SplittableRandom random) {
+      long[] counts = new long[ranks];
+      for (int rank = 0; rank < ranks; rank++) {
+        counts[rank] =
+            switch (kind) {
+              case GATHER, SCATTER -> total / ranks;
+              default -> (long) total * (rank + 1) / ranks - (long) total * rank / ranks;
+            };
+      }
+      if (kind.byCounts()) {
+        // Take from some all that they have, and give it to others.
+        for (int i = 0; i < ranks; i++) {
+          int from = random.nextInt(ranks);
+          int to = random.nextInt(ranks);
+          long taken = random.nextBoolean() ? counts[from] : counts[from] / 3;
+          counts[from] -= taken;
+          counts[to] += taken;
+        }
+      }
+      return counts;
+    }
+
+    int start(long[] of, int rank) {
+      return (int) Arrays.stream(of, 0, rank).sum();
+    }
+
+    long[] receives(int rank) {
+      return IntStream.range(0, test.ranks).mapToLong(from -> sent[from][rank]).toArray();
+    }
+
+    /** What a rank must have in the end; nothing if it is to have nothing, or a reduction. */
+    private long @Nullable [] expected(int rank) {
+      return switch (test.kind) {
+        case BROADCAST -> inputs[test.root];
+        case REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_COUNTS -> null;
+        case ALL_GATHER, ALL_GATHER_COUNTS -> all();
+        case GATHER, GATHER_COUNTS -> rank == test.root ? all() : null;
+        case SCATTER, SCATTER_COUNTS -> part(inputs[test.root], counts, rank);
+        case ALL_TO_ALL ->
+            concat(Arrays.stream(inputs).map(input -> part(input, counts, rank)).toList());
+        case ALL_TO_ALL_COUNTS ->
+            concat(
+                IntStream.range(0, test.ranks)
+                    .mapToObj(from -> part(inputs[from], sent[from], rank))
+                    .toList());
+      };
+    }
+
+    private long[] all() {
+      return concat(List.of(inputs));
+    }
+
+    private long[] part(long[] whole, long[] of, int rank) {
+      int start = start(of, rank);
+      return Arrays.copyOfRange(whole, start, start + (int) of[rank]);
+    }
+
+    private static long[] concat(List<long[]> parts) {
+      return parts.stream().flatMapToLong(Arrays::stream).toArray();
+    }
+
+    void check(long[] @Nullable [] results) {
+      for (int rank = 0; rank < test.ranks; rank++) {
+        if (expected[rank] != null) {
+          assertArrayEquals(expected[rank], results[rank], test + ", rank " + rank);
+        }
+        boolean isScatter = test.kind != Kind.REDUCE;
+        if (test.kind.reduces() && (isScatter || rank == test.root)) {
+          int from = isScatter ? start(counts, rank) : 0;
+          int to = isScatter ? from + (int) counts[rank] : inputs[0].length;
+          long[][] slices =
+              Arrays.stream(inputs)
+                  .map(input -> Arrays.copyOfRange(input, from, to))
+                  .toArray(long[][]::new);
+          long[] result = results[rank];
+          assertEquals(to - from, result.length);
+          try {
+            Numbers.assertReduced(test.type, test.op, slices, result);
+          } catch (AssertionError e) {
+            throw new AssertionError(test + ", rank " + rank + ": " + e.getMessage(), e);
+          }
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("ranks")
+  void everyRankGetsItsResult(int wanted) throws Exception {
+    int ranks = Kit.suiting(this::algorithm, wanted);
+    TreeMap<Integer, List<Numbered>> bySettings = new TreeMap<>();
+    for (Case c : Case.of(ranks)) {
+      bySettings
+          .computeIfAbsent(c.frameLength * 64 + c.slabsInFlight, key -> new ArrayList<>())
+          .add(new Numbered(c));
+    }
+    for (List<Numbered> cases : bySettings.values()) {
+      Case first = cases.get(0).test;
+      List<Communicator> worlds = ranks(ranks, first.frameLength, first.slabsInFlight);
+      long[][][] results = new long[cases.size()][ranks][];
+      RankThreads.run(
+          worlds,
+          world -> {
+            for (int i = 0; i < cases.size(); i++) {
+              try {
+                results[i][world.rank()] = call(world, cases.get(i));
+              } catch (AssertionError | RuntimeException e) {
+                throw new AssertionError(cases.get(i).test + ": " + e, e);
+              }
+            }
+          });
+      for (int i = 0; i < cases.size(); i++) {
+        cases.get(i).check(results[i]);
+      }
+      worlds.forEach(Communicator::close);
+    }
+  }
+
+  /** Makes the call of a rank. Returns what it got, if anything. */
+  final long @Nullable [] call(Communicator world, Numbered numbers) {
+    Case c = numbers.test;
+    Shelf shelf = shelves.computeIfAbsent(world, Shelf::new);
+    shelf.prepare(c.type, SHELF_COUNT);
+    int rank = world.rank();
+    boolean isRoot = rank == c.root;
+    long[] input = numbers.inputs[rank];
+    long[] counts = numbers.counts;
+    Cells source = new Cells(c.type, c.memory(rank), input.length, shelf);
+    source.fill(input);
+    int outputCount =
+        switch (c.kind) {
+          case BROADCAST -> -1;
+          case REDUCE -> isRoot && !c.inPlace ? input.length : -1;
+          case REDUCE_SCATTER, REDUCE_SCATTER_COUNTS, SCATTER, SCATTER_COUNTS -> (int) counts[rank];
+          case ALL_GATHER, ALL_GATHER_COUNTS -> (int) Arrays.stream(counts).sum();
+          case GATHER, GATHER_COUNTS -> isRoot ? (int) Arrays.stream(counts).sum() : -1;
+          case ALL_TO_ALL -> c.ranks * (int) counts[rank];
+          case ALL_TO_ALL_COUNTS -> (int) Arrays.stream(numbers.receives(rank)).sum();
+        };
+    Cells target =
+        outputCount < 0 ? source : new Cells(c.type, c.memory(rank + 1), outputCount, shelf);
+    Payload in = source.payload();
+    Payload out = outputCount < 0 ? in : target.payload();
+    if (c.async) {
+      startCall(world, numbers, in, out).await();
+    } else {
+      makeCall(world, numbers, in, out);
+    }
+    source.assertGuards();
+    target.assertGuards();
+    if (target != source) {
+      assertArrayEquals(input, source.bits(), "the input was written");
+    } else if (c.kind != Kind.BROADCAST && !isRoot) {
+      assertArrayEquals(input, source.bits(), "the input was written");
+      return null;
+    }
+    return target.bits();
+  }
+
+  private static void makeCall(Communicator world, Numbered numbers, Payload in, Payload out) {
+    Case c = numbers.test;
+    long[] counts = numbers.counts;
+    int rank = world.rank();
+    Payload atRoot = rank == c.root ? out : null;
+    switch (c.kind) {
+      case BROADCAST -> world.broadcast(in, c.root);
+      case REDUCE -> world.reduce(in, atRoot, c.op, c.root);
+      case REDUCE_SCATTER -> world.reduceScatter(in, out, c.op);
+      case REDUCE_SCATTER_COUNTS -> world.reduceScatter(in, out, counts, c.op);
+      case ALL_GATHER -> world.allGather(in, out);
+      case ALL_GATHER_COUNTS -> world.allGather(in, out, counts);
+      case GATHER -> world.gather(in, atRoot, c.root);
+      case GATHER_COUNTS -> world.gather(in, atRoot, counts, c.root);
+      case SCATTER -> world.scatter(rank == c.root ? in : null, out, c.root);
+      case SCATTER_COUNTS -> world.scatter(rank == c.root ? in : null, out, counts, c.root);
+      case ALL_TO_ALL -> world.allToAll(in, out);
+      case ALL_TO_ALL_COUNTS -> world.allToAll(in, numbers.sent[rank], out, numbers.receives(rank));
+    }
+  }
+
+  private static CollectiveHandle startCall(
+      Communicator world, Numbered numbers, Payload in, Payload out) {
+    Case c = numbers.test;
+    long[] counts = numbers.counts;
+    int rank = world.rank();
+    Payload atRoot = rank == c.root ? out : null;
+    return switch (c.kind) {
+      case BROADCAST -> world.broadcastAsync(in, c.root);
+      case REDUCE -> world.reduceAsync(in, atRoot, c.op, c.root);
+      case REDUCE_SCATTER -> world.reduceScatterAsync(in, out, c.op);
+      case REDUCE_SCATTER_COUNTS -> world.reduceScatterAsync(in, out, counts, c.op);
+      case ALL_GATHER -> world.allGatherAsync(in, out);
+      case ALL_GATHER_COUNTS -> world.allGatherAsync(in, out, counts);
+      case GATHER -> world.gatherAsync(in, atRoot, c.root);
+      case GATHER_COUNTS -> world.gatherAsync(in, atRoot, counts, c.root);
+      case SCATTER -> world.scatterAsync(rank == c.root ? in : null, out, c.root);
+      case SCATTER_COUNTS -> world.scatterAsync(rank == c.root ? in : null, out, counts, c.root);
+      case ALL_TO_ALL -> world.allToAllAsync(in, out);
+      case ALL_TO_ALL_COUNTS ->
+          world.allToAllAsync(in, numbers.sent[rank], out, numbers.receives(rank));
+    };
+  }
+
+  /** Arrays have methods of their own. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 5})
+  void arraysAreMovedLikePayloads(int wanted) throws Exception {
+    int ranks = Kit.suiting(this::algorithm, wanted);
+    RankThreads.run(
+        ranks(ranks, 128, 2),
+        world -> {
+          int rank = world.rank();
+          float[] input = new float[PRIME];
+          Arrays.fill(input, rank + 1);
+          float[] part = new float[(int) world.partCount(PRIME, rank)];
+          world.reduceScatter(input, part, ReduceOp.SUM);
+          float[] sums = new float[part.length];
+          Arrays.fill(sums, ranks * (ranks + 1) / 2f);
+          assertArrayEquals(sums, part);
+          Arrays.fill(part, rank);
+          float[] all = new float[PRIME];
+          world.allGather(part, all);
+          for (int from = 0; from < ranks; from++) {
+            int start = (int) world.partStart(PRIME, from);
+            assertEquals(from, all[start]);
+            assertEquals(from, all[start + (int) world.partCount(PRIME, from) - 1]);
+          }
+          float[] given = {-1, rank, rank + 1, -1};
+          world.broadcast(given, 1, 2, ranks - 1);
+          assertArrayEquals(new float[] {-1, ranks - 1, ranks, -1}, given);
+          world.broadcast(given, 0);
+        });
+  }
+
+  /** A part may lie where it belongs in the whole. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3, 4})
+  void partsMayLieInTheirPlaces(int wanted) throws Exception {
+    int ranks = Kit.suiting(this::algorithm, wanted);
+    RankThreads.run(
+        ranks(ranks, 128, 2),
+        world -> {
+          int rank = world.rank();
+          int each = 70;
+          int count = each * ranks;
+          int start = each * rank;
+          int root = ranks - 1;
+          long[] whole = new long[count];
+          long[] expected = IntStream.range(0, count).asLongStream().toArray();
+          Payload part = Payload.of(whole, start, each);
+          System.arraycopy(expected, start, whole, start, each);
+          world.allGather(part, Payload.of(whole));
+          assertArrayEquals(expected, whole);
+          Arrays.setAll(whole, i -> i / each == rank ? i : -1);
+          world.gather(part, Payload.of(whole), root);
+          if (rank == root) {
+            assertArrayEquals(expected, whole);
+          } else {
+            Arrays.setAll(whole, i -> -1);
+          }
+          world.scatter(Payload.of(whole), part, root);
+          long[] own = Arrays.copyOfRange(expected, start, start + each);
+          assertArrayEquals(own, Arrays.copyOfRange(whole, start, start + each));
+        });
+  }
+
+  /** Weight-update sharding: each rank changes its own part between the halves of an all-reduce. */
+  @ParameterizedTest
+  @ValueSource(ints = {2, 6})
+  void shardsCanBeUpdatedBetweenTheHalves(int wanted) throws Exception {
+    int ranks = Kit.suiting(this::algorithm, wanted);
+    List<Communicator> worlds = ranks(ranks, 128, 2);
+    for (int count : new int[] {ranks - 1, PRIME}) {
+      RankThreads.run(
+          worlds,
+          world -> {
+            int rank = world.rank();
+            double[] gradient = new double[count];
+            double[] weights = new double[count];
+            Arrays.setAll(gradient, i -> (rank + 1) * (i % 17));
+            Arrays.setAll(weights, i -> i);
+            double[] sum = gradient.clone();
+            world.allReduce(sum, ReduceOp.SUM);
+            double[] expected = new double[count];
+            Arrays.setAll(expected, i -> weights[i] - sum[i] / 4);
+            int start = (int) world.partStart(count, rank);
+            double[] shard = new double[(int) world.partCount(count, rank)];
+            Payload of = Payload.of(shard);
+            world.reduceScatter(Payload.of(gradient), of, ReduceOp.SUM);
+            Arrays.setAll(shard, i -> weights[start + i] - shard[i] / 4);
+            world.allGather(of, Payload.of(weights));
+            assertArrayEquals(expected, weights);
+          });
+    }
+  }
+
+  // ------------------------------------------------------------ several calls
+
+  /** Calls of all kinds at once, awaited in different orders. */
+  @ParameterizedTest
+  @ValueSource(ints = {2, 4})
+  void severalCallsMayBeUnderWay(int wanted) throws Exception {
+    int ranks = Kit.suiting(this::algorithm, wanted);
+    List<Case> all = Case.of(ranks);
+    List<Numbered> cases =
+        all.subList(0, Math.min(24, all.size())).stream().map(Numbered::new).toList();
+    RankThreads.run(
+        ranks(ranks, 128, 2),
+        world -> {
+          List<CollectiveHandle> handles = new ArrayList<>();
+          List<Cells> outputs = new ArrayList<>();
+          int rank = world.rank();
+          Shelf shelf = new Shelf(world);
+          shelf.prepare(ElementType.INT64, cases.size() * (PRIME + 16) * (ranks + 1));
+          for (Numbered numbers : cases) {
+            Case c = numbers.test;
+            Cells source = new Cells(ElementType.INT64, c.memory(rank), PRIME, shelf);
+            Cells target = new Cells(ElementType.INT64, c.memory(rank), PRIME * ranks, shelf);
+            source.fill(values(rank, outputs.size(), PRIME));
+            outputs.add(target);
+            int root = c.root;
+            Payload all1 = target.payload();
+            target.fill(values(rank, outputs.size(), PRIME * ranks));
+            handles.add(
+                switch (outputs.size() % 4) {
+                  case 0 -> world.broadcastAsync(all1, root);
+                  case 1 -> world.allGatherAsync(source.payload(), all1);
+                  case 2 -> world.gatherAsync(source.payload(), rank == root ? all1 : null, root);
+                  default ->
+                      world.reduceAsync(all1, rank == root ? all1 : null, ReduceOp.MAX, root);
+                });
+          }
+          for (int i = 0; i < cases.size(); i++) {
+            int call = rank % 2 == 0 ? i : cases.size() - 1 - i;
+            handles.get(call).await();
+            int root = cases.get(call).test.root;
+            int kind = (call + 1) % 4;
+            long[] bits = outputs.get(call).bits();
+            if (kind == 0) {
+              assertArrayEquals(values(root, call + 1, PRIME * ranks), bits);
+            } else if (kind == 1 || kind == 2 && rank == root) {
+              for (int from = 0; from < ranks; from++) {
+                assertArrayEquals(
+                    values(from, call, PRIME),
+                    Arrays.copyOfRange(bits, from * PRIME, (from + 1) * PRIME));
+              }
+            } else if (kind == 3 && rank == root) {
+              assertArrayEquals(values(ranks - 1, call + 1, PRIME * ranks), bits);
+            } else {
+              assertArrayEquals(values(rank, call + 1, PRIME * ranks), bits);
+            }
+          }
+        });
+  }
+
+  static long[] values(int rank, int call, int count) {
+    return IntStream.range(0, count).mapToLong(i -> 1_000_000L * rank + 1000L * call + i).toArray();
+  }
+
+  /** A root that is far ahead in a series of calls does not run over those that come late. */
+  @ParameterizedTest
+  @EnumSource(
+      value = Kind.class,
+      names = {"BROADCAST", "SCATTER", "REDUCE", "GATHER", "ALL_TO_ALL_COUNTS"})
+  void nobodyIsRunOver(Kind kind) throws Exception {
+    int ranks = Kit.suiting(this::algorithm, 4);
+    int each = 150;
+    List<Communicator> worlds = ranks(ranks, 128, 2);
+    for (int late = 0; late < ranks; late += ranks - 1) {
+      int last = late;
+      RankThreads.run(
+          worlds,
+          world -> {
+            int rank = world.rank();
+            List<CollectiveHandle> handles = new ArrayList<>();
+            long[][] whole = new long[CALLS][each * ranks];
+            long[][] part = new long[CALLS][each];
+            for (int i = 0; i < CALLS; i++) {
+              Arrays.fill(whole[i], rank);
+              Arrays.fill(part[i], rank);
+              Payload all = Payload.of(whole[i]);
+              Payload own = Payload.of(part[i]);
+              int root = i % 2 == 0 ? 0 : ranks - 1;
+              if (rank == last && i == CALLS / 2) {
+                handles.get(0).await();
+              }
+              // In one direction only: each rank to the next one.
+              long[] sends = new long[ranks];
+              long[] receives = new long[ranks];
+              sends[Math.min(rank + 1, ranks - 1)] = rank + 1 < ranks ? each : 0;
+              receives[Math.max(rank - 1, 0)] = rank > 0 ? each : 0;
+              handles.add(
+                  switch (kind) {
+                    case BROADCAST -> world.broadcastAsync(all, root);
+                    case SCATTER -> world.scatterAsync(all, own, root);
+                    case REDUCE -> world.reduceAsync(all, all, ReduceOp.SUM, root);
+                    case GATHER -> world.gatherAsync(own, all, root);
+                    default ->
+                        world.allToAllAsync(
+                            Payload.of(whole[i], 0, rank + 1 < ranks ? each : 0),
+                            sends,
+                            Payload.of(part[i], 0, rank > 0 ? each : 0),
+                            receives);
+                  });
+            }
+            handles.forEach(CollectiveHandle::await);
+            for (int i = 0; i < CALLS; i++) {
+              int root = i % 2 == 0 ? 0 : ranks - 1;
+              switch (kind) {
+                case BROADCAST -> assertEquals(root, whole[i][each * ranks - 1]);
+                case SCATTER -> assertEquals(root, part[i][each - 1]);
+                case REDUCE ->
+                    assertEquals(
+                        rank == root ? ranks * (ranks - 1) / 2 : rank, whole[i][each * ranks - 1]);
+                case GATHER ->
+                    assertEquals(rank == root ? ranks - 1 : rank, whole[i][each * ranks - 1]);
+                default -> assertEquals(Math.max(0, rank - 1), part[i][each - 1]);
+              }
+            }
+          });
+    }
+  }
+
+  /** Reductions round what they send, keep their sums in float32, and nobody else rounds. */
+  @ParameterizedTest
+  @MethodSource("ranks")
+  void narrowWiresRoundWhatReductionsSend(int wanted) throws Exception {
+    int ranks = Kit.suiting(this::algorithm, wanted);
+    float fine = 1 + 0x1p-7f + 0x1p-12f;
+    float coarse = 1 + 0x1p-7f;
+    int count = 3 * ranks;
+    RankThreads.run(
+        ranks(ranks, 256, 2),
+        world -> {
+          Communicator narrow = world.using(WireType.BFLOAT16);
+          float[] input = new float[count];
+          Arrays.fill(input, fine);
+          float[] part = new float[3];
+          narrow.reduceScatter(input, part, ReduceOp.MAX);
+          // Its own contribution has not crossed a link, unless the plan sums elsewhere.
+          float greatest = part[0] == fine ? fine : coarse;
+          assertArrayEquals(new float[] {greatest, greatest, greatest}, part);
+          Arrays.fill(input, world.rank() == world.size() - 1 ? fine : 0);
+          float[] result = new float[count];
+          narrow.reduce(Payload.of(input), Payload.of(result), ReduceOp.SUM, 0);
+          if (world.rank() == 0) {
+            float[] expected = new float[count];
+            Arrays.fill(expected, ranks == 1 ? fine : coarse);
+            assertArrayEquals(expected, result);
+          }
+          float[] all = new float[count];
+          narrow.allGather(new float[] {fine, fine, fine}, all);
+          Arrays.fill(input, fine);
+          assertArrayEquals(input, all);
+        });
+  }
+
+  /**
+   * What is lost by rounding in one call is made up for in the next ones: what many of them sum up
+   * to is off by what the residuals hold, and no more.
+   */
+  @Test
+  void residualsMakeUpForWhatIsLost() throws Exception {
+    int ranks = Kit.suiting(this::algorithm, 4);
+    int calls = 12;
+    int root = 1;
+    float[][] inputs = new float[ranks][PRIME];
+    SplittableRandom random = new SplittableRandom(SEED);
+    for (float[] input : inputs) {
+      for (int i = 0; i < PRIME; i++) {
+        input[i] = (float) random.nextDouble() - 0.5f;
+      }
+    }
+    // Of reduce-scatters, then of reductions; without a residual, and with one.
+    double[][][] sums = new double[2][2][PRIME];
+    float[][][] residuals = new float[2][ranks][PRIME];
+    RankThreads.run(
+        ranks(ranks, 256, 2),
+        world -> {
+          int rank = world.rank();
+          Communicator narrow = world.using(WireType.INT8);
+          Payload input = Payload.of(inputs[rank]);
+          int first = (int) world.partStart(PRIME, rank);
+          float[] part = new float[(int) world.partCount(PRIME, rank)];
+          Payload shard = Payload.of(part);
+          float[] all = new float[PRIME];
+          Payload whole = rank == root ? Payload.of(all) : null;
+          Payload keptByScatter = Payload.of(residuals[0][rank]);
+          Payload keptByReduce = Payload.of(residuals[1][rank]);
+          for (int call = 0; call < calls; call++) {
+            narrow.reduceScatter(input, shard, ReduceOp.SUM);
+            add(part, sums[0][0], first);
+            narrow.reduce(input, whole, ReduceOp.SUM, root);
+            add(rank == root ? all : new float[0], sums[1][0], 0);
+            if (call % 2 == 0) {
+              narrow.reduceScatter(input, shard, ReduceOp.SUM, keptByScatter);
+              narrow.reduce(input, whole, ReduceOp.SUM, root, keptByReduce);
+            } else {
+              narrow.reduceScatterAsync(input, shard, ReduceOp.SUM, keptByScatter).await();
+              narrow.reduceAsync(input, whole, ReduceOp.SUM, root, keptByReduce).await();
+            }
+            add(part, sums[0][1], first);
+            add(rank == root ? all : new float[0], sums[1][1], 0);
+          }
+        });
+    for (int collective = 0; collective < 2; collective++) {
+      double worstPlain = 0;
+      double worstFed = 0;
+      for (int i = 0; i < PRIME; i++) {
+        double exact = 0;
+        double kept = 0;
+        for (int rank = 0; rank < ranks; rank++) {
+          exact += inputs[rank][i];
+          kept += Math.abs(residuals[collective][rank][i]);
+        }
+        double off = Math.abs(sums[collective][1][i] - calls * exact);
+        assertTrue(off <= kept + calls * ranks * 0x1p-22, "element " + i + " is off by " + off);
+        worstPlain = Math.max(worstPlain, Math.abs(sums[collective][0][i] - calls * exact));
+        worstFed = Math.max(worstFed, off);
+      }
+      assertTrue(3 * worstFed < worstPlain, worstFed + " with residuals, " + worstPlain);
+    }
+  }
+
+  /** Each element is added by one rank. */
+  private static void add(float[] values, double[] sums, int first) {
+    for (int i = 0; i < values.length; i++) {
+      sums[first + i] += values[i];
+    }
+  }
+
+  @Test
+  void payloadsOfSeveralTypes() throws Exception {
+    int[] ranks = IntStream.range(0, Kit.suiting(this::algorithm, 3)).toArray();
+    RankThreads.run(
+        ranks(ranks.length, 256, 2),
+        world -> {
+          int rank = world.rank();
+          Tensors input = new Tensors(rank);
+          Tensors output = new Tensors(5 - rank);
+          input.fill(rank);
+          output.fill(rank);
+          world.broadcast(output.payload(), 2);
+          output.assertSum(2);
+          world.reduce(input.payload(), rank == 0 ? output.payload() : null, ReduceOp.SUM, 0);
+          output.assertSum(rank == 0 ? ranks : new int[] {2});
+          world.broadcastAsync(output.payload(), 0).await();
+          output.assertSum(ranks);
+          world.reduceAsync(input.payload(), output.payload(), ReduceOp.SUM, 1).await();
+          output.assertSum(ranks);
+          input.assertSum(rank);
+          if (rank == 0) {
+            world.send(input.payload(), 1);
+            world.sendAsync(input.payload(), 1).await();
+          } else if (rank == 1) {
+            world.receive(output.payload(), 0);
+            output.assertSum(0);
+            output.fill(1);
+            world.receiveAsync(output.payload(), 0).await();
+            output.assertSum(0);
+          }
+        });
+  }
+}
