@@ -149,7 +149,10 @@ final class Arrivals implements FrameSink {
     }
   }
 
-  /** A peer has sent what makes no sense whatever calls this rank has made: it is given up. */
+  /**
+   * A peer has sent what makes no sense whatever calls this rank has made: it is given up. It still
+   * gets signs of life, as it may wait for this rank in a group that is told of it when it is made.
+   */
   private void distrust(int peer, ProtocolException why) {
     if (inbound[peer].isDistrusted) {
       return;
@@ -157,7 +160,6 @@ final class Arrivals implements FrameSink {
     inbound[peer].isDistrusted = true;
     heldFrames.forgetPeer(peer);
     mail.look(calls.groups());
-    liveness.forget(peer);
     failures.lost(peer, why);
   }
 

@@ -75,6 +75,11 @@ abstract class Consensus {
    */
   abstract void timedOut(int awaited);
 
+  /** Whether what a member says was decided can be what the others have decided. */
+  boolean believes(int from, Outcome outcome) {
+    return true;
+  }
+
   /** Whether this rank takes no part any more, though nothing is decided here. */
   abstract boolean hasEnded();
 
@@ -142,7 +147,7 @@ abstract class Consensus {
     if (ballot.kind() == Ballot.Kind.DECIDE && outcome != null) {
       if (topic == Ballot.Topic.SURVIVORS && outcome.lost().get(me)) {
         excluded(from, now);
-      } else if (joined && !isOver()) {
+      } else if (joined && !isOver() && believes(from, outcome)) {
         decided = outcome;
         // Those who took this rank for their leader meanwhile would wait for it, and those who were
         // given up may live, cut off from the leader only.

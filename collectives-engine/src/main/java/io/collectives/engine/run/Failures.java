@@ -129,8 +129,14 @@ final class Failures {
         (worldRank, loss) -> {
           int member = group.rankOf(worldRank);
           if (member >= 0) {
-            group.gone.put(member, within(group, loss.failure));
+            Failure failure = within(group, loss.failure);
+            group.gone.put(member, failure);
             group.left[member] = loss.left;
+            if (failure.kind() == Failure.Kind.PROTOCOL) {
+              // As in groups that were there: it may live, and wait for this rank.
+              group.contacts[member] = true;
+              early.add(new Notice(transport.rank(), group.id, failure, false));
+            }
           }
         });
     List<Notice> told =
@@ -579,6 +585,8 @@ final class Failures {
       group.verdict.join(now, Verdict.LIMIT_NANOS);
       unsettled.add(group);
       settle(group);
+    } else if (group.verdict != null) {
+      group.verdict.learn(failure);
     }
   }
 

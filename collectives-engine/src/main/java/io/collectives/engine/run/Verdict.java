@@ -9,9 +9,10 @@ import org.jspecify.annotations.Nullable;
  * throw the same error, also if several things fail at once. Until they have, the calls of the
  * group have stopped but not ended.
  *
- * <p>The first failure that a rank finds or is told of is its evidence, and the leader's evidence
- * is what is decided, or a frame that cannot be, if one was seen. Everybody takes part who has made
- * the group and not left it, without anything that its user does.
+ * <p>The first failure that a rank finds or is told of is its evidence, unless it is told of a
+ * frame that cannot be, which counts more. The leader's evidence is what is decided, or a frame
+ * that cannot be, if a member has seen one. Everybody takes part who has made the group and not
+ * left it, without anything that its user does.
  *
  * <p><b>How long.</b> Who does not answer within a second, as a process that was stopped, is left
  * out, and asks for the decision when it goes on. After two seconds a rank is content with what it
@@ -21,13 +22,30 @@ final class Verdict extends Consensus {
   static final long LIMIT_NANOS = 2_000_000_000;
   private static final long ASK_NANOS = 100_000_000;
 
-  private final Failure evidence;
+  private Failure evidence;
   private long nextAskNanos;
 
   Verdict(Group group, Post post, Failure evidence, long now) {
     super(Ballot.Topic.VERDICT, group, post);
     this.evidence = evidence;
     this.nextAskNanos = now + ASK_NANOS;
+  }
+
+  /** Another failure of the group has been found, or told of. */
+  void learn(Failure failure) {
+    if (failure.kind() == Failure.Kind.PROTOCOL && evidence.kind() != Failure.Kind.PROTOCOL) {
+      evidence = failure;
+    }
+  }
+
+  /** Who is itself to blame may have been cut off for it, and then has decided alone. */
+  @Override
+  boolean believes(int from, Outcome outcome) {
+    Failure why = outcome.why();
+    return evidence.kind() != Failure.Kind.PROTOCOL
+        || why == null
+        || why.kind() == Failure.Kind.PROTOCOL
+        || why.culprit() != group.members[from];
   }
 
   @Override
