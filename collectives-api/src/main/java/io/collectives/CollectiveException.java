@@ -11,9 +11,9 @@ package io.collectives;
  * the first call for which that is not so on all of them.
  *
  * <p>The agreement takes a few messages. A rank that does not answer within a second, because its
- * process was stopped, is not waited for, and learns the decision when it goes on. Ranks that
- * cannot reach each other for two seconds may end with different errors, as on two sides of a
- * network that has split.
+ * process was stopped, is not waited for, and learns the decision when it goes on. Ranks may end
+ * with different errors, each of them true, where two or more connections between ranks that live
+ * have ended, as on two sides of a network that has split.
  */
 public class CollectiveException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -148,6 +148,10 @@ final class Failures {
     for (Notice notice : told) {
       try {
         told(group, notice.from, notice.failure);
+        if (notice.weight() == 0 && group.verdict != null) {
+          group.verdict.decideAs(notice.failure);
+          settle(group);
+        }
       } catch (ProtocolException e) {
         lost(notice.from, e);
       }
@@ -351,9 +355,11 @@ final class Failures {
   private void absent(int worldRank, long groupId, FrameBytes source, int length) {
     int members = Ballot.members(source, length);
     Ballot ballot = Ballot.read(source, length, members, transport.size());
-    if (ballot.kind() == Ballot.Kind.DECIDE && ballot.why() != null) {
-      keep(new Notice(worldRank, groupId, ballot.why(), true));
-    } else if (ballot.kind() != Ballot.Kind.ABSENT) {
+    boolean isDecided = ballot.kind() == Ballot.Kind.DECIDE;
+    if (ballot.why() != null) {
+      keep(new Notice(worldRank, groupId, ballot.why(), isDecided));
+    }
+    if (!isDecided && ballot.kind() != Ballot.Kind.ABSENT) {
       FrameBody absent = Ballot.absent(members).body();
       post.send(worldRank, FrameHeader.Kind.AGREEMENT, groupId, absent);
     }
@@ -702,6 +708,9 @@ final class Failures {
 
   /** Keeps what is told of a group until it is made here. */
   private void keep(Notice notice) {
+    if (early.contains(notice)) {
+      return;
+    }
     if (early.stream().filter(other -> other.from == notice.from).count() == MOST_EARLY) {
       throw new ProtocolException(
           "more than " + MOST_EARLY + " notices of groups that were not made here");

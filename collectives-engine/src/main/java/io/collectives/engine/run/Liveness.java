@@ -10,11 +10,11 @@ import java.net.SocketTimeoutException;
  *
  * <p>Any byte of a peer is a sign of life. A rank that has said nothing to a peer for a sixteenth
  * of the limit sends it a heartbeat; a peer that was silent for the limit is given up, once and for
- * all. A peer of a lower rank has an eighth of the limit more: if nothing passes between two ranks
- * that both live, the lower one judges first and tells all others, before the higher one blames it
- * in turn. Their last signs of life are less than that apart. Only the peers of a plan that was
- * used, and those that something has come from or gone to, are watched; so a ring of thousands
- * watches two.
+ * all, but still gets heartbeats: it may go on, and must not blame this rank in turn. A peer of a
+ * lower rank has an eighth of the limit more: if nothing passes between two ranks that both live,
+ * the lower one judges first and tells all others, before the higher one blames it in turn. Their
+ * last signs of life are less than that apart. Only the peers of a plan that was used, and those
+ * that something has come from or gone to, are watched; so a ring of thousands watches two.
  *
  * <p>A rank that was itself stopped must not blame the others for its own silence: if it has not
  * looked for half of the limit, all peers get the whole limit anew. And if it was stopped for about
@@ -103,8 +103,9 @@ final class Liveness {
         continue;
       }
       long silenceNanos = now - heardNanos[peer];
-      if (silenceNanos > (peer < transport.rank() ? limitNanos + limitNanos / 8 : limitNanos)) {
-        forget(peer);
+      long mostNanos = peer < transport.rank() ? limitNanos + limitNanos / 8 : limitNanos;
+      if (silenceNanos > mostNanos && !givenUp[peer]) {
+        givenUp[peer] = true;
         failures.lost(
             peer,
             new SocketTimeoutException(

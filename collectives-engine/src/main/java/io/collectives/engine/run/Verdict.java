@@ -38,6 +38,13 @@ final class Verdict extends Consensus {
     }
   }
 
+  /** Other members had decided before this rank made the group. */
+  void decideAs(Failure failure) {
+    if (!isOver()) {
+      decide(new Outcome((BitSet) failed.clone(), 0, failure));
+    }
+  }
+
   /** Who is itself to blame may have been cut off for it, and then has decided alone. */
   @Override
   boolean believes(int from, Outcome outcome) {

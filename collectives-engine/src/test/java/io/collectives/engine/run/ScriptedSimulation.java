@@ -89,6 +89,9 @@ final class ScriptedSimulation extends Simulation {
   /** Who was at fault. */
   private final Set<Integer> suspects = new TreeSet<>();
 
+  /** How many connections of ranks that live have ended; of two, nothing is promised. */
+  private int severed;
+
   /** Who has left after an error, or because it deserted. */
   private final Set<Integer> leavers = new TreeSet<>();
 
@@ -204,12 +207,14 @@ final class ScriptedSimulation extends Simulation {
         // What a rank has sent before it left is not lost any more.
         if (who != with && ranks.get(with).state != State.GONE) {
           suspects.add(Math.max(who, with));
+          severed++;
           network.cut(who, with);
         }
       }
       case HALF_OPEN -> {
         suspects.add(who);
         suspects.add(with);
+        severed++;
         network.silence(who, with);
       }
       case SEVERAL -> {
@@ -353,7 +358,7 @@ final class ScriptedSimulation extends Simulation {
       int culprit = culprit(error);
       fits = suspects.contains(culprit) || leavers.contains(culprit);
     }
-    if (!suspects.contains(rank.number)) {
+    if (!suspects.contains(rank.number) && severed < 2) {
       String reason = error.getClass().getSimpleName() + " of rank " + culprit(error);
       String first = reasons.putIfAbsent(group.id, reason);
       if (first != null && !first.equals(reason)) {

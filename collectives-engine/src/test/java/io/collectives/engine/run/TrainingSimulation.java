@@ -142,6 +142,9 @@ final class TrainingSimulation extends Simulation {
   /** Who may be left out, and whom errors may name. */
   private final Set<Integer> suspects = new TreeSet<>();
 
+  /** How many of several faults have ended connections of ranks that live. */
+  private int severed;
+
   private final int victim;
   private final int other;
   private long faultEvent;
@@ -450,6 +453,7 @@ final class TrainingSimulation extends Simulation {
       case 0, 1 -> kill(who);
       case 2 -> {
         suspects.add(Math.max(who, with));
+        severed++;
         network.cut(who, with);
       }
       case 3 -> {
@@ -459,6 +463,7 @@ final class TrainingSimulation extends Simulation {
       case 4 -> {
         suspects.add(who);
         suspects.add(with);
+        severed++;
         network.silence(who, with);
       }
       case 5 -> {
@@ -592,7 +597,7 @@ final class TrainingSimulation extends Simulation {
               ? Verdict.UNRESPONSIVE
               : Verdict.DEAD;
       fits =
-          suspects.contains(lost.worldRank())
+          (suspects.contains(lost.worldRank()) || ranks.get(lost.worldRank()).isInSmallerPart())
               && (lost.verdict() == expected
                   || fault == Fault.SEVERAL
                   || fault == Fault.PARTITION_THAT_HEALS
@@ -621,7 +626,7 @@ final class TrainingSimulation extends Simulation {
     if (!fits) {
       fail("rank " + rank.number + " got " + error + ", suspects are " + suspects);
     }
-    if (!suspects.contains(rank.number) && culprit(error) >= 0) {
+    if (!suspects.contains(rank.number) && culprit(error) >= 0 && severed < 2) {
       Integer first = named.putIfAbsent(rank.group.id ^ rank.run, culprit(error));
       if (first != null && first != culprit(error)) {
         fail("rank " + rank.number + " got " + error + ", though another names rank " + first);
@@ -865,9 +870,15 @@ final class TrainingSimulation extends Simulation {
       return !killed.contains(number) && now >= stalledUntil;
     }
 
-    /** Whether it had to stop as several faults have left it with too few others. */
+    /**
+     * Whether it had to stop as several faults have left it with too few others, or with one that
+     * does not hear all of them.
+     */
     boolean isInSmallerPart() {
-      return fault == Fault.SEVERAL && state == State.OUT && outcome.contains("smaller part");
+      return fault == Fault.SEVERAL
+          && state == State.OUT
+          && (outcome.contains("smaller part")
+              || severed > 0 && outcome.contains("was given up by the others"));
     }
 
     boolean isAtRest() {
