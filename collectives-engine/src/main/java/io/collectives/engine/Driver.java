@@ -174,6 +174,7 @@ final class Driver implements AutoCloseable {
         try {
           while (!givesWay
               && !call.isDone()
+              && !engine.hasCompletions()
               && !lock.hasQueuedThreads()
               && !isInterrupted(call.group())) {
             givesWay = step();
