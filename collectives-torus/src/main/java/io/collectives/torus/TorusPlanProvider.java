@@ -80,6 +80,17 @@ public final class TorusPlanProvider implements PlanProvider {
                       TorusPlanProvider::isPowerOfTwo,
                       n -> new Cost(2 * levels(n), both(n), half(n), true))),
           AlgorithmSpec.of(
+                  "swing",
+                  "Pairs that are near on a ring swap halves, quarters, …, and back.",
+                  SwingPlan::of)
+              .withFigures(
+                  n -> doublings(n) + levels(core(n)),
+                  n -> both(core(n)) + (isPowerOfTwo(n) ? 0 : 1))
+              .withCost(
+                  where(
+                      TorusPlanProvider::isPowerOfTwo,
+                      n -> new Cost(2 * levels(n), both(n), half(n), true))),
+          AlgorithmSpec.of(
                   "double-binary-tree",
                   "Two trees, each with half of the payload.",
                   DoubleBinaryTreePlan::of)

@@ -38,7 +38,8 @@ class OtherCollectivesTest {
           Algorithm.halvingDoubling(),
           Algorithm.binomialTree(),
           Algorithm.recursiveDoubling(),
-          Algorithm.doubleBinaryTree());
+          Algorithm.doubleBinaryTree(),
+          Algorithm.named("swing"));
 
   private static Plan plan(Algorithm algorithm, Collective collective, int ranks, int root) {
     return ALGORITHMS.plan(algorithm, new PlanRequest(collective, ranks, root));
