@@ -12,6 +12,7 @@ import io.collectives.UnavailableException;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanFigures;
 import io.collectives.plan.PlanVerifier;
+import io.collectives.plan.Transfer;
 import io.collectives.spi.Algorithms;
 import java.util.HashSet;
 import java.util.List;
@@ -223,6 +224,35 @@ class TorusPlanProviderTest {
     }
   }
 
+  /** Distances are those that the paper names. */
+  @Test
+  void swingSwapsWithNearPartnersAndSendsOneRange() {
+    int[] distances = {1, -1, 3, -5, 11, -21};
+    for (int n = 2; n <= 64; n++) {
+      Plan plan = allReduce(Algorithm.named("swing"), n);
+      PlanFigures figures = verify(Algorithm.named("swing"), n);
+      int p = Integer.highestOneBit(n);
+      int log = Integer.numberOfTrailingZeros(p);
+      assertEquals(2 * log + (p == n ? 0 : 2), figures.rounds());
+      assertEquals(2L * p * log + 2L * (n - p), figures.transfers());
+      for (int step = 0; p == n && step < log; step++) {
+        for (int round : new int[] {step, 2 * log - 1 - step}) {
+          for (Transfer t : plan.transfers(0, round)) {
+            int way = t.from() % 2 == 0 ? distances[step] : -distances[step];
+            assertEquals(Math.floorMod(t.from() + way, n), t.to(), t::toString);
+            assertEquals(n >> (step + 1), t.chunkCount(), t::toString);
+          }
+        }
+      }
+      Sent sent = Sent.of(plan);
+      for (int rank = 0; rank < n; rank++) {
+        boolean paired = rank < 2 * (n - p);
+        long expected = paired && rank % 2 == 1 ? p : 2L * (p - 1) + (paired ? p : 0);
+        assertEquals(expected, sent.chunks(rank), "rank " + rank + " of " + n);
+      }
+    }
+  }
+
   @Test
   void aBinomialTreeTakesTheDocumentedStepsAndBytes() {
     for (int n = 2; n <= 64; n++) {
@@ -257,6 +287,7 @@ class TorusPlanProviderTest {
   @Test
   void plansWithoutContributorSetsAreRight() {
     for (int n : new int[] {65, 100, 127, 128, 129, 1000, 1024}) {
+      verify(Algorithm.named("swing"), n);
       verify(Algorithm.shortestWayRing(), n);
       verify(Algorithm.halvingDoubling(), n);
       verify(Algorithm.binomialTree(), n);
