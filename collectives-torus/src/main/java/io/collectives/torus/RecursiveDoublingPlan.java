@@ -33,40 +33,17 @@ final class RecursiveDoublingPlan {
     if (request.collective() != Collective.ALL_REDUCE) {
       return HalvingDoublingPlan.of(request);
     }
-    int core = Integer.highestOneBit(request.ranks());
-    int pairs = request.ranks() - core;
-    return Plan.of(
-        request,
-        1,
-        neighbours(pairs, (lower, upper, s) -> s.transfer(upper, lower, 0, 1, Effect.REDUCE))
-            .then(doubling(core, pairs))
-            .then(
-                neighbours(
-                    pairs, (lower, upper, s) -> s.transfer(lower, upper, 0, 1, Effect.REPLACE))));
+    PowerOfTwoCore core = PowerOfTwoCore.of(request.ranks());
+    return Plan.of(request, 1, core.allReduce(1, doubling(core)));
   }
 
-  private static Rounds doubling(int core, int pairs) {
+  private static Rounds doubling(PowerOfTwoCore core) {
     return Rounds.of(
-        Integer.numberOfTrailingZeros(core),
+        core.levels(),
         (round, sink) -> {
-          for (int place = 0; place < core; place++) {
+          for (int place = 0; place < core.count(); place++) {
             int partner = place ^ 1 << round;
-            sink.transfer(rank(place, pairs), rank(partner, pairs), 0, 1, Effect.REDUCE);
-          }
-        });
-  }
-
-  /** The rank at one of the p places, which are in the order of ranks. */
-  private static int rank(int place, int pairs) {
-    return place + Math.min(place, pairs);
-  }
-
-  private static Rounds neighbours(int pairs, Pair pair) {
-    return Rounds.of(
-        pairs == 0 ? 0 : 1,
-        (round, sink) -> {
-          for (int lower = 0; lower < 2 * pairs; lower += 2) {
-            pair.transfer(lower, lower + 1, sink);
+            sink.transfer(core.rank(place), core.rank(partner), 0, 1, Effect.REDUCE);
           }
         });
   }

@@ -21,7 +21,7 @@ import io.collectives.plan.Transfer;
  * {@link RecursiveDoublingPlan}: the upper one first gives it all that it has, and last gets the
  * whole result from it.
  *
- * <p>A place owns the chunk {@link Places#chunk}. In round s two partners part a block of chunks
+ * <p>A place owns the chunk {@link Ring#chunk}. In round s two partners part a block of chunks
  * between them, that of all places which either can still reach. These are the even ones that are
  * congruent modulo 2^(s+1), and the odd ones d(s) from them; because later distances are congruent
  * to d(s), too, blocks lie within each other, and chunks are numbered such that each is a range: a
@@ -44,41 +44,36 @@ final class SwingPlan {
     if (request.collective() != Collective.ALL_REDUCE) {
       return HalvingDoublingPlan.of(request);
     }
-    int count = Integer.highestOneBit(request.ranks());
-    Places places =
-        new Places(count, request.ranks() - count, Integer.numberOfTrailingZeros(count));
-    return Plan.of(request, count, places.allReduce());
+    PowerOfTwoCore core = PowerOfTwoCore.of(request.ranks());
+    return Plan.of(request, core.count(), new Ring(core).allReduce());
   }
 
-  /**
-   * The ranks that take part in all rounds, in a ring.
-   *
-   * @param count a power of two
-   * @param pairs how many of them work for their upper neighbour, too
-   * @param levels the logarithm of {@code count}
-   */
-  private record Places(int count, int pairs, int levels) {
+  /** The core, closed to a ring. */
+  private record Ring(PowerOfTwoCore core) {
 
     Rounds allReduce() {
-      return neighbours((lower, upper, s) -> s.transfer(upper, lower, 0, count, Effect.REDUCE))
-          .then(Rounds.of(levels, (round, sink) -> swap(round, Effect.REDUCE, sink)))
-          .then(Rounds.of(levels, (round, sink) -> swap(levels - 1 - round, Effect.REPLACE, sink)))
-          .then(
-              neighbours((lower, upper, s) -> s.transfer(lower, upper, 0, count, Effect.REPLACE)));
+      int levels = core.levels();
+      return core.allReduce(
+          core.count(),
+          Rounds.of(levels, (round, sink) -> swap(round, Effect.REDUCE, sink))
+              .then(
+                  Rounds.of(
+                      levels, (round, sink) -> swap(levels - 1 - round, Effect.REPLACE, sink))));
     }
 
     /** A sum goes to the place that can still reach its owner, a result from there. */
     private void swap(int step, Effect effect, Transfer.Sink sink) {
-      int length = count >> (step + 1);
-      for (int place = 0; place < count; place++) {
+      int length = core.count() >> (step + 1);
+      for (int place = 0; place < core.count(); place++) {
         int partner = partner(place, step);
         int block = chunk(effect == Effect.REDUCE ? partner : place) & -length;
-        sink.transfer(rank(place), rank(partner), block, length, effect);
+        sink.transfer(core.rank(place), core.rank(partner), block, length, effect);
       }
     }
 
     private int partner(int place, int step) {
-      return (place % 2 == 0 ? place + distance(step) : place - distance(step)) & (count - 1);
+      return (place % 2 == 0 ? place + distance(step) : place - distance(step))
+          & (core.count() - 1);
     }
 
     /** {@code 1 - 2 + 4 - … + (-2)^step}. */
@@ -92,23 +87,8 @@ final class SwingPlan {
      * block as long as the last digits of their numbers are the same.
      */
     private int chunk(int place) {
-      int even = place % 2 == 0 ? place : partner(place, levels - 1);
-      return (Integer.reverse(even >> 1) >>> (Integer.SIZE - levels)) + place % 2;
-    }
-
-    /** Places are in the order of ranks. */
-    private int rank(int place) {
-      return place + Math.min(place, pairs);
-    }
-
-    private Rounds neighbours(Pair pair) {
-      return Rounds.of(
-          pairs == 0 ? 0 : 1,
-          (round, sink) -> {
-            for (int lower = 0; lower < 2 * pairs; lower += 2) {
-              pair.transfer(lower, lower + 1, sink);
-            }
-          });
+      int even = place % 2 == 0 ? place : partner(place, core.levels() - 1);
+      return (Integer.reverse(even >> 1) >>> (Integer.SIZE - core.levels())) + place % 2;
     }
   }
 }

@@ -3,11 +3,14 @@ package io.collectives.torus;
 import io.collectives.Algorithm;
 import io.collectives.Mesh;
 import io.collectives.plan.DirectPlans;
+import io.collectives.plan.Plan;
+import io.collectives.plan.PlanRequest;
 import io.collectives.spi.AlgorithmSpec;
 import io.collectives.spi.AlgorithmSpec.Cost;
 import io.collectives.spi.PlanProvider;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 import java.util.regex.Matcher;
@@ -68,28 +71,14 @@ public final class TorusPlanProvider implements PlanProvider {
                   where(
                       TorusPlanProvider::isPowerOfTwo,
                       n -> new Cost(levels(n), levels(n), levels(n), true))),
-          AlgorithmSpec.of(
-                  "halving-doubling",
-                  "Pairs swap halves, quarters, …, and back: few steps, the least bytes.",
-                  HalvingDoublingPlan::of)
-              .withFigures(
-                  n -> doublings(n) + levels(core(n)),
-                  n -> both(core(n)) + (isPowerOfTwo(n) ? 0 : 1))
-              .withCost(
-                  where(
-                      TorusPlanProvider::isPowerOfTwo,
-                      n -> new Cost(2 * levels(n), both(n), half(n), true))),
-          AlgorithmSpec.of(
-                  "swing",
-                  "Pairs that are near on a ring swap halves, quarters, …, and back.",
-                  SwingPlan::of)
-              .withFigures(
-                  n -> doublings(n) + levels(core(n)),
-                  n -> both(core(n)) + (isPowerOfTwo(n) ? 0 : 1))
-              .withCost(
-                  where(
-                      TorusPlanProvider::isPowerOfTwo,
-                      n -> new Cost(2 * levels(n), both(n), half(n), true))),
+          byHalves(
+              "halving-doubling",
+              "Pairs swap halves, quarters, …, and back: few steps, the least bytes.",
+              HalvingDoublingPlan::of),
+          byHalves(
+              "swing",
+              "Pairs that are near on a ring swap halves, quarters, …, and back.",
+              SwingPlan::of),
           AlgorithmSpec.of(
                   "double-binary-tree",
                   "Two trees, each with half of the payload.",
@@ -139,6 +128,18 @@ public final class TorusPlanProvider implements PlanProvider {
 
   private static AlgorithmSpec.CostFormula always(IntFunction<Cost> cost) {
     return (algorithm, ranks) -> Optional.of(cost.apply(ranks));
+  }
+
+  /** One that swaps a half, a quarter, … and back, whoever the partners are. */
+  private static AlgorithmSpec byHalves(
+      String name, String description, Function<PlanRequest, Plan> plans) {
+    return AlgorithmSpec.of(name, description, plans)
+        .withFigures(
+            n -> doublings(n) + levels(core(n)), n -> both(core(n)) + (isPowerOfTwo(n) ? 0 : 1))
+        .withCost(
+            where(
+                TorusPlanProvider::isPowerOfTwo,
+                n -> new Cost(2 * levels(n), both(n), half(n), true)));
   }
 
   private static AlgorithmSpec.CostFormula where(IntPredicate known, IntFunction<Cost> cost) {
