@@ -241,6 +241,26 @@ final class FaultsTest {
   }
 
   /** The page shows the test that runs beside this one, as it is. */
+  /** All others fail because of it, and rank 0 is one of them. */
+  @Test
+  void theErrorOfARankComesBeforeWhatFollowsFromIt() {
+    AssertionError error =
+        assertThrows(
+            AssertionError.class,
+            () ->
+                Faults.seed(1)
+                    .run(
+                        3,
+                        world -> {
+                          if (world.rank() == 2) {
+                            throw new ArithmeticException("mine");
+                          }
+                          world.allReduce(new float[1], ReduceOp.SUM);
+                        }));
+    assertInstanceOf(ArithmeticException.class, error.getCause());
+    assertTrue(error.getMessage().startsWith("rank 2: "), error.getMessage());
+  }
+
   @Test
   void theExampleOfThePageIsATestThatPasses() throws Exception {
     List<String> page = Files.readAllLines(Path.of("..", "docs", "TESTING.md"));
@@ -265,6 +285,9 @@ final class FaultsTest {
     assertThrows(IllegalArgumentException.class, () -> none.cut(1, 1, 0));
     assertThrows(IllegalArgumentException.class, () -> none.corrupt(0, 1, -1));
     assertThrows(IllegalArgumentException.class, () -> none.killAtCall(2, 0).run(2, world -> {}));
+    assertThrows(IllegalArgumentException.class, () -> none.run(0, world -> {}));
+    assertThrows(IllegalArgumentException.class, () -> none.run(List.of(), world -> {}));
+    assertThrows(NullPointerException.class, () -> none.run(2, null));
   }
 
   /** Without faults it is a transport as any other. */

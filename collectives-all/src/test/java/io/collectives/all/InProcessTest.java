@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
@@ -15,6 +16,7 @@ import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.UnavailableException;
+import io.collectives.testkit.RankThreads;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -70,6 +72,28 @@ final class InProcessTest {
       exact.allReduce(integers, ReduceOp.SUM);
       assertEquals(-7, integers[0]);
     }
+  }
+
+  /** Nor does it matter who adds the one contribution up. */
+  @Test
+  void oneWorkerWithAServerHasTheExactSumToo() throws Exception {
+    CallSettings served =
+        CallSettings.defaults()
+            .withAlgorithm(Algorithm.parameterServer(1, 1))
+            .withRepeatability(Repeatability.EXACT);
+    RankThreads.run(
+        Collectives.inProcess(2, served),
+        world -> {
+          for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
+            float[] values = {Float.intBitsToFloat(0x7fa0_1234), -0.0f, 3.5f};
+            world.allReduce(values, op);
+            if (world.rank() == 0) {
+              assertEquals(0x7fc0_0000, Float.floatToRawIntBits(values[0]));
+              assertEquals(0x8000_0000, Float.floatToRawIntBits(values[1]));
+              assertEquals(3.5f, values[2]);
+            }
+          }
+        });
   }
 
   /** What does not fit a number is the caller's error, in words. */

@@ -1,13 +1,16 @@
 package io.collectives.testkit;
 
 import io.collectives.CallSettings;
+import io.collectives.CollectiveException;
 import io.collectives.Communicator;
 import io.collectives.JobSettings;
 import io.collectives.RankFailedException;
 import io.collectives.spi.Transport;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
@@ -280,10 +283,13 @@ public final class Faults {
    *
    * @param ranks how many, at least 1
    * @return what has gone wrong, if all ranks that were not lost have ended well
-   * @throws AssertionError if one has not, or hangs; it names the seed and what has gone wrong
+   * @throws AssertionError if one has not, or hangs; it names the seed and what has gone wrong. Its
+   *     cause is what a rank threw, if possible one that did not fail because others had
+   * @throws IllegalArgumentException if there are no ranks, or faults of ranks beyond them
    */
   public Report run(int ranks, CallSettings calls, RankThreads.Body body)
       throws InterruptedException {
+    Objects.requireNonNull(body, "body");
     FaultyJob job = new FaultyJob(seed, rules, ranks);
     List<Opening> openings = new ArrayList<>();
     for (Communicator world : WrappedJobs.inProcess(ranks, calls, job::around)) {
@@ -300,6 +306,7 @@ public final class Faults {
    * @throws AssertionError as above
    */
   public Report run(List<JobSettings> ranks, RankThreads.Body body) throws InterruptedException {
+    Objects.requireNonNull(body, "body");
     FaultyJob job = new FaultyJob(seed, rules, ranks.size());
     List<Opening> openings = new ArrayList<>();
     for (JobSettings settings : ranks) {
@@ -344,21 +351,23 @@ public final class Faults {
       throw hang;
     }
     TreeSet<Integer> lost = new TreeSet<>(job.killed());
-    AssertionError wrong = null;
+    List<Integer> wrong = new ArrayList<>();
     for (int rank = 0; rank < ranks.size(); rank++) {
       Throwable end = ends.get(rank);
       if (end instanceof RankFailedException failed && failed.worldRank() == rank) {
         lost.add(rank);
       } else if (end != null && !lost.contains(rank)) {
-        if (wrong == null) {
-          wrong = new AssertionError("rank " + rank + ": " + end + "; " + story(job), end);
-        } else {
-          wrong.addSuppressed(end);
-        }
+        wrong.add(rank);
       }
     }
-    if (wrong != null) {
-      throw wrong;
+    if (!wrong.isEmpty()) {
+      // Who fails by itself breaks the calls of all others: the cause comes before what follows.
+      wrong.sort(Comparator.comparing(rank -> ends.get(rank) instanceof CollectiveException));
+      int first = wrong.remove(0);
+      String text = "rank " + first + ": " + ends.get(first) + "; " + story(job);
+      AssertionError error = new AssertionError(text, ends.get(first));
+      wrong.forEach(rank -> error.addSuppressed(ends.get(rank)));
+      throw error;
     }
     return new Report(seed, job.hits(), List.copyOf(lost));
   }

@@ -34,6 +34,9 @@ final class FaultyJob {
   private final AtomicReferenceArray<@Nullable FaultTransport> transports;
 
   FaultyJob(long seed, List<Rule> rules, int ranks) {
+    if (ranks < 1) {
+      throw new IllegalArgumentException("a job of " + ranks + " ranks: at least 1 is needed");
+    }
     for (Rule rule : rules) {
       if (Math.max(rule.from(), rule.to()) >= ranks) {
         throw new IllegalArgumentException(

@@ -544,6 +544,7 @@ public final class Engine {
         again |= sendEchoes(call);
       }
       if (call.advanceWindow()) {
+        applier.reduceAlone(call);
         calls.end(call, null);
         return true;
       }

@@ -419,9 +419,13 @@ final class FrameApplier {
     }
   }
 
-  /** The exact sum of one contribution is that, but for the bits of what is not a number. */
+  /**
+   * The exact sum of one contribution is that, but for the bits of what is not a number: of who has
+   * nobody to add to, itself or at a server.
+   */
   void reduceAlone(Call call) {
-    if (call.manner != OrderedReduction.Manner.EXACT) {
+    boolean isAlone = call.program.contributors == 1 && call.program.rank == 0;
+    if (!isAlone || call.manner != OrderedReduction.Manner.EXACT) {
       return;
     }
     Memory result = call.output;
