@@ -18,11 +18,8 @@ import org.junit.jupiter.params.provider.CsvSource;
   "shm, ring",
   "shm, direct",
   "unix, ring",
-  "unix, direct",
-  "tcp, ring",
   "tcp, direct",
   "mixed, ring",
-  "mixed, direct",
 })
 final class EveryTransportFailureTest extends FailureContractTest {
   private final String transport;

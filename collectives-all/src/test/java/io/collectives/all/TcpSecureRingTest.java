@@ -8,7 +8,7 @@ import io.collectives.JobSecret;
 import io.collectives.JobSettings;
 import io.collectives.Security;
 import io.collectives.TlsFiles;
-import io.collectives.testkit.AllReduceContractTest;
+import io.collectives.testkit.CallContractTest;
 import io.collectives.testkit.Certificates;
 import java.net.URI;
 import java.nio.file.Path;
@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** With a secret, TLS and checksums; meets at a port. */
 @Tag("once")
-final class TcpSecureRingTest extends AllReduceContractTest {
+final class TcpSecureRingTest extends CallContractTest {
   private static @TempDir Path directory;
   private static @Nullable TlsFiles files;
 
@@ -40,10 +40,6 @@ final class TcpSecureRingTest extends AllReduceContractTest {
                 IntStream.range(0, 16)
                     .mapToObj(rank -> TlsFiles.identity("default", rank))
                     .toArray(String[]::new));
-  }
-
-  static IntStream ranks() {
-    return fewRanks();
   }
 
   @Override

@@ -10,7 +10,6 @@ import io.collectives.Bfloat16;
 import io.collectives.CallSettings;
 import io.collectives.Collective;
 import io.collectives.CollectiveHandle;
-import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Payload;
@@ -20,7 +19,6 @@ import io.collectives.plan.Additions;
 import io.collectives.plan.Plan;
 import io.collectives.spi.Algorithms;
 import io.collectives.testkit.Cells.Memory;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
@@ -33,7 +31,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,8 +40,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The numbers of an all-reduce, which depend on its plan and on where elements lie: extend it and
- * say which algorithm it is, and it runs between threads of this JVM. {@link
- * AllReduceContractTest}, for transports, is all of this and more.
+ * say which algorithm it is, and it runs between threads of this JVM.
  *
  * <p>Frames are tiny, so that small payloads already have many slabs and bugs are loud. Results are
  * compared with sums in double or exact integer arithmetic. The inputs depend on a seed, which the
@@ -54,45 +50,24 @@ import org.junit.jupiter.params.provider.ValueSource;
  * <p>Every rank has a thread of its own; a test that hangs fails and shows where each rank is.
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
-public abstract class AllReduceNumbersTest {
+public abstract class AllReduceNumbersTest extends JobTest {
   private static final int MOST_RANKS = 8;
-  static final long SEED = Long.getLong("collectives.seed", 20_261_120L);
   private static final int[] FRAME_LENGTHS = {64, 256};
   private static final int[] SLABS_IN_FLIGHT = {1, 3};
   static final List<ElementType> FLOATING =
       List.of(ElementType.FLOAT32, ElementType.FLOAT64, ElementType.BFLOAT16, ElementType.FLOAT16);
   static final int PRIME = 1009;
-  static final int OTHER_PRIME = 1013;
 
   /** More than any of the payloads that are taken from a {@link Shelf}, with guards. */
   private static final int SHELF_COUNT = 4096;
 
-  static final Duration PATIENCE = Duration.ofSeconds(20);
-
-  private final List<Communicator> opened = new ArrayList<>();
   private final Map<Communicator, Shelf> shelves = new ConcurrentHashMap<>();
 
   /** For subclasses. */
   protected AllReduceNumbersTest() {}
 
-  /**
-   * Opens a job whose ranks are threads of this JVM; in process unless a subclass says otherwise.
-   *
-   * @param calls what its communicators do unless told otherwise
-   * @return the communicator of each rank, in the order of ranks; this class closes them
-   */
-  protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {
-    return Collectives.inProcess(ranks, calls);
-  }
-
-  /** The algorithm under test, for a group of so many ranks. */
+  @Override
   protected abstract Algorithm algorithm(int ranks);
-
-  /** Frees what a test has opened. */
-  @AfterEach
-  public final void closeAll() {
-    opened.forEach(Communicator::close);
-  }
 
   // ------------------------------------------------------------------ numbers
 
@@ -191,14 +166,6 @@ public abstract class AllReduceNumbersTest {
     return Kit.ranks(5, 1, 2, 3, 5, MOST_RANKS);
   }
 
-  /**
-   * Fewer numbers of ranks, for a subclass that gives them as its own {@code static IntStream
-   * ranks()}: where others run the same engine by the same transport with more.
-   */
-  protected static IntStream fewRanks() {
-    return Kit.ranks(5, 2, 5);
-  }
-
   @ParameterizedTest
   @MethodSource("ranks")
   void everyRankGetsTheReduction(int wanted) throws Exception {
@@ -210,7 +177,7 @@ public abstract class AllReduceNumbersTest {
           .add(c);
     }
     for (List<Case> cases : bySettings.values()) {
-      List<Communicator> worlds = open(ranks, cases.get(0).frameLength, cases.get(0).slabsInFlight);
+      List<Communicator> worlds = job(ranks, cases.get(0).frameLength, cases.get(0).slabsInFlight);
       for (Case c : cases) {
         try {
           check(worlds, c);
@@ -258,7 +225,7 @@ public abstract class AllReduceNumbersTest {
     Map<ElementType, long[]> expected = new EnumMap<>(ElementType.class);
     for (int frameLength : new int[] {64, 200, 128 * 1024}) {
       for (int slabsInFlight : SLABS_IN_FLIGHT) {
-        List<Communicator> worlds = open(ranks, frameLength, slabsInFlight);
+        List<Communicator> worlds = job(ranks, frameLength, slabsInFlight);
         for (ElementType type : wanted == 3 ? FLOATING : List.of(ElementType.FLOAT32)) {
           long[][] inputs = inputs(type, ReduceOp.SUM, SEED, ranks, PRIME);
           for (int run = 0; run < 2; run++) {
@@ -299,7 +266,7 @@ public abstract class AllReduceNumbersTest {
   @ValueSource(ints = {1, 3, 6})
   void theAverageIsTheSumDividedOnce(int wanted) throws Exception {
     int ranks = Kit.suiting(this::algorithm, wanted);
-    List<Communicator> worlds = open(ranks, 64, 3);
+    List<Communicator> worlds = job(ranks, 64, 3);
     RankThreads.run(
         worlds,
         world -> {
@@ -345,7 +312,7 @@ public abstract class AllReduceNumbersTest {
     };
     int ranks = Kit.suiting(this::algorithm, 4);
     int count = specials.length * specials.length;
-    List<Communicator> worlds = open(ranks, 64, 1);
+    List<Communicator> worlds = job(ranks, 64, 1);
     for (ReduceOp.Standard op : ReduceOp.Standard.values()) {
       double[] expected = new double[count];
       long[][] inputs = new long[ranks][count];
@@ -422,7 +389,7 @@ public abstract class AllReduceNumbersTest {
     int count = 400_003;
     for (int wanted : Kit.ranks(3, 2, 3).toArray()) {
       int ranks = Kit.suiting(this::algorithm, wanted);
-      List<Communicator> worlds = open(ranks, CallSettings.AS_SUITS_THE_TRANSPORT, 2);
+      List<Communicator> worlds = job(ranks, CallSettings.AS_SUITS_THE_TRANSPORT, 2);
       RankThreads.run(
           worlds,
           world -> {
@@ -451,7 +418,7 @@ public abstract class AllReduceNumbersTest {
           int slabsInFlight = frameLength == 64 ? 3 : 1;
           // Frames decide which elements are rounded together.
           expected = wire == WireType.INT8 && op != ReduceOp.MAX ? null : expected;
-          List<Communicator> worlds = open(ranks, frameLength, slabsInFlight);
+          List<Communicator> worlds = job(ranks, frameLength, slabsInFlight);
           for (Style style : Style.values()) {
             Case c =
                 new Case(
@@ -527,7 +494,7 @@ public abstract class AllReduceNumbersTest {
     int calls = 40;
     for (int ranks : new int[] {Kit.suiting(this::algorithm, 5)}) {
       long[][] inputs = inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, ranks, PRIME);
-      List<Communicator> worlds = open(ranks, 256, 2);
+      List<Communicator> worlds = job(ranks, 256, 2);
       for (ReduceOp.Standard op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
         double[][] plain = new double[ranks][PRIME];
         double[][] fed = new double[ranks][PRIME];
@@ -626,7 +593,7 @@ public abstract class AllReduceNumbersTest {
       boolean full = run == 1;
       CountDownLatch ahead = new CountDownLatch(1);
       RankThreads.run(
-          open(2, 64, full ? 64 : 1),
+          job(2, 64, full ? 64 : 1),
           world -> {
             int rank = world.rank();
             if (full && rank == 1) {
@@ -666,7 +633,7 @@ public abstract class AllReduceNumbersTest {
       0f,
       3f
     };
-    List<Communicator> worlds = open(ranks, 64, 1);
+    List<Communicator> worlds = job(ranks, 64, 1);
     for (int special = 0; special < ranks; special++) {
       int one = special;
       RankThreads.run(
@@ -683,7 +650,7 @@ public abstract class AllReduceNumbersTest {
   @Test
   void narrowWiresLeaveOtherCallsAlone() throws Exception {
     int ranks = Kit.suiting(this::algorithm, 3);
-    List<Communicator> worlds = open(ranks, 256, 2);
+    List<Communicator> worlds = job(ranks, 256, 2);
     RankThreads.run(
         worlds,
         world -> {
@@ -701,8 +668,7 @@ public abstract class AllReduceNumbersTest {
   void aLongPayloadWithTheUsualSettings() throws Exception {
     int count = 300_007;
     int ranks = Kit.suiting(this::algorithm, 3);
-    List<Communicator> worlds =
-        opened(open(ranks, CallSettings.defaults().withAlgorithm(algorithm(ranks))));
+    List<Communicator> worlds = job(ranks, CallSettings.defaults().withAlgorithm(algorithm(ranks)));
     RankThreads.run(
         worlds,
         world -> {
@@ -721,7 +687,7 @@ public abstract class AllReduceNumbersTest {
   void aPayloadOfSeveralTypesIsOneCall() throws Exception {
     int[] ranks = IntStream.range(0, Kit.suiting(this::algorithm, 3)).toArray();
     RankThreads.run(
-        open(ranks.length, 256, 2),
+        job(ranks.length, 256, 2),
         world -> {
           int rank = world.rank();
           boolean sumsOften = sumsOften(ranks.length);
@@ -756,39 +722,6 @@ public abstract class AllReduceNumbersTest {
   }
 
   // ------------------------------------------------------------------ shared
-
-  final List<Communicator> open(int ranks, int frameLength, int slabsInFlight) throws Exception {
-    return opened(
-        open(
-            ranks,
-            CallSettings.defaults()
-                .withAlgorithm(algorithm(ranks))
-                .withTimeout(PATIENCE)
-                .withFrameLength(frameLength)
-                .withSlabsInFlight(slabsInFlight)));
-  }
-
-  final List<Communicator> opened(List<Communicator> worlds) {
-    opened.addAll(worlds);
-    for (int rank = 0; rank < worlds.size(); rank++) {
-      assertEquals(rank, worlds.get(rank).rank());
-      assertEquals(rank, worlds.get(rank).worldRank(rank));
-      assertEquals(worlds.size(), worlds.get(rank).size());
-    }
-    return worlds;
-  }
-
-  static void assertSum(Communicator group, int count) {
-    int[] buffer = filled(group.rank() + 1, count);
-    group.allReduce(buffer, ReduceOp.SUM);
-    assertArrayEquals(filled(group.size() * (group.size() + 1) / 2, count), buffer);
-  }
-
-  static int[] filled(int value, int count) {
-    int[] array = new int[count];
-    Arrays.fill(array, value);
-    return array;
-  }
 
   static long[][] inputs(ElementType type, ReduceOp.Standard op, long seed, int ranks, int count) {
     long[][] inputs = new long[ranks][];

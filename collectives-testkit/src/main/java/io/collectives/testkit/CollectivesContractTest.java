@@ -1,5 +1,7 @@
 package io.collectives.testkit;
 
+import static io.collectives.testkit.CollectivesNumbersTest.PRIME;
+import static io.collectives.testkit.CollectivesNumbersTest.values;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -8,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.AbortedException;
+import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.CollectiveHandle;
 import io.collectives.Communicator;
@@ -18,6 +21,10 @@ import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
 import io.collectives.testkit.Cells.Memory;
+import io.collectives.testkit.CollectivesNumbersTest.Case;
+import io.collectives.testkit.CollectivesNumbersTest.Kind;
+import io.collectives.testkit.CollectivesNumbersTest.Numbered;
+import io.collectives.testkit.CollectivesNumbersTest.Size;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -36,7 +43,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * What every collective but the all-reduce must do, whatever its algorithm and transport: extend it
- * and say how ranks are opened. {@link AllReduceContractTest} holds what is the same for all.
+ * and say how ranks are opened. {@link CallContractTest} holds what is the same for all.
  *
  * <p>Frames are tiny, so that small payloads already have many slabs and bugs are loud. What is
  * moved is compared bit by bit, what is reduced with sums in double or exact integer arithmetic.
@@ -46,12 +53,15 @@ import org.junit.jupiter.params.provider.ValueSource;
  * other ranks; a test that hangs fails and shows where each rank is. No test waits for a time.
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
-public abstract class CollectivesContractTest extends CollectivesNumbersTest {
+public abstract class CollectivesContractTest extends JobTest {
   /** For subclasses. */
   protected CollectivesContractTest() {}
 
   @Override
   protected abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
+
+  @Override
+  protected abstract Algorithm algorithm(int ranks);
 
   // ---------------------------------------------------------- send and receive
 
@@ -60,7 +70,7 @@ public abstract class CollectivesContractTest extends CollectivesNumbersTest {
   @ValueSource(ints = {2, 5})
   void messagesGoBesideCollectives(int ranks) throws Exception {
     RankThreads.run(
-        ranks(ranks, 128, 2),
+        job(ranks, 128, 2),
         world -> {
           int rank = world.rank();
           int next = (rank + 1) % ranks;
@@ -100,7 +110,7 @@ public abstract class CollectivesContractTest extends CollectivesNumbersTest {
   void aBrokenPairIsNobodyElsesBusiness() throws Exception {
     CountDownLatch done = new CountDownLatch(2);
     RankThreads.run(
-        ranks(3, 128, 2),
+        job(3, 128, 2),
         world -> {
           if (world.rank() == 0) {
             assertThrows(MismatchException.class, () -> world.send(Payload.of(new int[2]), 1));
@@ -157,7 +167,7 @@ public abstract class CollectivesContractTest extends CollectivesNumbersTest {
     String[] messages = new String[ranks];
     int odd = ranks - 1;
     RankThreads.run(
-        ranks(ranks, 128, 2),
+        job(ranks, 128, 2),
         world -> {
           int rank = world.rank();
           boolean differs = rank == odd;
@@ -231,16 +241,17 @@ public abstract class CollectivesContractTest extends CollectivesNumbersTest {
               false,
               SEED);
       Numbered numbers = new Numbered(c);
-      List<Communicator> worlds = ranks(ranks, 128, 2);
+      List<Communicator> worlds = job(ranks, 128, 2);
       List<@Nullable Throwable> outcomes =
           RankThreads.outcomes(
               worlds,
               world -> {
+                Shelf shelf = new Shelf(world);
                 for (int i = 0; ; i++) {
                   if (world.rank() == dead && i == 3) {
                     world.close();
                   }
-                  call(world, numbers);
+                  CollectivesNumbersTest.call(world, numbers, shelf);
                 }
               });
       for (int rank = 0; rank < ranks; rank++) {
@@ -259,7 +270,7 @@ public abstract class CollectivesContractTest extends CollectivesNumbersTest {
   @Test
   void aDeadPartnerIsNamed() throws Exception {
     RankThreads.run(
-        ranks(3, 128, 2),
+        job(3, 128, 2),
         world -> {
           if (world.rank() == 2) {
             world.close();
@@ -293,7 +304,8 @@ public abstract class CollectivesContractTest extends CollectivesNumbersTest {
 
   @Test
   void wrongArgumentsAreRefused() throws Exception {
-    Communicator world = ranks(3, 128, 2).get(0);
+    List<Communicator> worlds = job(3, 128, 2);
+    Communicator world = worlds.get(0);
     long[] negative = {7, 2, -3};
     List<Wrong> wrongs =
         List.of(
@@ -352,7 +364,7 @@ public abstract class CollectivesContractTest extends CollectivesNumbersTest {
             new Wrong("oneself", "another", (w, p) -> w.send(p, 0)),
             new Wrong("nobody", "another", (w, p) -> w.receive(p, 3)));
     for (Wrong wrong : wrongs) {
-      Communicator caller = wrong.word.equals("must have 5") ? opened.get(1) : world;
+      Communicator caller = wrong.word.equals("must have 5") ? worlds.get(1) : world;
       IllegalArgumentException e =
           assertThrows(
               IllegalArgumentException.class,

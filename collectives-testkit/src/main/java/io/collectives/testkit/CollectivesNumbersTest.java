@@ -5,16 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Algorithm;
-import io.collectives.CallSettings;
 import io.collectives.CollectiveHandle;
-import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
 import io.collectives.testkit.Cells.Memory;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -25,7 +22,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,54 +38,22 @@ import org.junit.jupiter.params.provider.ValueSource;
  * AllReduceNumbersTest}.
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
-public abstract class CollectivesNumbersTest {
-  static final long SEED = Long.getLong("collectives.seed", 20_261_120L);
+public abstract class CollectivesNumbersTest extends JobTest {
   private static final int[] FRAME_LENGTHS = {128, 384};
   private static final int[] SLABS_IN_FLIGHT = {1, 3};
   private static final int CALLS = 12;
   static final int PRIME = 251;
-  static final Duration PATIENCE = Duration.ofSeconds(30);
 
   /** More than any two of the payloads that are taken from a {@link Shelf}, with guards. */
   private static final int SHELF_COUNT = 1 << 14;
 
-  final List<Communicator> opened = new ArrayList<>();
   private final Map<Communicator, Shelf> shelves = new ConcurrentHashMap<>();
 
   /** For subclasses. */
   protected CollectivesNumbersTest() {}
 
-  /**
-   * Opens a job whose ranks are threads of this JVM; in process unless a subclass says otherwise.
-   *
-   * @param calls what its communicators do unless told otherwise
-   * @return the communicator of each rank, in the order of ranks; this class closes them
-   */
-  protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {
-    return Collectives.inProcess(ranks, calls);
-  }
-
-  /** The algorithm under test, for a group of so many ranks. */
+  @Override
   protected abstract Algorithm algorithm(int ranks);
-
-  /** Frees what a test has opened. */
-  @AfterEach
-  public final void closeAll() {
-    opened.forEach(Communicator::close);
-  }
-
-  final List<Communicator> ranks(int ranks, int frameLength, int slabsInFlight) throws Exception {
-    List<Communicator> worlds =
-        open(
-            ranks,
-            CallSettings.defaults()
-                .withAlgorithm(algorithm(ranks))
-                .withTimeout(PATIENCE)
-                .withFrameLength(frameLength)
-                .withSlabsInFlight(slabsInFlight));
-    opened.addAll(worlds);
-    return worlds;
-  }
 
   /** The numbers of ranks under test; a subclass may hide this by a method of its own. */
   static IntStream ranks() {
@@ -341,7 +305,7 @@ public abstract class CollectivesNumbersTest {
     }
     for (List<Numbered> cases : bySettings.values()) {
       Case first = cases.get(0).test;
-      List<Communicator> worlds = ranks(ranks, first.frameLength, first.slabsInFlight);
+      List<Communicator> worlds = job(ranks, first.frameLength, first.slabsInFlight);
       long[][][] results = new long[cases.size()][ranks][];
       RankThreads.run(
           worlds,
@@ -362,9 +326,12 @@ public abstract class CollectivesNumbersTest {
   }
 
   /** Makes the call of a rank. Returns what it got, if anything. */
-  final long @Nullable [] call(Communicator world, Numbered numbers) {
+  private long @Nullable [] call(Communicator world, Numbered numbers) {
+    return call(world, numbers, shelves.computeIfAbsent(world, Shelf::new));
+  }
+
+  static long @Nullable [] call(Communicator world, Numbered numbers, Shelf shelf) {
     Case c = numbers.test;
-    Shelf shelf = shelves.computeIfAbsent(world, Shelf::new);
     shelf.prepare(c.type, SHELF_COUNT);
     int rank = world.rank();
     boolean isRoot = rank == c.root;
@@ -452,7 +419,7 @@ public abstract class CollectivesNumbersTest {
   void arraysAreMovedLikePayloads(int wanted) throws Exception {
     int ranks = Kit.suiting(this::algorithm, wanted);
     RankThreads.run(
-        ranks(ranks, 128, 2),
+        job(ranks, 128, 2),
         world -> {
           int rank = world.rank();
           float[] input = new float[PRIME];
@@ -483,7 +450,7 @@ public abstract class CollectivesNumbersTest {
   void partsMayLieInTheirPlaces(int wanted) throws Exception {
     int ranks = Kit.suiting(this::algorithm, wanted);
     RankThreads.run(
-        ranks(ranks, 128, 2),
+        job(ranks, 128, 2),
         world -> {
           int rank = world.rank();
           int each = 70;
@@ -514,7 +481,7 @@ public abstract class CollectivesNumbersTest {
   @ValueSource(ints = {2, 6})
   void shardsCanBeUpdatedBetweenTheHalves(int wanted) throws Exception {
     int ranks = Kit.suiting(this::algorithm, wanted);
-    List<Communicator> worlds = ranks(ranks, 128, 2);
+    List<Communicator> worlds = job(ranks, 128, 2);
     for (int count : new int[] {ranks - 1, PRIME}) {
       RankThreads.run(
           worlds,
@@ -550,7 +517,7 @@ public abstract class CollectivesNumbersTest {
     List<Numbered> cases =
         all.subList(0, Math.min(24, all.size())).stream().map(Numbered::new).toList();
     RankThreads.run(
-        ranks(ranks, 128, 2),
+        job(ranks, 128, 2),
         world -> {
           List<CollectiveHandle> handles = new ArrayList<>();
           List<Cells> outputs = new ArrayList<>();
@@ -610,7 +577,7 @@ public abstract class CollectivesNumbersTest {
   void nobodyIsRunOver(Kind kind) throws Exception {
     int ranks = Kit.suiting(this::algorithm, 4);
     int each = 150;
-    List<Communicator> worlds = ranks(ranks, 128, 2);
+    List<Communicator> worlds = job(ranks, 128, 2);
     for (int late = 0; late < ranks; late += ranks - 1) {
       int last = late;
       RankThreads.run(
@@ -675,7 +642,7 @@ public abstract class CollectivesNumbersTest {
     float coarse = 1 + 0x1p-7f;
     int count = 3 * ranks;
     RankThreads.run(
-        ranks(ranks, 256, 2),
+        job(ranks, 256, 2),
         world -> {
           Communicator narrow = world.using(WireType.BFLOAT16);
           float[] input = new float[count];
@@ -720,7 +687,7 @@ public abstract class CollectivesNumbersTest {
     double[][][] sums = new double[2][2][PRIME];
     float[][][] residuals = new float[2][ranks][PRIME];
     RankThreads.run(
-        ranks(ranks, 256, 2),
+        job(ranks, 256, 2),
         world -> {
           int rank = world.rank();
           Communicator narrow = world.using(WireType.INT8);
@@ -778,7 +745,7 @@ public abstract class CollectivesNumbersTest {
   void payloadsOfSeveralTypes() throws Exception {
     int[] ranks = IntStream.range(0, Kit.suiting(this::algorithm, 3)).toArray();
     RankThreads.run(
-        ranks(ranks.length, 256, 2),
+        job(ranks.length, 256, 2),
         world -> {
           int rank = world.rank();
           Tensors input = new Tensors(rank);

@@ -26,7 +26,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -41,42 +40,26 @@ import org.junit.jupiter.params.provider.ValueSource;
  * tests may take.
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
-public abstract class FailureContractTest {
+public abstract class FailureContractTest extends JobTest {
   private static final int PAYLOADS = 12;
   private static final int COUNT = 5000;
-
-  private final List<Communicator> opened = new ArrayList<>();
 
   /** For subclasses. */
   protected FailureContractTest() {}
 
-  /**
-   * Opens a job whose ranks are threads of this JVM.
-   *
-   * @param calls what its communicators do unless told otherwise
-   * @return the communicator of each rank, in the order of ranks; this class closes them
-   */
+  @Override
   protected abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
 
-  /** The algorithm under test, for a group of so many ranks. */
+  @Override
   protected abstract Algorithm algorithm(int ranks);
 
-  /** Frees what a test has opened. */
-  @AfterEach
-  public final void closeAll() {
-    opened.forEach(Communicator::close);
-  }
-
   private List<Communicator> ranks(int ranks) throws Exception {
-    List<Communicator> worlds =
-        open(
-            ranks,
-            CallSettings.defaults()
-                .withAlgorithm(algorithm(ranks))
-                .withFrameLength(1024)
-                .withTimeout(Duration.ofSeconds(80)));
-    opened.addAll(worlds);
-    return worlds;
+    return job(
+        ranks,
+        CallSettings.defaults()
+            .withAlgorithm(algorithm(ranks))
+            .withFrameLength(1024)
+            .withTimeout(Duration.ofSeconds(80)));
   }
 
   private static Payload input(int rank, int payload) {

@@ -43,7 +43,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -61,43 +60,25 @@ import org.junit.jupiter.params.provider.ValueSource;
  * where each rank is. No test waits for a time.
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
-public abstract class GradientReducerContractTest {
-  private static final long SEED = Long.getLong("collectives.seed", 20_261_121L);
+public abstract class GradientReducerContractTest extends JobTest {
 
   /** In which the sums of the models are exact. */
   private static final List<ElementType> EXACT = List.of(ElementType.values());
 
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final FusionSettings SMALL =
       FusionSettings.defaults().withBufferLength(4000).withFirstBufferLength(400);
-
-  private final List<Communicator> opened = new ArrayList<>();
 
   /** For subclasses. */
   protected GradientReducerContractTest() {}
 
-  /**
-   * Opens a job whose ranks are threads of this JVM.
-   *
-   * @param calls what its communicators do unless told otherwise
-   * @return the communicator of each rank, in the order of ranks; this class closes them
-   */
+  @Override
   protected abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
 
   /** How many random models are trained. */
   protected abstract int models();
 
-  /** Frees what a test has opened. */
-  @AfterEach
-  public final void closeAll() {
-    opened.forEach(Communicator::close);
-  }
-
   private List<Communicator> ranks(int ranks) throws Exception {
-    List<Communicator> worlds =
-        open(ranks, CallSettings.defaults().withFrameLength(1024).withTimeout(PATIENCE));
-    opened.addAll(worlds);
-    return worlds;
+    return job(ranks, CallSettings.defaults().withFrameLength(1024).withTimeout(PATIENCE));
   }
 
   // ------------------------------------------------------------------ random models
@@ -619,13 +600,12 @@ public abstract class GradientReducerContractTest {
       }
     }
     List<Communicator> worlds =
-        open(
+        job(
             ranks,
             CallSettings.defaults()
                 .withTimeout(PATIENCE)
                 .withAlgorithm(Algorithm.direct())
                 .withWireType(WireType.INT8));
-    opened.addAll(worlds);
     RankThreads.run(
         worlds,
         world -> {

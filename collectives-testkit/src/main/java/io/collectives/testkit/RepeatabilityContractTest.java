@@ -21,14 +21,12 @@ import io.collectives.Repeatability;
 import io.collectives.UserOp;
 import io.collectives.WireType;
 import io.collectives.testkit.Cells.Memory;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
@@ -42,9 +40,8 @@ import org.junit.jupiter.params.provider.EnumSource.Mode;
  * on a seed, which the system property {@code collectives.seed} changes.
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
-public abstract class RepeatabilityContractTest {
+public abstract class RepeatabilityContractTest extends JobTest {
   private static final int RANKS = 4;
-  private static final long SEED = Long.getLong("collectives.seed", 20_261_121L);
   private static final int MOST = 301;
   private static final int[] COUNTS = {1, 3, 5, 130, MOST};
   private static final List<Algorithm> ALGORITHMS =
@@ -54,36 +51,11 @@ public abstract class RepeatabilityContractTest {
                   Algorithm.parameterServer(1), Algorithm.parameterServer(3), Algorithm.auto()))
           .toList();
 
-  private final List<Communicator> opened = new ArrayList<>();
-
   /** For subclasses. */
   protected RepeatabilityContractTest() {}
 
-  /**
-   * Opens a job whose ranks are threads of this JVM.
-   *
-   * @param calls what its communicators do unless told otherwise
-   * @return the communicator of each rank, in the order of ranks; this class closes them
-   */
+  @Override
   protected abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
-
-  /** Frees what a test has opened. */
-  @AfterEach
-  public final void closeAll() {
-    opened.forEach(Communicator::close);
-  }
-
-  private List<Communicator> opened(int frameLength, int slabsInFlight) throws Exception {
-    List<Communicator> worlds =
-        open(
-            RANKS,
-            CallSettings.defaults()
-                .withFrameLength(frameLength)
-                .withSlabsInFlight(slabsInFlight)
-                .withTimeout(Duration.ofSeconds(20)));
-    opened.addAll(worlds);
-    return worlds;
-  }
 
   /** One call. */
   record Case(
@@ -254,8 +226,8 @@ public abstract class RepeatabilityContractTest {
         }
       }
     }
-    checkAll(opened(64, 1), cases);
-    checkAll(opened(4096, 3), cases);
+    checkAll(job(RANKS, 64, 1), cases);
+    checkAll(job(RANKS, 4096, 3), cases);
   }
 
   /** Contributions are rounded before they are taken, and what is passed on afterwards. */
@@ -272,7 +244,7 @@ public abstract class RepeatabilityContractTest {
         }
       }
     }
-    checkAll(opened(256, 2), cases);
+    checkAll(job(RANKS, 256, 2), cases);
   }
 
   private static void checkAll(List<Communicator> worlds, List<Case> cases) throws Exception {
@@ -294,7 +266,7 @@ public abstract class RepeatabilityContractTest {
     List<Algorithm> algorithms = new ArrayList<>(ALGORITHMS);
     algorithms.addAll(Kit.algorithms(RANKS, false));
     RankThreads.run(
-        opened(256, 2),
+        job(RANKS, 256, 2),
         world -> {
           for (Algorithm algorithm : algorithms) {
             Communicator caller = world.using(Repeatability.ARRIVAL_ORDER).using(algorithm);
@@ -332,7 +304,7 @@ public abstract class RepeatabilityContractTest {
   void groupsHaveTheirOwnOrder() throws Exception {
     List<int[]> orders =
         List.of(new int[] {3, 2, 1, 0}, new int[] {2, 0, 3, 1}, new int[] {1, 0, 2, 3});
-    List<Communicator> worlds = opened(256, 2);
+    List<Communicator> worlds = job(RANKS, 256, 2);
     RankThreads.run(
         worlds,
         world -> {
@@ -414,7 +386,7 @@ public abstract class RepeatabilityContractTest {
   void fusionBuffersDoNotShow(Repeatability level) throws Exception {
     int tensors = 5;
     RankThreads.run(
-        opened(256, 2),
+        job(RANKS, 256, 2),
         world -> {
           // Whose owners begin with themselves if nothing else is asked for.
           Communicator caller = world.using(Algorithm.direct()).using(level);
@@ -457,7 +429,7 @@ public abstract class RepeatabilityContractTest {
     List<Algorithm> unable = Kit.algorithms(RANKS, false);
     UserOp own = UserOp.commutative("larger").withFloats(Math::max);
     RankThreads.run(
-        opened(256, 2),
+        job(RANKS, 256, 2),
         world -> {
           for (Algorithm algorithm : unable) {
             refused(algorithm.name(), () -> world.using(algorithm).using(Repeatability.RANK_ORDER));
@@ -488,7 +460,7 @@ public abstract class RepeatabilityContractTest {
   @Test
   void aDifferenceIsNamedOnEveryRank() throws Exception {
     RankThreads.run(
-        opened(256, 2),
+        job(RANKS, 256, 2),
         world -> {
           Communicator caller = world.rank() == 2 ? world.using(Repeatability.EXACT) : world;
           String message =

@@ -15,13 +15,11 @@ import io.collectives.Repeatability;
 import io.collectives.Survivors;
 import io.collectives.UserOp;
 import io.collectives.testkit.Cells.Memory;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,9 +30,8 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Inputs depend on a seed, which the system property {@code collectives.seed} changes.
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
-public abstract class UserOpContractTest {
+public abstract class UserOpContractTest extends JobTest {
   private static final int RANKS = 4;
-  private static final long SEED = Long.getLong("collectives.seed", 20_261_122L);
   private static final int[] COUNTS = {1, 3, 130, 301};
 
   /** The leftmost that is not 0; of integers, affine maps one after another. Neither commutes. */
@@ -63,33 +60,11 @@ public abstract class UserOpContractTest {
           .withInts((left, right) -> left | right)
           .withLongs((left, right) -> left | right);
 
-  private final List<Communicator> opened = new ArrayList<>();
-
   /** For subclasses. */
   protected UserOpContractTest() {}
 
-  /**
-   * Opens a job whose ranks are threads of this JVM.
-   *
-   * @param calls what its communicators do unless told otherwise
-   * @return the communicator of each rank, in the order of ranks; this class closes them
-   */
+  @Override
   protected abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
-
-  /** Frees what a test has opened. */
-  @AfterEach
-  public final void closeAll() {
-    opened.forEach(Communicator::close);
-  }
-
-  private List<Communicator> opened() throws Exception {
-    List<Communicator> worlds =
-        open(
-            RANKS,
-            CallSettings.defaults().withFrameLength(256).withTimeout(Duration.ofSeconds(20)));
-    opened.addAll(worlds);
-    return worlds;
-  }
 
   /** Two affine maps of 16-bit numbers, factor above, become that of the left one first. */
   private static int chain(int left, int right) {
@@ -142,7 +117,7 @@ public abstract class UserOpContractTest {
     List<Algorithm> all = new ArrayList<>(inOrder);
     all.addAll(Kit.algorithms(RANKS, false));
     RankThreads.run(
-        opened(),
+        job(RANKS, 256, 2),
         world -> {
           long seed = SEED;
           for (UserOp op : List.of(CHAIN, LARGEST)) {
@@ -189,7 +164,7 @@ public abstract class UserOpContractTest {
                   return left + right;
                 });
     RankThreads.run(
-        opened(),
+        job(RANKS, 256, 2),
         world -> {
           float[] values = new float[500];
           // The rank that takes this element first sees it on its left.
@@ -211,7 +186,7 @@ public abstract class UserOpContractTest {
   void whatAnOpIsNotForIsRefused() throws Exception {
     UserOp floats = UserOp.commutative("floats").withFloats(Math::max);
     RankThreads.run(
-        opened(),
+        job(RANKS, 256, 2),
         world -> {
           String type =
               assertThrows(
@@ -235,7 +210,7 @@ public abstract class UserOpContractTest {
   void anotherOpIsNamedOnEveryRank() throws Exception {
     UserOp other = UserOp.commutative("smallest").withFloats(Math::min);
     RankThreads.run(
-        opened(),
+        job(RANKS, 256, 2),
         world -> {
           UserOp op = world.rank() == 1 ? other : LARGEST;
           String message =

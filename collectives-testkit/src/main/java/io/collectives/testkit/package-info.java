@@ -11,10 +11,9 @@
  * io.collectives.testkit.AllReduceNumbersTest} and {@link
  * io.collectives.testkit.CollectivesNumbersTest}, and says its name: it is run between threads. Who
  * writes a transport extends {@link io.collectives.testkit.TransportContractTest}, and {@link
- * io.collectives.testkit.AllReduceContractTest}, {@link
- * io.collectives.testkit.CollectivesContractTest}, {@link
- * io.collectives.testkit.FailureContractTest} and the others, and says how ranks are opened; two
- * algorithms are enough, such as a ring, in which a rank has few peers, and {@code direct}, in
+ * io.collectives.testkit.CallContractTest}, {@link io.collectives.testkit.CollectivesContractTest},
+ * {@link io.collectives.testkit.FailureContractTest} and the others, and says how ranks are opened;
+ * two algorithms are enough, such as a ring, in which a rank has few peers, and {@code direct}, in
  * which it has all.
  *
  * <p>This package must not know any implementation; it sees the interfaces only.

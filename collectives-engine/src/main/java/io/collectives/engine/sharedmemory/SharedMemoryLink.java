@@ -63,7 +63,7 @@ import org.jspecify.annotations.Nullable;
 final class SharedMemoryLink implements Link {
   private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
   private static final int MOST_GONE_BEFORE = 1 << 16;
-  private static final long BLAME_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final long BLAME_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
   private static final int BLOCK_LENGTH = 16 * 1024;
 
   private enum State {
@@ -942,8 +942,9 @@ final class SharedMemoryLink implements Link {
       if (shared != null && loseIfCutOff(shared)) {
         return; // What was read was nobody's.
       }
-      // The kernel takes the pages of a file one after the other, the last of them last.
-      LockSupport.parkNanos(this, BLAME_NANOS / 10);
+      // The kernel takes the pages of a file one after the other, the last of them last; who
+      // truncates it may have lost its processor meanwhile.
+      LockSupport.parkNanos(this, BLAME_NANOS / 1000);
     } while (state != State.LOST && System.nanoTime() - start < BLAME_NANOS);
     String what = "what rank " + peer + " sends makes no sense: " + why.getMessage();
     sayFarewell(true, what);

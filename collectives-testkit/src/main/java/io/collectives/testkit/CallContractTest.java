@@ -51,31 +51,35 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What every all-reduce must do, whatever its algorithm and transport: extend it and say how ranks
- * are opened.
+ * What a call does, whatever its algorithm and transport: which threads may make it, when it ends,
+ * and how it fails. Extend it and say how ranks are opened. The calls are all-reduces; {@link
+ * CollectivesContractTest} has the other collectives.
  *
- * <p>Frames are tiny, so that small payloads already have many slabs and bugs are loud. Results are
- * compared with sums in double or exact integer arithmetic. The inputs depend on a seed, which the
- * system property {@code collectives.seed} changes.
+ * <p>Frames are tiny, so that small payloads already have many slabs and bugs are loud.
  *
  * <p>Every rank has a thread of its own; a test that hangs fails and shows where each rank is. No
  * test waits for a time, except for the deadlines that it tests.
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
-public abstract class AllReduceContractTest extends AllReduceNumbersTest {
+public abstract class CallContractTest extends JobTest {
+  private static final int PRIME = 1009;
+  private static final int OTHER_PRIME = 1013;
   private static final Duration DEADLINE = Duration.ofMillis(300);
   private static final long SLACK_MILLIS = 5_000;
   private static final Pattern RANK = Pattern.compile("\\brank (\\d+)");
 
   /** For subclasses. */
-  protected AllReduceContractTest() {}
+  protected CallContractTest() {}
 
   @Override
   protected abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
 
+  @Override
+  protected abstract Algorithm algorithm(int ranks);
+
   @Test
   void anyThreadMayCall() throws Exception {
-    List<Communicator> worlds = open(3, 64, 1);
+    List<Communicator> worlds = job(3, 64, 1);
     for (int call = 0; call < 5; call++) {
       // Each run has new threads.
       RankThreads.run(worlds, world -> assertSum(world, PRIME));
@@ -87,7 +91,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 5})
   void severalCallsMayBeUnderWay(int ranks) throws Exception {
-    List<Communicator> worlds = open(ranks, 64, 3);
+    List<Communicator> worlds = job(ranks, 64, 3);
     RankThreads.run(
         worlds,
         world -> {
@@ -122,7 +126,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void callsEndInTheOrderInWhichTheyWereMade() throws Exception {
-    List<Communicator> worlds = open(3, 64, 1);
+    List<Communicator> worlds = job(3, 64, 1);
     CountDownLatch firstAwaited = new CountDownLatch(2);
     RankThreads.run(
         worlds,
@@ -148,7 +152,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void awaitMayGiveUpAndTryAgain() throws Exception {
-    List<Communicator> worlds = open(3, 64, 1);
+    List<Communicator> worlds = job(3, 64, 1);
     CountDownLatch gaveUp = new CountDownLatch(2);
     RankThreads.run(
         worlds,
@@ -172,7 +176,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void whatUsersDoToFuturesEndsNoCall() throws Exception {
-    List<Communicator> worlds = open(2, 64, 1);
+    List<Communicator> worlds = job(2, 64, 1);
     CountDownLatch tried = new CountDownLatch(1);
     RankThreads.run(
         worlds,
@@ -215,7 +219,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void dependentsSeeTheResult() throws Exception {
-    List<Communicator> worlds = open(4, 64, 3);
+    List<Communicator> worlds = job(4, 64, 3);
     RankThreads.run(
         worlds,
         world -> {
@@ -232,7 +236,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void synchronousAndAsynchronousCallsMix() throws Exception {
-    List<Communicator> worlds = open(4, 64, 3);
+    List<Communicator> worlds = job(4, 64, 3);
     RankThreads.run(
         worlds,
         world -> {
@@ -258,7 +262,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 7})
   void nobodyLeavesABarrierBeforeAllHaveEntered(int ranks) throws Exception {
-    List<Communicator> worlds = open(ranks, 64, 1);
+    List<Communicator> worlds = job(ranks, 64, 1);
     AtomicInteger entered = new AtomicInteger();
     RankThreads.run(
         worlds,
@@ -281,7 +285,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
   @ParameterizedTest
   @ValueSource(ints = {1, 4, 7})
   void splitByColourInTheOrderOfKeys(int ranks) throws Exception {
-    List<Communicator> worlds = open(ranks, 64, 3);
+    List<Communicator> worlds = job(ranks, 64, 3);
     RankThreads.run(
         worlds,
         world -> {
@@ -308,7 +312,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void aGroupIsInTheOrderOfItsRanks() throws Exception {
-    List<Communicator> worlds = open(5, 64, 3);
+    List<Communicator> worlds = job(5, 64, 3);
     RankThreads.run(
         worlds,
         world -> {
@@ -324,7 +328,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void disjointGroupsReduceAtTheSameTime() throws Exception {
-    List<Communicator> worlds = open(6, 64, 3);
+    List<Communicator> worlds = job(6, 64, 3);
     RankThreads.run(
         worlds,
         world -> {
@@ -342,7 +346,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void sameCallsInterleaveOnTheWorldAndOnAGroup() throws Exception {
-    List<Communicator> worlds = open(4, 64, 3);
+    List<Communicator> worlds = job(4, 64, 3);
     RankThreads.run(
         worlds,
         world -> {
@@ -419,7 +423,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
           case ALGORITHM -> List.of(usual.name(), unusual.name());
           case WIRE_TYPE -> List.of("wire type", "as-in-memory", "bfloat16");
         };
-    List<Communicator> worlds = open(ranks, 64, 3);
+    List<Communicator> worlds = job(ranks, 64, 3);
     Cells[] sources = new Cells[ranks];
     Cells[] targets = new Cells[ranks];
     long[] untouched = Numbers.inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, 99, PRIME);
@@ -477,7 +481,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void aMismatchInAGroupNamesRanksOfTheWorldAndSparesTheOthers() throws Exception {
-    List<Communicator> worlds = open(5, 64, 1);
+    List<Communicator> worlds = job(5, 64, 1);
     String[] messages = new String[5];
     RankThreads.run(
         worlds,
@@ -499,7 +503,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void asynchronousErrorsArriveByTheHandle() throws Exception {
-    List<Communicator> worlds = open(3, 64, 3);
+    List<Communicator> worlds = job(3, 64, 3);
     RankThreads.run(
         worlds,
         world -> {
@@ -522,7 +526,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
   @ParameterizedTest(name = "{0} ranks, rank {1} does not call")
   @MethodSource("ranksAndOne")
   void aRankThatDoesNotCallIsNamedByTheDeadline(int ranks, int silent) throws Exception {
-    List<Communicator> worlds = open(ranks, 64, 3);
+    List<Communicator> worlds = job(ranks, 64, 3);
     // Connections and code are warm, so that the deadline measures the wait.
     RankThreads.run(worlds, world -> assertSum(world, PRIME));
     CountDownLatch over = new CountDownLatch(ranks - 1);
@@ -566,7 +570,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void aBarrierHasADeadlineToo() throws Exception {
-    List<Communicator> worlds = open(3, 64, 1);
+    List<Communicator> worlds = job(3, 64, 1);
     // Connections are warm, as TLS takes its time, too, beside other tests.
     RankThreads.run(worlds, world -> assertSum(world, PRIME));
     RankThreads.run(
@@ -585,7 +589,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
   @ParameterizedTest(name = "{0} ranks, rank {1} closes")
   @MethodSource("ranksAndOne")
   void aRankThatClosesIsNamedOnAllOthers(int ranks, int leaving) throws Exception {
-    List<Communicator> worlds = open(ranks, 64, 3);
+    List<Communicator> worlds = job(ranks, 64, 3);
     RankThreads.run(worlds, world -> assertSum(world, PRIME));
     CountDownLatch started = new CountDownLatch(ranks - 1);
     RankThreads.run(
@@ -610,7 +614,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void closingEndsTheOwnCall(boolean asynchronous) throws Exception {
-    List<Communicator> worlds = open(2, 64, 1);
+    List<Communicator> worlds = job(2, 64, 1);
     RankThreads.run(worlds, world -> assertSum(world, PRIME));
     CountDownLatch calling = new CountDownLatch(1);
     CountDownLatch ended = new CountDownLatch(1);
@@ -651,7 +655,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void aClosedCommunicatorSaysSo() throws Exception {
-    List<Communicator> worlds = open(2, 64, 1);
+    List<Communicator> worlds = job(2, 64, 1);
     Communicator group = worlds.get(0).group(0);
     Communicator view = worlds.get(0).within(PATIENCE);
     worlds.get(0).close();
@@ -674,7 +678,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void closingAViewClosesNothingAndClosingAGroupLeavesTheWorld() throws Exception {
-    List<Communicator> worlds = open(2, 64, 1);
+    List<Communicator> worlds = job(2, 64, 1);
     RankThreads.run(
         worlds,
         world -> {
@@ -716,7 +720,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void badArgumentsAreTheCallersErrorAndBreakNothing() throws Exception {
-    List<Communicator> worlds = open(3, 64, 1);
+    List<Communicator> worlds = job(3, 64, 1);
     List<Wrong> wrongs = wrongs();
     RankThreads.run(
         worlds,
@@ -796,7 +800,7 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
 
   @Test
   void residualsThatDoNotFitAreRefused() throws Exception {
-    Communicator world = open(2, 64, 1).get(0).using(Algorithm.direct());
+    Communicator world = job(2, 64, 1).get(0).using(Algorithm.direct());
     Payload floats = Payload.of(new float[4]);
     assertThrows(
         IllegalArgumentException.class,
@@ -818,5 +822,17 @@ public abstract class AllReduceContractTest extends AllReduceNumbersTest {
       ranks.add(Integer.valueOf(matcher.group(1)));
     }
     return ranks;
+  }
+
+  static void assertSum(Communicator group, int count) {
+    int[] buffer = filled(group.rank() + 1, count);
+    group.allReduce(buffer, ReduceOp.SUM);
+    assertArrayEquals(filled(group.size() * (group.size() + 1) / 2, count), buffer);
+  }
+
+  static int[] filled(int value, int count) {
+    int[] array = new int[count];
+    Arrays.fill(array, value);
+    return array;
   }
 }

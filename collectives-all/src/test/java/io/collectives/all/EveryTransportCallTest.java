@@ -1,0 +1,44 @@
+package io.collectives.all;
+
+import io.collectives.Algorithm;
+import io.collectives.CallSettings;
+import io.collectives.Communicator;
+import io.collectives.testkit.CallContractTest;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Calls over every transport, by a plan with few peers and by one with all. */
+@ParameterizedClass
+@CsvSource({
+  "inprocess, ring",
+  "inprocess, direct",
+  "shm, ring",
+  "shm, direct",
+  "unix, ring",
+  "tcp, direct",
+  "mixed, ring",
+})
+final class EveryTransportCallTest extends CallContractTest {
+  private final String transport;
+  private final Algorithm algorithm;
+
+  @TempDir private Path directory;
+
+  EveryTransportCallTest(String transport, String algorithm) {
+    this.transport = transport;
+    this.algorithm = Algorithm.parse(algorithm);
+  }
+
+  @Override
+  protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {
+    return ThreadJobs.open(transport, ranks, directory, calls);
+  }
+
+  @Override
+  protected Algorithm algorithm(int ranks) {
+    return algorithm;
+  }
+}
