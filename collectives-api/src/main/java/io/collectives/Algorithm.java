@@ -176,7 +176,7 @@ public sealed interface Algorithm {
    * many workers and servers, and no more servers than workers; unless the wire type is narrow,
    * because what a worker serves to itself is not rounded. {@link Repeatability} asks for other
    * orders. Dedicated servers make the all-reduces with the others, passing payloads of the same
-   * type and count that are left alone; or they {@linkplain Communicator#serveAsync serve} whatever
+   * type and count that are left alone; or they {@linkplain Communicator#serve serve} whatever
    * comes. An average is one over the workers. In all other collectives all ranks are alike.
    * Gradients are reduced by them through the {@code ParameterServers} of the module
    * collectives-ps.

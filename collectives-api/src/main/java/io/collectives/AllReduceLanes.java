@@ -45,8 +45,8 @@ final class AllReduceLanes implements BufferReduction {
   public CollectiveHandle reduce(int index, Payload buffer, ReduceOp op) {
     Communicator lane = lanes[index % lanes.length];
     return feedsBack && buffer.type() == ElementType.FLOAT32
-        ? lane.allReduceAsync(buffer, buffer, op, residuals.of(index, buffer.count(), op))
-        : lane.allReduceAsync(buffer, op);
+        ? lane.async().allReduce(buffer, buffer, op, residuals.of(index, buffer.count(), op))
+        : lane.async().allReduce(buffer, op);
   }
 
   @Override

@@ -94,43 +94,40 @@ public interface Communicator extends AutoCloseable {
   String host();
 
   /** Reduces the whole array of every rank, in place. */
-  default void allReduce(float[] buffer, ReduceOp op) {
-    allReduce(buffer, 0, buffer.length, op);
-  }
+  void allReduce(float[] buffer, ReduceOp op);
 
   /** Reduces the whole array of every rank, in place. */
-  default void allReduce(double[] buffer, ReduceOp op) {
-    allReduce(buffer, 0, buffer.length, op);
-  }
+  void allReduce(double[] buffer, ReduceOp op);
 
   /** Reduces the whole array of every rank, in place. */
-  default void allReduce(int[] buffer, ReduceOp op) {
-    allReduce(buffer, 0, buffer.length, op);
-  }
+  void allReduce(int[] buffer, ReduceOp op);
 
   /** Reduces the whole array of every rank, in place. */
-  default void allReduce(long[] buffer, ReduceOp op) {
-    allReduce(buffer, 0, buffer.length, op);
+  void allReduce(long[] buffer, ReduceOp op);
+
+  /**
+   * Reduces one number of every rank, such as a loss.
+   *
+   * @return the result, the same on all ranks
+   */
+  default double allReduce(double value, ReduceOp op) {
+    double[] buffer = {value};
+    allReduce(buffer, op);
+    return buffer[0];
   }
 
   /**
-   * Reduces {@code count} elements of every rank, in place.
+   * Reduces one number of every rank, such as a count of samples.
    *
-   * @param offset the index of the first element; may differ between ranks
-   * @param count the number of elements; the same on all ranks, may be 0
+   * @return the result, the same on all ranks
    */
-  void allReduce(float[] buffer, int offset, int count, ReduceOp op);
+  default long allReduce(long value, ReduceOp op) {
+    long[] buffer = {value};
+    allReduce(buffer, op);
+    return buffer[0];
+  }
 
-  /** As {@link #allReduce(float[], int, int, ReduceOp)}. */
-  void allReduce(double[] buffer, int offset, int count, ReduceOp op);
-
-  /** As {@link #allReduce(float[], int, int, ReduceOp)}. */
-  void allReduce(int[] buffer, int offset, int count, ReduceOp op);
-
-  /** As {@link #allReduce(float[], int, int, ReduceOp)}. */
-  void allReduce(long[] buffer, int offset, int count, ReduceOp op);
-
-  /** Reduces a payload of every rank, in place. */
+  /** Reduces a payload of every rank, in place; it may be a part of an array. */
   default void allReduce(Payload buffer, ReduceOp op) {
     allReduce(buffer, buffer, op);
   }
@@ -169,39 +166,6 @@ public interface Communicator extends AutoCloseable {
    */
   void allReduce(Payload input, Payload output, ReduceOp op, Payload residual);
 
-  /** Starts an all-reduce in place and returns at once. */
-  default CollectiveHandle allReduceAsync(float[] buffer, ReduceOp op) {
-    return allReduceAsync(Payload.of(buffer), op);
-  }
-
-  /** Starts an all-reduce in place and returns at once. */
-  default CollectiveHandle allReduceAsync(Payload buffer, ReduceOp op) {
-    return allReduceAsync(buffer, buffer, op);
-  }
-
-  /**
-   * Starts {@link #allReduce(Payload, Payload, ReduceOp)} and returns at once; the call's deadline
-   * runs from now.
-   *
-   * @throws CollectiveException only for what is known at once (a closed or broken group); all else
-   *     arrives by the handle
-   */
-  CollectiveHandle allReduceAsync(Payload input, Payload output, ReduceOp op);
-
-  /** Starts {@link #allReduce(Payload, Payload, ReduceOp, Payload)} and returns at once. */
-  CollectiveHandle allReduceAsync(Payload input, Payload output, ReduceOp op, Payload residual);
-
-  /**
-   * The same, of a buffer that is reduced again and again, under a number by which ranks that
-   * {@linkplain #serveAsync serve} know it: so they, too, keep what rounding takes from the part of
-   * its sum that they complete, and add it in the next call of this number.
-   *
-   * @param input of one type
-   * @param number at least 1, the same on all ranks; another one for each residual
-   */
-  CollectiveHandle allReduceAsync(
-      Payload input, Payload output, ReduceOp op, Payload residual, int number);
-
   /**
    * Takes part in the all-reduces of this group as they come, whatever their type, count, op and
    * {@link Repeatability}, as a rank that contributes nothing and gets no result: a dedicated
@@ -209,8 +173,8 @@ public interface Communicator extends AutoCloseable {
    * for each call that is under way {@code 2 slabsInFlight} frames, however long the payloads are;
    * and those that wait: none in the order of arrival, at most as many from each other rank in any
    * other order. What rounding to a narrow wire type takes from the sums is kept for buffers that
-   * {@linkplain #allReduceAsync(Payload, Payload, ReduceOp, Payload, int) have a number}, 4 bytes
-   * for each element that this rank adds up, until the service ends, and lost for others.
+   * {@linkplain io.collectives.spi.NumberedReduction have a number}, 4 bytes for each element that
+   * this rank adds up, until the service ends, and lost for others.
    *
    * <p>While it serves, this rank makes no other calls of the group, and the others make nothing
    * but all-reduces; what differs is found as in any call, with the value of the first frame that
@@ -222,7 +186,7 @@ public interface Communicator extends AutoCloseable {
    *     with a {@link CollectiveException} when the group breaks, or one of them is lost
    * @throws IllegalStateException if this rank contributes to all-reduces
    */
-  CollectiveHandle serveAsync(UserOp... ops);
+  CollectiveHandle serve(UserOp... ops);
 
   /**
    * The first element of a rank's part of a payload that is dealt evenly.
@@ -244,19 +208,8 @@ public interface Communicator extends AutoCloseable {
     return Chunks.count(total, rank, size());
   }
 
-  /** Gives the root's array to all. */
-  default void broadcast(float[] buffer, int root) {
-    broadcast(buffer, 0, buffer.length, root);
-  }
-
-  /**
-   * Gives {@code count} elements of the root to all.
-   *
-   * @param buffer read at the root, written at the others
-   * @param offset the index of the first element; may differ between ranks
-   * @param count the same on all ranks
-   */
-  void broadcast(float[] buffer, int offset, int count, int root);
+  /** Gives the root's array to all; it has the same length on all. */
+  void broadcast(float[] buffer, int root);
 
   /**
    * Gives the root's payload to all.
@@ -264,9 +217,6 @@ public interface Communicator extends AutoCloseable {
    * @param buffer read at the root, written at the others; of the same type and count on all
    */
   void broadcast(Payload buffer, int root);
-
-  /** Starts {@link #broadcast(Payload, int)} and returns at once. */
-  CollectiveHandle broadcastAsync(Payload buffer, int root);
 
   /**
    * Reduces the inputs of all ranks into the output of the root.
@@ -287,13 +237,6 @@ public interface Communicator extends AutoCloseable {
    *     input nor output
    */
   void reduce(Payload input, @Nullable Payload output, ReduceOp op, int root, Payload residual);
-
-  /** Starts {@link #reduce(Payload, Payload, ReduceOp, int)} and returns at once. */
-  CollectiveHandle reduceAsync(Payload input, @Nullable Payload output, ReduceOp op, int root);
-
-  /** Starts {@link #reduce(Payload, Payload, ReduceOp, int, Payload)} and returns at once. */
-  CollectiveHandle reduceAsync(
-      Payload input, @Nullable Payload output, ReduceOp op, int root, Payload residual);
 
   /**
    * Reduces the arrays of all ranks and leaves each rank its part.
@@ -330,15 +273,6 @@ public interface Communicator extends AutoCloseable {
    */
   void reduceScatter(Payload input, Payload output, long[] counts, ReduceOp op);
 
-  /** Starts {@link #reduceScatter(Payload, Payload, ReduceOp)} and returns at once. */
-  CollectiveHandle reduceScatterAsync(Payload input, Payload output, ReduceOp op);
-
-  /** Starts {@link #reduceScatter(Payload, Payload, ReduceOp, Payload)} and returns at once. */
-  CollectiveHandle reduceScatterAsync(Payload input, Payload output, ReduceOp op, Payload residual);
-
-  /** Starts {@link #reduceScatter(Payload, Payload, long[], ReduceOp)} and returns at once. */
-  CollectiveHandle reduceScatterAsync(Payload input, Payload output, long[] counts, ReduceOp op);
-
   /**
    * Puts the parts of all ranks together on every rank.
    *
@@ -365,12 +299,6 @@ public interface Communicator extends AutoCloseable {
    */
   void allGather(Payload part, Payload all, long[] counts);
 
-  /** Starts {@link #allGather(Payload, Payload)} and returns at once. */
-  CollectiveHandle allGatherAsync(Payload part, Payload all);
-
-  /** Starts {@link #allGather(Payload, Payload, long[])} and returns at once. */
-  CollectiveHandle allGatherAsync(Payload part, Payload all, long[] counts);
-
   /**
    * Puts the parts of all ranks together at the root.
    *
@@ -389,12 +317,6 @@ public interface Communicator extends AutoCloseable {
    */
   void gather(Payload part, @Nullable Payload all, long[] counts, int root);
 
-  /** Starts {@link #gather(Payload, Payload, int)} and returns at once. */
-  CollectiveHandle gatherAsync(Payload part, @Nullable Payload all, int root);
-
-  /** Starts {@link #gather(Payload, Payload, long[], int)} and returns at once. */
-  CollectiveHandle gatherAsync(Payload part, @Nullable Payload all, long[] counts, int root);
-
   /**
    * Deals the root's payload to all.
    *
@@ -412,12 +334,6 @@ public interface Communicator extends AutoCloseable {
    * @param counts the same on all ranks
    */
   void scatter(@Nullable Payload all, Payload part, long[] counts, int root);
-
-  /** Starts {@link #scatter(Payload, Payload, int)} and returns at once. */
-  CollectiveHandle scatterAsync(@Nullable Payload all, Payload part, int root);
-
-  /** Starts {@link #scatter(Payload, Payload, long[], int)} and returns at once. */
-  CollectiveHandle scatterAsync(@Nullable Payload all, Payload part, long[] counts, int root);
 
   /**
    * Gives each rank its part of the input of every rank: afterwards block i of the output, of
@@ -441,13 +357,6 @@ public interface Communicator extends AutoCloseable {
    */
   void allToAll(Payload input, long[] sendCounts, Payload output, long[] receiveCounts);
 
-  /** Starts {@link #allToAll(Payload, Payload)} and returns at once. */
-  CollectiveHandle allToAllAsync(Payload input, Payload output);
-
-  /** Starts {@link #allToAll(Payload, long[], Payload, long[])} and returns at once. */
-  CollectiveHandle allToAllAsync(
-      Payload input, long[] sendCounts, Payload output, long[] receiveCounts);
-
   /**
    * Sends a payload to another rank, which calls {@link #receive} with one of the same type and
    * count. Returns when that rank has received it.
@@ -462,9 +371,6 @@ public interface Communicator extends AutoCloseable {
    */
   void send(Payload payload, int to);
 
-  /** Starts {@link #send} and returns at once. */
-  CollectiveHandle sendAsync(Payload payload, int to);
-
   /**
    * Receives what another rank {@linkplain #send sends}.
    *
@@ -473,71 +379,26 @@ public interface Communicator extends AutoCloseable {
    */
   void receive(Payload payload, int from);
 
-  /** Starts {@link #receive} and returns at once. */
-  CollectiveHandle receiveAsync(Payload payload, int from);
-
   /** Waits until every rank of the group has called this. */
   void barrier();
 
-  /** Starts a {@link #barrier()} and returns at once. */
-  CollectiveHandle barrierAsync();
+  /**
+   * The calls of this group that return at once; what they give tells when they have ended. Each is
+   * the method of the same name and arguments here, and has its place in the order of calls and its
+   * deadline from the moment at which it is made. They throw only what is known at once: wrong
+   * arguments, a closed or broken group. All else arrives by the handle.
+   *
+   * @return a view: the same one, or another one, each time
+   */
+  Calls<CollectiveHandle> async();
 
-  /** Prepares an all-reduce in place, to be made many times. */
-  default PersistentCall prepareAllReduce(Payload buffer, ReduceOp op) {
-    return prepareAllReduce(buffer, buffer, op);
-  }
-
-  /** Prepares {@link #allReduce(Payload, Payload, ReduceOp)}, to be made many times. */
-  PersistentCall prepareAllReduce(Payload input, Payload output, ReduceOp op);
-
-  /** Prepares {@link #allReduce(Payload, Payload, ReduceOp, Payload)}, to be made many times. */
-  PersistentCall prepareAllReduce(Payload input, Payload output, ReduceOp op, Payload residual);
-
-  /** Prepares {@link #broadcast(Payload, int)}, to be made many times. */
-  PersistentCall prepareBroadcast(Payload buffer, int root);
-
-  /** Prepares {@link #reduce(Payload, Payload, ReduceOp, int)}, to be made many times. */
-  PersistentCall prepareReduce(Payload input, @Nullable Payload output, ReduceOp op, int root);
-
-  /** Prepares {@link #reduceScatter(Payload, Payload, ReduceOp)}, to be made many times. */
-  PersistentCall prepareReduceScatter(Payload input, Payload output, ReduceOp op);
-
-  /** Prepares {@link #reduceScatter(Payload, Payload, long[], ReduceOp)}, to be made many times. */
-  PersistentCall prepareReduceScatter(Payload input, Payload output, long[] counts, ReduceOp op);
-
-  /** Prepares {@link #allGather(Payload, Payload)}, to be made many times. */
-  PersistentCall prepareAllGather(Payload part, Payload all);
-
-  /** Prepares {@link #allGather(Payload, Payload, long[])}, to be made many times. */
-  PersistentCall prepareAllGather(Payload part, Payload all, long[] counts);
-
-  /** Prepares {@link #gather(Payload, Payload, int)}, to be made many times. */
-  PersistentCall prepareGather(Payload part, @Nullable Payload all, int root);
-
-  /** Prepares {@link #gather(Payload, Payload, long[], int)}, to be made many times. */
-  PersistentCall prepareGather(Payload part, @Nullable Payload all, long[] counts, int root);
-
-  /** Prepares {@link #scatter(Payload, Payload, int)}, to be made many times. */
-  PersistentCall prepareScatter(@Nullable Payload all, Payload part, int root);
-
-  /** Prepares {@link #scatter(Payload, Payload, long[], int)}, to be made many times. */
-  PersistentCall prepareScatter(@Nullable Payload all, Payload part, long[] counts, int root);
-
-  /** Prepares {@link #allToAll(Payload, Payload)}, to be made many times. */
-  PersistentCall prepareAllToAll(Payload input, Payload output);
-
-  /** Prepares {@link #allToAll(Payload, long[], Payload, long[])}, to be made many times. */
-  PersistentCall prepareAllToAll(
-      Payload input, long[] sendCounts, Payload output, long[] receiveCounts);
-
-  /** Prepares {@link #send}, to be made many times. */
-  PersistentCall prepareSend(Payload payload, int to);
-
-  /** Prepares {@link #receive}, to be made many times. */
-  PersistentCall prepareReceive(Payload payload, int from);
-
-  /** Prepares a {@link #barrier()}, to be made many times. */
-  PersistentCall prepareBarrier();
+  /**
+   * The calls of this group, to be prepared once and made many times. Each prepares the method of
+   * the same name and arguments here. To prepare a call sends nothing.
+   *
+   * @return a view: the same one, or another one, each time
+   */
+  Calls<PersistentCall> prepared();
 
   /**
    * Measures what calls of this group cost, for {@link Algorithm#auto}: up to a second of calls of

@@ -164,7 +164,7 @@ public final class GradientReducer implements AutoCloseable {
     this.settings = settings;
     this.reduction = reduction;
     this.control = AllReduceLanes.sameRanks(group);
-    this.meeting = control.barrierAsync();
+    this.meeting = control.async().barrier();
     this.contributors = settings.uneven() ? -1 : group.size();
     known.forEach(this::add);
   }
@@ -441,7 +441,7 @@ public final class GradientReducer implements AutoCloseable {
     if (settings.uneven()) {
       counted[0] = contributes;
       try {
-        CollectiveHandle handle = control.allReduceAsync(countedPayload, ReduceOp.SUM);
+        CollectiveHandle handle = control.async().allReduce(countedPayload, ReduceOp.SUM);
         count = handle;
         watch(handle, -1);
         count();
@@ -538,7 +538,7 @@ public final class GradientReducer implements AutoCloseable {
       unlock();
     }
     CollectiveHandle told =
-        settings.findUnused() ? control.allReduceAsync(usersPayload, ReduceOp.SUM) : null;
+        settings.findUnused() ? control.async().allReduce(usersPayload, ReduceOp.SUM) : null;
     for (FusionBuffer buffer : buffers()) {
       await(buffer);
     }

@@ -306,14 +306,14 @@ public final class HaloExchange {
   private void start(List<CollectiveHandle> handles) {
     for (Message message : messages) {
       if (message.from >= 0 && message.from != group.rank()) {
-        handles.add(group.receiveAsync(message.halo, message.from));
+        handles.add(group.async().receive(message.halo, message.from));
       }
     }
     for (Message message : messages) {
       if (message.to == group.rank() && alone != null) {
-        handles.add(alone.allGatherAsync(message.border, message.halo));
+        handles.add(alone.async().allGather(message.border, message.halo));
       } else if (message.to >= 0) {
-        handles.add(group.sendAsync(message.border, message.to));
+        handles.add(group.async().send(message.border, message.to));
       }
     }
   }

@@ -94,7 +94,7 @@ public final class ModelParallel implements AutoCloseable {
 
   /** Starts {@link #allReduceGradients} and returns at once. */
   public CollectiveHandle allReduceGradientsAsync(Payload gradients, ReduceOp op) {
-    return replicas.allReduceAsync(gradients, op);
+    return replicas.async().allReduce(gradients, op);
   }
 
   /** Leaves the four groups; the job's own group stays as it is. */

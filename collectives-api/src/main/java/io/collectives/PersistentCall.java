@@ -8,7 +8,7 @@ import java.time.Duration;
  * nothing up and allocates nothing.
  *
  * <pre>{@code
- * try (PersistentCall sum = group.prepareAllReduce(gradients, gradients, ReduceOp.SUM)) {
+ * try (PersistentCall sum = group.prepared().allReduce(gradients, gradients, ReduceOp.SUM)) {
  *   for (...) {
  *     ...                 // compute gradients
  *     sum.start();

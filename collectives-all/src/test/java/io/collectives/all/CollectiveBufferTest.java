@@ -287,7 +287,7 @@ class CollectiveBufferTest {
         world -> {
           CollectiveBuffer buffer = world.allocate(ElementType.FLOAT32, 10_000);
           if (world.rank() == 0) {
-            CollectiveHandle handle = world.allReduceAsync(buffer.payload(), ReduceOp.SUM);
+            CollectiveHandle handle = world.async().allReduce(buffer.payload(), ReduceOp.SUM);
             String why = assertThrows(IllegalStateException.class, buffer::close).getMessage();
             assertTrue(why.contains("call under way"), why);
             world.send(Payload.of(new int[1]), 1);

@@ -37,7 +37,8 @@ class CompletionTest {
             for (int round = 0; round < ROUNDS; round++) {
               if (world.rank() == 0) {
                 world
-                    .allReduceAsync(Payload.of(values), ReduceOp.SUM)
+                    .async()
+                    .allReduce(Payload.of(values), ReduceOp.SUM)
                     .toCompletableFuture()
                     .thenRun(told::release);
                 other.barrier();

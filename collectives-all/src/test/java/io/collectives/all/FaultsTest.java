@@ -145,7 +145,7 @@ final class FaultsTest {
             world -> {
               float[] values = {world.rank()};
               if (world.rank() == 0) {
-                world.sendAsync(Payload.of(values), 1);
+                world.async().send(Payload.of(values), 1);
               } else {
                 world.receive(Payload.of(values), 0);
                 assertEquals(0, values[0]);
@@ -159,7 +159,7 @@ final class FaultsTest {
     Faults faults = Faults.seed(1).stall(0, 1, 0, Duration.ofHours(1));
     List<Communicator> worlds = WrappedJobs.inProcess(2, CallSettings.defaults(), faults.around(2));
     float[] values = {7};
-    worlds.get(0).sendAsync(Payload.of(values), 1);
+    worlds.get(0).async().send(Payload.of(values), 1);
     worlds.get(0).close();
     float[] received = new float[1];
     try (Communicator world = worlds.get(1)) {

@@ -113,8 +113,8 @@ final class InProcessTest {
       assertRefused("which has more", () -> grid.tile(some, new int[] {most, most, most}, 0));
       assertRefused(
           "for 2 ranks", () -> HaloExchange.on(world, new int[] {1 << 30, 1 << 30, 1 << 30}));
-      assertFalse(worlds.get(1).barrierAsync().await(Duration.ZERO));
-      assertTrue(world.barrierAsync().await(Duration.ofSeconds(Long.MAX_VALUE)));
+      assertFalse(worlds.get(1).async().barrier().await(Duration.ZERO));
+      assertTrue(world.async().barrier().await(Duration.ofSeconds(Long.MAX_VALUE)));
     } finally {
       worlds.forEach(Communicator::close);
     }

@@ -83,9 +83,9 @@ class MailTest {
               long[] array = new long[count];
               Arrays.setAll(array, k -> 1000L * world.rank() + k);
               arrays.add(array);
-              handles.add(world.allReduceAsync(Payload.of(array), ReduceOp.SUM));
+              handles.add(world.async().allReduce(Payload.of(array), ReduceOp.SUM));
               if (sizes.nextInt(4) == 0) {
-                handles.add(world.barrierAsync());
+                handles.add(world.async().barrier());
               }
             }
             handles.forEach(CollectiveHandle::await);

@@ -88,7 +88,7 @@ class ModelParallelTest {
         handles.add(
             group == 3
                 ? groups.allReduceGradientsAsync(payload, ReduceOp.SUM)
-                : all.get(group).allReduceAsync(payload, ReduceOp.SUM));
+                : all.get(group).async().allReduce(payload, ReduceOp.SUM));
       }
       Collections.shuffle(handles, new Random(SEED - rank));
       handles.forEach(CollectiveHandle::await);

@@ -63,14 +63,14 @@ class OverlapsTest {
     ReduceOp sum = ReduceOp.SUM;
 
     refused(in, out, () -> zero.allReduce(at(0, 10), at(5, 10), sum));
-    refused(in, out, () -> zero.allReduceAsync(at(5, 10), at(0, 10), sum));
-    refused(in, out, () -> zero.prepareAllReduce(at(0, 10), at(9, 10), sum));
+    refused(in, out, () -> zero.async().allReduce(at(5, 10), at(0, 10), sum));
+    refused(in, out, () -> zero.prepared().allReduce(at(0, 10), at(9, 10), sum));
     refused(in, out, () -> zero.reduce(at(0, 10), at(1, 10), sum, 0));
     refused(in, out, () -> zero.reduceScatter(all, at(0, 10), sum));
     refused(in, out, () -> zero.reduceScatter(all, at(5, 5), new long[] {5, 15}, sum));
     refused(in, out, () -> zero.allToAll(all, all));
-    refused(in, out, () -> zero.allToAllAsync(all, all));
-    refused(in, out, () -> zero.prepareAllToAll(all, all));
+    refused(in, out, () -> zero.async().allToAll(all, all));
+    refused(in, out, () -> zero.prepared().allToAll(all, all));
     long[] halves = {5, 5};
     refused(in, out, () -> zero.allToAll(at(0, 10), halves, at(9, 10), halves));
 

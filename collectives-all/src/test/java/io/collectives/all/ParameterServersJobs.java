@@ -29,6 +29,7 @@ import io.collectives.WireType;
 import io.collectives.ps.ParameterServers;
 import io.collectives.ps.Role;
 import io.collectives.ps.Roles;
+import io.collectives.spi.NumberedReduction;
 import io.collectives.testkit.RankThreads;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -148,7 +149,7 @@ abstract class ParameterServersJobs {
             continue;
           }
         } else if (service == null) {
-          service = group.serveAsync();
+          service = group.serve();
         }
         int sum = workers * workers * (workers + 1) / 2;
         for (int i = 0; i < count && rank < workers; i++) {
@@ -171,7 +172,7 @@ abstract class ParameterServersJobs {
       }
     }
     if (rank < workers) {
-      assertThrows(IllegalStateException.class, group::serveAsync);
+      assertThrows(IllegalStateException.class, group::serve);
       whole.close();
     } else {
       service.await();
@@ -281,7 +282,7 @@ abstract class ParameterServersJobs {
               world -> {
                 Communicator group = world.group(all(ranks)).using(algorithm).using(wire);
                 if (world.rank() >= workers) {
-                  group.serveAsync(SECOND).await();
+                  group.serve(SECOND).await();
                 } else {
                   orders(group, workers);
                 }
@@ -410,14 +411,15 @@ abstract class ParameterServersJobs {
           Communicator whole = world.group(all(5));
           Communicator group = whole.using(Algorithm.parameterServer(2, 2)).using(WireType.INT8);
           if (world.rank() >= 3) {
-            group.serveAsync().await();
+            group.serve().await();
             return;
           }
           Payload some = Payload.of(new float[3]);
           Payload lost = Payload.of(new float[3]);
+          NumberedReduction numbered = (NumberedReduction) group.async();
           assertThrows(
               IllegalArgumentException.class,
-              () -> group.allReduceAsync(some, some, ReduceOp.SUM, lost, 0));
+              () -> numbered.allReduce(some, some, ReduceOp.SUM, lost, 0));
           double[] sums = new double[count];
           for (int step = 0; step < steps; step++) {
             float[] buffer = gradients[group.rank()].clone();

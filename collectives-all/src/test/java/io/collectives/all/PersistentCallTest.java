@@ -88,7 +88,7 @@ class PersistentCallTest {
               }
               assertArrayEquals(expected, call.output, call.name + ", round " + round);
             }
-            try (PersistentCall barrier = world.prepareBarrier()) {
+            try (PersistentCall barrier = world.prepared().barrier()) {
               barrier.run();
             }
           }
@@ -138,98 +138,98 @@ class PersistentCallTest {
     calls.add(
         new Both(
             "all-reduce",
-            w.prepareAllReduce(wholeP, resultP, sum),
+            w.prepared().allReduce(wholeP, resultP, sum),
             () -> w.allReduce(wholeP, resultP, sum),
             whole,
             result));
     calls.add(
         new Both(
             "all-reduce in place",
-            ring.prepareAllReduce(wholeP, ReduceOp.AVERAGE),
+            ring.prepared().allReduce(wholeP, ReduceOp.AVERAGE),
             () -> ring.allReduce(wholeP, ReduceOp.AVERAGE),
             whole,
             whole));
     calls.add(
         new Both(
             "broadcast",
-            w.prepareBroadcast(wholeP, 1),
+            w.prepared().broadcast(wholeP, 1),
             () -> w.broadcast(wholeP, 1),
             whole,
             whole));
     calls.add(
         new Both(
             "reduce",
-            w.prepareReduce(wholeP, resultP, sum, 2),
+            w.prepared().reduce(wholeP, resultP, sum, 2),
             () -> w.reduce(wholeP, resultP, sum, 2),
             whole,
             result));
     calls.add(
         new Both(
             "reduce-scatter",
-            w.prepareReduceScatter(wholeP, partP, sum),
+            w.prepared().reduceScatter(wholeP, partP, sum),
             () -> w.reduceScatter(wholeP, partP, sum),
             whole,
             part));
     calls.add(
         new Both(
             "reduce-scatter by counts",
-            w.prepareReduceScatter(allP, someP, counts, sum),
+            w.prepared().reduceScatter(allP, someP, counts, sum),
             () -> w.reduceScatter(allP, someP, counts, sum),
             all,
             some));
     calls.add(
         new Both(
             "all-gather",
-            w.prepareAllGather(partP, resultP),
+            w.prepared().allGather(partP, resultP),
             () -> w.allGather(partP, resultP),
             part,
             result));
     calls.add(
         new Both(
             "all-gather by counts",
-            ring.prepareAllGather(someP, allP, counts),
+            ring.prepared().allGather(someP, allP, counts),
             () -> ring.allGather(someP, allP, counts),
             some,
             all));
     calls.add(
         new Both(
             "gather",
-            w.prepareGather(eachP, ofAllP, 0),
+            w.prepared().gather(eachP, ofAllP, 0),
             () -> w.gather(eachP, ofAllP, 0),
             each,
             ofAll));
     calls.add(
         new Both(
             "gather by counts",
-            w.prepareGather(someP, allP, counts, 2),
+            w.prepared().gather(someP, allP, counts, 2),
             () -> w.gather(someP, allP, counts, 2),
             some,
             all));
     calls.add(
         new Both(
             "scatter",
-            w.prepareScatter(ofAllP, eachP, 1),
+            w.prepared().scatter(ofAllP, eachP, 1),
             () -> w.scatter(ofAllP, eachP, 1),
             ofAll,
             each));
     calls.add(
         new Both(
             "scatter by counts",
-            w.prepareScatter(allP, someP, counts, 0),
+            w.prepared().scatter(allP, someP, counts, 0),
             () -> w.scatter(allP, someP, counts, 0),
             all,
             some));
     calls.add(
         new Both(
             "all-to-all",
-            w.prepareAllToAll(wholeP, blocksP),
+            w.prepared().allToAll(wholeP, blocksP),
             () -> w.allToAll(wholeP, blocksP),
             whole,
             blocks));
     calls.add(
         new Both(
             "all-to-all by counts",
-            w.prepareAllToAll(toAllP, sent, fromAllP, received),
+            w.prepared().allToAll(toAllP, sent, fromAllP, received),
             () -> w.allToAll(toAllP, sent, fromAllP, received),
             toAll,
             fromAll));
@@ -249,8 +249,8 @@ class PersistentCallTest {
       }
     }
     if (world.rank() == 1) {
-      try (PersistentCall receive = world.prepareReceive(payload, 0);
-          PersistentCall send = world.prepareSend(payload, 2)) {
+      try (PersistentCall receive = world.prepared().receive(payload, 0);
+          PersistentCall send = world.prepared().send(payload, 2)) {
         for (int round = 0; round < 3; round++) {
           receive.run();
           send.start();
@@ -271,7 +271,9 @@ class PersistentCallTest {
     float[][] residuals = new float[2][4];
     Payload in = Payload.of(values);
     try (PersistentCall prepared =
-        narrow.prepareAllReduce(in, Payload.of(sums[0]), ReduceOp.SUM, Payload.of(residuals[0]))) {
+        narrow
+            .prepared()
+            .allReduce(in, Payload.of(sums[0]), ReduceOp.SUM, Payload.of(residuals[0]))) {
       for (int round = 0; round < 4; round++) {
         prepared.run();
         narrow.allReduce(in, Payload.of(sums[1]), ReduceOp.SUM, Payload.of(residuals[1]));
@@ -300,8 +302,9 @@ class PersistentCallTest {
                       long[] values = new long[COUNT];
                       long[] sums = new long[COUNT];
                       try (PersistentCall call =
-                          group.prepareAllReduce(
-                              Payload.of(values), Payload.of(sums), ReduceOp.SUM)) {
+                          group
+                              .prepared()
+                              .allReduce(Payload.of(values), Payload.of(sums), ReduceOp.SUM)) {
                         for (int round = 0; round < rounds; round++) {
                           Arrays.fill(values, number + round + 10L * group.rank());
                           if ((round + number) % 2 == 0) {
@@ -335,7 +338,7 @@ class PersistentCallTest {
           List<float[]> arrays = new ArrayList<>();
           for (int i = 0; i < 12; i++) {
             arrays.add(new float[COUNT]);
-            calls.add(world.prepareAllReduce(Payload.of(arrays.get(i)), ReduceOp.SUM));
+            calls.add(world.prepared().allReduce(Payload.of(arrays.get(i)), ReduceOp.SUM));
           }
           for (int round = 0; round < 3; round++) {
             for (int i = 0; i < calls.size(); i++) {
@@ -358,7 +361,7 @@ class PersistentCallTest {
         2,
         world -> {
           float[] values = new float[COUNT];
-          PersistentCall call = world.prepareAllReduce(Payload.of(values), ReduceOp.SUM);
+          PersistentCall call = world.prepared().allReduce(Payload.of(values), ReduceOp.SUM);
           says("was not started", call::await);
           says("was not started", () -> call.await(Duration.ZERO));
           assertTrue(call.isDone());
@@ -376,19 +379,21 @@ class PersistentCallTest {
           says("is closed", call::run);
           CollectiveBuffer buffer = world.allocate(ElementType.FLOAT32, 10);
           Payload parts = Payload.of(List.of(Payload.of(values), buffer.payload()));
-          PersistentCall ofBuffer = world.prepareAllReduce(parts, ReduceOp.SUM);
+          PersistentCall ofBuffer = world.prepared().allReduce(parts, ReduceOp.SUM);
           ofBuffer.run();
           assertEquals(4, values[0]);
           buffer.close();
           says("prepare it with another", ofBuffer::start);
           ofBuffer.close();
           assertThrows(
-              IllegalArgumentException.class, () -> world.prepareBroadcast(Payload.of(values), 2));
+              IllegalArgumentException.class,
+              () -> world.prepared().broadcast(Payload.of(values), 2));
           assertThrows(
               IllegalArgumentException.class,
               () ->
-                  world.prepareReduceScatter(
-                      Payload.of(values), Payload.of(new float[1]), ReduceOp.SUM));
+                  world
+                      .prepared()
+                      .reduceScatter(Payload.of(values), Payload.of(new float[1]), ReduceOp.SUM));
           world.barrier();
         });
   }
@@ -406,7 +411,7 @@ class PersistentCallTest {
         2,
         world -> {
           float[] values = {world.rank() + 1};
-          try (PersistentCall call = world.prepareAllReduce(Payload.of(values), ReduceOp.SUM)) {
+          try (PersistentCall call = world.prepared().allReduce(Payload.of(values), ReduceOp.SUM)) {
             call.start();
           }
           assertEquals(3, values[0]);
@@ -425,10 +430,10 @@ class PersistentCallTest {
           float[] values = new float[COUNT];
           int count = COUNT - world.rank();
           try (PersistentCall wrong =
-                  broken.prepareAllReduce(Payload.of(values, 0, count), ReduceOp.SUM);
-              PersistentCall right = broken.prepareBarrier();
-              PersistentCall late = closed.prepareBarrier();
-              PersistentCall aborted = world.prepareBarrier()) {
+                  broken.prepared().allReduce(Payload.of(values, 0, count), ReduceOp.SUM);
+              PersistentCall right = broken.prepared().barrier();
+              PersistentCall late = closed.prepared().barrier();
+              PersistentCall aborted = world.prepared().barrier()) {
             wrong.start();
             assertThrows(MismatchException.class, wrong::await);
             assertThrows(MismatchException.class, wrong::start);
@@ -456,7 +461,7 @@ class PersistentCallTest {
         world -> {
           float[] values = new float[COUNT];
           try (PersistentCall call =
-              world.checkingFinite().prepareAllReduce(Payload.of(values), ReduceOp.SUM)) {
+              world.checkingFinite().prepared().allReduce(Payload.of(values), ReduceOp.SUM)) {
             for (int round = 0; round < 6; round++) {
               Arrays.fill(values, round);
               int index = 100 * round;

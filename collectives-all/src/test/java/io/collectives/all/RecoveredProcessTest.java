@@ -109,7 +109,7 @@ class RecoveredProcessTest {
         Arrays.setAll(input, i -> value(rank, number, i));
         long[] output = new long[COUNT];
         outputs.add(output);
-        handles.add(group.allReduceAsync(Payload.of(input), Payload.of(output), ReduceOp.SUM));
+        handles.add(group.async().allReduce(Payload.of(input), Payload.of(output), ReduceOp.SUM));
         if (handles.size() == UNDER_WAY) {
           finish(group, payload - UNDER_WAY + 1);
         }

@@ -50,7 +50,7 @@ class ServersAllocationTest {
               () -> {
                 server[0] = Thread.currentThread().getId();
                 known.countDown();
-                worlds.get(WORKERS).serveAsync().await();
+                worlds.get(WORKERS).serve().await();
               });
       known.await();
       List<Future<Double>> figures =

@@ -108,29 +108,30 @@ class SeveralTypesTest {
               () -> world.allReduce(one, longer, ReduceOp.SUM),
               () -> world.allReduce(one, floats, ReduceOp.SUM),
               () -> world.allReduce(floats, one, ReduceOp.SUM),
-              () -> world.allReduceAsync(one, other, ReduceOp.SUM),
+              () -> world.async().allReduce(one, other, ReduceOp.SUM),
               () -> world.allReduce(overlapping, ReduceOp.SUM),
               () -> world.allReduce(Payload.of(List.of(doubles, overlapping)), ReduceOp.SUM),
               () -> world.allReduce(one, one, ReduceOp.SUM, Payload.of(new float[8])),
               () -> world.allReduce(one, one, ReduceOp.MAX, Payload.of(new float[4])),
               () -> world.allReduce(one, one, ReduceOp.SUM, one),
               () -> world.allReduce(one, ofFloats),
-              () -> world.allReduceAsync(one, ofFloats),
+              () -> world.async().allReduce(one, ofFloats),
               () -> world.reduce(one, one, ofFloats, 0),
               () -> world.using(Repeatability.EXACT).allReduce(one, ReduceOp.PRODUCT),
               () ->
                   world
                       .using(Repeatability.RANK_ORDER)
                       .allReduce(one, one, ReduceOp.SUM, Payload.of(new float[4])),
-              () -> world.prepareAllReduce(one, ReduceOp.SUM),
-              () -> world.prepareAllReduce(floats, one, ReduceOp.SUM),
-              () -> world.prepareReduce(one, one, ReduceOp.SUM, 0),
-              () -> world.prepareBroadcast(one, 0))) {
+              () -> world.prepared().allReduce(one, ReduceOp.SUM),
+              () -> world.prepared().allReduce(floats, one, ReduceOp.SUM),
+              () -> world.prepared().reduce(one, one, ReduceOp.SUM, 0),
+              () -> world.prepared().broadcast(one, 0))) {
         assertThrows(IllegalArgumentException.class, wrong);
       }
       String message =
           assertThrows(
-                  IllegalArgumentException.class, () -> world.prepareAllReduce(one, ReduceOp.SUM))
+                  IllegalArgumentException.class,
+                  () -> world.prepared().allReduce(one, ReduceOp.SUM))
               .getMessage();
       assertTrue(message.contains("persistent") && message.contains("byType()"), message);
       assertEquals(0, world.nextSequence());
@@ -200,7 +201,7 @@ class SeveralTypesTest {
           assertArrayEquals(new double[] {1, 3, 0}, numbers.doubles);
           assertArrayEquals(new float[] {1, 0, 1, 0, -1e8f, 0}, numbers.floats);
           numbers = new Numbers(world.rank());
-          world.allReduceAsync(numbers.payload, first).await();
+          world.async().allReduce(numbers.payload, first).await();
           assertArrayEquals(new int[] {0, 0}, numbers.ints);
           assertArrayEquals(new double[] {1e16, 0, 0}, numbers.doubles);
           numbers = new Numbers(world.rank());
@@ -233,7 +234,7 @@ class SeveralTypesTest {
                     NonFiniteException.class,
                     () -> {
                       if (isAsync) {
-                        checking.allReduceAsync(payload, ReduceOp.SUM).await();
+                        checking.async().allReduce(payload, ReduceOp.SUM).await();
                       } else {
                         checking.allReduce(payload, ReduceOp.SUM);
                       }
@@ -259,7 +260,7 @@ class SeveralTypesTest {
       for (Payload payload : List.of(runs, parts, tensors)) {
         world.allReduce(payload, ReduceOp.SUM);
       }
-      PersistentCall prepared = world.prepareAllReduce(runs, ReduceOp.SUM);
+      PersistentCall prepared = world.prepared().allReduce(runs, ReduceOp.SUM);
       prepared.run();
       buffer.close();
       assertThrows(IllegalStateException.class, prepared::run);

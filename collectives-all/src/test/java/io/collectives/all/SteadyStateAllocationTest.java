@@ -145,8 +145,8 @@ class SteadyStateAllocationTest {
       Payload range = buffer.payload(1500, 700);
       Payload allocatedShard = world.allocate(ElementType.FLOAT32, 1500).payload();
       Communicator checking = world.checkingFinite();
-      PersistentCall sum = world.prepareAllReduce(keptFloats, ReduceOp.SUM);
-      PersistentCall gather = world.prepareAllGather(largeShard, large);
+      PersistentCall sum = world.prepared().allReduce(keptFloats, ReduceOp.SUM);
+      PersistentCall gather = world.prepared().allGather(largeShard, large);
       Payload tensors =
           Payload.of(
               List.of(
@@ -173,7 +173,6 @@ class SteadyStateAllocationTest {
         gather.start();
         gather.await();
         world.allReduce(halves, ReduceOp.SUM);
-        world.allReduce(part, 3, 90, ReduceOp.MAX);
         world.allReduce(kept, ReduceOp.SUM);
         world.allReduce(allocated, ReduceOp.SUM);
         world.allReduce(range, ReduceOp.AVERAGE);

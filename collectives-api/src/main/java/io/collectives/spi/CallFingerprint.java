@@ -53,44 +53,43 @@ public final class CallFingerprint {
 
   private CallFingerprint() {}
 
+  /** Begins a fingerprint of {@link #WORDS} words, of which all else is 0. */
+  public static void begin(long[] target, Collective collective, ReduceOp op, ElementType type) {
+    Arrays.fill(target, 0);
+    target[0] =
+        (long) collective.ordinal() << 56 | (long) code(op) << 48 | (long) type.ordinal() << 40;
+    if (op instanceof UserOp) {
+      putName(target, op.toString(), NAME_LENGTH, UserOp.NAME_LENGTH);
+    }
+  }
+
+  /** Says as what numbers cross the links, and what ranks ask of sums; after the beginning. */
+  public static void numbers(long[] target, WireType wire, Repeatability repeatability) {
+    target[0] |= (long) wire.ordinal() << 36 | (long) repeatability.ordinal() << 32;
+  }
+
+  /** Says that ranks look for numbers that are not finite; after the beginning. */
+  public static void checkFinite(long[] target) {
+    target[0] |= CHECKED;
+  }
+
+  /** Says how many elements there are, in how many slabs; after the beginning. */
+  public static void size(long[] target, long count, int slabs) {
+    target[COUNT_WORD] = count;
+    target[0] |= slabs & 0xffffffffL;
+  }
+
   /**
-   * Writes a fingerprint.
+   * Says what ranks do; after the beginning.
    *
-   * @param target {@link #WORDS} words
-   * @param checked whether ranks look for numbers that are not finite
    * @param algorithm its {@linkplain io.collectives.Algorithm#name() name}, which may be an
    *     allocation to ask for
    * @param root 0 if the collective has none
    * @param dealt {@link #hash} of the counts of all ranks, 0 if the payload is dealt evenly
    */
-  public static void write(
-      long[] target,
-      Collective collective,
-      ReduceOp op,
-      ElementType type,
-      WireType wire,
-      Repeatability repeatability,
-      boolean checked,
-      int slabs,
-      long count,
-      String algorithm,
-      int root,
-      int dealt) {
-    target[0] =
-        (long) collective.ordinal() << 56
-            | (long) code(op) << 48
-            | (long) type.ordinal() << 40
-            | (long) wire.ordinal() << 36
-            | (long) repeatability.ordinal() << 32
-            | (checked ? CHECKED : 0)
-            | slabs & 0xffffffffL;
-    target[COUNT_WORD] = count;
-    target[DEAL_WORD] = (long) root << 32 | dealt & 0xffffffffL;
-    Arrays.fill(target, NAME_WORD, DEAL_WORD, 0);
+  public static void plan(long[] target, String algorithm, int root, int dealt) {
     putName(target, algorithm, 0, NAME_LENGTH);
-    if (op instanceof UserOp) {
-      putName(target, op.toString(), NAME_LENGTH, UserOp.NAME_LENGTH);
-    }
+    target[DEAL_WORD] = (long) root << 32 | dealt & 0xffffffffL;
   }
 
   /** The ordinal of the element type, if there is such a type. */

@@ -32,38 +32,19 @@ class CallFingerprintTest {
       int root,
       int dealt) {
     long[] words = new long[CallFingerprint.WORDS];
-    Repeatability repeatability = Repeatability.FASTEST;
-    CallFingerprint.write(
-        words,
-        collective,
-        op,
-        type,
-        wire,
-        repeatability,
-        false,
-        slabs,
-        count,
-        algorithm.name(),
-        root,
-        dealt);
+    CallFingerprint.begin(words, collective, op, type);
+    CallFingerprint.numbers(words, wire, Repeatability.FASTEST);
+    CallFingerprint.size(words, count, slabs);
+    CallFingerprint.plan(words, algorithm.name(), root, dealt);
     return words;
   }
 
   private static long[] of(ReduceOp op, Repeatability repeatability) {
     long[] words = new long[CallFingerprint.WORDS];
-    CallFingerprint.write(
-        words,
-        Collective.ALL_REDUCE,
-        op,
-        ElementType.FLOAT32,
-        WireType.AS_IN_MEMORY,
-        repeatability,
-        false,
-        1,
-        100,
-        Algorithm.parameterServer(1_000_000).name(),
-        0,
-        0);
+    CallFingerprint.begin(words, Collective.ALL_REDUCE, op, ElementType.FLOAT32);
+    CallFingerprint.numbers(words, WireType.AS_IN_MEMORY, repeatability);
+    CallFingerprint.size(words, 100, 1);
+    CallFingerprint.plan(words, Algorithm.parameterServer(1_000_000).name(), 0, 0);
     return words;
   }
 
@@ -213,20 +194,8 @@ class CallFingerprintTest {
 
   @Test
   void aCheckIsPartOfACall() {
-    long[] checked = new long[CallFingerprint.WORDS];
-    CallFingerprint.write(
-        checked,
-        Collective.GATHER,
-        ReduceOp.SUM,
-        ElementType.FLOAT32,
-        WireType.AS_IN_MEMORY,
-        Repeatability.FASTEST,
-        true,
-        3,
-        100,
-        Algorithm.ring().name(),
-        2,
-        0);
+    long[] checked = usual();
+    CallFingerprint.checkFinite(checked);
     assertFalse(CallFingerprint.same(usual(), checked));
     CallFingerprint.Difference difference = CallFingerprint.difference(usual(), checked);
     assertEquals(

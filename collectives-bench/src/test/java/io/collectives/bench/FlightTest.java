@@ -45,7 +45,7 @@ class FlightTest {
                   world.close();
                 } else {
                   // A rank that hears of the loss before its call would not record that call.
-                  CollectiveHandle sum = world.allReduceAsync(new float[1234], ReduceOp.SUM);
+                  CollectiveHandle sum = world.async().allReduce(new float[1234], ReduceOp.SUM);
                   meet(underWay);
                   assertThrows(RankFailedException.class, sum::await);
                 }

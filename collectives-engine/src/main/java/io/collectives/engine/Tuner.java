@@ -2,6 +2,7 @@ package io.collectives.engine;
 
 import io.collectives.Algorithm;
 import io.collectives.Communicator;
+import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.UnavailableException;
 import java.util.ArrayList;
@@ -261,10 +262,11 @@ final class Tuner {
   private boolean hasTimeForLarge(int candidates) {
     payload = new float[SIZES[LARGE] / Float.BYTES];
     long[] least = {Long.MAX_VALUE};
+    Payload smaller = Payload.of(payload, 0, SIZES[LARGE - 1] / Float.BYTES);
     for (int turn = 0; turn < 2; turn++) {
       group.barrier();
       long begin = nanoTime.getAsLong();
-      group.allReduce(payload, 0, SIZES[LARGE - 1] / Float.BYTES, ReduceOp.SUM);
+      group.allReduce(smaller, ReduceOp.SUM);
       least[0] = Math.min(least[0], nanoTime.getAsLong() - begin);
     }
     group.allReduce(least, ReduceOp.MAX);
@@ -272,7 +274,7 @@ final class Tuner {
     if (elapsed() + (candidates + 1) * growth * least[0] > LARGE_FIRST_UNTIL_NANOS) {
       return false;
     }
-    group.allReduce(payload, 0, payload.length, ReduceOp.SUM);
+    group.allReduce(payload, ReduceOp.SUM);
     return true;
   }
 
@@ -597,9 +599,10 @@ final class Tuner {
   }
 
   private double time(Experiment experiment) {
+    Payload part = Payload.of(payload, 0, elements(experiment));
     group.barrier();
     long begin = nanoTime.getAsLong();
-    experiment.by.allReduce(payload, 0, elements(experiment), ReduceOp.SUM);
+    experiment.by.allReduce(part, ReduceOp.SUM);
     return nanoTime.getAsLong() - begin;
   }
 

@@ -15,6 +15,7 @@ import io.collectives.WireType;
 import io.collectives.engine.inprocess.InProcessFabric;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.run.Call;
+import io.collectives.engine.run.CallOptions;
 import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.run.Program;
@@ -86,24 +87,12 @@ class CrewTest {
     Engine engine = drivers[rank].engine();
     drivers[rank].lock();
     try {
-      Call call =
-          engine.prepare(
-              false,
-              groups[rank],
-              program,
-              memory,
-              memory,
-              null,
-              null,
-              0,
-              ReduceOp.SUM,
-              WireType.AS_IN_MEMORY,
-              Repeatability.FASTEST,
-              null,
-              false,
-              64,
-              2);
-      engine.start(call, Duration.ofSeconds(30).toNanos(), null);
+      long timeoutNanos = Duration.ofSeconds(30).toNanos();
+      CallOptions options =
+          new CallOptions(WireType.AS_IN_MEMORY, Repeatability.FASTEST, false, 2, timeoutNanos);
+      Call call = engine.call(groups[rank], program, 2, false);
+      call.describe(options, memory, memory, ReduceOp.SUM, null, 64);
+      engine.start(call, timeoutNanos, null);
       return call;
     } finally {
       drivers[rank].unlock();

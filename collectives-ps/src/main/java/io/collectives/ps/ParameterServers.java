@@ -136,7 +136,7 @@ public final class ParameterServers implements AutoCloseable {
     Payload nothing = Payload.of(new float[0]);
     try {
       List<CollectiveHandle> handles =
-          lanes.stream().map(lane -> lane.allReduceAsync(nothing, ReduceOp.SUM)).toList();
+          lanes.stream().map(lane -> lane.async().allReduce(nothing, ReduceOp.SUM)).toList();
       handles.forEach(CollectiveHandle::await);
     } catch (CollectiveException e) {
       CollectiveException original = RelayedError.original(e);
@@ -205,7 +205,7 @@ public final class ParameterServers implements AutoCloseable {
               + world.rank()
               + " is a worker, which serves by itself: reduce gradients instead");
     }
-    List<CollectiveHandle> services = lanes.stream().map(Communicator::serveAsync).toList();
+    List<CollectiveHandle> services = lanes.stream().map(Communicator::serve).toList();
     CollectiveException error = null;
     for (CollectiveHandle service : services) {
       try {

@@ -9,6 +9,7 @@ import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.Residuals;
 import io.collectives.WireType;
+import io.collectives.spi.NumberedReduction;
 import java.util.List;
 
 /** A worker's end of {@link ParameterServers}: a group of all ranks for each lane. */
@@ -54,10 +55,12 @@ final class ServedReduction implements BufferReduction {
   public CollectiveHandle reduce(int index, Payload buffer, ReduceOp op) {
     Communicator lane = lanes.get(index % lanes.size());
     if (!feedsBack || buffer.type() != ElementType.FLOAT32) {
-      return lane.allReduceAsync(buffer, op);
+      return lane.async().allReduce(buffer, op);
     }
     Payload residual = residuals.of(index, buffer.count(), op);
-    return lane.allReduceAsync(buffer, buffer, op, residual, index + 1);
+    return lane.async() instanceof NumberedReduction numbered
+        ? numbered.allReduce(buffer, buffer, op, residual, index + 1)
+        : lane.async().allReduce(buffer, buffer, op, residual);
   }
 
   @Override

@@ -206,7 +206,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
     Cells target = source;
     switch (c.style) {
       case IN_PLACE -> source.allReduce(world, c.op);
-      case ASYNC -> world.allReduceAsync(source.payload(), c.op).await();
+      case ASYNC -> world.async().allReduce(source.payload(), c.op).await();
       case OUT_OF_PLACE -> {
         target = new Cells(c.type, c.memory(world.rank() + 1), input.length, shelf);
         world.allReduce(source.payload(), target.payload(), c.op);
@@ -527,7 +527,10 @@ public abstract class AllReduceNumbersTest extends JobTest {
                 if (call % 2 == 0) {
                   narrow.allReduce(source.payload(), target.payload(), op, residual);
                 } else {
-                  narrow.allReduceAsync(source.payload(), target.payload(), op, residual).await();
+                  narrow
+                      .async()
+                      .allReduce(source.payload(), target.payload(), op, residual)
+                      .await();
                 }
                 last[rank] = target.bits();
                 add(fed[rank], last[rank]);
@@ -607,7 +610,8 @@ public abstract class AllReduceNumbersTest extends JobTest {
               handles.add(
                   world
                       .using(WireType.BFLOAT16)
-                      .allReduceAsync(cells.payload(), cells.payload(), ReduceOp.SUM, residual));
+                      .async()
+                      .allReduce(cells.payload(), cells.payload(), ReduceOp.SUM, residual));
             }
             ahead.countDown();
             handles.forEach(CollectiveHandle::await);
@@ -700,9 +704,9 @@ public abstract class AllReduceNumbersTest extends JobTest {
             output.assertSum(ranks);
             input.assertSum(rank);
             output.fill(rank);
-            caller.allReduceAsync(output.payload(), ReduceOp.SUM).await();
+            caller.async().allReduce(output.payload(), ReduceOp.SUM).await();
             output.assertSum(ranks);
-            caller.allReduceAsync(input.payload(), output.payload(), ReduceOp.SUM).await();
+            caller.async().allReduce(input.payload(), output.payload(), ReduceOp.SUM).await();
             output.assertSum(ranks);
             calls += 3;
             if (!sumsOften) {

@@ -102,7 +102,7 @@ public abstract class CallContractTest extends JobTest {
           for (int i = 0; i < calls; i++) {
             buffers.add(filled(world.rank() + i, PRIME + i));
             CollectiveHandle handle =
-                world.allReduceAsync(Payload.of(buffers.get(i)), ReduceOp.SUM);
+                world.async().allReduce(Payload.of(buffers.get(i)), ReduceOp.SUM);
             handle.thenRun(dependents::incrementAndGet);
             handles.add(handle);
           }
@@ -136,8 +136,8 @@ public abstract class CallContractTest extends JobTest {
           if (world.rank() == 2) {
             assertTrue(firstAwaited.await(20, TimeUnit.SECONDS));
           }
-          CollectiveHandle first = world.allReduceAsync(Payload.of(a), ReduceOp.SUM);
-          CollectiveHandle second = world.allReduceAsync(Payload.of(b), ReduceOp.SUM);
+          CollectiveHandle first = world.async().allReduce(Payload.of(a), ReduceOp.SUM);
+          CollectiveHandle second = world.async().allReduce(Payload.of(b), ReduceOp.SUM);
           if (world.rank() != 2) {
             assertFalse(
                 second.isDone(), "the second call ended before the last rank made the first");
@@ -163,7 +163,7 @@ public abstract class CallContractTest extends JobTest {
             return;
           }
           int[] buffer = filled(world.rank() + 1, PRIME);
-          CollectiveHandle handle = world.allReduceAsync(Payload.of(buffer), ReduceOp.SUM);
+          CollectiveHandle handle = world.async().allReduce(Payload.of(buffer), ReduceOp.SUM);
           assertFalse(handle.await(Duration.ofMillis(20)));
           assertFalse(handle.await(Duration.ZERO));
           assertFalse(handle.isDone());
@@ -187,7 +187,7 @@ public abstract class CallContractTest extends JobTest {
             world.allReduce(buffer, ReduceOp.SUM);
             return;
           }
-          CollectiveHandle handle = world.allReduceAsync(Payload.of(buffer), ReduceOp.SUM);
+          CollectiveHandle handle = world.async().allReduce(Payload.of(buffer), ReduceOp.SUM);
           CompletableFuture<Void> waiting = handle.toCompletableFuture();
           endInEveryWay(handle::toCompletableFuture);
           if (handle instanceof CompletableFuture<?> cast) {
@@ -226,7 +226,8 @@ public abstract class CallContractTest extends JobTest {
           int[] buffer = filled(world.rank(), PRIME);
           int sum =
               world
-                  .allReduceAsync(Payload.of(buffer), ReduceOp.SUM)
+                  .async()
+                  .allReduce(Payload.of(buffer), ReduceOp.SUM)
                   .thenApply(nothing -> Arrays.stream(buffer).sum())
                   .toCompletableFuture()
                   .get(20, TimeUnit.SECONDS);
@@ -244,10 +245,10 @@ public abstract class CallContractTest extends JobTest {
             int[] a = filled(1, PRIME);
             int[] b = filled(2, 17);
             int[] c = filled(3, 5);
-            CollectiveHandle first = world.allReduceAsync(Payload.of(a), ReduceOp.SUM);
+            CollectiveHandle first = world.async().allReduce(Payload.of(a), ReduceOp.SUM);
             world.allReduce(b, ReduceOp.SUM);
-            CollectiveHandle barrier = world.barrierAsync();
-            CollectiveHandle third = world.allReduceAsync(Payload.of(c), ReduceOp.PRODUCT);
+            CollectiveHandle barrier = world.async().barrier();
+            CollectiveHandle third = world.async().allReduce(Payload.of(c), ReduceOp.PRODUCT);
             world.barrier();
             third.await();
             barrier.await();
@@ -272,7 +273,7 @@ public abstract class CallContractTest extends JobTest {
             if (round % 2 == 0) {
               world.barrier();
             } else {
-              world.barrierAsync().await();
+              world.async().barrier().await();
             }
             int seen = entered.get();
             assertTrue(seen >= round * ranks, () -> seen + " entries of " + ranks + " ranks");
@@ -355,8 +356,8 @@ public abstract class CallContractTest extends JobTest {
             int[] a = filled(1, PRIME);
             int[] b = filled(10, PRIME);
             int[] c = filled(100, PRIME);
-            CollectiveHandle onWorld = world.allReduceAsync(Payload.of(a), ReduceOp.SUM);
-            CollectiveHandle onGroup = all.allReduceAsync(Payload.of(b), ReduceOp.SUM);
+            CollectiveHandle onWorld = world.async().allReduce(Payload.of(a), ReduceOp.SUM);
+            CollectiveHandle onGroup = all.async().allReduce(Payload.of(b), ReduceOp.SUM);
             world.allReduce(c, ReduceOp.SUM);
             onGroup.await();
             onWorld.await();
@@ -508,7 +509,7 @@ public abstract class CallContractTest extends JobTest {
         worlds,
         world -> {
           int[] buffer = new int[world.rank() == 1 ? OTHER_PRIME : PRIME];
-          CollectiveHandle handle = world.allReduceAsync(Payload.of(buffer), ReduceOp.SUM);
+          CollectiveHandle handle = world.async().allReduce(Payload.of(buffer), ReduceOp.SUM);
           Throwable cause =
               assertThrows(
                       CompletionException.class,
@@ -580,7 +581,7 @@ public abstract class CallContractTest extends JobTest {
             CallTimeoutException e =
                 assertThrows(
                     CallTimeoutException.class,
-                    () -> world.within(DEADLINE).barrierAsync().await());
+                    () -> world.within(DEADLINE).async().barrier().await());
             assertTrue(namedRanks(e.getMessage()).contains(2), e::getMessage);
           }
         });
@@ -600,7 +601,8 @@ public abstract class CallContractTest extends JobTest {
             world.close();
             return;
           }
-          CollectiveHandle handle = world.allReduceAsync(Payload.of(new int[PRIME]), ReduceOp.SUM);
+          CollectiveHandle handle =
+              world.async().allReduce(Payload.of(new int[PRIME]), ReduceOp.SUM);
           started.countDown();
           RankFailedException e = assertThrows(RankFailedException.class, handle::await);
           assertEquals(leaving, e.worldRank(), e::getMessage);
@@ -640,7 +642,7 @@ public abstract class CallContractTest extends JobTest {
             assertEquals(0, e.worldRank(), e::getMessage);
           } else if (asynchronous) {
             CollectiveHandle handle =
-                world.allReduceAsync(Payload.of(new int[PRIME]), ReduceOp.SUM);
+                world.async().allReduce(Payload.of(new int[PRIME]), ReduceOp.SUM);
             calling.countDown();
             assertThrows(CommunicatorClosedException.class, handle::await);
             ended.countDown();
@@ -668,10 +670,10 @@ public abstract class CallContractTest extends JobTest {
       assertThrows(
           CommunicatorClosedException.class, () -> closed.allReduce(new float[0], ReduceOp.SUM));
       assertThrows(CommunicatorClosedException.class, closed::barrier);
-      assertThrows(CommunicatorClosedException.class, () -> closed.barrierAsync().await());
+      assertThrows(CommunicatorClosedException.class, () -> closed.async().barrier().await());
       assertThrows(
           CommunicatorClosedException.class,
-          () -> closed.allReduceAsync(new float[3], ReduceOp.SUM).await());
+          () -> closed.async().allReduce(new float[3], ReduceOp.SUM).await());
     }
     assertThrows(CommunicatorClosedException.class, () -> worlds.get(0).split(0, 0));
   }
@@ -753,25 +755,17 @@ public abstract class CallContractTest extends JobTest {
     Class<? extends RuntimeException> bounds = IndexOutOfBoundsException.class;
     return List.of(
         new Wrong("a null array", nothing, w -> w.allReduce((float[]) null, ReduceOp.SUM)),
-        new Wrong("a null range", nothing, w -> w.allReduce((long[]) null, 0, 0, ReduceOp.SUM)),
         new Wrong("a null payload", nothing, w -> w.allReduce((Payload) null, ReduceOp.SUM)),
         new Wrong(
             "a null output", nothing, w -> w.allReduce(Payload.of(new int[1]), null, ReduceOp.SUM)),
         new Wrong(
             "a null asynchronous payload",
             nothing,
-            w -> w.allReduceAsync((Payload) null, ReduceOp.SUM)),
+            w -> w.async().allReduce((Payload) null, ReduceOp.SUM)),
         new Wrong("no op", nothing, w -> w.allReduce(new float[1], null)),
         new Wrong("no op for nothing", nothing, w -> w.allReduce(new float[0], null)),
         new Wrong("no op for a payload", nothing, w -> w.allReduce(Payload.of(new float[1]), null)),
-        new Wrong("no asynchronous op", nothing, w -> w.allReduceAsync(new float[1], null)),
-        new Wrong("a negative offset", bounds, w -> w.allReduce(new float[4], -1, 2, ReduceOp.SUM)),
-        new Wrong("a negative count", bounds, w -> w.allReduce(new double[4], 0, -1, ReduceOp.SUM)),
-        new Wrong("a range too long", bounds, w -> w.allReduce(new int[4], 2, 3, ReduceOp.SUM)),
-        new Wrong(
-            "a range beyond 2^31",
-            bounds,
-            w -> w.allReduce(new long[4], Integer.MAX_VALUE, Integer.MAX_VALUE, ReduceOp.SUM)),
+        new Wrong("no asynchronous op", nothing, w -> w.async().allReduce(new float[1], null)),
         new Wrong(
             "a short output",
             argument,
@@ -783,7 +777,7 @@ public abstract class CallContractTest extends JobTest {
         new Wrong(
             "a short asynchronous output",
             argument,
-            w -> w.allReduceAsync(Payload.of(new int[4]), Payload.of(new int[3]), ReduceOp.SUM)),
+            w -> w.async().allReduce(Payload.of(new int[4]), Payload.of(new int[3]), ReduceOp.SUM)),
         new Wrong("no algorithm", nothing, w -> w.using((Algorithm) null)),
         new Wrong(
             "a mesh of another size", argument, w -> w.using(Algorithm.torus(Mesh.torus(2, 2)))),

@@ -91,7 +91,6 @@ final class Cells {
   /** Reduces in place by the method that fits the kind of memory best. */
   void allReduce(Communicator group, ReduceOp op) {
     Object array = segments.get(0).array;
-    int offset = segments.get(0).offset;
     if (memory == Memory.ARRAY && array instanceof float[] floats) {
       group.allReduce(floats, op);
     } else if (memory == Memory.ARRAY && array instanceof double[] doubles) {
@@ -100,14 +99,6 @@ final class Cells {
       group.allReduce(ints, op);
     } else if (memory == Memory.ARRAY && array instanceof long[] longs) {
       group.allReduce(longs, op);
-    } else if (memory == Memory.RANGE && array instanceof float[] floats) {
-      group.allReduce(floats, offset, count, op);
-    } else if (memory == Memory.RANGE && array instanceof double[] doubles) {
-      group.allReduce(doubles, offset, count, op);
-    } else if (memory == Memory.RANGE && array instanceof int[] ints) {
-      group.allReduce(ints, offset, count, op);
-    } else if (memory == Memory.RANGE && array instanceof long[] longs) {
-      group.allReduce(longs, offset, count, op);
     } else {
       group.allReduce(payload(), op);
     }

@@ -79,14 +79,14 @@ public abstract class CollectivesContractTest extends JobTest {
           long[][] received = new long[6][PRIME];
           long[] backwards = new long[3];
           for (int i = 0; i < 6; i++) {
-            handles.add(world.receiveAsync(Payload.of(received[i]), previous));
+            handles.add(world.async().receive(Payload.of(received[i]), previous));
           }
           long[] sum = values(rank, 0, PRIME);
-          CollectiveHandle collective = world.allReduceAsync(Payload.of(sum), ReduceOp.MAX);
+          CollectiveHandle collective = world.async().allReduce(Payload.of(sum), ReduceOp.MAX);
           for (int i = 0; i < 6; i++) {
-            handles.add(world.sendAsync(Payload.of(values(rank, i, PRIME)), next));
+            handles.add(world.async().send(Payload.of(values(rank, i, PRIME)), next));
           }
-          handles.add(world.receiveAsync(Payload.of(backwards), next));
+          handles.add(world.async().receive(Payload.of(backwards), next));
           world.send(Payload.of(new long[] {rank, 2, 3}), previous);
           world.barrier();
           handles.forEach(CollectiveHandle::await);
@@ -128,7 +128,7 @@ public abstract class CollectivesContractTest extends JobTest {
             int[] got = new int[1];
             world.receive(Payload.of(got), 1);
             assertEquals(7, got[0]);
-            CollectiveHandle stuck = world.receiveAsync(Payload.of(got), 2);
+            CollectiveHandle stuck = world.async().receive(Payload.of(got), 2);
             assertTrue(done.await(PATIENCE.toSeconds(), TimeUnit.SECONDS));
             world.abort("enough");
             assertThrows(AbortedException.class, stuck::await);

@@ -397,19 +397,19 @@ public abstract class CollectivesNumbersTest extends JobTest {
     int rank = world.rank();
     Payload atRoot = rank == c.root ? out : null;
     return switch (c.kind) {
-      case BROADCAST -> world.broadcastAsync(in, c.root);
-      case REDUCE -> world.reduceAsync(in, atRoot, c.op, c.root);
-      case REDUCE_SCATTER -> world.reduceScatterAsync(in, out, c.op);
-      case REDUCE_SCATTER_COUNTS -> world.reduceScatterAsync(in, out, counts, c.op);
-      case ALL_GATHER -> world.allGatherAsync(in, out);
-      case ALL_GATHER_COUNTS -> world.allGatherAsync(in, out, counts);
-      case GATHER -> world.gatherAsync(in, atRoot, c.root);
-      case GATHER_COUNTS -> world.gatherAsync(in, atRoot, counts, c.root);
-      case SCATTER -> world.scatterAsync(rank == c.root ? in : null, out, c.root);
-      case SCATTER_COUNTS -> world.scatterAsync(rank == c.root ? in : null, out, counts, c.root);
-      case ALL_TO_ALL -> world.allToAllAsync(in, out);
+      case BROADCAST -> world.async().broadcast(in, c.root);
+      case REDUCE -> world.async().reduce(in, atRoot, c.op, c.root);
+      case REDUCE_SCATTER -> world.async().reduceScatter(in, out, c.op);
+      case REDUCE_SCATTER_COUNTS -> world.async().reduceScatter(in, out, counts, c.op);
+      case ALL_GATHER -> world.async().allGather(in, out);
+      case ALL_GATHER_COUNTS -> world.async().allGather(in, out, counts);
+      case GATHER -> world.async().gather(in, atRoot, c.root);
+      case GATHER_COUNTS -> world.async().gather(in, atRoot, counts, c.root);
+      case SCATTER -> world.async().scatter(rank == c.root ? in : null, out, c.root);
+      case SCATTER_COUNTS -> world.async().scatter(rank == c.root ? in : null, out, counts, c.root);
+      case ALL_TO_ALL -> world.async().allToAll(in, out);
       case ALL_TO_ALL_COUNTS ->
-          world.allToAllAsync(in, numbers.sent[rank], out, numbers.receives(rank));
+          world.async().allToAll(in, numbers.sent[rank], out, numbers.receives(rank));
     };
   }
 
@@ -438,7 +438,7 @@ public abstract class CollectivesNumbersTest extends JobTest {
             assertEquals(from, all[start + (int) world.partCount(PRIME, from) - 1]);
           }
           float[] given = {-1, rank, rank + 1, -1};
-          world.broadcast(given, 1, 2, ranks - 1);
+          world.broadcast(Payload.of(given, 1, 2), ranks - 1);
           assertArrayEquals(new float[] {-1, ranks - 1, ranks, -1}, given);
           world.broadcast(given, 0);
         });
@@ -535,11 +535,12 @@ public abstract class CollectivesNumbersTest extends JobTest {
             target.fill(values(rank, outputs.size(), PRIME * ranks));
             handles.add(
                 switch (outputs.size() % 4) {
-                  case 0 -> world.broadcastAsync(all1, root);
-                  case 1 -> world.allGatherAsync(source.payload(), all1);
-                  case 2 -> world.gatherAsync(source.payload(), rank == root ? all1 : null, root);
+                  case 0 -> world.async().broadcast(all1, root);
+                  case 1 -> world.async().allGather(source.payload(), all1);
+                  case 2 ->
+                      world.async().gather(source.payload(), rank == root ? all1 : null, root);
                   default ->
-                      world.reduceAsync(all1, rank == root ? all1 : null, ReduceOp.MAX, root);
+                      world.async().reduce(all1, rank == root ? all1 : null, ReduceOp.MAX, root);
                 });
           }
           for (int i = 0; i < cases.size(); i++) {
@@ -603,16 +604,18 @@ public abstract class CollectivesNumbersTest extends JobTest {
               receives[Math.max(rank - 1, 0)] = rank > 0 ? each : 0;
               handles.add(
                   switch (kind) {
-                    case BROADCAST -> world.broadcastAsync(all, root);
-                    case SCATTER -> world.scatterAsync(all, own, root);
-                    case REDUCE -> world.reduceAsync(all, all, ReduceOp.SUM, root);
-                    case GATHER -> world.gatherAsync(own, all, root);
+                    case BROADCAST -> world.async().broadcast(all, root);
+                    case SCATTER -> world.async().scatter(all, own, root);
+                    case REDUCE -> world.async().reduce(all, all, ReduceOp.SUM, root);
+                    case GATHER -> world.async().gather(own, all, root);
                     default ->
-                        world.allToAllAsync(
-                            Payload.of(whole[i], 0, rank + 1 < ranks ? each : 0),
-                            sends,
-                            Payload.of(part[i], 0, rank > 0 ? each : 0),
-                            receives);
+                        world
+                            .async()
+                            .allToAll(
+                                Payload.of(whole[i], 0, rank + 1 < ranks ? each : 0),
+                                sends,
+                                Payload.of(part[i], 0, rank > 0 ? each : 0),
+                                receives);
                   });
             }
             handles.forEach(CollectiveHandle::await);
@@ -708,8 +711,8 @@ public abstract class CollectivesNumbersTest extends JobTest {
               narrow.reduceScatter(input, shard, ReduceOp.SUM, keptByScatter);
               narrow.reduce(input, whole, ReduceOp.SUM, root, keptByReduce);
             } else {
-              narrow.reduceScatterAsync(input, shard, ReduceOp.SUM, keptByScatter).await();
-              narrow.reduceAsync(input, whole, ReduceOp.SUM, root, keptByReduce).await();
+              narrow.async().reduceScatter(input, shard, ReduceOp.SUM, keptByScatter).await();
+              narrow.async().reduce(input, whole, ReduceOp.SUM, root, keptByReduce).await();
             }
             add(part, sums[0][1], first);
             add(rank == root ? all : new float[0], sums[1][1], 0);
@@ -756,19 +759,19 @@ public abstract class CollectivesNumbersTest extends JobTest {
           output.assertSum(2);
           world.reduce(input.payload(), rank == 0 ? output.payload() : null, ReduceOp.SUM, 0);
           output.assertSum(rank == 0 ? ranks : new int[] {2});
-          world.broadcastAsync(output.payload(), 0).await();
+          world.async().broadcast(output.payload(), 0).await();
           output.assertSum(ranks);
-          world.reduceAsync(input.payload(), output.payload(), ReduceOp.SUM, 1).await();
+          world.async().reduce(input.payload(), output.payload(), ReduceOp.SUM, 1).await();
           output.assertSum(ranks);
           input.assertSum(rank);
           if (rank == 0) {
             world.send(input.payload(), 1);
-            world.sendAsync(input.payload(), 1).await();
+            world.async().send(input.payload(), 1).await();
           } else if (rank == 1) {
             world.receive(output.payload(), 0);
             output.assertSum(0);
             output.fill(1);
-            world.receiveAsync(output.payload(), 0).await();
+            world.async().receive(output.payload(), 0).await();
             output.assertSum(0);
           }
         });

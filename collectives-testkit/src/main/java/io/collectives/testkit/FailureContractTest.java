@@ -107,7 +107,9 @@ public abstract class FailureContractTest extends JobTest {
         midway.run();
       }
       handles.add(
-          group.allReduceAsync(input(rank, payload), Payload.of(results[payload]), ReduceOp.SUM));
+          group
+              .async()
+              .allReduce(input(rank, payload), Payload.of(results[payload]), ReduceOp.SUM));
     }
     handles.forEach(CollectiveHandle::await);
     group.barrier();
@@ -256,7 +258,7 @@ public abstract class FailureContractTest extends JobTest {
                     AbortedException.class,
                     () -> {
                       if (asynchronous) {
-                        world.allReduceAsync(new float[COUNT], ReduceOp.SUM).await();
+                        world.async().allReduce(new float[COUNT], ReduceOp.SUM).await();
                       } else {
                         world.allReduce(new float[COUNT], ReduceOp.SUM);
                       }

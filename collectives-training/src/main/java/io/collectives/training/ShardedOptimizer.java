@@ -601,8 +601,10 @@ public final class ShardedOptimizer implements AutoCloseable {
     float[] residual = memory.residual;
     memory.reduction =
         residual == null
-            ? group.reduceScatterAsync(memory.gradients, part, settings.op())
-            : group.reduceScatterAsync(memory.gradients, part, settings.op(), Payload.of(residual));
+            ? group.async().reduceScatter(memory.gradients, part, settings.op())
+            : group
+                .async()
+                .reduceScatter(memory.gradients, part, settings.op(), Payload.of(residual));
   }
 
   /**
@@ -805,7 +807,7 @@ public final class ShardedOptimizer implements AutoCloseable {
     Bucket bucket = memory.bucket;
     if (settings.weightType() != WireType.BFLOAT16) {
       Payload part = Payload.of(weights, bucket.local(), bucket.part());
-      memory.gathering = group.allGatherAsync(part, memory.weights);
+      memory.gathering = group.async().allGather(part, memory.weights);
       return;
     }
     // Two buckets are under way at once: the one after the next gives its memory to this one.
@@ -821,9 +823,11 @@ public final class ShardedOptimizer implements AutoCloseable {
       memory.narrow[at + i] = Bfloat16.of(weights[bucket.local() + i]);
     }
     memory.gathering =
-        group.allGatherAsync(
-            Payload.of(memory.narrow, at, bucket.part(), ElementType.BFLOAT16),
-            Payload.of(memory.narrow, 0, memory.count(), ElementType.BFLOAT16));
+        group
+            .async()
+            .allGather(
+                Payload.of(memory.narrow, at, bucket.part(), ElementType.BFLOAT16),
+                Payload.of(memory.narrow, 0, memory.count(), ElementType.BFLOAT16));
   }
 
   private void finish(BucketMemory memory) {

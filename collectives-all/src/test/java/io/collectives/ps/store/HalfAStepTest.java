@@ -151,8 +151,8 @@ class HalfAStepTest {
     Payload nothing = Payload.of(new float[0]);
     List<CollectiveHandle> handles = new ArrayList<>();
     for (int server : SERVERS) {
-      handles.add(group.sendAsync(nothing, server));
-      handles.add(group.receiveAsync(nothing, server));
+      handles.add(group.async().send(nothing, server));
+      handles.add(group.async().receive(nothing, server));
     }
     handles.forEach(CollectiveHandle::await);
     Model model = Model.EMPTY.with("t", 4);

@@ -361,7 +361,7 @@ public final class ChaosWorker {
       Arrays.setAll(input, i -> start + i);
       input[input.length - 1] = command;
       Arrays.fill(output, -1);
-      handle = group.allReduceAsync(inputPayload, outputPayload, ReduceOp.SUM);
+      handle = group.async().allReduce(inputPayload, outputPayload, ReduceOp.SUM);
     }
 
     /** Returns the command that came with the sum. */

@@ -54,7 +54,7 @@ final class AtomicSums implements TensorSums {
         lanes.add(made.using(Algorithm.parameterServer(1, 1)));
       }
     }
-    service = works ? null : lanes.get(0).serveAsync();
+    service = works ? null : lanes.get(0).serve();
     if (works) {
       meet();
     }
@@ -64,7 +64,7 @@ final class AtomicSums implements TensorSums {
   private void meet() {
     Payload nothing = Payload.of(new float[0]);
     List<CollectiveHandle> calls =
-        lanes.stream().map(lane -> lane.allReduceAsync(nothing, op)).toList();
+        lanes.stream().map(lane -> lane.async().allReduce(nothing, op)).toList();
     calls.forEach(CollectiveHandle::await);
   }
 
@@ -77,7 +77,7 @@ final class AtomicSums implements TensorSums {
     backward.start();
     for (int i = payloads.size() - 1; i >= 0; i--) {
       backward.awaitTensor(i);
-      calls.add(lanes.get(places[i]).allReduceAsync(payloads.get(i), op));
+      calls.add(lanes.get(places[i]).async().allReduce(payloads.get(i), op));
     }
     calls.forEach(CollectiveHandle::await);
   }

@@ -162,7 +162,7 @@ abstract class Operation implements AutoCloseable {
 
     @Override
     PersistentCall prepare() {
-      return group.prepareAllReduce(input.payload(), output.payload(), work.op());
+      return group.prepared().allReduce(input.payload(), output.payload(), work.op());
     }
 
     @Override
@@ -193,7 +193,7 @@ abstract class Operation implements AutoCloseable {
 
     @Override
     PersistentCall prepare() {
-      return group.prepareReduceScatter(input.payload(), output.payload(), work.op());
+      return group.prepared().reduceScatter(input.payload(), output.payload(), work.op());
     }
 
     @Override
@@ -222,7 +222,7 @@ abstract class Operation implements AutoCloseable {
 
     @Override
     PersistentCall prepare() {
-      return group.prepareAllGather(input.payload(), output.payload());
+      return group.prepared().allGather(input.payload(), output.payload());
     }
 
     @Override
@@ -250,7 +250,7 @@ abstract class Operation implements AutoCloseable {
 
     @Override
     PersistentCall prepare() {
-      return group.prepareBroadcast(buffer.payload(), 0);
+      return group.prepared().broadcast(buffer.payload(), 0);
     }
 
     @Override
@@ -280,7 +280,7 @@ abstract class Operation implements AutoCloseable {
 
     @Override
     PersistentCall prepare() {
-      return group.prepareReduce(input.payload(), output.payload(), work.op(), 0);
+      return group.prepared().reduce(input.payload(), output.payload(), work.op(), 0);
     }
 
     @Override
@@ -311,7 +311,7 @@ abstract class Operation implements AutoCloseable {
 
     @Override
     PersistentCall prepare() {
-      return group.prepareGather(input.payload(), output.payload(), counts, 0);
+      return group.prepared().gather(input.payload(), output.payload(), counts, 0);
     }
 
     @Override
@@ -342,7 +342,7 @@ abstract class Operation implements AutoCloseable {
 
     @Override
     PersistentCall prepare() {
-      return group.prepareScatter(input.payload(), output.payload(), counts, 0);
+      return group.prepared().scatter(input.payload(), output.payload(), counts, 0);
     }
 
     @Override
@@ -374,7 +374,7 @@ abstract class Operation implements AutoCloseable {
 
     @Override
     PersistentCall prepare() {
-      return group.prepareAllToAll(input.payload(), output.payload());
+      return group.prepared().allToAll(input.payload(), output.payload());
     }
 
     @Override
@@ -404,7 +404,7 @@ abstract class Operation implements AutoCloseable {
 
     @Override
     PersistentCall prepare() {
-      return group.prepareBarrier();
+      return group.prepared().barrier();
     }
 
     /** Nothing is carried that could be. */

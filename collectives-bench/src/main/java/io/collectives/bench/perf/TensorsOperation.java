@@ -83,7 +83,7 @@ final class TensorsOperation extends Operation {
 
   @Override
   PersistentCall prepare() {
-    return group.prepareAllReduce(all, work.op());
+    return group.prepared().allReduce(all, work.op());
   }
 
   @Override

@@ -221,7 +221,7 @@ class ServersTest {
     public CollectiveHandle reduce(int lane, Payload buffer, ReduceOp op) {
       assertEquals(ElementType.FLOAT32, buffer.type());
       buffers.add(buffer.count());
-      return world.barrierAsync();
+      return world.async().barrier();
     }
 
     @Override

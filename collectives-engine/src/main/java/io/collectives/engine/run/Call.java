@@ -78,6 +78,11 @@ public final class Call {
   /** What narrow numbers have taken from this rank's before; nothing if nobody keeps it. */
   @Nullable Memory residual;
 
+  /** How the payload is dealt, until the call is described. */
+  private long @Nullable [] counts;
+
+  private long @Nullable [] receiveCounts;
+
   /** The element of the payload that the residual begins with. */
   private long residualStart;
 
@@ -179,43 +184,55 @@ public final class Call {
   }
 
   /**
+   * Says how the payload is dealt, before the call is described; if it is not said, evenly.
+   *
+   * @param perRank how many elements each rank has of the payload, or, of a pairwise call, is sent
+   * @param perSender of a pairwise call: how many elements come from each rank
+   */
+  public void deal(long[] perRank, long @Nullable [] perSender) {
+    counts = perRank;
+    receiveCounts = perSender;
+  }
+
+  /**
    * Describes the call, which then may be {@linkplain #start started}, if it is kept again and
    * again.
    *
-   * @param counts how many elements each rank has of the payload, or, of a pairwise call, is sent;
-   *     nothing if the payload is dealt evenly
-   * @param receiveCounts of a pairwise call: how many elements come from each rank
-   * @param typesToCome for how many other types of the same payload calls follow
+   * @param in the payload or this rank's part of it; where this rank has neither, the output
+   * @param out the payload or this rank's part of it; where this rank gets nothing, anything
+   * @param keptResidual of a reduction: what that took from this rank's numbers before, and takes
+   *     now; nothing if nobody keeps it
+   * @param frameLength the most bytes of a frame
    */
-  void describe(
+  public void describe(
+      CallOptions options,
       Memory in,
       Memory out,
-      long @Nullable [] counts,
-      long @Nullable [] receiveCounts,
-      int typesToCome,
       ReduceOp reduceOp,
-      WireType wireType,
-      Repeatability repeatability,
       @Nullable Memory keptResidual,
-      boolean finiteCheck,
       int frameLength) {
+    long[] given = counts;
+    long[] givenReceived = receiveCounts;
+    counts = null;
+    receiveCounts = null;
     givenInput = in;
     output = out;
     op = reduceOp;
     ElementType type = in.type();
     elementBytes = type.bytes();
-    WireType wire = wireType(wireType, type);
+    WireType wire = wireType(options.wireType(), type);
     narrow = NarrowWire.of(wire);
     residual = narrow == null ? null : keptResidual;
     residualStart = 0;
     manner =
-        repeatability == Repeatability.EXACT && (program.inRankOrder || isExactAlone(op, type))
+        options.repeatability() == Repeatability.EXACT
+                && (program.inRankOrder || isExactAlone(op, type))
             ? OrderedReduction.Manner.EXACT
             : OrderedReduction.Manner.SEQUENTIAL;
-    checksFinite = finiteCheck && checks(type);
+    checksFinite = options.finiteCheck() && checks(type);
     perFrame = program.elementsOfFrame(type, narrow, frameLength);
     int dealt = 0;
-    if (counts == null) {
+    if (given == null) {
       layout.even(
           switch (program.collective) {
             case ALL_REDUCE, BARRIER, REDUCE_SCATTER, BROADCAST, REDUCE, ALL_TO_ALL -> in.count();
@@ -224,31 +241,34 @@ public final class Call {
             case SCATTER -> program.ranks * out.count();
           });
     } else if (program.pairwise) {
-      layout.pairwise(counts, Objects.requireNonNull(receiveCounts));
+      layout.pairwise(given, Objects.requireNonNull(givenReceived));
       dealt = CallFingerprint.PAIRWISE;
     } else {
-      layout.uneven(counts);
-      dealt = CallFingerprint.hash(counts);
+      layout.uneven(given);
+      dealt = CallFingerprint.hash(given);
     }
     count = layout.count();
     plain = layout.isPlain() && program.workSlots == null;
     long longest = layout.longest();
     slabs = Program.slabs(longest, perFrame);
     prepareWork(type, longest);
-    CallFingerprint.write(
-        fingerprint,
-        program.collective,
-        reduceOp,
-        type,
-        wire,
-        reduces() ? repeatability : Repeatability.FASTEST,
-        checksFinite,
-        program.pairwise ? (int) perFrame : slabs,
-        count,
-        program.algorithmName,
-        program.root,
-        dealt);
-    CallFingerprint.typesToCome(fingerprint, typesToCome);
+    CallFingerprint.begin(fingerprint, program.collective, reduceOp, type);
+    CallFingerprint.numbers(
+        fingerprint, wire, reduces() ? options.repeatability() : Repeatability.FASTEST);
+    if (checksFinite) {
+      CallFingerprint.checkFinite(fingerprint);
+    }
+    CallFingerprint.size(fingerprint, count, program.pairwise ? (int) perFrame : slabs);
+    CallFingerprint.plan(fingerprint, program.algorithmName, program.root, dealt);
+  }
+
+  /**
+   * Says that it is a call for a type of a payload of several, after it was described.
+   *
+   * @param types for how many other types calls follow
+   */
+  public void followedBy(int types) {
+    CallFingerprint.typesToCome(fingerprint, types);
   }
 
   /**

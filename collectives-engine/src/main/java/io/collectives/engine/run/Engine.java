@@ -2,9 +2,7 @@ package io.collectives.engine.run;
 
 import io.collectives.CollectiveException;
 import io.collectives.ReduceOp;
-import io.collectives.Repeatability;
 import io.collectives.UserOp;
-import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
 import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.FrameBody;
@@ -240,59 +238,18 @@ public final class Engine {
   }
 
   /**
-   * Describes a call, to be {@linkplain #start started}. If it is not kept, that is to be done at
-   * once, and the call {@linkplain #recycle recycled} when it has ended.
+   * A call to be {@linkplain Call#describe described} and {@linkplain #start started}. If it is not
+   * kept, that is to be done at once, and the call {@linkplain #recycle recycled} when it has
+   * ended.
    *
    * @param kept whether it is to be started again and again; else it is one that has served before,
    *     if there is any
-   * @param input the payload or this rank's part of it; where this rank has neither, the output
-   * @param output the payload or this rank's part of it; where this rank gets nothing, anything
-   * @param counts how many elements each rank has of the payload, or is sent in a pairwise
-   *     all-to-all; nothing if the payload is dealt evenly
-   * @param receiveCounts how many elements come from each rank in a pairwise all-to-all, else
-   *     nothing
-   * @param typesToCome of a payload of several types: for how many others calls follow
-   * @param wireType as what float32 elements of a reduction cross the links
-   * @param repeatability what all ranks must ask for alike; EXACT is how a program in rank order
-   *     takes sums
-   * @param residual of a reduction: what that took from this rank's numbers before, and takes now;
-   *     nothing if nobody keeps it
-   * @param finiteCheck whether to tell of numbers that are not finite, if it is a reduction
-   * @param frameLength the most bytes of a frame
    */
-  public Call prepare(
-      boolean kept,
-      Group group,
-      Program program,
-      Memory input,
-      Memory output,
-      long @Nullable [] counts,
-      long @Nullable [] receiveCounts,
-      int typesToCome,
-      ReduceOp op,
-      WireType wireType,
-      Repeatability repeatability,
-      @Nullable Memory residual,
-      boolean finiteCheck,
-      int frameLength,
-      int slabsInFlight) {
+  public Call call(Group group, Program program, int slabsInFlight, boolean kept) {
     Call call = kept ? null : program.freeCalls.poll();
-    if (call == null || call.group != group || call.slabsInFlight != slabsInFlight) {
-      call = new Call(group, program, slabsInFlight, kept);
-    }
-    call.describe(
-        input,
-        output,
-        counts,
-        receiveCounts,
-        typesToCome,
-        op,
-        wireType,
-        repeatability,
-        residual,
-        finiteCheck,
-        frameLength);
-    return call;
+    return call == null || call.group != group || call.slabsInFlight != slabsInFlight
+        ? new Call(group, program, slabsInFlight, kept)
+        : call;
   }
 
   /**
@@ -331,11 +288,12 @@ public final class Engine {
 
   /**
    * Enters the all-reduces of a group as they come, as a rank that contributes nothing; until the
-   * others have left, or the group breaks. The other parameters are those of each call.
+   * others have left, or the group breaks.
    *
    * @param program one of them: all have the same contributors, and the same peers
    * @param programs of the calls that come
    * @param userOps what others may reduce by, beside the standard ops
+   * @param options of each call, as far as its frames do not say otherwise
    * @param completion hears of the end from {@link Service#runCompletion}
    */
   public void serve(
@@ -343,22 +301,10 @@ public final class Engine {
       Program program,
       Service.Programs programs,
       List<UserOp> userOps,
-      WireType wireType,
+      CallOptions options,
       int frameLength,
-      int slabsInFlight,
-      long timeoutNanos,
       Call.Completion completion) {
-    services.add(
-        new Service(
-            group,
-            program,
-            programs,
-            userOps,
-            wireType,
-            frameLength,
-            slabsInFlight,
-            timeoutNanos,
-            completion));
+    services.add(new Service(group, program, programs, userOps, options, frameLength, completion));
   }
 
   private int poll(Service service) {
@@ -387,27 +333,14 @@ public final class Engine {
     try {
       Memory shape = service.shape(next);
       ReduceOp op = service.op(next);
-      Call call =
-          prepare(
-              false,
-              group,
-              service.program(op, shape, next),
-              shape,
-              shape,
-              null,
-              null,
-              CallFingerprint.typesToCome(next),
-              op,
-              service.wireType,
-              Service.repeatability(next),
-              null,
-              CallFingerprint.isChecked(next),
-              service.frameLength,
-              service.slabsInFlight);
+      CallOptions options = service.options(next);
+      Call call = call(group, service.program(op, shape, next), options.slabsInFlight(), false);
+      call.describe(options, shape, shape, op, null, service.frameLength);
+      call.followedBy(CallFingerprint.typesToCome(next));
       call.numbered(CallFingerprint.buffer(next));
       call.keepResidual(service.residuals);
       entered.add(call);
-      start(call, service.timeoutNanos, null);
+      start(call, options.timeoutNanos(), null);
     } catch (RuntimeException e) {
       failures.abort(group, e.toString(), e);
     }

@@ -6,7 +6,6 @@ import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.Residuals;
 import io.collectives.UserOp;
-import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.ShapeMemory;
 import io.collectives.spi.CallFingerprint;
@@ -34,10 +33,7 @@ public final class Service {
   private final Program program;
   private final Programs programs;
   private final List<UserOp> userOps;
-  final WireType wireType;
   final int frameLength;
-  final int slabsInFlight;
-  final long timeoutNanos;
 
   /** Calls that have not been recycled. */
   final List<Call> calls = new ArrayList<>();
@@ -54,6 +50,10 @@ public final class Service {
   private final @Nullable ShapeMemory[] shapes = new ShapeMemory[64];
 
   private int nextShape;
+
+  /** Those of the last call, because most have the same. */
+  private CallOptions options;
+
   private @Nullable CollectiveException error;
 
   /** A rank's part of the all-reduces that it serves. */
@@ -71,19 +71,15 @@ public final class Service {
       Program program,
       Programs programs,
       List<UserOp> userOps,
-      WireType wireType,
+      CallOptions options,
       int frameLength,
-      int slabsInFlight,
-      long timeoutNanos,
       Call.Completion completion) {
     this.group = group;
     this.program = program;
     this.programs = programs;
     this.userOps = userOps;
-    this.wireType = wireType;
+    this.options = options;
     this.frameLength = frameLength;
-    this.slabsInFlight = slabsInFlight;
-    this.timeoutNanos = timeoutNanos;
     this.completion = completion;
     this.passedOn = new boolean[group.size()];
   }
@@ -111,6 +107,26 @@ public final class Service {
   }
 
   /**
+   * The options of a call of other ranks.
+   *
+   * @throws IllegalArgumentException if there can be none such
+   */
+  CallOptions options(long[] call) {
+    Repeatability repeatability = repeatability(call);
+    boolean finiteCheck = CallFingerprint.isChecked(call);
+    if (options.repeatability() != repeatability || options.finiteCheck() != finiteCheck) {
+      options =
+          new CallOptions(
+              options.wireType(),
+              repeatability,
+              finiteCheck,
+              options.slabsInFlight(),
+              options.timeoutNanos());
+    }
+    return options;
+  }
+
+  /**
    * The operation of a call of other ranks.
    *
    * @throws IllegalArgumentException if this rank cannot do it
@@ -129,7 +145,7 @@ public final class Service {
         CallFingerprint.describe(call)
             + ": a rank that only serves does sum, average, min, max, product"
             + (userOps.isEmpty() ? "" : " and " + userOps)
-            + "; give it the op by Communicator.serveAsync(op)");
+            + "; give it the op by Communicator.serve(op)");
   }
 
   /**

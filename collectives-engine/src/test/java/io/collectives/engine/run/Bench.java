@@ -78,6 +78,12 @@ final class Bench {
         engines.get(rank), group, program, in, out, op, frameLength, slabsInFlight, timeoutNanos);
   }
 
+  /** Those of calls of elements as they are. */
+  static CallOptions plain(int slabsInFlight, long timeoutNanos) {
+    return new CallOptions(
+        WireType.AS_IN_MEMORY, Repeatability.FASTEST, false, slabsInFlight, timeoutNanos);
+  }
+
   /** Starts a call of elements as they are. */
   static Call submit(
       Engine engine,
@@ -89,23 +95,8 @@ final class Bench {
       int frameLength,
       int slabsInFlight,
       long timeoutNanos) {
-    Call call =
-        engine.prepare(
-            false,
-            group,
-            program,
-            in,
-            out,
-            null,
-            null,
-            0,
-            op,
-            WireType.AS_IN_MEMORY,
-            Repeatability.FASTEST,
-            null,
-            false,
-            frameLength,
-            slabsInFlight);
+    Call call = engine.call(group, program, slabsInFlight, false);
+    call.describe(plain(slabsInFlight, timeoutNanos), in, out, op, null, frameLength);
     engine.start(call, timeoutNanos, null);
     return call;
   }

@@ -208,22 +208,11 @@ class HeaderCheckTest {
     Memory memory = Memory.of(FLOATS);
     Engine engine = bench.engines.get(rank);
     Call call =
-        engine.prepare(
-            false,
-            bench.groups.get(rank),
-            bench.programs.get(rank),
-            memory,
-            memory,
-            null,
-            null,
-            0,
-            ReduceOp.SUM,
-            WireType.AS_IN_MEMORY,
-            Repeatability.FASTEST,
-            null,
-            true,
-            bench.frameLength,
-            bench.slabsInFlight);
+        engine.call(bench.groups.get(rank), bench.programs.get(rank), bench.slabsInFlight, false);
+    CallOptions options =
+        new CallOptions(
+            WireType.AS_IN_MEMORY, Repeatability.FASTEST, true, bench.slabsInFlight, Bench.SECOND);
+    call.describe(options, memory, memory, ReduceOp.SUM, null, bench.frameLength);
     engine.start(call, Bench.SECOND, null);
     return call;
   }

@@ -236,23 +236,12 @@ final class Operation {
         isPairwise()
             ? programs.pairwise(members, member)
             : programs.of(algorithm, collective, members, member, root, order);
-    Call call =
-        engine.prepare(
-            false,
-            group,
-            program,
-            in.memory,
-            out.memory,
-            own,
-            theirs,
-            0,
-            op,
-            wire,
-            repeatability,
-            null,
-            checks,
-            frameLength,
-            slabsInFlight);
+    Call call = engine.call(group, program, slabsInFlight, false);
+    if (own != null) {
+      call.deal(own, theirs);
+    }
+    CallOptions options = new CallOptions(wire, repeatability, checks, slabsInFlight, timeoutNanos);
+    call.describe(options, in.memory, out.memory, op, null, frameLength);
     engine.start(call, timeoutNanos, null);
     return new Made(in, out, call, member);
   }

@@ -15,7 +15,6 @@ import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
-import io.collectives.WireType;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.ShapeMemory;
 import io.collectives.engine.run.SimulatedNetwork.Carrier;
@@ -123,10 +122,8 @@ class ServiceTest {
                 programs.get(server),
                 (op, type, level) -> programs.get(server),
                 List.of(),
-                WireType.AS_IN_MEMORY,
+                Bench.plain(bench.slabsInFlight, bench.timeoutNanos),
                 bench.frameLength,
-                bench.slabsInFlight,
-                bench.timeoutNanos,
                 error -> {
                   ends.set(server, error);
                   ended++;
@@ -463,10 +460,8 @@ class ServiceTest {
                 programs.get(server),
                 (op, type, level) -> programs.get(server),
                 List.of(),
-                WireType.AS_IN_MEMORY,
+                Bench.plain(2, 60 * Bench.SECOND),
                 64,
-                2,
-                60 * Bench.SECOND,
                 error -> {
                   ends.set(server, error);
                   over[server] = true;

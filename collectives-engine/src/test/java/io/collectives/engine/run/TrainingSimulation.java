@@ -11,8 +11,6 @@ import io.collectives.ProtocolException;
 import io.collectives.RankFailedException;
 import io.collectives.RankFailedException.Verdict;
 import io.collectives.ReduceOp;
-import io.collectives.Repeatability;
-import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.run.SimulatedNetwork.Carrier;
@@ -349,19 +347,9 @@ final class TrainingSimulation extends Simulation {
     header.group = random.nextLong();
     header.sequence = Math.max(0, group.nextSequence() - 1);
     header.chunkCount = 1;
-    CallFingerprint.write(
-        header.call,
-        Collective.ALL_REDUCE,
-        ReduceOp.SUM,
-        ElementType.INT32,
-        WireType.AS_IN_MEMORY,
-        Repeatability.FASTEST,
-        false,
-        1,
-        count + 1,
-        SimulatedPrograms.algorithm(algorithm, size).name(),
-        0,
-        0);
+    CallFingerprint.begin(header.call, Collective.ALL_REDUCE, ReduceOp.SUM, ElementType.INT32);
+    CallFingerprint.size(header.call, count + 1, 1);
+    CallFingerprint.plan(header.call, SimulatedPrograms.algorithm(algorithm, size).name(), 0, 0);
     byte[] body = new byte[0];
     boolean callsAgain = receiver.next <= payloads;
     switch (token) {

@@ -84,8 +84,8 @@ final class Client {
     set(Message.INITIAL, clock, 0, 0, 0);
     for (int i = 0; i < servers.length; i++) {
       if (wanted[i]) {
-        watch(i, patient.sendAsync(requestPayload, servers[i]));
-        watch(i, patient.sendAsync(weights[i], servers[i]));
+        watch(i, patient.async().send(requestPayload, servers[i]));
+        watch(i, patient.async().send(weights[i], servers[i]));
       }
     }
     awaitAll();
@@ -99,10 +99,10 @@ final class Client {
     ask((pushes ? Message.PUSH : 0) | (pulls ? Message.PULL : 0), clock, 0, 0, 0);
     for (int i = 0; i < servers.length; i++) {
       if (pushes) {
-        watch(i, patient.sendAsync(gradients[i], servers[i]));
+        watch(i, patient.async().send(gradients[i], servers[i]));
       }
       if (pulls) {
-        watch(i, patient.receiveAsync(weights[i], servers[i]));
+        watch(i, patient.async().receive(weights[i], servers[i]));
       }
     }
     awaitAll();
@@ -137,13 +137,13 @@ final class Client {
   private void ask(long kind, long first, long second, long third, long fourth) {
     set(kind, first, second, third, fourth);
     for (int i = 0; i < servers.length; i++) {
-      watch(i, patient.sendAsync(requestPayload, servers[i]));
+      watch(i, patient.async().send(requestPayload, servers[i]));
     }
   }
 
   private void awaitAnswers() {
     for (int i = 0; i < servers.length; i++) {
-      watch(i, patient.receiveAsync(answerPayloads[i], servers[i]));
+      watch(i, patient.async().receive(answerPayloads[i], servers[i]));
     }
     awaitAll();
   }

@@ -203,8 +203,8 @@ public final class ParameterStore implements AutoCloseable {
         () -> {
           List<CollectiveHandle> handles = new ArrayList<>();
           for (int other : isWorker() ? servers : workers) {
-            handles.add(group.sendAsync(nothing, other));
-            handles.add(group.receiveAsync(nothing, other));
+            handles.add(group.async().send(nothing, other));
+            handles.add(group.async().receive(nothing, other));
           }
           handles.forEach(CollectiveHandle::await);
           return null;

@@ -445,7 +445,7 @@ final class Service {
       peer.pushes = false;
       peer.isReceiving = true;
       Payload where = peer.isInitial ? weights : peer.gradientPayload;
-      watch(peer, Kind.GRADIENT, patient.receiveAsync(where, peer.rank));
+      watch(peer, Kind.GRADIENT, patient.async().receive(where, peer.rank));
       receiveRequest(peer);
     }
     boolean mayAnswer = !peer.pushes && !peer.isReceiving && !peer.isSending;
@@ -490,12 +490,12 @@ final class Service {
   }
 
   private void receiveRequest(Peer peer) {
-    watch(peer, Kind.REQUEST, patient.receiveAsync(peer.requestPayload, peer.rank));
+    watch(peer, Kind.REQUEST, patient.async().receive(peer.requestPayload, peer.rank));
   }
 
   private void send(Peer peer, Payload payload) {
     peer.isSending = true;
-    watch(peer, Kind.SENT, patient.sendAsync(payload, peer.rank));
+    watch(peer, Kind.SENT, patient.async().send(payload, peer.rank));
   }
 
   private void watch(Peer peer, Kind kind, CollectiveHandle handle) {

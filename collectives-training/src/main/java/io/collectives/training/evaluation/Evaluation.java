@@ -156,7 +156,7 @@ public final class Evaluation {
     long[] all = Arrays.copyOf(counts, counts.length + loss.length);
     System.arraycopy(loss, 0, all, counts.length, loss.length);
     clear();
-    return Pending.of(group.allReduceAsync(Payload.of(all), ReduceOp.SUM), () -> metrics(all));
+    return Pending.of(group.async().allReduce(Payload.of(all), ReduceOp.SUM), () -> metrics(all));
   }
 
   private Metrics metrics(long[] all) {

@@ -95,7 +95,7 @@ public final class ScoreHistogram {
   public Pending<Area> reduceAsync(Communicator group) {
     long[] all = counts;
     counts = new long[all.length];
-    return Pending.of(group.allReduceAsync(Payload.of(all), ReduceOp.SUM), () -> area(all));
+    return Pending.of(group.async().allReduce(Payload.of(all), ReduceOp.SUM), () -> area(all));
   }
 
   private Area area(long[] all) {

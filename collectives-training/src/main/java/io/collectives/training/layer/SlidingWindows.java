@@ -77,7 +77,7 @@ final class SlidingWindows {
       Area part = input.tile(other).intersection(covered);
       if (other != rank && part.count() > 0) {
         parts[other] = new float[planes * part.count()];
-        handles.add(group.receiveAsync(Payload.of(parts[other]), other));
+        handles.add(group.async().receive(Payload.of(parts[other]), other));
       }
     }
     for (int other = 0; other < group.size(); other++) {
@@ -88,7 +88,7 @@ final class SlidingWindows {
         if (other == rank) {
           parts[rank] = packed;
         } else {
-          handles.add(group.sendAsync(Payload.of(packed), other));
+          handles.add(group.async().send(Payload.of(packed), other));
         }
       }
     }
@@ -118,7 +118,7 @@ final class SlidingWindows {
       Area part = own.intersection(needs[other]);
       if (other != rank && part.count() > 0) {
         parts[other] = new float[planes * part.count()];
-        handles.add(group.receiveAsync(Payload.of(parts[other]), other));
+        handles.add(group.async().receive(Payload.of(parts[other]), other));
       }
     }
     for (int other = 0; other < group.size(); other++) {
@@ -129,7 +129,7 @@ final class SlidingWindows {
         if (other == rank) {
           parts[rank] = packed;
         } else {
-          handles.add(group.sendAsync(Payload.of(packed), other));
+          handles.add(group.async().send(Payload.of(packed), other));
         }
       }
     }

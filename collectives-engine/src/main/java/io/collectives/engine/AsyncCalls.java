@@ -1,0 +1,42 @@
+package io.collectives.engine;
+
+import io.collectives.CollectiveHandle;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.spi.NumberedReduction;
+import java.util.Objects;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** Calls that return at once. */
+final class AsyncCalls extends HandledCalls<CollectiveHandle> implements NumberedReduction {
+  private final Seat seat;
+  private final Submitter submitter;
+
+  AsyncCalls(Seat seat, Submitter submitter) {
+    super(seat, submitter);
+    this.seat = seat;
+    this.submitter = submitter;
+  }
+
+  @Override
+  CollectiveHandle submit(Seat by, Consumer<Handle> submission, @Nullable Payload... payloads) {
+    boolean hasTypes = payloads.length > 0 && payloads[0] instanceof Payload.OfTensors;
+    int calls = hasTypes ? ((Payload.OfTensors) payloads[0]).byType().size() : 1;
+    AsyncHandle handle = new AsyncHandle(seat.driver, by.group, calls);
+    submission.accept(handle);
+    return handle;
+  }
+
+  @Override
+  public CollectiveHandle allReduce(
+      Payload input, Payload output, ReduceOp op, Payload residual, int number) {
+    Objects.requireNonNull(residual, "residual");
+    Shapes.oneType(input);
+    if (number < 1) {
+      throw new IllegalArgumentException("buffer number " + number + ": must be at least 1");
+    }
+    return submit(
+        seat, handle -> submitter.allReduce(input, output, op, residual, number, handle), input);
+  }
+}

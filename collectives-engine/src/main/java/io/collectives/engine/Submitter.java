@@ -1,0 +1,595 @@
+package io.collectives.engine;
+
+import io.collectives.CallSettings;
+import io.collectives.Collective;
+import io.collectives.CollectiveException;
+import io.collectives.ElementType;
+import io.collectives.NonFiniteException;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.engine.memory.ArrayMemory;
+import io.collectives.engine.memory.Memory;
+import io.collectives.engine.run.Call;
+import io.collectives.engine.run.CallOptions;
+import io.collectives.engine.run.Program;
+import io.collectives.plan.Chunks;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Checks the arguments of the calls of a group, finds the program and the memory for each, and
+ * submits them to the engine. Any thread may call.
+ *
+ * <p>Each method ends with a handle: without one it waits for the call; with that of an
+ * asynchronous call it starts the call; with that of a persistent call it describes the call. The
+ * methods for arrays always wait: they bind memory that is there already, and allocate nothing.
+ */
+final class Submitter {
+  private static final Memory NOTHING = Memory.of(Payload.of(new float[0]));
+
+  /** The payloads of calls, as errors of overlaps name them. */
+  private static final String INPUT = "the input";
+
+  private static final String OUTPUT = "the output";
+  private static final String PART = "the part";
+  private static final String WHOLE = "the whole";
+  private static final String RESIDUAL = "the residual";
+  private static final String PAYLOAD = "the payload";
+
+  private final Seat seat;
+  private final CallSettings settings;
+  private final CallOptions options;
+  private final Programs programs;
+
+  Submitter(Seat seat, CallSettings settings, Programs programs) {
+    this.seat = seat;
+    this.settings = settings;
+    this.options = options(settings);
+    this.programs = programs;
+  }
+
+  private static CallOptions options(CallSettings settings) {
+    return new CallOptions(
+        settings.wireType(),
+        settings.repeatability(),
+        settings.finiteCheck(),
+        settings.slabsInFlight(),
+        settings.timeout().toNanos());
+  }
+
+  CallOptions options() {
+    return options;
+  }
+
+  // ------------------------------------------------------------------ arrays
+
+  void allReduce(ElementType type, Object array, int length, ReduceOp op) {
+    Objects.requireNonNull(op, "op");
+    ArrayMemory memory = seat.borrow(type);
+    memory.bind(array, 0, length);
+    submit(seat, programs.allReduce(memory, op), memory, memory, op, null);
+    // Not after an error, when a peer may still look at it.
+    seat.giveBack(memory);
+  }
+
+  void broadcast(ElementType type, Object array, int length, int root) {
+    Program program = programs.of(Collective.BROADCAST, root, (long) length * type.bytes());
+    ArrayMemory memory = seat.borrow(type);
+    memory.bind(array, 0, length);
+    submit(seat, program, memory, memory, ReduceOp.SUM, null);
+    seat.giveBack(memory);
+  }
+
+  void reduceScatter(float[] input, float[] output, ReduceOp op) {
+    Shapes.part(output.length, ownCount(input.length), seat.group.rank(), "output");
+    if (input == output) {
+      // For the error only.
+      Payload same = Payload.of(input);
+      seat.overlaps.check(INPUT, same, OUTPUT, same, Overlaps.APART);
+    }
+    ArrayMemory in = seat.borrow(ElementType.FLOAT32);
+    ArrayMemory out = seat.borrow(ElementType.FLOAT32);
+    in.bind(input, 0, input.length);
+    out.bind(output, 0, output.length);
+    submit(seat, reduction(Collective.REDUCE_SCATTER, 0, in, op), in, out, op, null);
+    seat.giveBack(in);
+    seat.giveBack(out);
+  }
+
+  void allGather(float[] part, float[] all) {
+    Shapes.part(part.length, ownCount(all.length), seat.group.rank(), "part");
+    ArrayMemory in = seat.borrow(ElementType.FLOAT32);
+    ArrayMemory out = seat.borrow(ElementType.FLOAT32);
+    in.bind(part, 0, part.length);
+    out.bind(all, 0, all.length);
+    Program program = programs.of(Collective.ALL_GATHER, 0, bytes(out));
+    submit(seat, program, in, out, ReduceOp.SUM, null);
+    seat.giveBack(in);
+    seat.giveBack(out);
+  }
+
+  private long ownCount(long total) {
+    int ranks = seat.group.size();
+    int rank = seat.group.rank();
+    return Chunks.count(total, rank, ranks);
+  }
+
+  // ------------------------------------------------------------------ payloads
+
+  /**
+   * An all-reduce, with error feedback if there is a residual.
+   *
+   * @param number of the buffer, 0 if it has none
+   */
+  void allReduce(
+      Payload input,
+      Payload output,
+      ReduceOp op,
+      @Nullable Payload residual,
+      int number,
+      @Nullable Handle handle) {
+    if (input instanceof Payload.OfTensors several) {
+      allReduce(several, output, op, residual, handle);
+      return;
+    }
+    Memory out = result(input, output);
+    Memory in = source(input, output, out);
+    Memory kept = kept(input, output, residual, op);
+    Program program = programs.allReduce(in, op);
+    program = kept == null ? program : programs.sendingOnce(program);
+    Call call;
+    lock();
+    try {
+      call = describe(seat, program, in, out, op, kept, handle);
+      call.numbered(number);
+      submit(call, handle);
+    } finally {
+      unlock();
+    }
+    finish(call, handle);
+  }
+
+  private void allReduce(
+      Payload.OfTensors input,
+      Payload output,
+      ReduceOp op,
+      @Nullable Payload residual,
+      @Nullable Handle handle) {
+    List<Payload> inputs = input.byType();
+    List<Payload> outputs = Shapes.sameTypes(input, output);
+    Memory residuals = residual == null ? null : residuals(input, output, residual, op);
+    seat.overlaps.check(INPUT, input, OUTPUT, output, 0);
+    Batch batch = seat.borrowBatch();
+    for (int i = 0; i < inputs.size(); i++) {
+      Memory out = result(inputs.get(i), outputs.get(i));
+      Memory in = source(inputs.get(i), outputs.get(i), out);
+      Memory kept = in.type() == ElementType.FLOAT32 ? residuals : null;
+      Program program = programs.allReduce(in, op);
+      batch.add(kept == null ? program : programs.sendingOnce(program), in, out, kept);
+    }
+    submit(seat, batch, op, handle);
+  }
+
+  void barrier(@Nullable Handle handle) {
+    submit(seat, programs.barrier(), NOTHING, NOTHING, ReduceOp.SUM, handle);
+  }
+
+  void broadcast(Payload buffer, int root, @Nullable Handle handle) {
+    boolean isRoot = seat.group.rank() == root;
+    if (buffer instanceof Payload.OfTensors several) {
+      if (!isRoot) {
+        seat.overlaps.check("the buffer", buffer);
+      }
+      Batch batch = seat.borrowBatch();
+      for (Payload each : several.byType()) {
+        Memory memory = isRoot ? seat.memory(each) : writable(each);
+        batch.add(programs.of(Collective.BROADCAST, root, bytes(each)), memory, memory, null);
+      }
+      submit(seat, batch, ReduceOp.SUM, handle);
+      return;
+    }
+    Program program = programs.of(Collective.BROADCAST, root, bytes(buffer));
+    Memory memory = isRoot ? seat.memory(buffer) : writable("the buffer", buffer);
+    submit(seat, program, memory, memory, ReduceOp.SUM, handle);
+  }
+
+  void reduce(
+      Payload input,
+      @Nullable Payload output,
+      ReduceOp op,
+      int root,
+      @Nullable Payload residual,
+      @Nullable Handle handle) {
+    if (input instanceof Payload.OfTensors several) {
+      reduce(several, output, op, root, residual, handle);
+      return;
+    }
+    Program program = programs.reduction(Collective.REDUCE, root, bytes(input), input.type(), op);
+    Payload written = seat.group.rank() == root ? Shapes.atRoot(output, "output", root) : null;
+    Memory out = written == null ? NOTHING : result(input, written);
+    Memory in = written == null ? seat.memory(input) : source(input, written, out);
+    Memory kept = kept(input, written, residual, op);
+    submit(seat, program, in, out, op, kept, handle);
+  }
+
+  private void reduce(
+      Payload.OfTensors input,
+      @Nullable Payload output,
+      ReduceOp op,
+      int root,
+      @Nullable Payload residual,
+      @Nullable Handle handle) {
+    List<Payload> inputs = input.byType();
+    List<Payload> outputs = inputs;
+    Payload written = seat.group.rank() == root ? Shapes.atRoot(output, "output", root) : null;
+    if (written != null) {
+      outputs = Shapes.sameTypes(input, written);
+      seat.overlaps.check(INPUT, input, OUTPUT, written, 0);
+    }
+    Memory residuals = residual == null ? null : residuals(input, written, residual, op);
+    Batch batch = seat.borrowBatch();
+    for (int i = 0; i < inputs.size(); i++) {
+      Payload each = inputs.get(i);
+      Memory out = written == null ? NOTHING : result(each, outputs.get(i));
+      Memory in = written == null ? seat.memory(each) : source(each, outputs.get(i), out);
+      Memory kept = in.type() == ElementType.FLOAT32 ? residuals : null;
+      batch.add(reduction(Collective.REDUCE, root, in, op), in, out, kept);
+    }
+    submit(seat, batch, op, handle);
+  }
+
+  void reduceScatter(
+      Payload input,
+      Payload output,
+      long @Nullable [] counts,
+      ReduceOp op,
+      @Nullable Payload residual,
+      @Nullable Handle handle) {
+    Shapes.dealt(output, "output", input, "input", counts, seat.group.size(), seat.group.rank());
+    seat.overlaps.check(INPUT, input, OUTPUT, output, Overlaps.APART);
+    Program program =
+        programs.reduction(Collective.REDUCE_SCATTER, 0, bytes(input), input.type(), op);
+    Memory in = seat.memory(input);
+    Memory out = writable(output);
+    if (counts == null) {
+      submit(seat, program, in, out, op, kept(input, output, residual, op), handle);
+    } else {
+      submitDealt(program, in, out, counts, op, handle);
+    }
+  }
+
+  void allGather(Payload part, Payload all, long @Nullable [] counts, @Nullable Handle handle) {
+    int ranks = seat.group.size();
+    int rank = seat.group.rank();
+    Shapes.dealt(part, "part", all, "whole", counts, ranks, rank);
+    seat.overlaps.check(PART, part, WHOLE, all, Shapes.start(all.count(), counts, rank, ranks));
+    Program program = programs.of(Collective.ALL_GATHER, 0, bytes(all));
+    submitDealt(program, seat.memory(part), writable(all), counts, ReduceOp.SUM, handle);
+  }
+
+  void gather(
+      Payload part,
+      @Nullable Payload all,
+      long @Nullable [] counts,
+      int root,
+      @Nullable Handle handle) {
+    Program program = programs.of(Collective.GATHER, root, 0);
+    Memory out = NOTHING;
+    if (seat.group.rank() == root) {
+      Payload whole = Shapes.atRoot(all, "whole", root);
+      checkShare(part, whole, counts);
+      long start = Shapes.start(whole.count(), counts, root, seat.group.size());
+      seat.overlaps.check(PART, part, WHOLE, whole, start);
+      out = writable(whole);
+    } else {
+      checkPart(part, counts);
+    }
+    submitDealt(program, seat.memory(part), out, counts, ReduceOp.SUM, handle);
+  }
+
+  void scatter(
+      @Nullable Payload all,
+      Payload part,
+      long @Nullable [] counts,
+      int root,
+      @Nullable Handle handle) {
+    Program program = programs.of(Collective.SCATTER, root, 0);
+    seat.overlaps.check(PART, part);
+    Memory out = writable(part);
+    Memory in = out;
+    if (seat.group.rank() == root) {
+      Payload whole = Shapes.atRoot(all, "whole", root);
+      checkShare(part, whole, counts);
+      long start = Shapes.start(whole.count(), counts, root, seat.group.size());
+      seat.overlaps.check(WHOLE, whole, PART, part, start);
+      in = seat.memory(whole);
+    } else {
+      checkPart(part, counts);
+    }
+    submitDealt(program, in, out, counts, ReduceOp.SUM, handle);
+  }
+
+  /** At the root. */
+  private void checkShare(Payload part, Payload whole, long @Nullable [] counts) {
+    Shapes.shared(part, whole, counts, seat.group.size(), seat.group.rank());
+  }
+
+  /** Elsewhere, where nobody knows the whole. */
+  private void checkPart(Payload part, long @Nullable [] counts) {
+    if (counts != null) {
+      int rank = seat.group.rank();
+      Shapes.sum(counts, seat.group.size(), "counts");
+      Shapes.part(part.count(), counts[rank], rank, "part");
+    }
+  }
+
+  void allToAll(Payload input, Payload output, @Nullable Handle handle) {
+    Shapes.sameType(input, output);
+    Shapes.count(output.count(), seat.group.size() * ownCount(input.count()), "output");
+    seat.overlaps.check(INPUT, input, OUTPUT, output, Overlaps.APART);
+    Program program = programs.of(Collective.ALL_TO_ALL, 0, 0);
+    submit(seat, program, seat.memory(input), writable(output), ReduceOp.SUM, handle);
+  }
+
+  void allToAll(
+      Payload input,
+      long[] sendCounts,
+      Payload output,
+      long[] receiveCounts,
+      @Nullable Handle handle) {
+    int ranks = seat.group.size();
+    int rank = seat.group.rank();
+    Shapes.sameType(input, output);
+    Shapes.count(input.count(), Shapes.sum(sendCounts, ranks, "send counts"), "input");
+    Shapes.count(output.count(), Shapes.sum(receiveCounts, ranks, "receive counts"), "output");
+    Shapes.part(receiveCounts[rank], sendCounts[rank], rank, "block received from itself");
+    seat.overlaps.check(INPUT, input, OUTPUT, output, Overlaps.APART);
+    Memory in = seat.memory(input);
+    Memory out = writable(output);
+    Call call;
+    lock();
+    try {
+      Program program = programs.pairwise();
+      call = open(seat, program, handle);
+      call.deal(sendCounts, receiveCounts);
+      describe(call, program, in, out, ReduceOp.SUM, null);
+      submit(call, handle);
+    } finally {
+      unlock();
+    }
+    finish(call, handle);
+  }
+
+  /**
+   * A broadcast in the group of a sender and a receiver.
+   *
+   * @param pair that group
+   * @param written whether this rank receives
+   */
+  void pass(Payload payload, Seat pair, boolean written, @Nullable Handle handle) {
+    if (payload instanceof Payload.OfTensors several) {
+      if (written) {
+        seat.overlaps.check(PAYLOAD, payload);
+      }
+      Batch batch = seat.borrowBatch();
+      for (Payload each : several.byType()) {
+        Memory memory = written ? writable(each) : seat.memory(each);
+        batch.add(pair.message(), memory, memory, null);
+      }
+      submit(pair, batch, ReduceOp.SUM, handle);
+      return;
+    }
+    Memory memory = written ? writable(PAYLOAD, payload) : seat.memory(payload);
+    submit(pair, pair.message(), memory, memory, ReduceOp.SUM, handle);
+  }
+
+  // ------------------------------------------------------------------ memory
+
+  /** Where a reduction of an input is written. */
+  private Memory result(Payload input, Payload output) {
+    Shapes.sameTypeAndCount(input, output);
+    return writable(output);
+  }
+
+  /**
+   * The memory of the input of a reduction: that of the output if they are the same, even as other
+   * payloads.
+   */
+  private Memory source(Payload input, Payload output, Memory out) {
+    return seat.overlaps.check(INPUT, input, OUTPUT, output, 0) ? out : seat.memory(input);
+  }
+
+  /** The memory of a residual, if there is one. */
+  private @Nullable Memory kept(
+      Payload input, @Nullable Payload output, @Nullable Payload residual, ReduceOp op) {
+    if (residual == null) {
+      return null;
+    }
+    Shapes.residual(input, residual, op, settings.repeatability());
+    return residual(input, output, residual);
+  }
+
+  /** The memory of the residual of what is float32 in a payload of several types. */
+  private Memory residuals(
+      Payload.OfTensors input, @Nullable Payload output, Payload residual, ReduceOp op) {
+    Shapes.residual(Shapes.floats(input), residual, op, settings.repeatability());
+    return residual(input, output, residual);
+  }
+
+  private Memory residual(Payload input, @Nullable Payload output, Payload residual) {
+    seat.overlaps.check(INPUT, input, RESIDUAL, residual, Overlaps.APART);
+    if (output != null) {
+      seat.overlaps.check(OUTPUT, output, RESIDUAL, residual, Overlaps.APART);
+    }
+    return writable(residual);
+  }
+
+  private Memory writable(String name, Payload payload) {
+    seat.overlaps.check(name, payload);
+    return writable(payload);
+  }
+
+  private Memory writable(Payload payload) {
+    Memory memory = seat.memory(payload);
+    memory.checkWritable();
+    return memory;
+  }
+
+  private Program reduction(Collective collective, int root, Memory input, ReduceOp op) {
+    return programs.reduction(collective, root, bytes(input), input.type(), op);
+  }
+
+  private static long bytes(Payload payload) {
+    return payload.count() * payload.type().bytes();
+  }
+
+  private static long bytes(Memory memory) {
+    return memory.count() * memory.type().bytes();
+  }
+
+  // ------------------------------------------------------------------ submission
+
+  private void submit(
+      Seat by, Program program, Memory input, Memory output, ReduceOp op, @Nullable Handle handle) {
+    submit(by, program, input, output, op, null, handle);
+  }
+
+  private void submit(
+      Seat by,
+      Program program,
+      Memory input,
+      Memory output,
+      ReduceOp op,
+      @Nullable Memory residual,
+      @Nullable Handle handle) {
+    Call call;
+    lock();
+    try {
+      call = describe(by, program, input, output, op, residual, handle);
+      submit(call, handle);
+    } finally {
+      unlock();
+    }
+    finish(call, handle);
+  }
+
+  /** Submits a call of the group itself, dealt evenly if there are no counts. */
+  private void submitDealt(
+      Program program,
+      Memory input,
+      Memory output,
+      long @Nullable [] counts,
+      ReduceOp op,
+      @Nullable Handle handle) {
+    Call call;
+    lock();
+    try {
+      call = open(seat, program, handle);
+      if (counts != null) {
+        call.deal(counts, null);
+      }
+      describe(call, program, input, output, op, null);
+      submit(call, handle);
+    } finally {
+      unlock();
+    }
+    finish(call, handle);
+  }
+
+  /**
+   * Submits calls that have consecutive numbers, whatever other threads submit. Without a handle
+   * waits for all of them, whatever becomes of any: till then memory is the library's.
+   */
+  private void submit(Seat by, Batch batch, ReduceOp op, @Nullable Handle handle) {
+    lock();
+    try {
+      for (int i = 0; i < batch.size; i++) {
+        Call call =
+            describe(
+                by,
+                Objects.requireNonNull(batch.programs[i]),
+                Objects.requireNonNull(batch.inputs[i]),
+                Objects.requireNonNull(batch.outputs[i]),
+                op,
+                batch.residuals[i],
+                handle);
+        call.followedBy(batch.size - 1 - i);
+        submit(call, handle);
+        batch.calls[i] = call;
+      }
+    } finally {
+      unlock();
+    }
+    RuntimeException error = null;
+    for (int i = 0; handle == null && i < batch.size; i++) {
+      try {
+        seat.driver.finish(Objects.requireNonNull(batch.calls[i]));
+      } catch (CollectiveException | NonFiniteException e) {
+        error = Batch.graver(error, e);
+      }
+    }
+    seat.giveBack(batch);
+    if (error != null) {
+      throw error;
+    }
+  }
+
+  private void lock() {
+    seat.driver.lock();
+  }
+
+  private void unlock() {
+    seat.driver.unlock();
+  }
+
+  /** A call to be described, with the lock held. */
+  private Call open(Seat by, Program program, @Nullable Handle handle) {
+    return seat.driver
+        .engine()
+        .call(by.group, program, options.slabsInFlight(), handle instanceof PreparedCall);
+  }
+
+  private Call describe(
+      Seat by,
+      Program program,
+      Memory input,
+      Memory output,
+      ReduceOp op,
+      @Nullable Memory residual,
+      @Nullable Handle handle) {
+    Call call = open(by, program, handle);
+    describe(call, program, input, output, op, residual);
+    return call;
+  }
+
+  private void describe(
+      Call call,
+      Program program,
+      Memory input,
+      Memory output,
+      ReduceOp op,
+      @Nullable Memory residual) {
+    Objects.requireNonNull(op, "op");
+    int frameLength = programs.frameLength(program, bytes(output));
+    call.describe(options, input, output, op, residual, frameLength);
+  }
+
+  /** Starts a call, with the lock held; one that is persistent is only prepared. */
+  private void submit(Call call, @Nullable Handle handle) {
+    if (handle instanceof PreparedCall prepared) {
+      prepared.describedBy(call);
+      return;
+    }
+    seat.driver.engine().start(call, options.timeoutNanos(), handle);
+    if (handle != null) {
+      seat.driver.submittedAsynchronous();
+    }
+  }
+
+  private void finish(Call call, @Nullable Handle handle) {
+    if (handle == null) {
+      seat.driver.finish(call);
+    }
+  }
+}

@@ -1,0 +1,21 @@
+package io.collectives.engine.run;
+
+import io.collectives.Repeatability;
+import io.collectives.WireType;
+
+/**
+ * What is the same for all calls of a view of a group.
+ *
+ * @param wireType as what float32 elements of a reduction cross the links
+ * @param repeatability what all ranks must ask for alike; EXACT is how a program in rank order
+ *     takes sums
+ * @param finiteCheck whether to tell of numbers that are not finite, if it is a reduction
+ * @param slabsInFlight how many slabs of one call may be under way at once
+ * @param timeoutNanos from the start of a call to its deadline
+ */
+public record CallOptions(
+    WireType wireType,
+    Repeatability repeatability,
+    boolean finiteCheck,
+    int slabsInFlight,
+    long timeoutNanos) {}
