@@ -2,7 +2,11 @@ package io.collectives;
 
 import io.collectives.plan.Chunks;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -173,8 +177,8 @@ public interface Communicator extends AutoCloseable {
    * for each call that is under way {@code 2 slabsInFlight} frames, however long the payloads are;
    * and those that wait: none in the order of arrival, at most as many from each other rank in any
    * other order. What rounding to a narrow wire type takes from the sums is kept for buffers that
-   * {@linkplain io.collectives.spi.NumberedReduction have a number}, 4 bytes for each element that
-   * this rank adds up, until the service ends, and lost for others.
+   * {@linkplain io.collectives.NumberedReduction have a number}, 4 bytes for each element that this
+   * rank adds up, until the service ends, and lost for others.
    *
    * <p>While it serves, this rank makes no other calls of the group, and the others make nothing
    * but all-reduces; what differs is found as in any call, with the value of the first frame that
@@ -210,6 +214,42 @@ public interface Communicator extends AutoCloseable {
 
   /** Gives the root's array to all; it has the same length on all. */
   void broadcast(float[] buffer, int root);
+
+  /**
+   * Gives the root's bytes, such as a configuration, to all, who need not know how many there are.
+   * Makes two calls of the group.
+   *
+   * @param bytes at the root; not looked at elsewhere
+   * @return at the root {@code bytes} itself, elsewhere a new array
+   */
+  default byte[] broadcastBytes(byte @Nullable [] bytes, int root) {
+    byte[] given = rank() == root ? Objects.requireNonNull(bytes, "bytes at the root") : null;
+    long[] length = {given == null ? 0 : given.length};
+    broadcast(Payload.of(length), root);
+    byte[] all = given == null ? new byte[(int) length[0]] : given;
+    broadcast(Payload.of(all), root);
+    return all;
+  }
+
+  /**
+   * Gives the bytes of each rank to all, who need not know how many there are. Makes two calls of
+   * the group.
+   *
+   * @return by rank, new arrays
+   */
+  default List<byte[]> allGatherBytes(byte[] bytes) {
+    long[] lengths = new long[size()];
+    allGather(Payload.of(new long[] {bytes.length}), Payload.of(lengths));
+    byte[] all = new byte[Math.toIntExact(LongStream.of(lengths).sum())];
+    allGather(Payload.of(bytes), Payload.of(all), lengths);
+    List<byte[]> parts = new ArrayList<>();
+    int start = 0;
+    for (long length : lengths) {
+      parts.add(Arrays.copyOfRange(all, start, start + (int) length));
+      start += (int) length;
+    }
+    return parts;
+  }
 
   /**
    * Gives the root's payload to all.

@@ -19,7 +19,11 @@ public enum ElementType {
    * IEEE 754 binary16, held in a Java {@code short}; see {@link Float16}. Each operation is done in
    * float32 and rounded to the nearest, of two equally near ones to the even.
    */
-  FLOAT16("float16", 2);
+  FLOAT16("float16", 2),
+  /** Two's complement, a Java {@code byte}; sums and products wrap around. */
+  INT8("int8", 1),
+  /** A number from 0 to 255 held in a Java {@code byte}; sums and products wrap around. */
+  UINT8("uint8", 1);
 
   private final String label;
   private final int bytes;
@@ -32,6 +36,14 @@ public enum ElementType {
   /** The length of one element in bytes. */
   public int bytes() {
     return bytes;
+  }
+
+  /** Whether the numbers are integers; else they are floating-point numbers. */
+  public boolean isInteger() {
+    return switch (this) {
+      case INT32, INT64, INT8, UINT8 -> true;
+      case FLOAT32, FLOAT64, BFLOAT16, FLOAT16 -> false;
+    };
   }
 
   /** The name in tables, on the command line and in errors, as {@code float32}. */

@@ -40,6 +40,8 @@ final class InPlace {
         ints.put(i, 0);
       } else if (buffer instanceof LongBuffer longs) {
         longs.put(i, 0);
+      } else if (buffer instanceof ByteBuffer bytes) {
+        bytes.put(i, (byte) 0);
       } else {
         ((ShortBuffer) buffer).put(i, (short) 0);
       }
@@ -73,6 +75,9 @@ final class InPlace {
         ints.put(i, ints.get(i) / divisor);
       } else if (buffer instanceof LongBuffer longs) {
         longs.put(i, longs.get(i) / divisor);
+      } else if (buffer instanceof ByteBuffer bytes) {
+        int value = type == ElementType.UINT8 ? bytes.get(i) & 0xff : bytes.get(i);
+        bytes.put(i, (byte) (value / divisor));
       } else {
         ShortBuffer narrow = (ShortBuffer) buffer;
         narrow.put(
@@ -115,6 +120,8 @@ final class InPlace {
       return LongBuffer.wrap(longs, first, count).slice();
     } else if (array instanceof short[] shorts) {
       return ShortBuffer.wrap(shorts, first, count).slice();
+    } else if (array instanceof byte[] bytes) {
+      return ByteBuffer.wrap(bytes, first, count).slice();
     }
     throw new IllegalArgumentException(payload + " is no array of its element type");
   }
@@ -126,6 +133,7 @@ final class InPlace {
       case INT32 -> bytes.asIntBuffer();
       case INT64 -> bytes.asLongBuffer();
       case BFLOAT16, FLOAT16 -> bytes.asShortBuffer();
+      case INT8, UINT8 -> bytes;
     };
   }
 }

@@ -82,6 +82,11 @@ public sealed interface Payload {
     return of(array, 0, array.length, type);
   }
 
+  /** All elements of an array, as {@link ElementType#INT8}. */
+  static Payload of(byte[] array) {
+    return of(array, 0, array.length, ElementType.INT8);
+  }
+
   /** {@code count} elements of an array from {@code offset} on. */
   static Payload of(float[] array, int offset, int count) {
     return new OfArray(ElementType.FLOAT32, array, offset, checkRange(offset, count, array.length));
@@ -109,6 +114,24 @@ public sealed interface Payload {
    */
   static Payload of(short[] array, int offset, int count, ElementType type) {
     return new OfArray(checkShort(type), array, offset, checkRange(offset, count, array.length));
+  }
+
+  /**
+   * {@code count} elements of an array of numbers of 8 bits from {@code offset} on.
+   *
+   * @param type {@link ElementType#INT8} or {@link ElementType#UINT8}
+   */
+  static Payload of(byte[] array, int offset, int count, ElementType type) {
+    if (type.bytes() != 1) {
+      throw new IllegalArgumentException(
+          type
+              + " elements in an array of byte: it holds "
+              + ElementType.INT8
+              + " or "
+              + ElementType.UINT8
+              + "; a direct ByteBuffer holds any type");
+    }
+    return new OfArray(type, array, offset, checkRange(offset, count, array.length));
   }
 
   /**

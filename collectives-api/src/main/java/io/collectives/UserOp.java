@@ -26,7 +26,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Types.</b> {@code floats} serve {@link ElementType#FLOAT32}, and {@link
  * ElementType#BFLOAT16} and {@link ElementType#FLOAT16}, whose elements come as {@code float} and
- * are rounded afterwards. A call with a type for which nothing was said is an {@link
+ * are rounded afterwards. There is no op of one's own for {@link ElementType#INT8} and {@link
+ * ElementType#UINT8}. A call with a type for which nothing was said is an {@link
  * IllegalArgumentException} before anything is sent.
  *
  * <p><b>Kernels.</b> A lambda of two numbers is called for each element. One of arrays is called
@@ -224,6 +225,7 @@ public final class UserOp implements ReduceOp {
       case FLOAT64 -> doubles != null;
       case INT32 -> ints != null;
       case INT64 -> longs != null;
+      case INT8, UINT8 -> false;
     };
   }
 

@@ -20,6 +20,7 @@ public final class FrameBytes {
   private @Nullable IntBuffer ints;
   private @Nullable LongBuffer longs;
   private @Nullable ShortBuffer shorts;
+  private @Nullable ByteBuffer singles;
 
   /**
    * Wraps all bytes from 0 to the capacity of {@code buffer}, whose position, limit and order are
@@ -68,6 +69,15 @@ public final class FrameBytes {
     LongBuffer view = longs;
     if (view == null) {
       longs = view = bytes.asLongBuffer();
+    }
+    return view;
+  }
+
+  /** The bytes with a position and limit of their own; index i is byte i. */
+  public ByteBuffer singles() {
+    ByteBuffer view = singles;
+    if (view == null) {
+      singles = view = bytes.duplicate().clear();
     }
     return view;
   }

@@ -222,10 +222,7 @@ final class Accuracy implements Callable<Integer> {
       throw Usage.error(spec, "--ranks: " + e.getMessage());
     }
     for (ElementType type : types) {
-      Usage.require(
-          type != ElementType.INT32 && type != ElementType.INT64,
-          spec,
-          "--type " + type + ": sums of integers are exact");
+      Usage.require(!type.isInteger(), spec, "--type " + type + ": sums of integers are exact");
     }
     List<AccuracyCase> cases = new ArrayList<>();
     for (PlanChoice algorithm : algorithms.isEmpty() ? PlanChoice.all() : algorithms) {

@@ -352,7 +352,7 @@ final class Demo implements Callable<Integer> {
           count >= 1 && count <= 100_000, spec, "--steps " + count + ": must be from 1 to 100000");
       Usage.requireSeconds(warmUpSeconds, spec, "--warmup");
       Usage.require(
-          type != ElementType.INT32 && type != ElementType.INT64,
+          !type.isInteger(),
           spec,
           "--type " + type + ": gradients are float32, float64, bfloat16 or float16");
       try {

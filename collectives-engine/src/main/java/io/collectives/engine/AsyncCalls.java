@@ -1,9 +1,9 @@
 package io.collectives.engine;
 
 import io.collectives.CollectiveHandle;
+import io.collectives.NumberedReduction;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
-import io.collectives.spi.NumberedReduction;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;

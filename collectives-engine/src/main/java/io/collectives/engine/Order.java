@@ -33,8 +33,8 @@ final class Order {
                 + op
                 + "\" of elements of "
                 + type
-                + ": it is not for them; say what it does by UserOp."
-                + saying(type));
+                + ": it is not for them; "
+                + remedy(type));
       }
       if (repeatability == Repeatability.EXACT) {
         throw new IllegalArgumentException(
@@ -47,7 +47,7 @@ final class Order {
     if (!repeatability.needsAllAtOnce()) {
       return wanted;
     }
-    if (isInteger(type)) {
+    if (type.isInteger()) {
       return AddOrder.OF_PLAN;
     }
     return switch ((ReduceOp.Standard) op) {
@@ -66,16 +66,14 @@ final class Order {
     };
   }
 
-  private static boolean isInteger(ElementType type) {
-    return type == ElementType.INT32 || type == ElementType.INT64;
-  }
-
-  private static String saying(ElementType type) {
+  private static String remedy(ElementType type) {
+    String say = "say what it does by UserOp.";
     return switch (type) {
-      case FLOAT32, BFLOAT16, FLOAT16 -> "withFloats";
-      case FLOAT64 -> "withDoubles";
-      case INT32 -> "withInts";
-      case INT64 -> "withLongs";
+      case FLOAT32, BFLOAT16, FLOAT16 -> say + "withFloats";
+      case FLOAT64 -> say + "withDoubles";
+      case INT32 -> say + "withInts";
+      case INT64 -> say + "withLongs";
+      case INT8, UINT8 -> "numbers of 8 bits have standard ops only";
     };
   }
 }

@@ -5,11 +5,11 @@ import io.collectives.CallSettings;
 import io.collectives.CollectiveHandle;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
+import io.collectives.NumberedReduction;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.Residuals;
 import io.collectives.WireType;
-import io.collectives.spi.NumberedReduction;
 import java.util.List;
 
 /** A worker's end of {@link ParameterServers}: a group of all ranks for each lane. */

@@ -59,7 +59,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
   static final int PRIME = 1009;
 
   /** More than any of the payloads that are taken from a {@link Shelf}, with guards. */
-  private static final int SHELF_COUNT = 4096;
+  private static final int SHELF_COUNT = 1 << 14;
 
   private final Map<Communicator, Shelf> shelves = new ConcurrentHashMap<>();
 

@@ -23,6 +23,7 @@ import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
+import io.collectives.UserOp;
 import io.collectives.WireType;
 import io.collectives.testkit.Cells.Memory;
 import java.time.Duration;
@@ -766,6 +767,16 @@ public abstract class CallContractTest extends JobTest {
         new Wrong("no op for nothing", nothing, w -> w.allReduce(new float[0], null)),
         new Wrong("no op for a payload", nothing, w -> w.allReduce(Payload.of(new float[1]), null)),
         new Wrong("no asynchronous op", nothing, w -> w.async().allReduce(new float[1], null)),
+        new Wrong(
+            "a user's op of bytes",
+            argument,
+            w ->
+                w.allReduce(
+                    Payload.of(new byte[4]), UserOp.commutative("or").withInts((a, b) -> a | b))),
+        new Wrong(
+            "floats in an array of bytes",
+            argument,
+            w -> w.broadcast(Payload.of(new byte[4], 0, 4, ElementType.FLOAT32), 0)),
         new Wrong(
             "a short output",
             argument,

@@ -207,11 +207,13 @@ final class Cells {
       case INT32 -> new int[length];
       case INT64 -> new long[length];
       case BFLOAT16, FLOAT16 -> new short[length];
+      case INT8, UINT8 -> new byte[length];
     };
   }
 
   private long guard() {
     return switch (type.bytes()) {
+      case 1 -> type == ElementType.INT8 ? (byte) GUARD : GUARD & 0xff;
       case 2 -> (short) GUARD;
       case 4 -> (int) GUARD;
       default -> GUARD;
@@ -268,6 +270,7 @@ final class Cells {
           case INT32 -> Payload.of(range.asIntBuffer());
           case INT64 -> Payload.of(range.asLongBuffer());
           case BFLOAT16, FLOAT16 -> Payload.of(range.asShortBuffer(), type);
+          case INT8, UINT8 -> Payload.of(range, type);
         };
       }
       if (array instanceof float[] floats) {
@@ -281,6 +284,9 @@ final class Cells {
       }
       if (array instanceof short[] shorts) {
         return Payload.of(shorts, offset, count, type);
+      }
+      if (array instanceof byte[] bytes) {
+        return Payload.of(bytes, offset, count, type);
       }
       return Payload.of((long[]) array, offset, count);
     }
@@ -296,6 +302,7 @@ final class Cells {
     void putAt(ElementType type, int index, long bits) {
       if (buffer != null) {
         switch (type.bytes()) {
+          case 1 -> buffer.put(offset + index, (byte) bits);
           case 2 -> buffer.putShort(offset + 2 * index, (short) bits);
           case 4 -> buffer.putInt(offset + 4 * index, (int) bits);
           default -> buffer.putLong(offset + 8 * index, bits);
@@ -308,14 +315,21 @@ final class Cells {
         ints[offset + index] = (int) bits;
       } else if (array instanceof short[] shorts) {
         shorts[offset + index] = (short) bits;
+      } else if (array instanceof byte[] bytes) {
+        bytes[offset + index] = (byte) bits;
       } else {
         ((long[]) array)[offset + index] = bits;
       }
     }
 
+    private static long of8(ElementType type, byte bits) {
+      return type == ElementType.INT8 ? bits : bits & 0xff;
+    }
+
     long bitsAt(ElementType type, int index) {
       if (buffer != null) {
         return switch (type.bytes()) {
+          case 1 -> of8(type, buffer.get(offset + index));
           case 2 -> buffer.getShort(offset + 2 * index);
           case 4 -> buffer.getInt(offset + 4 * index);
           default -> buffer.getLong(offset + 8 * index);
@@ -328,6 +342,8 @@ final class Cells {
         return ints[offset + index];
       } else if (array instanceof short[] shorts) {
         return shorts[offset + index];
+      } else if (array instanceof byte[] bytes) {
+        return of8(type, bytes[offset + index]);
       }
       return ((long[]) array)[offset + index];
     }

@@ -1,5 +1,6 @@
 package io.collectives.testkit;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -45,7 +46,7 @@ public abstract class CollectivesNumbersTest extends JobTest {
   static final int PRIME = 251;
 
   /** More than any two of the payloads that are taken from a {@link Shelf}, with guards. */
-  private static final int SHELF_COUNT = 1 << 14;
+  private static final int SHELF_COUNT = 1 << 15;
 
   private final Map<Communicator, Shelf> shelves = new ConcurrentHashMap<>();
 
@@ -441,6 +442,29 @@ public abstract class CollectivesNumbersTest extends JobTest {
           world.broadcast(Payload.of(given, 1, 2), ranks - 1);
           assertArrayEquals(new float[] {-1, ranks - 1, ranks, -1}, given);
           world.broadcast(given, 0);
+        });
+  }
+
+  /** Numbers alone, and bytes of which the others do not know how many there are. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 5})
+  void numbersAndBytesNeedNoPayloads(int wanted) throws Exception {
+    int ranks = Kit.suiting(this::algorithm, wanted);
+    RankThreads.run(
+        job(ranks, 128, 2),
+        world -> {
+          int rank = world.rank();
+          assertEquals(ranks * (ranks + 1) / 4.0, world.allReduce((rank + 1) / 2.0, ReduceOp.SUM));
+          assertEquals(ranks - 1, world.allReduce((long) rank, ReduceOp.MAX));
+          byte[] given = "a configuration of the last rank".getBytes(UTF_8);
+          byte[] got = world.broadcastBytes(rank == ranks - 1 ? given : null, ranks - 1);
+          assertArrayEquals(given, got);
+          assertEquals(0, world.broadcastBytes(new byte[0], 0).length);
+          List<byte[]> all = world.allGatherBytes(Arrays.copyOf(given, rank));
+          assertEquals(ranks, all.size());
+          for (int from = 0; from < ranks; from++) {
+            assertArrayEquals(Arrays.copyOf(given, from), all.get(from));
+          }
         });
   }
 

@@ -42,6 +42,7 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -63,7 +64,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 public abstract class GradientReducerContractTest extends JobTest {
 
   /** In which the sums of the models are exact. */
-  private static final List<ElementType> EXACT = List.of(ElementType.values());
+  private static final List<ElementType> EXACT =
+      Stream.of(ElementType.values()).filter(type -> type.bytes() > 1).toList();
 
   private static final FusionSettings SMALL =
       FusionSettings.defaults().withBufferLength(4000).withFirstBufferLength(400);
@@ -171,6 +173,7 @@ public abstract class GradientReducerContractTest extends JobTest {
         case INT32, INT64 -> sum / divisor;
         case BFLOAT16 -> Bfloat16.toFloat(Bfloat16.of((float) sum / divisor));
         case FLOAT16 -> Float16.toFloat(Float16.of((float) sum / divisor));
+        case INT8, UINT8 -> throw new AssertionError("not among " + EXACT);
       };
     }
 
@@ -307,6 +310,7 @@ public abstract class GradientReducerContractTest extends JobTest {
                 case INT32 -> Payload.of(ints, 3, count);
                 case INT64 -> Payload.of(longs, 3, count);
                 case BFLOAT16, FLOAT16 -> Payload.of(shorts, 3, count, type);
+                case INT8, UINT8 -> throw new AssertionError("not among " + EXACT);
               };
       FloatBuffer directFloats = direct.asFloatBuffer();
       DoubleBuffer directDoubles = direct.asDoubleBuffer();
@@ -364,6 +368,7 @@ public abstract class GradientReducerContractTest extends JobTest {
                 Bfloat16.toFloat(isArray ? shorts[3 + index] : direct.getShort(2 * index));
             case FLOAT16 ->
                 Float16.toFloat(isArray ? shorts[3 + index] : direct.getShort(2 * index));
+            case INT8, UINT8 -> throw new AssertionError("not among " + EXACT);
           };
         }
       };

@@ -24,6 +24,8 @@ final class Numbers {
           switch (type) {
             case INT32 -> (int) random;
             case INT64 -> random;
+            case INT8 -> (byte) random;
+            case UINT8 -> random & 0xff;
             default -> bits(type, number(op, random));
           };
     }
@@ -37,7 +39,7 @@ final class Numbers {
       case FLOAT64 -> Double.doubleToRawLongBits(value);
       case BFLOAT16 -> Bfloat16.of((float) value);
       case FLOAT16 -> Float16.of((float) value);
-      case INT32, INT64 -> throw new IllegalArgumentException(type.toString());
+      case INT32, INT64, INT8, UINT8 -> throw new IllegalArgumentException(type.toString());
     };
   }
 
@@ -68,7 +70,7 @@ final class Numbers {
       ElementType type, ReduceOp.Standard op, long[][] inputs, long[] results) {
     for (int i = 0; i < results.length; i++) {
       boolean right =
-          type == ElementType.INT32 || type == ElementType.INT64
+          type.isInteger()
               ? results[i] == integer(type, op, inputs, i)
               : isNear(type, op, inputs, i, value(type, results[i]));
       if (!right) {
@@ -86,7 +88,7 @@ final class Numbers {
   /** The bits as a number for people. */
   static String text(ElementType type, long bits) {
     return switch (type) {
-      case INT32, INT64 -> Long.toString(bits);
+      case INT32, INT64, INT8, UINT8 -> Long.toString(bits);
       case FLOAT32 ->
           Float.toString(Float.intBitsToFloat((int) bits))
               + " ("
@@ -106,7 +108,7 @@ final class Numbers {
       case FLOAT64 -> Double.longBitsToDouble(bits);
       case BFLOAT16 -> Bfloat16.toFloat((short) bits);
       case FLOAT16 -> Float16.toFloat((short) bits);
-      case INT32, INT64 -> throw new IllegalArgumentException(type.toString());
+      case INT32, INT64, INT8, UINT8 -> throw new IllegalArgumentException(type.toString());
     };
   }
 
@@ -117,7 +119,7 @@ final class Numbers {
       case FLOAT64 -> 0x1p-52;
       case BFLOAT16 -> 0x1p-7;
       case FLOAT16 -> 0x1p-10;
-      case INT32, INT64 -> throw new IllegalArgumentException(type.toString());
+      case INT32, INT64, INT8, UINT8 -> throw new IllegalArgumentException(type.toString());
     };
   }
 
@@ -133,8 +135,17 @@ final class Numbers {
             case MAX -> Math.max(result, next);
           };
     }
-    result = type == ElementType.INT32 ? (int) result : result;
+    result = wrapped(type, result);
     return op == ReduceOp.AVERAGE ? result / inputs.length : result;
+  }
+
+  private static long wrapped(ElementType type, long value) {
+    return switch (type) {
+      case INT32 -> (int) value;
+      case INT8 -> (byte) value;
+      case UINT8 -> value & 0xff;
+      default -> value;
+    };
   }
 
   private static boolean isNear(

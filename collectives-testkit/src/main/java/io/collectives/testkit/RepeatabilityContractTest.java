@@ -166,7 +166,7 @@ public abstract class RepeatabilityContractTest extends JobTest {
       case FLOAT64 -> 53;
       case BFLOAT16 -> 8;
       case FLOAT16 -> 11;
-      case INT32, INT64 -> throw new IllegalArgumentException(type.toString());
+      case INT32, INT64, INT8, UINT8 -> throw new IllegalArgumentException(type.toString());
     };
   }
 
@@ -177,7 +177,7 @@ public abstract class RepeatabilityContractTest extends JobTest {
       case FLOAT64 -> -1074;
       case BFLOAT16 -> -133;
       case FLOAT16 -> -24;
-      case INT32, INT64 -> throw new IllegalArgumentException(type.toString());
+      case INT32, INT64, INT8, UINT8 -> throw new IllegalArgumentException(type.toString());
     };
   }
 

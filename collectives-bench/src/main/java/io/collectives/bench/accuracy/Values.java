@@ -25,7 +25,7 @@ abstract class Values {
       case FLOAT32 -> of(new float[count]);
       case FLOAT64 -> of(new double[count]);
       case BFLOAT16, FLOAT16 -> of(new short[count], type);
-      case INT32, INT64 ->
+      case INT32, INT64, INT8, UINT8 ->
           throw new IllegalArgumentException(type + ": sums of integers are exact");
     };
   }

@@ -347,6 +347,7 @@ public class KernelBenchmark {
           case INT32 -> Payload.of(new int[length], offset, elements);
           case INT64 -> Payload.of(new long[length], offset, elements);
           case BFLOAT16, FLOAT16 -> Payload.of(new short[length], offset, elements, type);
+          case INT8, UINT8 -> Payload.of(new byte[length], offset, elements, type);
         });
   }
 

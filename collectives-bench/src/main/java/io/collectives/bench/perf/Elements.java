@@ -44,6 +44,10 @@ abstract class Elements {
       case INT32 -> of(IntBuffer.allocate(count), null);
       case INT64 -> of(LongBuffer.allocate(count), null);
       case BFLOAT16, FLOAT16 -> of(ShortBuffer.allocate(count), type, null);
+      case INT8, UINT8 -> {
+        byte[] array = new byte[count];
+        yield ofBytes(ByteBuffer.wrap(array), Payload.of(array, 0, count, type));
+      }
     };
   }
 
@@ -63,6 +67,7 @@ abstract class Elements {
       case INT32 -> of(bytes.asIntBuffer(), payload);
       case INT64 -> of(bytes.asLongBuffer(), payload);
       case BFLOAT16, FLOAT16 -> of(bytes.asShortBuffer(), type, payload);
+      case INT8, UINT8 -> ofBytes(bytes, payload == null ? Payload.of(bytes, type) : payload);
     };
   }
 
@@ -119,13 +124,15 @@ abstract class Elements {
     return wrong;
   }
 
-  /** From -8 to 7; for products 1, -1 and, on the first 15 ranks, 2. */
-  private static long value(long seed, int rank, long index, ReduceOp.Standard op) {
+  /**
+   * From -8 to 7, without a sign from 0 to 15; for products 1, -1 and, on the first 15 ranks, 2.
+   */
+  private long value(long seed, int rank, long index, ReduceOp.Standard op) {
     long z = (seed * 31 + rank) * 0x9E3779B97F4A7C15L + index * 0xD1B54A32D192ED03L;
     z = (z ^ z >>> 32) * 0xD6E8FEB86659FD93L;
     long small = z >>> 60;
     if (op != ReduceOp.PRODUCT) {
-      return small - 8;
+      return payload.type() == ElementType.UINT8 ? small : small - 8;
     }
     return small == 0 && rank < 15 ? 2 : small % 2 == 0 ? 1 : -1;
   }
@@ -206,6 +213,21 @@ abstract class Elements {
 
       private short bits(float value) {
         return type == ElementType.BFLOAT16 ? Bfloat16.of(value) : Float16.of(value);
+      }
+    };
+  }
+
+  /** Sums of 16 ranks are exact. */
+  private static Elements ofBytes(ByteBuffer buffer, Payload payload) {
+    return new Elements(buffer.remaining(), payload) {
+      @Override
+      void put(int index, long value) {
+        buffer.put(index, (byte) value);
+      }
+
+      @Override
+      boolean holds(int index, long dividend, int divisor) {
+        return buffer.get(index) == (byte) (dividend / divisor);
       }
     };
   }

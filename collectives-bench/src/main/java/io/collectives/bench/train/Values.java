@@ -20,7 +20,7 @@ abstract class Values {
       case FLOAT32 -> ofFloats(new float[count]);
       case FLOAT64 -> ofDoubles(new double[count]);
       case BFLOAT16, FLOAT16 -> ofShorts(new short[count], type);
-      case INT32, INT64 ->
+      case INT32, INT64, INT8, UINT8 ->
           throw new IllegalArgumentException("gradients of " + type + ": must be fractions");
     };
   }

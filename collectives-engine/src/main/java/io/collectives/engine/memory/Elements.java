@@ -45,7 +45,7 @@ import java.util.Objects;
  * #SHORT} elements go through a method of their own, and the vector loops see long ranges only.
  */
 abstract sealed class Elements
-    permits Float32Elements, Float64Elements, Int32Elements, Int64Elements, Elements16 {
+    permits Float32Elements, Float64Elements, Int32Elements, Int64Elements, Elements16, Elements8 {
   static final int BLOCK_BYTES = 6144;
 
   /** No multiple of 4096, at which places in several blocks would be taken for the same. */
@@ -78,6 +78,8 @@ abstract sealed class Elements
       case INT64 -> Int64Elements.INSTANCE;
       case BFLOAT16 -> Elements16.BFLOAT16;
       case FLOAT16 -> Elements16.FLOAT16;
+      case INT8 -> Elements8.INT8;
+      case UINT8 -> Elements8.UINT8;
     };
   }
 

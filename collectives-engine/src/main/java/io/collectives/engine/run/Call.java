@@ -342,8 +342,7 @@ public final class Call {
   /** Whether this is a sum of one contribution, which needs no order. */
   private boolean isExactAlone(ReduceOp op, ElementType type) {
     boolean isSum = op == ReduceOp.SUM || op == ReduceOp.AVERAGE;
-    boolean isInteger = type == ElementType.INT32 || type == ElementType.INT64;
-    return program.contributors == 1 && reduces() && isSum && !isInteger;
+    return program.contributors == 1 && reduces() && isSum && !type.isInteger();
   }
 
   private boolean reduces() {
@@ -363,7 +362,7 @@ public final class Call {
 
   /** Whether there is anything to check. */
   private boolean checks(ElementType type) {
-    return reduces() && type != ElementType.INT32 && type != ElementType.INT64;
+    return reduces() && !type.isInteger();
   }
 
   /** Whether a frame of this call may carry such a finding. */

@@ -51,8 +51,10 @@ public final class Service {
 
   private int nextShape;
 
-  /** Those of the last call, because most have the same. */
-  private CallOptions options;
+  private final CallOptions options;
+
+  /** By what a call may ask for itself. */
+  private final @Nullable CallOptions[] optionsByKind = new CallOptions[2 * LEVELS.length];
 
   private @Nullable CollectiveException error;
 
@@ -114,16 +116,19 @@ public final class Service {
   CallOptions options(long[] call) {
     Repeatability repeatability = repeatability(call);
     boolean finiteCheck = CallFingerprint.isChecked(call);
-    if (options.repeatability() != repeatability || options.finiteCheck() != finiteCheck) {
-      options =
+    int kind = 2 * repeatability.ordinal() + (finiteCheck ? 1 : 0);
+    CallOptions made = optionsByKind[kind];
+    if (made == null) {
+      made =
           new CallOptions(
               options.wireType(),
               repeatability,
               finiteCheck,
               options.slabsInFlight(),
               options.timeoutNanos());
+      optionsByKind[kind] = made;
     }
-    return options;
+    return made;
   }
 
   /**

@@ -132,6 +132,7 @@ class FusedReductionTest {
     for (int i = 0; i < count; i++) {
       bits[i] =
           switch (bytes) {
+            case 1 -> buffer.get(i);
             case 2 -> buffer.getShort(2 * i);
             case 4 -> buffer.getInt(4 * i);
             default -> buffer.getLong(8 * i);
@@ -178,6 +179,7 @@ class FusedReductionTest {
             case INT32 -> Payload.of(bytes.asIntBuffer());
             case INT64 -> Payload.of(bytes.asLongBuffer());
             case BFLOAT16, FLOAT16 -> Payload.of(bytes.asShortBuffer(), type);
+            case INT8, UINT8 -> Payload.of(bytes, type);
           });
     }
 

@@ -54,7 +54,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
   private static Held array(ElementType type, Number[] values, int margin) {
     Object array = Elements.of(type).newArray(values.length + 2 * margin);
     for (int i = 0; i < values.length; i++) {
-      Array.set(array, margin + i, values[i] instanceof Number16 n ? n.bits : values[i]);
+      Array.set(array, margin + i, boxed(values[i]));
     }
     Payload payload =
         switch (type) {
@@ -63,6 +63,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
           case INT32 -> Payload.of((int[]) array, margin, values.length);
           case INT64 -> Payload.of((long[]) array, margin, values.length);
           case BFLOAT16, FLOAT16 -> Payload.of((short[]) array, margin, values.length, type);
+          case INT8, UINT8 -> Payload.of((byte[]) array, margin, values.length, type);
         };
     return new Held(
         payload,
@@ -70,13 +71,26 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
         () -> {
           Number[] all = new Number[Array.getLength(array)];
           for (int i = 0; i < all.length; i++) {
-            all[i] =
-                array instanceof short[] shorts
-                    ? new Number16(type, shorts[i])
-                    : (Number) Array.get(array, i);
+            all[i] = unboxed(type, (Number) Array.get(array, i));
           }
           return withoutMargins(all, margin);
         });
+  }
+
+  /** As an array of the element type holds it. */
+  private static Object boxed(Number value) {
+    if (value instanceof Number16 number) {
+      return number.bits;
+    }
+    return value instanceof Number8 number ? number.bits : value;
+  }
+
+  private static Number unboxed(ElementType type, Number value) {
+    return switch (type) {
+      case BFLOAT16, FLOAT16 -> new Number16(type, value.shortValue());
+      case INT8, UINT8 -> new Number8(type, value.byteValue());
+      default -> value;
+    };
   }
 
   private static Held buffer(ElementType type, Number[] values, boolean typed) {
@@ -102,6 +116,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
               case INT32 -> Payload.of(middle.asIntBuffer());
               case INT64 -> Payload.of(middle.asLongBuffer());
               case BFLOAT16, FLOAT16 -> Payload.of(middle.asShortBuffer(), type);
+              case INT8, UINT8 -> Payload.of(middle, type);
             };
     return new Held(
         payload,
@@ -186,6 +201,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
       case INT32 -> (Number) 0;
       case INT64 -> (Number) 0L;
       case BFLOAT16, FLOAT16 -> Number16.nearest(type, 0);
+      case INT8, UINT8 -> new Number8(type, 0);
     };
   }
 
@@ -205,6 +221,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
       case INT32 -> (Number) buffer.getInt(at);
       case INT64 -> (Number) buffer.getLong(at);
       case BFLOAT16, FLOAT16 -> (Number) new Number16(type, buffer.getShort(at));
+      case INT8, UINT8 -> (Number) new Number8(type, buffer.get(at));
     };
   }
 
@@ -217,6 +234,8 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
       buffer.putInt(at, number);
     } else if (value instanceof Number16 number) {
       buffer.putShort(at, number.bits);
+    } else if (value instanceof Number8 number) {
+      buffer.put(at, number.bits);
     } else {
       buffer.putLong(at, value.longValue());
     }
@@ -238,6 +257,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
       case INT32 -> (Number) random.nextInt();
       case INT64 -> (Number) random.nextLong();
       case BFLOAT16, FLOAT16 -> Number16.nearest(type, random.nextFloat() - 0.5f);
+      case INT8, UINT8 -> new Number8(type, random.nextInt());
     };
   }
 
@@ -264,6 +284,8 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
               ? Number16.nearest(type, edges[which])
               : new Number16(
                   type, (short) (which == 8 ? 1 : type == ElementType.FLOAT16 ? 0x7bff : 0x7f7f));
+      case INT8, UINT8 ->
+          new Number8(type, which < 7 ? (int) integers[which] : which == 7 ? 0x7f : 0x80);
     };
   }
 
@@ -329,6 +351,9 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
   }
 
   private static Number wrapped(Number like, BigInteger value) {
+    if (like instanceof Number8 number) {
+      return new Number8(number.type, value.intValue());
+    }
     return like instanceof Integer ? (Number) value.intValue() : (Number) value.longValue();
   }
 }

@@ -45,6 +45,7 @@ final class UserMemory {
               case INT32 -> new int[length];
               case INT64 -> new long[length];
               case BFLOAT16, FLOAT16 -> new short[length];
+              case INT8, UINT8 -> new byte[length];
             };
     this.memory = Memory.of(payload());
     for (int at = 0; at < length; at++) {
@@ -80,6 +81,7 @@ final class UserMemory {
               case INT32 -> Payload.of((int[]) array);
               case INT64 -> Payload.of((long[]) array);
               case BFLOAT16, FLOAT16 -> Payload.of((short[]) array, type);
+              case INT8, UINT8 -> Payload.of((byte[]) array, 0, length, type);
             };
     return Payload.strided(all, first, count == 0 ? 0 : count / run, run, stride);
   }
@@ -132,6 +134,7 @@ final class UserMemory {
       case FLOAT32, INT32 -> (int) bits;
       case FLOAT64, INT64 -> bits;
       case BFLOAT16, FLOAT16 -> (short) bits;
+      case INT8, UINT8 -> (byte) bits;
     };
   }
 
@@ -139,6 +142,7 @@ final class UserMemory {
     if (region != null) {
       ByteBuffer bytes = region.shared().bytes();
       return switch (type.bytes()) {
+        case 1 -> bytes.get(index);
         case 2 -> bytes.getShort(2 * index);
         case 4 -> bytes.getInt(4 * index);
         default -> bytes.getLong(8 * index);
@@ -150,6 +154,7 @@ final class UserMemory {
       case INT32 -> ((int[]) array)[index];
       case INT64 -> ((long[]) array)[index];
       case BFLOAT16, FLOAT16 -> ((short[]) array)[index];
+      case INT8, UINT8 -> ((byte[]) array)[index];
     };
   }
 
@@ -157,6 +162,7 @@ final class UserMemory {
     if (region != null) {
       ByteBuffer bytes = region.shared().bytes();
       switch (type.bytes()) {
+        case 1 -> bytes.put(index, (byte) bits);
         case 2 -> bytes.putShort(2 * index, (short) bits);
         case 4 -> bytes.putInt(4 * index, (int) bits);
         default -> bytes.putLong(8 * index, bits);
@@ -169,6 +175,7 @@ final class UserMemory {
       case INT32 -> ((int[]) array)[index] = (int) bits;
       case INT64 -> ((long[]) array)[index] = bits;
       case BFLOAT16, FLOAT16 -> ((short[]) array)[index] = (short) bits;
+      case INT8, UINT8 -> ((byte[]) array)[index] = (byte) bits;
     }
   }
 
@@ -177,7 +184,7 @@ final class UserMemory {
     return switch (type) {
       case FLOAT32 -> Float.intBitsToFloat((int) bits);
       case FLOAT64 -> Double.longBitsToDouble(bits);
-      case INT32, INT64 -> bits;
+      case INT32, INT64, INT8, UINT8 -> bits;
       case BFLOAT16 -> Bfloat16.toFloat((short) bits);
       case FLOAT16 -> Float16.toFloat((short) bits);
     };
@@ -188,7 +195,7 @@ final class UserMemory {
     return switch (type) {
       case FLOAT32 -> Float.floatToRawIntBits((float) value);
       case FLOAT64 -> Double.doubleToRawLongBits(value);
-      case INT32, INT64 -> (long) value;
+      case INT32, INT64, INT8, UINT8 -> (long) value;
       case BFLOAT16 -> Bfloat16.of((float) value);
       case FLOAT16 -> Float16.of((float) value);
     };

@@ -1,10 +1,4 @@
-package io.collectives.spi;
-
-import io.collectives.Calls;
-import io.collectives.CollectiveHandle;
-import io.collectives.Communicator;
-import io.collectives.Payload;
-import io.collectives.ReduceOp;
+package io.collectives;
 
 /**
  * All-reduces of buffers that are reduced again and again, each under a number by which ranks that
