@@ -3,10 +3,9 @@ package io.collectives.all;
 import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.Communicator;
-import io.collectives.testkit.AllReduceNumbersTest;
+import io.collectives.testkit.TransportNumbersTest;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -18,7 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  */
 @ParameterizedClass
 @CsvSource({"shm, ring", "shm, direct", "tcp, direct", "mixed, ring"})
-final class EveryTransportNumbersTest extends AllReduceNumbersTest {
+final class EveryTransportNumbersTest extends TransportNumbersTest {
   private final String transport;
   private final Algorithm algorithm;
 
@@ -27,14 +26,6 @@ final class EveryTransportNumbersTest extends AllReduceNumbersTest {
   EveryTransportNumbersTest(String transport, String algorithm) {
     this.transport = transport;
     this.algorithm = Algorithm.parse(algorithm);
-  }
-
-  static IntStream ranks() {
-    return IntStream.of(5);
-  }
-
-  static IntStream ranksOfBits() {
-    return IntStream.of(3);
   }
 
   @Override

@@ -22,15 +22,13 @@ import io.collectives.testkit.Cells.Memory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.TreeMap;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,16 +50,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
 public abstract class AllReduceNumbersTest extends JobTest {
   private static final int MOST_RANKS = 8;
-  private static final int[] FRAME_LENGTHS = {64, 256};
   private static final int[] SLABS_IN_FLIGHT = {1, 3};
   static final List<ElementType> FLOATING =
       List.of(ElementType.FLOAT32, ElementType.FLOAT64, ElementType.BFLOAT16, ElementType.FLOAT16);
-  static final int PRIME = 1009;
-
-  /** More than any of the payloads that are taken from a {@link Shelf}, with guards. */
-  private static final int SHELF_COUNT = 1 << 14;
-
-  private final Map<Communicator, Shelf> shelves = new ConcurrentHashMap<>();
+  static final int PRIME = AllReduceCase.PRIME;
 
   /** For subclasses. */
   protected AllReduceNumbersTest() {}
@@ -70,93 +62,6 @@ public abstract class AllReduceNumbersTest extends JobTest {
   protected abstract Algorithm algorithm(int ranks);
 
   // ------------------------------------------------------------------ numbers
-
-  /** How a call is made. */
-  enum Style {
-    IN_PLACE,
-    OUT_OF_PLACE,
-    ASYNC
-  }
-
-  /** How many elements a call has. */
-  enum Size {
-    NONE,
-    ONE,
-    ONE_LESS_THAN_RANKS,
-    AS_MANY_AS_RANKS,
-    ONE_MORE_THAN_RANKS,
-    PRIME,
-    MANY_SLABS;
-
-    int count(int ranks, int frameLength, ElementType type) {
-      return switch (this) {
-        case NONE -> 0;
-        case ONE -> 1;
-        case ONE_LESS_THAN_RANKS -> ranks - 1;
-        case AS_MANY_AS_RANKS -> ranks;
-        case ONE_MORE_THAN_RANKS -> ranks + 1;
-        case PRIME -> AllReduceNumbersTest.PRIME;
-        case MANY_SLABS -> 5 * ranks * (frameLength / type.bytes()) + 3;
-      };
-    }
-  }
-
-  /**
-   * One call.
-   *
-   * @param memory of rank 0; the other ranks' is another kind each where {@code mixed}
-   */
-  record Case(
-      int ranks,
-      int frameLength,
-      int slabsInFlight,
-      Size size,
-      ElementType type,
-      ReduceOp.Standard op,
-      Style style,
-      Memory memory,
-      boolean mixed,
-      long seed) {
-
-    int count() {
-      return size.count(ranks, frameLength, type);
-    }
-
-    Memory memory(int rank) {
-      Memory[] kinds = Memory.values();
-      return mixed ? kinds[(memory.ordinal() + rank) % kinds.length] : memory;
-    }
-
-    /** All pairs of choices for a number of ranks. */
-    static List<Case> of(int ranks) {
-      int[] sizes = {
-        FRAME_LENGTHS.length,
-        SLABS_IN_FLIGHT.length,
-        Size.values().length,
-        ElementType.values().length,
-        ReduceOp.Standard.values().length,
-        Style.values().length,
-        Memory.values().length,
-        2
-      };
-      List<Case> cases = new ArrayList<>();
-      for (int[] c : Pairs.cover(sizes, SEED + ranks)) {
-        cases.add(
-            new Case(
-                ranks,
-                FRAME_LENGTHS[c[0]],
-                SLABS_IN_FLIGHT[c[1]],
-                Size.values()[c[2]],
-                ElementType.values()[c[3]],
-                ReduceOp.Standard.values()[c[4]],
-                Style.values()[c[5]],
-                Memory.values()[c[6]],
-                c[7] == 1,
-                SEED + cases.size()));
-      }
-      return cases;
-    }
-  }
 
   static IntStream ranksOfBits() {
     return Kit.ranks(3, 3, MOST_RANKS);
@@ -169,53 +74,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
   @ParameterizedTest
   @MethodSource("ranks")
   void everyRankGetsTheReduction(int wanted) throws Exception {
-    int ranks = Kit.suiting(this::algorithm, wanted);
-    TreeMap<Integer, List<Case>> bySettings = new TreeMap<>();
-    for (Case c : Case.of(ranks)) {
-      bySettings
-          .computeIfAbsent(c.frameLength * 64 + c.slabsInFlight, key -> new ArrayList<>())
-          .add(c);
-    }
-    for (List<Case> cases : bySettings.values()) {
-      List<Communicator> worlds = job(ranks, cases.get(0).frameLength, cases.get(0).slabsInFlight);
-      for (Case c : cases) {
-        try {
-          check(worlds, c);
-        } catch (AssertionError e) {
-          throw new AssertionError(c + ": " + e.getMessage(), e);
-        }
-      }
-      worlds.forEach(Communicator::close);
-    }
-  }
-
-  private void check(List<Communicator> worlds, Case c) throws InterruptedException {
-    long[][] inputs = inputs(c.type, c.op, c.seed, c.ranks, c.count());
-    long[][] results = new long[c.ranks][];
-    RankThreads.run(
-        worlds, world -> results[world.rank()] = reduce(world, c, inputs[world.rank()]));
-    Numbers.assertReduced(c.type, c.op, inputs, results[0]);
-    assertSameOnAllRanks(results);
-  }
-
-  private long[] reduce(Communicator world, Case c, long[] input) {
-    Shelf shelf = shelves.computeIfAbsent(world, Shelf::new);
-    shelf.prepare(c.type, 2 * SHELF_COUNT);
-    Cells source = new Cells(c.type, c.memory(world.rank()), input.length, shelf);
-    source.fill(input);
-    Cells target = source;
-    switch (c.style) {
-      case IN_PLACE -> source.allReduce(world, c.op);
-      case ASYNC -> world.async().allReduce(source.payload(), c.op).await();
-      case OUT_OF_PLACE -> {
-        target = new Cells(c.type, c.memory(world.rank() + 1), input.length, shelf);
-        world.allReduce(source.payload(), target.payload(), c.op);
-        assertArrayEquals(input, source.bits(), "the input was written");
-      }
-    }
-    source.assertGuards();
-    target.assertGuards();
-    return target.bits();
+    AllReduceCase.checkAll(this, Kit.suiting(this::algorithm, wanted));
   }
 
   @ParameterizedTest
@@ -227,15 +86,15 @@ public abstract class AllReduceNumbersTest extends JobTest {
       for (int slabsInFlight : SLABS_IN_FLIGHT) {
         List<Communicator> worlds = job(ranks, frameLength, slabsInFlight);
         for (ElementType type : wanted == 3 ? FLOATING : List.of(ElementType.FLOAT32)) {
-          long[][] inputs = inputs(type, ReduceOp.SUM, SEED, ranks, PRIME);
+          long[][] inputs = AllReduceCase.inputs(type, ReduceOp.SUM, SEED, ranks, PRIME);
           for (int run = 0; run < 2; run++) {
-            for (Style style : Style.values()) {
-              Case c =
-                  new Case(
+            for (AllReduceCase.Style style : AllReduceCase.Style.values()) {
+              AllReduceCase c =
+                  new AllReduceCase(
                       ranks,
                       frameLength,
                       slabsInFlight,
-                      Size.PRIME,
+                      AllReduceCase.Size.PRIME,
                       type,
                       ReduceOp.SUM,
                       style,
@@ -244,8 +103,10 @@ public abstract class AllReduceNumbersTest extends JobTest {
                       SEED);
               long[][] results = new long[ranks][];
               RankThreads.run(
-                  worlds, world -> results[world.rank()] = reduce(world, c, inputs[world.rank()]));
-              assertSameOnAllRanks(results);
+                  worlds,
+                  world ->
+                      results[world.rank()] = c.reduce(world, inputs[world.rank()], shelf(world)));
+              AllReduceCase.assertSameOnAllRanks(results);
               if (expected.putIfAbsent(type, results[0]) == null) {
                 Numbers.assertReduced(type, ReduceOp.SUM, inputs, results[0]);
               }
@@ -348,7 +209,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
             cells.allReduce(world, op);
             results[world.rank()] = cells.bits();
           });
-      assertSameOnAllRanks(results);
+      AllReduceCase.assertSameOnAllRanks(results);
       for (int i = 0; i < count; i++) {
         double result = Numbers.value(type, results[0][i]);
         double wanted = Numbers.value(type, Numbers.bits(type, expected[i]));
@@ -409,23 +270,25 @@ public abstract class AllReduceNumbersTest extends JobTest {
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
   void narrowWiresAgreeAndAreNear(WireType wire) throws Exception {
+    List<ReduceOp.Standard> ops = List.of(ReduceOp.SUM, ReduceOp.AVERAGE, ReduceOp.MAX);
     for (int wanted : Kit.ranks(5, 2, 5).toArray()) {
       int ranks = Kit.suiting(this::algorithm, wanted);
-      for (ReduceOp.Standard op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE, ReduceOp.MAX)) {
-        long[][] inputs = inputs(ElementType.FLOAT32, op, SEED, ranks, 2 * PRIME);
-        long @Nullable [] expected = null;
-        for (int frameLength : new int[] {64, 128 * 1024}) {
-          int slabsInFlight = frameLength == 64 ? 3 : 1;
-          // Frames decide which elements are rounded together.
-          expected = wire == WireType.INT8 && op != ReduceOp.MAX ? null : expected;
-          List<Communicator> worlds = job(ranks, frameLength, slabsInFlight);
-          for (Style style : Style.values()) {
-            Case c =
-                new Case(
+      Map<ReduceOp, long[]> expected = new HashMap<>();
+      for (int frameLength : new int[] {64, 128 * 1024}) {
+        int slabsInFlight = frameLength == 64 ? 3 : 1;
+        List<Communicator> worlds = job(ranks, frameLength, slabsInFlight);
+        for (ReduceOp.Standard op : ops) {
+          long[][] inputs = AllReduceCase.inputs(ElementType.FLOAT32, op, SEED, ranks, 2 * PRIME);
+          if (wire == WireType.INT8 && op != ReduceOp.MAX) {
+            expected.remove(op); // Frames decide which elements are rounded together.
+          }
+          for (AllReduceCase.Style style : AllReduceCase.Style.values()) {
+            AllReduceCase c =
+                new AllReduceCase(
                     ranks,
                     frameLength,
                     slabsInFlight,
-                    Size.PRIME,
+                    AllReduceCase.Size.PRIME,
                     ElementType.FLOAT32,
                     op,
                     style,
@@ -436,15 +299,19 @@ public abstract class AllReduceNumbersTest extends JobTest {
             RankThreads.run(
                 worlds,
                 world ->
-                    results[world.rank()] = reduce(world.using(wire), c, inputs[world.rank()]));
-            assertSameOnAllRanks(results);
-            expected = expected == null ? results[0] : expected;
+                    results[world.rank()] =
+                        c.reduce(world.using(wire), inputs[world.rank()], shelf(world)));
+            AllReduceCase.assertSameOnAllRanks(results);
+            expected.putIfAbsent(op, results[0]);
             assertSameBits(
-                ElementType.FLOAT32, expected, results[0], wire + " gives other bits in " + c);
+                ElementType.FLOAT32,
+                Objects.requireNonNull(expected.get(op)),
+                results[0],
+                wire + " gives other bits in " + c);
             assertNear(wire, op, inputs, results[0]);
           }
-          worlds.forEach(Communicator::close);
         }
+        worlds.forEach(Communicator::close);
       }
     }
   }
@@ -493,7 +360,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
   void residualsMakeUpForWhatIsLost(WireType wire) throws Exception {
     int calls = 40;
     for (int ranks : new int[] {Kit.suiting(this::algorithm, 5)}) {
-      long[][] inputs = inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, ranks, PRIME);
+      long[][] inputs = AllReduceCase.inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, ranks, PRIME);
       List<Communicator> worlds = job(ranks, 256, 2);
       for (ReduceOp.Standard op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
         double[][] plain = new double[ranks][PRIME];
@@ -540,7 +407,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
         if (sumsOften) {
           continue;
         }
-        assertSameOnAllRanks(last);
+        AllReduceCase.assertSameOnAllRanks(last);
         double worstPlain = 0;
         double worstFed = 0;
         for (int i = 0; i < PRIME; i++) {
@@ -586,7 +453,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
   void residualsAreTheSameWhereLinksAreFull() throws Exception {
     int calls = 3;
     int count = 5 * PRIME;
-    long[][] inputs = inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, 2, count);
+    long[][] inputs = AllReduceCase.inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, 2, count);
     float[][][] residuals = new float[2][2 * calls][count];
     if (Kit.suiting(this::algorithm, 2) != 2 || sumsOften(2)) {
       return;
@@ -726,20 +593,6 @@ public abstract class AllReduceNumbersTest extends JobTest {
   }
 
   // ------------------------------------------------------------------ shared
-
-  static long[][] inputs(ElementType type, ReduceOp.Standard op, long seed, int ranks, int count) {
-    long[][] inputs = new long[ranks][];
-    for (int rank = 0; rank < ranks; rank++) {
-      inputs[rank] = Numbers.inputs(type, op, seed, rank, count);
-    }
-    return inputs;
-  }
-
-  static void assertSameOnAllRanks(long[][] results) {
-    for (int rank = 1; rank < results.length; rank++) {
-      assertArrayEquals(results[0], results[rank], "rank " + rank + " has other bits than rank 0");
-    }
-  }
 
   static void assertSameBits(ElementType type, long[] expected, long[] actual, String what) {
     for (int i = 0; i < expected.length; i++) {

@@ -21,10 +21,9 @@ import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
 import io.collectives.testkit.Cells.Memory;
-import io.collectives.testkit.CollectivesNumbersTest.Case;
-import io.collectives.testkit.CollectivesNumbersTest.Kind;
-import io.collectives.testkit.CollectivesNumbersTest.Numbered;
-import io.collectives.testkit.CollectivesNumbersTest.Size;
+import io.collectives.testkit.CollectiveCase.Kind;
+import io.collectives.testkit.CollectiveCase.Numbered;
+import io.collectives.testkit.CollectiveCase.Size;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -225,8 +224,8 @@ public abstract class CollectivesContractTest extends JobTest {
   void aRankThatDiesIsNamed(Kind kind) throws Exception {
     int ranks = 4;
     for (int dead : new int[] {0, ranks - 1}) {
-      Case c =
-          new Case(
+      CollectiveCase c =
+          new CollectiveCase(
               ranks,
               128,
               2,
@@ -251,7 +250,7 @@ public abstract class CollectivesContractTest extends JobTest {
                   if (world.rank() == dead && i == 3) {
                     world.close();
                   }
-                  CollectivesNumbersTest.call(world, numbers, shelf);
+                  CollectiveCase.call(world, numbers, shelf);
                 }
               });
       for (int rank = 0; rank < ranks; rank++) {

@@ -7,6 +7,8 @@ import io.collectives.Communicator;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.AfterEach;
 
 /** A test with jobs whose ranks are threads of this JVM. It closes what it has opened. */
@@ -15,6 +17,7 @@ public abstract class JobTest {
   static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private final List<Communicator> opened = new ArrayList<>();
+  private final Map<Communicator, Shelf> shelves = new ConcurrentHashMap<>();
 
   /** For the kits. */
   JobTest() {}
@@ -52,10 +55,16 @@ public abstract class JobTest {
             .withSlabsInFlight(slabsInFlight));
   }
 
+  /** Memory of a rank; the first that it asks for is allocated by all ranks of the job. */
+  final Shelf shelf(Communicator world) {
+    return shelves.computeIfAbsent(world, Shelf::new);
+  }
+
   /** Frees what a test has opened. */
   @AfterEach
   public final void closeAll() {
     opened.forEach(Communicator::close);
     opened.clear();
+    shelves.clear();
   }
 }

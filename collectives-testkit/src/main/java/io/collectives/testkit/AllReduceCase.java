@@ -1,0 +1,180 @@
+package io.collectives.testkit;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+
+import io.collectives.Communicator;
+import io.collectives.ElementType;
+import io.collectives.ReduceOp;
+import io.collectives.testkit.Cells.Memory;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+
+/**
+ * One all-reduce, of inputs that depend on a seed.
+ *
+ * @param memory of rank 0; the other ranks' is another kind each where {@code mixed}
+ */
+record AllReduceCase(
+    int ranks,
+    int frameLength,
+    int slabsInFlight,
+    Size size,
+    ElementType type,
+    ReduceOp.Standard op,
+    Style style,
+    Memory memory,
+    boolean mixed,
+    long seed) {
+  static final int PRIME = 1009;
+  private static final int[] FRAME_LENGTHS = {64, 256};
+  private static final int[] SLABS_IN_FLIGHT = {1, 3};
+
+  /** More than any of the payloads that are taken from a {@link Shelf}, with guards. */
+  private static final int SHELF_COUNT = 1 << 14;
+
+  /** How a call is made. */
+  enum Style {
+    IN_PLACE,
+    OUT_OF_PLACE,
+    ASYNC
+  }
+
+  /** How many elements a call has. */
+  enum Size {
+    NONE,
+    ONE,
+    ONE_LESS_THAN_RANKS,
+    AS_MANY_AS_RANKS,
+    ONE_MORE_THAN_RANKS,
+    PRIME,
+    MANY_SLABS;
+
+    int count(int ranks, int frameLength, ElementType type) {
+      return switch (this) {
+        case NONE -> 0;
+        case ONE -> 1;
+        case ONE_LESS_THAN_RANKS -> ranks - 1;
+        case AS_MANY_AS_RANKS -> ranks;
+        case ONE_MORE_THAN_RANKS -> ranks + 1;
+        case PRIME -> AllReduceCase.PRIME;
+        case MANY_SLABS -> 5 * ranks * (frameLength / type.bytes()) + 3;
+      };
+    }
+  }
+
+  int count() {
+    return size.count(ranks, frameLength, type);
+  }
+
+  Memory memory(int rank) {
+    Memory[] kinds = Memory.values();
+    return mixed ? kinds[(memory.ordinal() + rank) % kinds.length] : memory;
+  }
+
+  /** All pairs of choices for a number of ranks. */
+  private static List<AllReduceCase> of(int ranks) {
+    int[] sizes = {
+      FRAME_LENGTHS.length,
+      SLABS_IN_FLIGHT.length,
+      Size.values().length,
+      ElementType.values().length,
+      ReduceOp.Standard.values().length,
+      Style.values().length,
+      Memory.values().length,
+      2
+    };
+    List<AllReduceCase> cases = new ArrayList<>();
+    for (int[] c : Pairs.cover(sizes, JobTest.SEED + ranks)) {
+      cases.add(
+          new AllReduceCase(
+              ranks,
+              FRAME_LENGTHS[c[0]],
+              SLABS_IN_FLIGHT[c[1]],
+              Size.values()[c[2]],
+              ElementType.values()[c[3]],
+              ReduceOp.Standard.values()[c[4]],
+              Style.values()[c[5]],
+              Memory.values()[c[6]],
+              c[7] == 1,
+              JobTest.SEED + cases.size()));
+    }
+    return cases;
+  }
+
+  /** Makes calls of all pairs of choices in jobs of so many ranks. */
+  static void checkAll(JobTest test, int ranks) throws Exception {
+    TreeMap<Integer, List<AllReduceCase>> bySettings = new TreeMap<>();
+    for (AllReduceCase c : of(ranks)) {
+      bySettings
+          .computeIfAbsent(c.frameLength * 64 + c.slabsInFlight, key -> new ArrayList<>())
+          .add(c);
+    }
+    for (List<AllReduceCase> cases : bySettings.values()) {
+      AllReduceCase first = cases.get(0);
+      List<Communicator> worlds = test.job(ranks, first.frameLength, first.slabsInFlight);
+      long[][][] inputs = new long[cases.size()][][];
+      for (int i = 0; i < inputs.length; i++) {
+        AllReduceCase c = cases.get(i);
+        inputs[i] = inputs(c.type, c.op, c.seed, ranks, c.count());
+      }
+      long[][][] results = new long[cases.size()][ranks][];
+      RankThreads.run(
+          worlds,
+          world -> {
+            Shelf shelf = new Shelf(world);
+            int rank = world.rank();
+            for (int i = 0; i < inputs.length; i++) {
+              try {
+                results[i][rank] = cases.get(i).reduce(world, inputs[i][rank], shelf);
+              } catch (AssertionError | RuntimeException e) {
+                throw new AssertionError(cases.get(i) + ": " + e, e);
+              }
+            }
+          });
+      for (int i = 0; i < inputs.length; i++) {
+        try {
+          Numbers.assertReduced(cases.get(i).type, cases.get(i).op, inputs[i], results[i][0]);
+          assertSameOnAllRanks(results[i]);
+        } catch (AssertionError e) {
+          throw new AssertionError(cases.get(i) + ": " + e.getMessage(), e);
+        }
+      }
+      worlds.forEach(Communicator::close);
+    }
+  }
+
+  /** Makes the call of a rank. Returns what it got. */
+  long[] reduce(Communicator world, long[] input, Shelf shelf) {
+    shelf.prepare(type, 2 * SHELF_COUNT);
+    Cells source = new Cells(type, memory(world.rank()), input.length, shelf);
+    source.fill(input);
+    Cells target = source;
+    switch (style) {
+      case IN_PLACE -> source.allReduce(world, op);
+      case ASYNC -> world.async().allReduce(source.payload(), op).await();
+      case OUT_OF_PLACE -> {
+        target = new Cells(type, memory(world.rank() + 1), input.length, shelf);
+        world.allReduce(source.payload(), target.payload(), op);
+        assertArrayEquals(input, source.bits(), "the input was written");
+      }
+    }
+    source.assertGuards();
+    target.assertGuards();
+    return target.bits();
+  }
+
+  static long[][] inputs(ElementType type, ReduceOp.Standard op, long seed, int ranks, int count) {
+    long[][] inputs = new long[ranks][];
+    for (int rank = 0; rank < ranks; rank++) {
+      inputs[rank] = Numbers.inputs(type, op, seed, rank, count);
+    }
+    return inputs;
+  }
+
+  static void assertSameOnAllRanks(long[][] results) {
+    for (int rank = 1; rank < results.length; rank++) {
+      assertArrayEquals(results[0], results[rank], "rank " + rank + " has other bits than rank 0");
+    }
+  }
+}

@@ -1,0 +1,370 @@
+package io.collectives.testkit;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.collectives.CollectiveHandle;
+import io.collectives.Communicator;
+import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.testkit.Cells.Memory;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One call of a collective other than the all-reduce, of inputs that depend on a seed.
+ *
+ * @param memory of rank 0; the other ranks' is another kind each where {@code mixed}
+ * @param inPlace whether in- and output are the same where they may be
+ */
+record CollectiveCase(
+    int ranks,
+    int frameLength,
+    int slabsInFlight,
+    Kind kind,
+    int root,
+    Size size,
+    ElementType type,
+    ReduceOp.Standard op,
+    boolean async,
+    boolean inPlace,
+    Memory memory,
+    boolean mixed,
+    long seed) {
+  static final int PRIME = 251;
+  private static final int[] FRAME_LENGTHS = {128, 384};
+  private static final int[] SLABS_IN_FLIGHT = {1, 3};
+
+  /** More than any two of the payloads that are taken from a {@link Shelf}, with guards. */
+  private static final int SHELF_COUNT = 1 << 15;
+
+  /** What is called. */
+  enum Kind {
+    BROADCAST,
+    REDUCE,
+    REDUCE_SCATTER,
+    REDUCE_SCATTER_COUNTS,
+    ALL_GATHER,
+    ALL_GATHER_COUNTS,
+    GATHER,
+    GATHER_COUNTS,
+    SCATTER,
+    SCATTER_COUNTS,
+    ALL_TO_ALL,
+    ALL_TO_ALL_COUNTS;
+
+    boolean reduces() {
+      return this == REDUCE || this == REDUCE_SCATTER || this == REDUCE_SCATTER_COUNTS;
+    }
+
+    boolean byCounts() {
+      return name().endsWith("COUNTS");
+    }
+  }
+
+  /** About how many elements a payload has. */
+  enum Size {
+    NONE,
+    ONE_LESS_THAN_RANKS,
+    AS_MANY_AS_RANKS,
+    ONE_MORE_THAN_RANKS,
+    PRIME,
+    MANY_SLABS;
+
+    int count(int ranks, int frameLength, ElementType type) {
+      return switch (this) {
+        case NONE -> 0;
+        case ONE_LESS_THAN_RANKS -> ranks - 1;
+        case AS_MANY_AS_RANKS -> ranks;
+        case ONE_MORE_THAN_RANKS -> ranks + 1;
+        case PRIME -> CollectiveCase.PRIME;
+        case MANY_SLABS -> 3 * ranks * (frameLength / type.bytes()) + 3;
+      };
+    }
+  }
+
+  Memory memory(int rank) {
+    Memory[] kinds = Memory.values();
+    return mixed ? kinds[(memory.ordinal() + rank) % kinds.length] : memory;
+  }
+
+  /** All pairs of choices for a number of ranks. */
+  static List<CollectiveCase> of(int ranks) {
+    int[] sizes = {
+      FRAME_LENGTHS.length,
+      SLABS_IN_FLIGHT.length,
+      Kind.values().length,
+      Math.min(ranks, 5),
+      Size.values().length,
+      ElementType.values().length,
+      ReduceOp.Standard.values().length,
+      2,
+      2,
+      Memory.values().length,
+      2
+    };
+    List<CollectiveCase> cases = new ArrayList<>();
+    for (int[] c : Pairs.cover(sizes, JobTest.SEED + ranks)) {
+      cases.add(
+          new CollectiveCase(
+              ranks,
+              FRAME_LENGTHS[c[0]],
+              SLABS_IN_FLIGHT[c[1]],
+              Kind.values()[c[2]],
+              ranks <= 5 ? c[3] : (c[3] * (ranks - 1)) / 4,
+              Size.values()[c[4]],
+              ElementType.values()[c[5]],
+              ReduceOp.Standard.values()[c[6]],
+              c[7] == 1,
+              c[8] == 1,
+              Memory.values()[c[9]],
+              c[10] == 1,
+              JobTest.SEED + cases.size()));
+    }
+    return cases;
+  }
+
+  /** What goes into a call at each rank, and what must come out. */
+  static final class Numbered {
+    final CollectiveCase test;
+
+    /** How much is of which rank, or goes from which rank to which in an all-to-all. */
+    final long[] counts;
+
+    final long[][] sent;
+    final long[][] inputs;
+    final long[] @Nullable [] expected;
+
+    Numbered(CollectiveCase test) {
+      this.test = test;
+      int n = test.ranks;
+      int total = test.size.count(n, test.frameLength, test.type);
+      SplittableRandom random = new SplittableRandom(test.seed);
+      this.counts = deal(total, n, test.kind, random);
+      this.sent = new long[n][];
+      for (int rank = 0; rank < n; rank++) {
+        sent[rank] = deal(total / n, n, test.kind, random);
+      }
+      this.inputs = new long[n][];
+      this.expected = new long[n][];
+      for (int rank = 0; rank < n; rank++) {
+        int length =
+            switch (test.kind) {
+              case ALL_GATHER, ALL_GATHER_COUNTS, GATHER, GATHER_COUNTS -> (int) counts[rank];
+              case ALL_TO_ALL_COUNTS -> (int) Arrays.stream(sent[rank]).sum();
+              default -> (int) Arrays.stream(counts).sum();
+            };
+        inputs[rank] = Numbers.inputs(test.type, test.op, test.seed, rank, length);
+      }
+      for (int rank = 0; rank < n; rank++) {
+        expected[rank] = expected(rank);
+      }
+    }
+
+    private static long[] deal(int total, int ranks, Kind kind, SplittableRandom random) {
+      long[] counts = new long[ranks];
+      for (int rank = 0; rank < ranks; rank++) {
+        counts[rank] =
+            switch (kind) {
+              case GATHER, SCATTER -> total / ranks;
+              default -> (long) total * (rank + 1) / ranks - (long) total * rank / ranks;
+            };
+      }
+      if (kind.byCounts()) {
+        // Take from some all that they have, and give it to others.
+        for (int i = 0; i < ranks; i++) {
+          int from = random.nextInt(ranks);
+          int to = random.nextInt(ranks);
+          long taken = random.nextBoolean() ? counts[from] : counts[from] / 3;
+          counts[from] -= taken;
+          counts[to] += taken;
+        }
+      }
+      return counts;
+    }
+
+    int start(long[] of, int rank) {
+      return (int) Arrays.stream(of, 0, rank).sum();
+    }
+
+    long[] receives(int rank) {
+      return IntStream.range(0, test.ranks).mapToLong(from -> sent[from][rank]).toArray();
+    }
+
+    /** What a rank must have in the end; nothing if it is to have nothing, or a reduction. */
+    private long @Nullable [] expected(int rank) {
+      return switch (test.kind) {
+        case BROADCAST -> inputs[test.root];
+        case REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_COUNTS -> null;
+        case ALL_GATHER, ALL_GATHER_COUNTS -> all();
+        case GATHER, GATHER_COUNTS -> rank == test.root ? all() : null;
+        case SCATTER, SCATTER_COUNTS -> part(inputs[test.root], counts, rank);
+        case ALL_TO_ALL ->
+            concat(Arrays.stream(inputs).map(input -> part(input, counts, rank)).toList());
+        case ALL_TO_ALL_COUNTS ->
+            concat(
+                IntStream.range(0, test.ranks)
+                    .mapToObj(from -> part(inputs[from], sent[from], rank))
+                    .toList());
+      };
+    }
+
+    private long[] all() {
+      return concat(List.of(inputs));
+    }
+
+    private long[] part(long[] whole, long[] of, int rank) {
+      int start = start(of, rank);
+      return Arrays.copyOfRange(whole, start, start + (int) of[rank]);
+    }
+
+    private static long[] concat(List<long[]> parts) {
+      return parts.stream().flatMapToLong(Arrays::stream).toArray();
+    }
+
+    void check(long[] @Nullable [] results) {
+      for (int rank = 0; rank < test.ranks; rank++) {
+        if (expected[rank] != null) {
+          assertArrayEquals(expected[rank], results[rank], test + ", rank " + rank);
+        }
+        boolean isScatter = test.kind != Kind.REDUCE;
+        if (test.kind.reduces() && (isScatter || rank == test.root)) {
+          int from = isScatter ? start(counts, rank) : 0;
+          int to = isScatter ? from + (int) counts[rank] : inputs[0].length;
+          long[][] slices =
+              Arrays.stream(inputs)
+                  .map(input -> Arrays.copyOfRange(input, from, to))
+                  .toArray(long[][]::new);
+          long[] result = results[rank];
+          assertEquals(to - from, result.length);
+          try {
+            Numbers.assertReduced(test.type, test.op, slices, result);
+          } catch (AssertionError e) {
+            throw new AssertionError(test + ", rank " + rank + ": " + e.getMessage(), e);
+          }
+        }
+      }
+    }
+  }
+
+  /** Makes calls of all pairs of choices in jobs of so many ranks. */
+  static void checkAll(JobTest test, int ranks) throws Exception {
+    TreeMap<Integer, List<Numbered>> bySettings = new TreeMap<>();
+    for (CollectiveCase c : of(ranks)) {
+      bySettings
+          .computeIfAbsent(c.frameLength * 64 + c.slabsInFlight, key -> new ArrayList<>())
+          .add(new Numbered(c));
+    }
+    for (List<Numbered> cases : bySettings.values()) {
+      CollectiveCase first = cases.get(0).test;
+      List<Communicator> worlds = test.job(ranks, first.frameLength, first.slabsInFlight);
+      long[][][] results = new long[cases.size()][ranks][];
+      RankThreads.run(
+          worlds,
+          world -> {
+            Shelf shelf = new Shelf(world);
+            for (int i = 0; i < cases.size(); i++) {
+              try {
+                results[i][world.rank()] = call(world, cases.get(i), shelf);
+              } catch (AssertionError | RuntimeException e) {
+                throw new AssertionError(cases.get(i).test + ": " + e, e);
+              }
+            }
+          });
+      for (int i = 0; i < cases.size(); i++) {
+        cases.get(i).check(results[i]);
+      }
+      worlds.forEach(Communicator::close);
+    }
+  }
+
+  /** Makes the call of a rank. Returns what it got, if anything. */
+  static long @Nullable [] call(Communicator world, Numbered numbers, Shelf shelf) {
+    CollectiveCase c = numbers.test;
+    shelf.prepare(c.type, SHELF_COUNT);
+    int rank = world.rank();
+    boolean isRoot = rank == c.root;
+    long[] input = numbers.inputs[rank];
+    long[] counts = numbers.counts;
+    Cells source = new Cells(c.type, c.memory(rank), input.length, shelf);
+    source.fill(input);
+    int outputCount =
+        switch (c.kind) {
+          case BROADCAST -> -1;
+          case REDUCE -> isRoot && !c.inPlace ? input.length : -1;
+          case REDUCE_SCATTER, REDUCE_SCATTER_COUNTS, SCATTER, SCATTER_COUNTS -> (int) counts[rank];
+          case ALL_GATHER, ALL_GATHER_COUNTS -> (int) Arrays.stream(counts).sum();
+          case GATHER, GATHER_COUNTS -> isRoot ? (int) Arrays.stream(counts).sum() : -1;
+          case ALL_TO_ALL -> c.ranks * (int) counts[rank];
+          case ALL_TO_ALL_COUNTS -> (int) Arrays.stream(numbers.receives(rank)).sum();
+        };
+    Cells target =
+        outputCount < 0 ? source : new Cells(c.type, c.memory(rank + 1), outputCount, shelf);
+    Payload in = source.payload();
+    Payload out = outputCount < 0 ? in : target.payload();
+    if (c.async) {
+      startCall(world, numbers, in, out).await();
+    } else {
+      makeCall(world, numbers, in, out);
+    }
+    source.assertGuards();
+    target.assertGuards();
+    if (target != source) {
+      assertArrayEquals(input, source.bits(), "the input was written");
+    } else if (c.kind != Kind.BROADCAST && !isRoot) {
+      assertArrayEquals(input, source.bits(), "the input was written");
+      return null;
+    }
+    return target.bits();
+  }
+
+  private static void makeCall(Communicator world, Numbered numbers, Payload in, Payload out) {
+    CollectiveCase c = numbers.test;
+    long[] counts = numbers.counts;
+    int rank = world.rank();
+    Payload atRoot = rank == c.root ? out : null;
+    switch (c.kind) {
+      case BROADCAST -> world.broadcast(in, c.root);
+      case REDUCE -> world.reduce(in, atRoot, c.op, c.root);
+      case REDUCE_SCATTER -> world.reduceScatter(in, out, c.op);
+      case REDUCE_SCATTER_COUNTS -> world.reduceScatter(in, out, counts, c.op);
+      case ALL_GATHER -> world.allGather(in, out);
+      case ALL_GATHER_COUNTS -> world.allGather(in, out, counts);
+      case GATHER -> world.gather(in, atRoot, c.root);
+      case GATHER_COUNTS -> world.gather(in, atRoot, counts, c.root);
+      case SCATTER -> world.scatter(rank == c.root ? in : null, out, c.root);
+      case SCATTER_COUNTS -> world.scatter(rank == c.root ? in : null, out, counts, c.root);
+      case ALL_TO_ALL -> world.allToAll(in, out);
+      case ALL_TO_ALL_COUNTS -> world.allToAll(in, numbers.sent[rank], out, numbers.receives(rank));
+    }
+  }
+
+  private static CollectiveHandle startCall(
+      Communicator world, Numbered numbers, Payload in, Payload out) {
+    CollectiveCase c = numbers.test;
+    long[] counts = numbers.counts;
+    int rank = world.rank();
+    Payload atRoot = rank == c.root ? out : null;
+    return switch (c.kind) {
+      case BROADCAST -> world.async().broadcast(in, c.root);
+      case REDUCE -> world.async().reduce(in, atRoot, c.op, c.root);
+      case REDUCE_SCATTER -> world.async().reduceScatter(in, out, c.op);
+      case REDUCE_SCATTER_COUNTS -> world.async().reduceScatter(in, out, counts, c.op);
+      case ALL_GATHER -> world.async().allGather(in, out);
+      case ALL_GATHER_COUNTS -> world.async().allGather(in, out, counts);
+      case GATHER -> world.async().gather(in, atRoot, c.root);
+      case GATHER_COUNTS -> world.async().gather(in, atRoot, counts, c.root);
+      case SCATTER -> world.async().scatter(rank == c.root ? in : null, out, c.root);
+      case SCATTER_COUNTS -> world.async().scatter(rank == c.root ? in : null, out, counts, c.root);
+      case ALL_TO_ALL -> world.async().allToAll(in, out);
+      case ALL_TO_ALL_COUNTS ->
+          world.async().allToAll(in, numbers.sent[rank], out, numbers.receives(rank));
+    };
+  }
+}
