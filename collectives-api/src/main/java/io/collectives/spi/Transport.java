@@ -83,14 +83,6 @@ public interface Transport extends AutoCloseable {
   int poll(FrameSink sink);
 
   /**
-   * Whether a peer has done something since the last {@link #poll}, as far as it is known without
-   * one. Any thread may ask.
-   */
-  default boolean hasNews() {
-    return true;
-  }
-
-  /**
    * To be asked after an {@link InternalError}, which the JVM throws when memory that peers share
    * is gone, because somebody has truncated its file: where it was used, or in the same thread some
    * time later. If so, those links are lost, as the sink hears in the next poll, and what was under

@@ -27,14 +27,12 @@ import org.jspecify.annotations.Nullable;
  * noticed.
  *
  * <p>The lock is fair, and a driver that sees somebody queue for it lets go, so that a call can
- * always be submitted. Ranks that are threads of one JVM and outnumber its processors drive each
- * other's engines, too; see {@link Crew}.
+ * always be submitted.
  */
 final class Driver implements AutoCloseable {
   private static final Log LOG = Log.of(Driver.class);
   private static final long IDLE_LOOK_NANOS = 5_000_000;
   private static final long TAKE_OVER_NANOS = 50_000;
-  private static final int MOST_REFUSALS = 64;
   private static final String INTERRUPTED = "a thread that waited for a call was interrupted";
   private static final long CLOSE_JOIN_MILLIS = 2_000;
   private static final long CLOSE_NEWS_NANOS = 1_000_000_000;
@@ -51,34 +49,20 @@ final class Driver implements AutoCloseable {
 
   private volatile boolean closed;
 
-  /** Whom this rank helps and is helped by, if there is anybody. */
-  private final @Nullable Crew crew;
-
-  /** What a thread that has given its processor away waits for. */
-  private volatile @Nullable Call awaited;
-
   /** Of the background thread. */
   private int failuresSeen;
 
   private volatile @Nullable Alarm alarm;
 
   Driver(
-      Engine engine,
-      Transport transport,
-      boolean oversubscribed,
-      @Nullable Crew crew,
-      @Nullable Path flightDirectory) {
+      Engine engine, Transport transport, boolean oversubscribed, @Nullable Path flightDirectory) {
     this.engine = engine;
-    this.crew = crew;
     this.flightLog = new FlightLog(engine, transport.rank(), flightDirectory);
     this.transport = transport;
-    this.idle = new Idle(transport, oversubscribed, crew != null);
+    this.idle = new Idle(transport, oversubscribed);
     this.background = new Thread(this::run, "collectives-rank" + transport.rank() + "-progress");
     background.setDaemon(true);
     background.start();
-    if (crew != null) {
-      crew.join(transport.rank(), this);
-    }
   }
 
   Engine engine() {
@@ -107,20 +91,10 @@ final class Driver implements AutoCloseable {
 
   /** Takes the engine for something short. To be followed by {@link #unlock} in a finally block. */
   void lock() {
-    for (int refusals = 0; !lock.tryLock(); refusals++) {
-      if (isHeldBriefly(refusals)) {
-        Thread.yield();
-      } else {
-        transport.wakeup();
-        lock.lock();
-        return;
-      }
+    if (!lock.tryLock()) {
+      transport.wakeup();
+      lock.lock();
     }
-  }
-
-  /** Whether whoever holds the lock may only be helping this rank, so that it is soon free. */
-  private boolean isHeldBriefly(int refusals) {
-    return crew != null && refusals < MOST_REFUSALS;
   }
 
   void unlock() {
@@ -166,32 +140,19 @@ final class Driver implements AutoCloseable {
   /** Drives, or lets others drive, until the call has ended. */
   void await(Call call) {
     idle.begin();
-    int refusals = 0;
     while (!call.isDone()) {
       if (!lock.hasQueuedThreads() && lock.tryLock()) {
-        boolean givesWay = false;
-        int mate = -1;
         try {
-          while (!givesWay
-              && !call.isDone()
+          while (!call.isDone()
               && !engine.hasCompletions()
               && !lock.hasQueuedThreads()
               && !isInterrupted(call.group())) {
-            givesWay = step();
-          }
-          refusals = 0;
-          if (givesWay && !call.isDone()) {
-            mate = engine.awaited(call);
+            idle.idle(poll());
           }
         } finally {
           lock.unlock();
         }
         runCompletions();
-        if (givesWay) {
-          giveWay(call, mate);
-        }
-      } else if (isHeldBriefly(refusals++)) {
-        Thread.yield();
       } else {
         waitForTheLock(call.group());
       }
@@ -262,68 +223,25 @@ final class Driver implements AutoCloseable {
         return false;
       }
       if (!lock.hasQueuedThreads() && lock.tryLock()) {
-        boolean givesWay = false;
         try {
           for (int i = 0;
               i < 64
-                  && !givesWay
                   && !condition.getAsBoolean()
                   && !engine.hasCompletions()
                   && !lock.hasQueuedThreads()
                   && !isInterrupted(group);
               i++) {
-            givesWay = step();
+            idle.idle(poll());
           }
         } finally {
           lock.unlock();
         }
         runCompletions();
-        if (givesWay) {
-          Thread.yield();
-        }
       } else {
         waitForTheLock(group);
       }
     }
     return true;
-  }
-
-  /** Returns whether this thread is to give way, without the lock. */
-  private boolean step() {
-    return idle.idle(poll());
-  }
-
-  /**
-   * Does what the rank has to do that a call waits for, if that is in its call, too, and has given
-   * way; else lets others run.
-   */
-  private void giveWay(Call call, int mate) {
-    awaited = call;
-    if (mate < 0 || Objects.requireNonNull(crew).help(mate) == 0) {
-      Thread.yield();
-    }
-    awaited = null;
-  }
-
-  /** Polls for a thread that has given way. Returns how much was done. */
-  int help() {
-    Call call = awaited;
-    if (call == null
-        || call.isDone()
-        || !transport.hasNews()
-        || lock.hasQueuedThreads()
-        || !lock.tryLock()) {
-      return 0;
-    }
-    try {
-      return closed ? 0 : poll();
-    } catch (RuntimeException | Error e) {
-      // The engine has failed every group with it; whoever makes or awaits a call gets it.
-      LOG.error("rank {}: the thread of another rank hit an error", transport.rank(), e);
-      return 1;
-    } finally {
-      lock.unlock();
-    }
   }
 
   private int poll() {
@@ -404,9 +322,7 @@ final class Driver implements AutoCloseable {
               && !engine.hasCompletions()
               && !closed
               && !lock.hasQueuedThreads()) {
-            if (step()) {
-              Thread.yield();
-            }
+            idle.idle(poll());
           }
         } catch (RuntimeException | Error e) {
           // The engine has failed every group with it; whoever makes or awaits a call gets it.
@@ -465,7 +381,8 @@ final class Driver implements AutoCloseable {
   /**
    * What to do when there was nothing to do: poll again at once, then give way to other threads,
    * then sleep until something may have come. Ranks that outnumber the cores give way at once,
-   * because whoever they wait for may need this core.
+   * because whoever they wait for may need this core. Where other programs take the time that is
+   * given away, a rank {@linkplain Crowd sleeps at once}.
    *
    * <p>The kernel hardly moves threads that only give way: of four ranks it left three on one core
    * and one on the other for tenths of a second, and calls took 1.6 to 1.8 times as long. Who is
@@ -487,15 +404,14 @@ final class Driver implements AutoCloseable {
 
     private final Transport transport;
     private final int spins;
-    private final boolean hasCrew;
     private final boolean sleepsIfAlone;
+    private final Crowd crowd = new Crowd();
     private int idles;
     private long idleSince;
     private int alone;
 
-    Idle(Transport transport, boolean oversubscribed, boolean hasCrew) {
+    Idle(Transport transport, boolean oversubscribed) {
       this.transport = transport;
-      this.hasCrew = hasCrew;
       this.spins = oversubscribed ? 0 : SPINS;
       this.sleepsIfAlone = oversubscribed && transport.wakesByArrivals();
     }
@@ -504,16 +420,15 @@ final class Driver implements AutoCloseable {
       idles = 0;
     }
 
-    /** Returns whether there is a crew to give way to, which is not to be done with the lock. */
-    boolean idle(int work) {
+    void idle(int work) {
       if (work > 0) {
         idles = 0;
-        return false;
+        return;
       }
       idles++;
       if (idles <= spins) {
         Thread.onSpinWait();
-        return false;
+        return;
       }
       if (idles == spins + 1) {
         idleSince = System.nanoTime();
@@ -521,20 +436,24 @@ final class Driver implements AutoCloseable {
       if (idles % LOOKS_PER_CLOCK == 0 && System.nanoTime() - idleSince > SLEEP_AFTER_NANOS) {
         transport.await(SLEEP_NANOS);
         idles--; // so that the next idle look sleeps too
-      } else if (hasCrew) {
-        return true;
-      } else if (sleepsIfAlone) {
-        giveWayOrSleep();
       } else {
-        Thread.yield();
+        giveWayOrSleep();
       }
-      return false;
     }
 
     private void giveWayOrSleep() {
       long before = System.nanoTime();
+      if (crowd.isHere(before)) {
+        transport.await(SLEEP_NANOS);
+        return;
+      }
       Thread.yield();
-      if (System.nanoTime() - before > ALONE_NANOS) {
+      long after = System.nanoTime();
+      crowd.gaveWay(before, after);
+      if (!sleepsIfAlone) {
+        return;
+      }
+      if (after - before > ALONE_NANOS) {
         alone = 0;
       } else if (++alone >= MOST_TIMES_ALONE) {
         transport.await(SLEEP_NANOS);

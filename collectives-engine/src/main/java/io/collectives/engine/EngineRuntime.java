@@ -71,7 +71,6 @@ public final class EngineRuntime implements CollectivesRuntime {
           wrapping.apply(endpoint.open(roster)),
           settings.calls(),
           neighbours(roster, settings.rank()),
-          null,
           settings,
           wrapping);
     }
@@ -81,12 +80,10 @@ public final class EngineRuntime implements CollectivesRuntime {
   public List<Communicator> inProcess(
       int ranks, CallSettings calls, UnaryOperator<Transport> wrapping) {
     InProcessFabric fabric = new InProcessFabric(ranks);
-    Crew crew = new Crew(ranks);
     List<Communicator> worlds = new ArrayList<>();
     try {
       for (int rank = 0; rank < ranks; rank++) {
-        worlds.add(
-            world(wrapping.apply(fabric.transport(rank)), calls, ranks, crew, null, wrapping));
+        worlds.add(world(wrapping.apply(fabric.transport(rank)), calls, ranks, null, wrapping));
       }
     } catch (RuntimeException | Error e) {
       worlds.forEach(Communicator::close);
@@ -99,7 +96,6 @@ public final class EngineRuntime implements CollectivesRuntime {
       Transport transport,
       CallSettings given,
       int neighbours,
-      @Nullable Crew crew,
       @Nullable JobSettings job,
       UnaryOperator<Transport> wrapping) {
     CallSettings calls = Medium.of(transport).resolved(given);
@@ -116,7 +112,6 @@ public final class EngineRuntime implements CollectivesRuntime {
                 text -> LOG.warn("rank {}: {}", transport.rank(), text)),
             transport,
             oversubscribed,
-            oversubscribed ? crew : null,
             calls.flightDirectory());
     try {
       Group world = Group.world(size, transport.rank());

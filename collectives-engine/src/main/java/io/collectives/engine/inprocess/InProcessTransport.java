@@ -132,11 +132,6 @@ final class InProcessTransport implements Transport {
   }
 
   @Override
-  public boolean hasNews() {
-    return news;
-  }
-
-  @Override
   public void wakeup() {
     woken = true;
     unpark();

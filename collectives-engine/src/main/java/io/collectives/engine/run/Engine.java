@@ -406,13 +406,6 @@ public final class Engine {
     return work + failures.poll(now);
   }
 
-  /** The rank of the job that a call under way waits for, -1 if it waits for its turn. */
-  public int awaited(Call call) {
-    return !call.group.isBroken() && calls.underWay(call.group, call.sequence) == call
-        ? call.group.members[Waiting.member(call, inbound)]
-        : -1;
-  }
-
   /** Whether peers are still to be told of a failure; polling goes on trying. */
   public boolean hasNews() {
     return failures.hasNews();
