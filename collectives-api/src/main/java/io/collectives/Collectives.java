@@ -1,10 +1,10 @@
 package io.collectives;
 
 import io.collectives.spi.CollectivesRuntime;
+import io.collectives.spi.Services;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.ServiceLoader;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
@@ -32,6 +32,18 @@ public final class Collectives {
    */
   public static Communicator join() {
     return join(settings(System.getenv()));
+  }
+
+  /**
+   * As {@link #join()}, but if the environment describes no job, this process is a job of its own:
+   * the same program runs with a launcher and without. What describes a part of a job, as a {@code
+   * WORLD_SIZE} without a {@code RANK}, is an error as in {@link #join()}.
+   *
+   * @throws JoinException if not all ranks of the job met in time, or its description is wrong
+   */
+  public static Communicator joinOrAlone() {
+    Map<String, String> environment = System.getenv();
+    return runtime().describesJob(environment) ? join(settings(environment)) : inProcess(1).get(0);
   }
 
   /**
@@ -124,7 +136,7 @@ public final class Collectives {
   }
 
   private static CollectivesRuntime runtime() {
-    return ServiceLoader.load(CollectivesRuntime.class)
+    return Services.of(CollectivesRuntime.class)
         .findFirst()
         .orElseThrow(
             () ->

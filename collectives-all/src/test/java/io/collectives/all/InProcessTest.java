@@ -74,6 +74,19 @@ final class InProcessTest {
     }
   }
 
+  /** A thread of a container may have a loader that does not see the library. */
+  @Test
+  void modulesAreFoundByTheLoaderOfTheLibrary() throws Exception {
+    Thread thread = Thread.currentThread();
+    ClassLoader before = thread.getContextClassLoader();
+    thread.setContextClassLoader(ClassLoader.getPlatformClassLoader());
+    try (Communicator alone = Collectives.inProcess(1).get(0)) {
+      assertEquals(2, alone.allReduce(2L, ReduceOp.SUM));
+    } finally {
+      thread.setContextClassLoader(before);
+    }
+  }
+
   /** Nor does it matter who adds the one contribution up. */
   @Test
   void oneWorkerWithAServerHasTheExactSumToo() throws Exception {

@@ -8,7 +8,6 @@ import io.collectives.plan.PlanRequest;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.ServiceLoader;
 import java.util.stream.Collectors;
 
 /** The algorithms that some modules plan. Immutable; for any thread. */
@@ -28,7 +27,7 @@ public final class Algorithms {
 
   /** Those of all modules on the class path, in its order. */
   public static Algorithms onClassPath() {
-    return new Algorithms(ServiceLoader.load(PlanProvider.class));
+    return new Algorithms(Services.of(PlanProvider.class));
   }
 
   /** Those of some modules. */

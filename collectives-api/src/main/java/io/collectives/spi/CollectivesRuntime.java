@@ -10,6 +10,9 @@ import java.util.function.UnaryOperator;
 /** Brings plans, transports and ranks together; found by {@link java.util.ServiceLoader}. */
 public interface CollectivesRuntime {
 
+  /** Whether the environment of a process has anything of a description of a job. */
+  boolean describesJob(Map<String, String> environment);
+
   /**
    * Reads the environment of a process.
    *

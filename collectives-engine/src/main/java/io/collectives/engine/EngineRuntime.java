@@ -15,6 +15,7 @@ import io.collectives.spi.Log;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.RendezvousProvider;
 import io.collectives.spi.Roster;
+import io.collectives.spi.Services;
 import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider;
 import java.util.ArrayList;
@@ -30,6 +31,11 @@ import org.jspecify.annotations.Nullable;
 /** The runtime of this module; see {@link CollectivesRuntime}. */
 public final class EngineRuntime implements CollectivesRuntime {
   private static final Log LOG = Log.of(EngineRuntime.class);
+
+  @Override
+  public boolean describesJob(Map<String, String> environment) {
+    return JobEnvironment.describesJob(environment);
+  }
 
   @Override
   public JobSettings settings(Map<String, String> environment) {
@@ -139,9 +145,7 @@ public final class EngineRuntime implements CollectivesRuntime {
 
   private static TransportProvider transport(String name) {
     List<TransportProvider> all =
-        ServiceLoader.load(TransportProvider.class).stream()
-            .map(ServiceLoader.Provider::get)
-            .toList();
+        Services.of(TransportProvider.class).stream().map(ServiceLoader.Provider::get).toList();
     return all.stream()
         .filter(provider -> provider.name().equals(name))
         .findFirst()
@@ -156,7 +160,7 @@ public final class EngineRuntime implements CollectivesRuntime {
   }
 
   private static Rendezvous rendezvous(JobSettings settings) {
-    return ServiceLoader.load(RendezvousProvider.class).stream()
+    return Services.of(RendezvousProvider.class).stream()
         .map(provider -> provider.get().open(settings))
         .flatMap(Optional::stream)
         .findFirst()

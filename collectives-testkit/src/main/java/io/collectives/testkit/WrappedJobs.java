@@ -4,9 +4,9 @@ import io.collectives.CallSettings;
 import io.collectives.Communicator;
 import io.collectives.JobSettings;
 import io.collectives.spi.CollectivesRuntime;
+import io.collectives.spi.Services;
 import io.collectives.spi.Transport;
 import java.util.List;
-import java.util.ServiceLoader;
 import java.util.function.UnaryOperator;
 
 /** Jobs whose ranks use a test's transports around the library's. */
@@ -33,6 +33,6 @@ public final class WrappedJobs {
   }
 
   private static CollectivesRuntime runtime() {
-    return ServiceLoader.load(CollectivesRuntime.class).findFirst().orElseThrow();
+    return Services.of(CollectivesRuntime.class).findFirst().orElseThrow();
   }
 }

@@ -6,12 +6,12 @@ import io.collectives.UnavailableException;
 import io.collectives.engine.sharedmemory.Neighbourhood;
 import io.collectives.engine.sharedmemory.SharedMemoryTransportProvider;
 import io.collectives.spi.Log;
+import io.collectives.spi.Services;
 import io.collectives.spi.TransportProvider;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.ServiceLoader;
 
 /**
  * Transport {@code auto}: each pair of ranks uses the fastest transport that reaches from one to
@@ -36,7 +36,7 @@ public final class AutoTransportProvider implements TransportProvider {
   /** By which users ask for it. */
   public static final String NAME = "auto";
 
-  /** For {@link ServiceLoader}. */
+  /** For {@link java.util.ServiceLoader}. */
   public AutoTransportProvider() {}
 
   @Override
@@ -116,7 +116,7 @@ public final class AutoTransportProvider implements TransportProvider {
 
   private static Map<String, TransportProvider> providers() {
     Map<String, TransportProvider> providers = new LinkedHashMap<>();
-    for (TransportProvider provider : ServiceLoader.load(TransportProvider.class)) {
+    for (TransportProvider provider : Services.of(TransportProvider.class)) {
       providers.putIfAbsent(provider.name(), provider);
     }
     return providers;

@@ -84,6 +84,19 @@ public final class JobEnvironment {
   private static final Pattern LOOPBACK =
       Pattern.compile("localhost|127(\\.\\d{1,3}){3}|::1|0:0:0:0:0:0:0:1");
 
+  /** What launchers say the rank by, or, of a job that is described in part, the size. */
+  private static final List<String> DESCRIPTIONS =
+      List.of(
+          "RANK",
+          "WORLD_SIZE",
+          "OMPI_COMM_WORLD_RANK",
+          "OMPI_COMM_WORLD_SIZE",
+          "PMI_RANK",
+          "PMI_ID",
+          "PMI_SIZE",
+          "SLURM_PROCID",
+          "JOB_COMPLETION_INDEX");
+
   private static final String[] TLS_FILES = {
     "COLLECTIVES_TLS_CERTIFICATE", "COLLECTIVES_TLS_KEY", "COLLECTIVES_TLS_TRUST"
   };
@@ -94,6 +107,15 @@ public final class JobEnvironment {
   private JobEnvironment(Map<String, String> variables, Predicate<String> loopback) {
     this.variables = variables;
     this.loopback = loopback;
+  }
+
+  /**
+   * Whether an environment has anything of a description of a job. A shell within an allocation of
+   * Slurm has not: {@code srun} says the rank.
+   */
+  public static boolean describesJob(Map<String, String> environment) {
+    JobEnvironment variables = new JobEnvironment(environment, host -> false);
+    return DESCRIPTIONS.stream().anyMatch(variables::has);
   }
 
   /**

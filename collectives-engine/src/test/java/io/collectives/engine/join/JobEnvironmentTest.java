@@ -37,6 +37,14 @@ final class JobEnvironmentTest {
 
   @TempDir private Path directory;
 
+  @Test
+  void whatDescribesAPartOfAJobIsNotNothing() {
+    assertFalse(JobEnvironment.describesJob(Map.of("PATH", "/bin", "RANK", "")));
+    assertFalse(JobEnvironment.describesJob(Map.of("SLURM_NTASKS", "4")));
+    assertTrue(JobEnvironment.describesJob(Map.of("WORLD_SIZE", "4")));
+    assertTrue(JobEnvironment.describesJob(Map.of("PMI_ID", "0")));
+  }
+
   /** A variable {@code A=b} a word; {@code _} in a value stands for a blank. */
   record Good(String environment, String expected) {
     @Override
