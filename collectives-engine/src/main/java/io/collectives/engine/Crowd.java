@@ -6,8 +6,9 @@ package io.collectives.engine;
  * <p>A thread that gives way to them gets its processor back when their time slice is over, some
  * milliseconds later, whatever has arrived meanwhile; one that sleeps is woken by what arrives and,
  * as it has used little time, goes before them. On two processors with a busy loop on each, steps
- * of a training loop took 1.4 to 4 times as long when ranks only gave way. Where there is nobody
- * else, to give way is faster: sleeping and waking take some fifty microseconds a message.
+ * of a training loop took 1.3 to 4 times as long when ranks only gave way. Where there is nobody
+ * else, to give way is faster: four processes took 60 microseconds for an all-reduce of 8 bytes by
+ * shared memory, and 330 when they slept.
  *
  * <p>So the time that long waits for the processor take is measured while a rank gives way. If it
  * is most of the time, the rank sleeps for the next tenth of a second, and for longer if there is
@@ -16,7 +17,7 @@ package io.collectives.engine;
  * <p>One thread at a time.
  */
 final class Crowd {
-  /** Who gives way to ranks that wait as well gets the processor back much sooner. */
+  /** A thread that gives way to ranks that also wait gets its processor back sooner than this. */
   static final long SLICE_NANOS = 1_000_000;
 
   static final long WINDOW_NANOS = 50_000_000;

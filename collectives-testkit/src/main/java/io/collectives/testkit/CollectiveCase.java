@@ -44,7 +44,7 @@ record CollectiveCase(
   /** More than any two of the payloads that are taken from a {@link Shelf}, with guards. */
   private static final int SHELF_COUNT = 1 << 15;
 
-  /** What is called. */
+  /** The collective of a call, with equal parts or with counts. */
   enum Kind {
     BROADCAST,
     REDUCE,

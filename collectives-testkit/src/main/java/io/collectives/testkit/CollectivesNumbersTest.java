@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /**
  * The numbers of all collectives but the all-reduce, which depend on their plans and on where
  * elements lie: extend it and say which algorithm it is, and it runs between threads of this JVM.
- * {@link CollectivesContractTest}, for transports, is all of this and more.
+ * {@link TransportNumbersTest} tries some of it over a transport.
  *
  * <p>Frames are tiny, payloads have many slabs, and inputs depend on a seed, as in {@link
  * AllReduceNumbersTest}.

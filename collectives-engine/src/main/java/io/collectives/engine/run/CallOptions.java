@@ -4,7 +4,7 @@ import io.collectives.Repeatability;
 import io.collectives.WireType;
 
 /**
- * What is the same for all calls of a view of a group.
+ * The settings that all calls of a view of a group share.
  *
  * @param wireType as what float32 elements of a reduction cross the links
  * @param repeatability what all ranks must ask for alike; EXACT is how a program in rank order

@@ -78,7 +78,7 @@ final class Bench {
         engines.get(rank), group, program, in, out, op, frameLength, slabsInFlight, timeoutNanos);
   }
 
-  /** Those of calls of elements as they are. */
+  /** The options of calls whose elements cross the links as they are in memory. */
   static CallOptions plain(int slabsInFlight, long timeoutNanos) {
     return new CallOptions(
         WireType.AS_IN_MEMORY, Repeatability.FASTEST, false, slabsInFlight, timeoutNanos);
