@@ -144,10 +144,13 @@ abstract class Consensus {
       return;
     }
     Outcome outcome = ballot.outcome();
+    if (topic == Ballot.Topic.SURVIVORS && outcome != null && outcome.lost().get(me)) {
+      // What a member has accepted others may have decided, also if that member has left since.
+      excluded(from, now);
+      return;
+    }
     if (ballot.kind() == Ballot.Kind.DECIDE && outcome != null) {
-      if (topic == Ballot.Topic.SURVIVORS && outcome.lost().get(me)) {
-        excluded(from, now);
-      } else if (joined && !isOver() && believes(from, outcome)) {
+      if (joined && !isOver() && believes(from, outcome)) {
         decided = outcome;
         // Those who took this rank for their leader meanwhile would wait for it, and those who were
         // given up may live, cut off from the leader only.
@@ -319,6 +322,14 @@ abstract class Consensus {
       failed.set(me);
       askAll();
       advance(now);
+    }
+  }
+
+  /** Before this rank leaves: who was given up must not go on without what was accepted here. */
+  final void tellAccepted() {
+    Outcome last = accepted;
+    if (last != null) {
+      last.lost().stream().forEach(member -> send(member, ballot(Ballot.Kind.REPORT, last)));
     }
   }
 
