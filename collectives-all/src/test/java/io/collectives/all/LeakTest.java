@@ -292,7 +292,7 @@ class LeakTest {
 
   @ParameterizedTest
   @Timeout(120)
-  @CsvSource({"inprocess, 400, 1", "tcp, 300, 4", "shm, 300, 4", "auto, 250, 4"})
+  @CsvSource({"inprocess, 260, 1", "tcp, 220, 4", "shm, 220, 4", "auto, 220, 4"})
   void nothingIsLeftBehind(String transport, int cycles, int atOnce) throws Exception {
     Path output = directory.resolve("output.txt");
     Process process =

@@ -46,7 +46,7 @@ class LostWhileMeetingTest {
   private Path meeting;
 
   /** In seconds; so long that a survivor which the machine forgets for a while is not given up. */
-  private int silenceLimit = 3;
+  private int silenceLimit = 5;
 
   /** What each rank runs. */
   static final class Program {
@@ -66,7 +66,7 @@ class LostWhileMeetingTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"KILL, 2", "KILL, 0", "STOP, 1", "STOP, 0"})
+  @CsvSource({"KILL, 0", "STOP, 1"}) // The others are among those of MeetingSimulationTest.
   void whoIsLostIsNamed(String signal, int victim) throws Exception {
     startAllButTheLast();
     assertEquals(0, signal(signal, victim));
@@ -86,9 +86,9 @@ class LostWhileMeetingTest {
     assertFalse(files().anyMatch(name -> name.endsWith(".run")), "the next job finds it as new");
   }
 
-  @ParameterizedTest
-  @CsvSource({"1", "0"})
-  void anotherProcessTakesItsSeat(int victim) throws Exception {
+  @Test
+  void anotherProcessTakesItsSeat() throws Exception {
+    int victim = 1;
     silenceLimit = LONG_ENOUGH_TO_START;
     startAllButTheLast();
     processes.get(victim).destroyForcibly().waitFor();
