@@ -198,22 +198,30 @@ public abstract class TransportContractTest {
         nonsense.add(more);
       }
     }
-    for (FrameHeader header : nonsense) {
-      open(2);
-      exchange(0, 1);
+    int ranks = 5;
+    for (int i = 0; i < nonsense.size(); i++) {
+      FrameHeader header = nonsense.get(i);
+      int to = 1 + i % (ranks - 1); // Each goes by a link of its own.
+      if (to == 1) {
+        closeAll();
+        peers.clear();
+        open(ranks);
+      }
+      exchange(0, to);
       Body body = content(header.length, 0);
-      peers.get(0).send(1, header, body);
-      pumpUntil(() -> peers.get(1).isLost(0) && peers.get(0).isLost(1));
-      Throwable why = peers.get(1).lost.get(0);
+      peers.get(0).send(to, header, body);
+      pumpUntil(() -> peers.get(to).isLost(0) && peers.get(0).isLost(to));
+      Throwable why = peers.get(to).lost.get(0);
       ProtocolException error = assertInstanceOf(ProtocolException.class, why, header.toString());
       assertTrue(
-          error.getMessage().contains("rank 0 sent to rank 1 a frame that cannot be: " + header),
+          error
+              .getMessage()
+              .contains("rank 0 sent to rank " + to + " a frame that cannot be: " + header),
           error.getMessage());
-      assertNotNull(peers.get(0).lost.get(1), "rank 1 lives, but not as a peer of rank 0");
-      assertEquals(1, peers.get(1).from(0).size(), "nothing of " + header + " is delivered");
+      assertNotNull(
+          peers.get(0).lost.get(to), "rank " + to + " lives, but not as a peer of rank 0");
+      assertEquals(1, peers.get(to).from(0).size(), "nothing of " + header + " is delivered");
       assertEquals(1, body.releases.get(), "releases of the body of " + header);
-      closeAll();
-      peers.clear();
     }
   }
 
