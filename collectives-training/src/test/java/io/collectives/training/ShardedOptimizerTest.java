@@ -31,6 +31,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -39,6 +40,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
+@Tag("once")
 class ShardedOptimizerTest {
   private static final long SEED = Long.getLong("collectives.seed", 20_261_124L);
   private static final LearningRate RATE = LearningRate.polynomial(0.1, 0.01, 8, 2).withWarmUp(2);
@@ -487,12 +489,16 @@ class ShardedOptimizerTest {
 
   // ------------------------------------------------------------------ saving
 
-  /** A run that was interrupted after some steps has the bits of one that was not. */
+  /**
+   * A run that was interrupted after some steps has the bits of one that was not: with every
+   * optimizer between two numbers of ranks, between all numbers with one.
+   */
   @ParameterizedTest
   @CsvSource({"2,2", "3,3", "1,4", "4,1", "3,2", "2,5"})
   void anInterruptedRunEndsWithTheSameBits(int before, int after, @TempDir Path directory)
       throws Exception {
-    for (Optimizer optimizer : optimizers()) {
+    boolean all = before == 3 && after == 2;
+    for (Optimizer optimizer : all ? optimizers() : List.of(Optimizer.adam(RATE))) {
       for (WireType type : List.of(WireType.AS_IN_MEMORY, WireType.BFLOAT16)) {
         Path saved = directory.resolve(optimizer.name() + optimizer.hashCode() + type);
         ShardSettings settings =
