@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -80,6 +81,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * there. Here the simulated network stands for it; what is shown is that the engine needs it, as
  * frames of an earlier run of the job are like those of this one in all else.
  */
+@Tag("once")
 class SimulationTest {
   private static final long SEEDS = Long.getLong("collectives.simulations", 10_000);
   private static final long FIRST_SEED = Long.getLong("collectives.firstSimulation", 0);
@@ -150,7 +152,7 @@ class SimulationTest {
   @Timeout(300)
   void aDeathAtAnyEventIsSurvived(int size) {
     SimulatedPrograms programs = new SimulatedPrograms();
-    for (long seed = 0; seed < 3; seed++) {
+    for (long seed = 0; seed < 5 - size; seed++) { // Events, and who can die, grow with the size.
       Simulation whole = TrainingSimulation.ofKill(seed, size, 0, Integer.MAX_VALUE, programs);
       whole.run();
       for (int victim = 0; victim < size; victim++) {
