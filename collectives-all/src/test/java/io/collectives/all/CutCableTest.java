@@ -27,6 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
  * is cut, so that connections stay open in both directions and nothing comes any more. Needs root.
  */
 @Tag("process")
+@Tag("once")
 class CutCableTest {
   private static final int SIZE = 3;
   private static final int CUT = 2;

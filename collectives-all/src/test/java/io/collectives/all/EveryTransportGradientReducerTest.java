@@ -5,6 +5,7 @@ import io.collectives.Communicator;
 import io.collectives.testkit.GradientReducerContractTest;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -12,6 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Gradients over every transport. */
 @ParameterizedClass
 @ValueSource(strings = {"inprocess", "shm", "unix", "tcp"})
+@Tag("once")
 final class EveryTransportGradientReducerTest extends GradientReducerContractTest {
   private final String transport;
 

@@ -29,12 +29,14 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Each fault of the testkit does what its javadoc says, and a seed does it again. */
+@Tag("once")
 final class FaultsTest {
   private static final int RANKS = 4;
   private static final int CALLS = 20;

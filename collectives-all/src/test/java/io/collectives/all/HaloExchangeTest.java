@@ -29,6 +29,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,6 +37,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Halos are what the whole field has there, wherever it wraps. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
+@Tag("once")
 class HaloExchangeTest {
   private static final long UNTOUCHED = -7;
 

@@ -52,6 +52,7 @@ import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -64,6 +65,7 @@ import org.junit.jupiter.api.io.TempDir;
  * <p>Each case is a job of its own; several run at once, and all that fail are told together.
  */
 @Timeout(120)
+@Tag("once")
 final class HostilePeerTest {
   private static final int RANKS = 3;
   private static final int COUNT = 300;

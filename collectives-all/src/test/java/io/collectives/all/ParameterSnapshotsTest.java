@@ -29,12 +29,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What servers write to files and begin with again; and files that have come to harm. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
+@Tag("once")
 class ParameterSnapshotsTest {
   private static final CallSettings CALLS =
       CallSettings.defaults().withTimeout(Duration.ofSeconds(20));

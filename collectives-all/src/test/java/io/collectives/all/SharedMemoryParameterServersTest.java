@@ -4,8 +4,10 @@ import io.collectives.CallSettings;
 import io.collectives.Communicator;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
+@Tag("once")
 final class SharedMemoryParameterServersTest extends ParameterServersJobs {
   @TempDir private Path directory;
 

@@ -5,8 +5,10 @@ import io.collectives.Communicator;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
+@Tag("once")
 final class TcpParameterServersTest extends ParameterServersJobs {
   @TempDir private Path directory;
 

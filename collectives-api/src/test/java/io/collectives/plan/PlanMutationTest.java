@@ -16,6 +16,7 @@ import java.util.SplittableRandom;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.Test;
  * second judge, who counts contributions with maps of integers. They must agree. The seed of a
  * failure is in its message.
  */
+@Tag("once")
 class PlanMutationTest {
   private static final int MUTANTS = 10_000;
   private static final int FRAMES = 2;

@@ -23,6 +23,7 @@ import java.util.stream.Stream;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,6 +31,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** The programs of {@code examples} compile without warnings and print what they say. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
+@Tag("once")
 class ExamplesTest {
   private static final Path SOURCES = Path.of("..", "examples", "src", "main", "java", "examples");
   private static final Pattern PRINTS = Pattern.compile("rank 0 prints \"(.*)\"\\. \\*/");

@@ -18,9 +18,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What becomes of the times that were measured. */
+@Tag("once")
 class TunerTest {
   private static final double INFINITY = Double.POSITIVE_INFINITY;
   private static final int MIB = 1 << 20;

@@ -16,9 +16,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Plans of parameter servers whose workers share hosts, and whose servers have proxies. */
+@Tag("once")
 class HostsAndProxiesTest {
   private static final long SEED = Long.getLong("collectives.seed", 20_261_122L);
 

@@ -19,8 +19,10 @@ import io.collectives.spi.Algorithms;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("once")
 class ParameterServerPlanProviderTest {
   private static final Algorithms ALGORITHMS = Algorithms.of(new ParameterServerPlanProvider());
 

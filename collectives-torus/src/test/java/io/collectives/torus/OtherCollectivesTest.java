@@ -23,11 +23,13 @@ import java.util.function.IntConsumer;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Every collective but the all-reduce and the barrier by every algorithm: proven and counted. */
+@Tag("once")
 class OtherCollectivesTest {
   private static final Algorithms ALGORITHMS = Algorithms.of(new TorusPlanProvider());
   private static final Set<Collective> DEALT_DIRECTLY =

@@ -22,9 +22,11 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.IntUnaryOperator;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Who owns which chunk, in which order it is added up, and which links the lanes use. */
+@Tag("once")
 class OwnershipTest {
   private static final Mesh LINES = new Mesh(5, 3, false, false);
 

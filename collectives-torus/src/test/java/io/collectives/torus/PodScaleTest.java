@@ -11,12 +11,14 @@ import io.collectives.plan.PlanRequest;
 import io.collectives.plan.PlanVerifier;
 import io.collectives.plan.Rounds;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * The figures of the papers' pods: 128 by 32 chips, 32 by 32, and the 102.4 MB of ResNet-50's
  * gradients.
  */
+@Tag("once")
 class PodScaleTest {
   private static final double MB = 102.4;
 

@@ -19,11 +19,13 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Every algorithm of this module: proven, counted, and found. */
+@Tag("once")
 class TorusPlanProviderTest {
   private static final Algorithms ALGORITHMS = Algorithms.of(new TorusPlanProvider());
 

@@ -11,11 +11,13 @@ import io.collectives.spi.Algorithms;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Where there is a formula, simulator and formula say the same; and how often there is one. */
+@Tag("once")
 class ClosedFormTest {
   private static final Wire WIRE = new Wire(10, 2);
   private static final double[] ADD = {0, 0.5, 7};

@@ -32,12 +32,14 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What each parameter server has to carry. */
+@Tag("once")
 class ServersTest {
   private static final long SEED = Long.getLong("collectives.seed", 20_261_122L);
 

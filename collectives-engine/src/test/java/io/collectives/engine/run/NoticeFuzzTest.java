@@ -9,12 +9,14 @@ import io.collectives.spi.FrameBytes;
 import java.nio.ByteBuffer;
 import java.util.BitSet;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * What ranks tell each other beside payloads comes from elsewhere: whatever it is, it is read as
  * what it says or refused, and no more is allocated than arrived.
  */
+@Tag("once")
 class NoticeFuzzTest {
   private static final int INPUTS = 100_000;
 

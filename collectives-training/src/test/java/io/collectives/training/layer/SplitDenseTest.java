@@ -12,11 +12,13 @@ import io.collectives.training.Jobs;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
+@Tag("once")
 class SplitDenseTest {
   private static final int IN = 7;
   private static final int HIDDEN = 10;
