@@ -34,6 +34,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -43,7 +44,6 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
@@ -99,12 +99,13 @@ public abstract class CallContractTest extends JobTest {
           int calls = 6;
           List<int[]> buffers = new ArrayList<>();
           List<CollectiveHandle> handles = new ArrayList<>();
-          AtomicInteger dependents = new AtomicInteger();
+          AtomicInteger ended = new AtomicInteger();
+          List<CompletionStage<Void>> dependents = new ArrayList<>();
           for (int i = 0; i < calls; i++) {
             buffers.add(filled(world.rank() + i, PRIME + i));
             CollectiveHandle handle =
                 world.async().allReduce(Payload.of(buffers.get(i)), ReduceOp.SUM);
-            handle.thenRun(dependents::incrementAndGet);
+            dependents.add(handle.thenRun(ended::incrementAndGet));
             handles.add(handle);
           }
           for (int i = 0; i < calls; i++) {
@@ -117,11 +118,12 @@ public abstract class CallContractTest extends JobTest {
                 buffers.get(call),
                 "call " + call);
           }
-          // The dependents of a handle may still be about to run when await returns.
           handles.forEach(handle -> handle.toCompletableFuture().join());
           CollectiveHandle last = handles.get(calls - 1);
           assertTrue(last.await(Duration.ofSeconds(1)), "a handle that is done is done at once");
-          Awaitility.await().until(() -> dependents.get() == calls);
+          // The dependents of a handle may still be about to run when await returns.
+          dependents.forEach(dependent -> dependent.toCompletableFuture().join());
+          assertEquals(calls, ended.get());
         });
   }
 

@@ -30,7 +30,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -40,10 +39,10 @@ import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -415,11 +414,11 @@ public abstract class GradientReducerContractTest extends JobTest {
     }
 
     void awaitReduced(int tensor) {
-      Awaitility.await()
-          .atMost(PATIENCE)
-          .pollDelay(Duration.ZERO)
-          .pollInterval(Duration.ofMillis(1))
-          .until(() -> reducer.isReduced(tensors.get(tensor)));
+      long deadline = System.nanoTime() + PATIENCE.toNanos();
+      while (!reducer.isReduced(tensors.get(tensor))) {
+        assertTrue(System.nanoTime() < deadline, "layer" + tensor + " is never reduced");
+        LockSupport.parkNanos(1_000_000);
+      }
     }
 
     void checkSum(int tensor, int ranks) {
