@@ -1,5 +1,10 @@
 package io.collectives;
 
+import io.collectives.UserOp.FloatBinaryOperator;
+import java.util.function.DoubleBinaryOperator;
+import java.util.function.IntBinaryOperator;
+import java.util.function.LongBinaryOperator;
+
 /**
  * How the elements of several ranks become one: a {@link Standard} op, or a {@link UserOp}.
  *
@@ -28,23 +33,87 @@ public sealed interface ReduceOp permits ReduceOp.Standard, UserOp {
   /** The product; integers wrap around. */
   Standard PRODUCT = Standard.PRODUCT;
 
-  /** The ops that the library knows; each is for all element types. */
+  /**
+   * The ops that the library knows; each is for all element types. What an op does with two numbers
+   * is said here once, in each arithmetic that there is: {@link ElementType#BFLOAT16} and {@link
+   * ElementType#FLOAT16} use that of {@code float}, and numbers of 8 bits that of {@code int},
+   * whose lowest 8 bits are the result.
+   */
   enum Standard implements ReduceOp {
     /** See {@link ReduceOp#SUM}. */
-    SUM("sum"),
-    /** See {@link ReduceOp#AVERAGE}. */
-    AVERAGE("average"),
+    SUM("sum", Float::sum, Double::sum, Integer::sum, Long::sum),
+    /** See {@link ReduceOp#AVERAGE}; of two numbers it takes the sum. */
+    AVERAGE("average", Float::sum, Double::sum, Integer::sum, Long::sum),
     /** See {@link ReduceOp#MIN}. */
-    MIN("min"),
+    MIN("min", Math::min, Math::min, Standard::min, Standard::min),
     /** See {@link ReduceOp#MAX}. */
-    MAX("max"),
+    MAX("max", Math::max, Math::max, Standard::max, Standard::max),
     /** See {@link ReduceOp#PRODUCT}. */
-    PRODUCT("product");
+    PRODUCT("product", (x, y) -> x * y, (x, y) -> x * y, (x, y) -> x * y, (x, y) -> x * y);
 
     private final String label;
+    private final FloatBinaryOperator floats;
+    private final DoubleBinaryOperator doubles;
+    private final IntBinaryOperator ints;
+    private final LongBinaryOperator longs;
 
-    Standard(String label) {
+    Standard(
+        String label,
+        FloatBinaryOperator floats,
+        DoubleBinaryOperator doubles,
+        IntBinaryOperator ints,
+        LongBinaryOperator longs) {
       this.label = label;
+      this.floats = floats;
+      this.doubles = doubles;
+      this.ints = ints;
+      this.longs = longs;
+    }
+
+    /** What becomes of two {@code float}s. */
+    public FloatBinaryOperator floats() {
+      return floats;
+    }
+
+    /** What becomes of two {@code double}s. */
+    public DoubleBinaryOperator doubles() {
+      return doubles;
+    }
+
+    /** What becomes of two {@code int}s. */
+    public IntBinaryOperator ints() {
+      return ints;
+    }
+
+    /** What becomes of two {@code long}s. */
+    public LongBinaryOperator longs() {
+      return longs;
+    }
+
+    /*
+     * The least and the greatest of integers are made of additions and bits, because C2 of JDK 17
+     * does not vectorise their Math.min. d is the difference of both; what is shifted has the sign
+     * of the true difference, even where d overflowed.
+     */
+
+    private static int min(int x, int y) {
+      int d = x - y;
+      return y ^ ((x ^ y) & ((d ^ ((x ^ y) & (d ^ x))) >> 31));
+    }
+
+    private static int max(int x, int y) {
+      int d = x - y;
+      return x ^ ((x ^ y) & ((d ^ ((x ^ y) & (d ^ x))) >> 31));
+    }
+
+    private static long min(long x, long y) {
+      long d = x - y;
+      return y ^ ((x ^ y) & ((d ^ ((x ^ y) & (d ^ x))) >> 63));
+    }
+
+    private static long max(long x, long y) {
+      long d = x - y;
+      return x ^ ((x ^ y) & ((d ^ ((x ^ y) & (d ^ x))) >> 63));
     }
 
     /** The name in tables, on the command line and in errors, as {@code sum}. */

@@ -1,6 +1,7 @@
 package io.collectives.engine;
 
 import io.collectives.Payload;
+import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
@@ -50,7 +51,7 @@ final class MemoryCache {
     Entry(Payload payload, int slot, ReferenceQueue<Payload> queue) {
       super(payload, queue);
       this.slot = slot;
-      this.memory = Memory.of(payload);
+      this.memory = Memories.of(payload);
     }
   }
 }

@@ -8,6 +8,7 @@ import io.collectives.NonFiniteException;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.engine.memory.ArrayMemory;
+import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.run.Call;
 import io.collectives.engine.run.CallOptions;
@@ -26,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * methods for arrays always wait: they bind memory that is there already, and allocate nothing.
  */
 final class Submitter {
-  private static final Memory NOTHING = Memory.of(Payload.of(new float[0]));
+  private static final Memory NOTHING = Memories.of(Payload.of(new float[0]));
 
   /** The payloads of calls, as errors of overlaps name them. */
   private static final String INPUT = "the input";

@@ -2,6 +2,7 @@ package io.collectives.bench.accuracy;
 
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.memory.Scratch;
@@ -157,7 +158,7 @@ final class PlanSums implements Sums {
 
   private Held room(int ranks) {
     Values values = Values.of(type, sample.length());
-    return new Held(values, Memory.of(values.payload), ranks);
+    return new Held(values, Memories.of(values.payload), ranks);
   }
 
   /** What arrives. */
@@ -221,7 +222,7 @@ final class PlanSums implements Sums {
     }
     Memory kept = residuals[rank][index];
     if (kept == null) {
-      residuals[rank][index] = kept = Memory.of(Values.of(type, sample.length()).payload);
+      residuals[rank][index] = kept = Memories.of(Values.of(type, sample.length()).payload);
     }
     return kept;
   }

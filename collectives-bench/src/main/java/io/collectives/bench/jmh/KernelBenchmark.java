@@ -6,7 +6,7 @@ import io.collectives.Float16;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
-import io.collectives.engine.memory.FusedReduction;
+import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.memory.OrderedReduction;
@@ -98,7 +98,7 @@ public class KernelBenchmark {
     boolean inPlace;
 
     private final Scratch scratch = new Scratch();
-    private Memory result = Memory.of(Payload.of(new float[0]));
+    private Memory result = Memories.of(Payload.of(new float[0]));
     private Memory own = result;
     private Memory source = result;
     private FrameBytes frame = new FrameBytes(ByteBuffer.allocate(0));
@@ -131,22 +131,15 @@ public class KernelBenchmark {
   /** The contributions of several ranks, and how their sum is taken. */
   @State(Scope.Thread)
   public static class Contributions {
-    /** How the sum is taken. */
-    public enum Way {
-      /** In one pass, beginning with this rank: what threads of one JVM do. */
-      FUSED,
-      /** One after the other in the order of ranks. */
-      RANK_ORDER,
-      /** Rounded once. */
-      EXACT
-    }
-
     @Param({"FLOAT32", "FLOAT64", "BFLOAT16", "FLOAT16"})
     ElementType type = ElementType.FLOAT32;
 
-    @Param Way way = Way.FUSED;
+    @Param Manner manner = Manner.SEQUENTIAL;
 
-    @Param({"2", "4", "8"})
+    @Param({"SUM", "AVERAGE"})
+    ReduceOp.Standard op = ReduceOp.SUM;
+
+    @Param({"2", "3", "4", "8"})
     int ranks;
 
     /** Of arrays with the same indexes, which one pass reads where they lie. */
@@ -157,7 +150,6 @@ public class KernelBenchmark {
     int elements;
 
     private final Scratch scratch = new Scratch();
-    private final FusedReduction fused = new FusedReduction();
     private final OrderedReduction ordered = new OrderedReduction();
     private final List<Memory> inputs = new ArrayList<>();
     private final List<Memory> outputs = new ArrayList<>();
@@ -188,21 +180,12 @@ public class KernelBenchmark {
     }
 
     void sum() {
-      Memory own = inputs.get(0);
-      Memory result = outputs.get(0);
-      if (way == Way.FUSED) {
-        for (int rank = 1; rank < ranks; rank++) {
-          fused.add(inputs.get(rank), 0, outputs.get(rank), 0);
-        }
-        fused.run(ReduceOp.SUM, result, 0, elements, own, 0, 1, scratch);
-        return;
-      }
-      ordered.add(own, 0);
+      ordered.add(inputs.get(0), 0);
       for (int rank = 1; rank < ranks; rank++) {
         ordered.add(inputs.get(rank), 0, outputs.get(rank), 0);
       }
-      Manner manner = way == Way.EXACT ? Manner.EXACT : Manner.SEQUENTIAL;
-      ordered.run(ReduceOp.SUM, manner, result, 0, elements, 1, null, scratch);
+      int divisor = op == ReduceOp.AVERAGE ? ranks : 1;
+      ordered.run(op, manner, outputs.get(0), 0, elements, divisor, null, scratch);
     }
   }
 
@@ -218,7 +201,7 @@ public class KernelBenchmark {
     int elements;
 
     private final Scratch scratch = new Scratch();
-    private Memory memory = Memory.of(Payload.of(new float[0]));
+    private Memory memory = Memories.of(Payload.of(new float[0]));
     private FrameBytes frame = new FrameBytes(ByteBuffer.allocate(0));
 
     /** Makes both. */
@@ -242,7 +225,7 @@ public class KernelBenchmark {
     int elements;
 
     private final Scratch scratch = new Scratch();
-    private Memory memory = Memory.of(Payload.of(new float[0]));
+    private Memory memory = Memories.of(Payload.of(new float[0]));
     private FrameBytes frame = new FrameBytes(ByteBuffer.allocate(0));
     private float[] from = new float[0];
     private float[] to = from;
@@ -260,7 +243,7 @@ public class KernelBenchmark {
       for (int i = 0; i < elements; i++) {
         from[i] = (float) random.nextGaussian();
       }
-      memory.replace(0, elements, Memory.of(Payload.of(from)), 0);
+      memory.replace(0, elements, Memories.of(Payload.of(from)), 0);
     }
   }
 
@@ -336,11 +319,11 @@ public class KernelBenchmark {
   private static Memory memory(Place place, ElementType type, int elements) {
     if (place == Place.DIRECT) {
       ByteBuffer buffer = ByteBuffer.allocateDirect(elements * type.bytes());
-      return Memory.of(Payload.of(buffer.order(ByteOrder.nativeOrder()), type));
+      return Memories.of(Payload.of(buffer.order(ByteOrder.nativeOrder()), type));
     }
     int offset = place == Place.SHIFTED_ARRAY ? 7 : 0;
     int length = offset + elements;
-    return Memory.of(
+    return Memories.of(
         switch (type) {
           case FLOAT32 -> Payload.of(new float[length], offset, elements);
           case FLOAT64 -> Payload.of(new double[length], offset, elements);

@@ -21,7 +21,7 @@ public final class ArrayMemory extends FlatMemory {
 
   /** A memory of no elements, until it is bound. */
   public ArrayMemory(ElementType type) {
-    super(Elements.of(type));
+    super(ElementTypes.of(type));
     none = elements.newArray(0);
     array = none;
   }
@@ -63,11 +63,17 @@ public final class ArrayMemory extends FlatMemory {
     return null;
   }
 
+  @Override
+  Object place() {
+    return array;
+  }
+
+  @Override
   Object array() {
     return array;
   }
 
-  /** Where in the array the element at {@code position} lies. */
+  @Override
   int index(int position) {
     return offset + position;
   }
@@ -82,6 +88,11 @@ public final class ArrayMemory extends FlatMemory {
   @SuppressWarnings("SuspiciousSystemArraycopy")
   void save(int to, int count, Object source, int at) {
     System.arraycopy(source, at, array, offset + to, count);
+  }
+
+  @Override
+  void copyTo(FlatMemory target, int to, int count, int from) {
+    target.save(to, count, array, offset + from);
   }
 
   @Override

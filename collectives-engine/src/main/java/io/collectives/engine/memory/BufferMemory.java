@@ -37,7 +37,7 @@ public final class BufferMemory extends FlatMemory {
 
   static BufferMemory of(Payload.OfCollectiveBuffer range) {
     CollectiveBuffer buffer = range.buffer();
-    Elements elements = Elements.of(range.type());
+    Elements elements = ElementTypes.of(range.type());
     int offset = Math.toIntExact(range.offset() * range.type().bytes());
     int length = Math.toIntExact(range.count() * range.type().bytes());
     return new BufferMemory(
@@ -55,7 +55,7 @@ public final class BufferMemory extends FlatMemory {
 
   /** A memory of no elements, until it is bound. */
   public static BufferMemory unbound(ElementType type) {
-    return new BufferMemory(Elements.of(type), ByteBuffer.allocateDirect(0));
+    return new BufferMemory(ElementTypes.of(type), ByteBuffer.allocateDirect(0));
   }
 
   /** Makes this the memory of all that a frame, or a peer's region, holds. */
@@ -73,7 +73,8 @@ public final class BufferMemory extends FlatMemory {
     return regionOffset + (int) position * type().bytes();
   }
 
-  Buffer view() {
+  @Override
+  Buffer place() {
     return view;
   }
 
@@ -103,6 +104,11 @@ public final class BufferMemory extends FlatMemory {
   @Override
   void save(int to, int count, Object array, int at) {
     elements.put(view, to, array, at, count);
+  }
+
+  @Override
+  void copyTo(FlatMemory target, int to, int count, int from) {
+    target.replace(to, count, view, from);
   }
 
   @Override

@@ -19,6 +19,8 @@ import java.nio.ShortBuffer;
  * </pre>
  */
 final class Converter16 {
+  static final Scratch.Key<Converter16> KEY = new Scratch.Key<>(Converter16::new);
+
   /**
    * The most floats of a block: all that takes part then stays near the L1 cache, and the first and
    * last steps of loops, which are not vectors, are few beside the others.
@@ -36,6 +38,12 @@ final class Converter16 {
 
   /** Room for another. */
   final float[] second = new float[BLOCK];
+
+  /** Both, the first of which is also the result. */
+  final Operands pair = Operands.of(first, second);
+
+  /** The first alone. */
+  final Operands alone = Operands.of((Object) first);
 
   /** The bits of half a block of floats. */
   final Plane low = new Plane();

@@ -37,6 +37,8 @@ import java.util.Arrays;
  * planes in one loop those of floats would be scalar.
  */
 final class Converter8 {
+  static final Scratch.Key<Converter8> KEY = new Scratch.Key<>(Converter8::new);
+
   /** The most floats of a block. */
   static final int BLOCK = 2048;
 

@@ -3,12 +3,15 @@ package io.collectives.engine.memory;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.spi.FrameBytes;
+import java.lang.reflect.Array;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * All that differs between element types. A new type is one more subclass.
+ * All that differs between element types: how elements lie in arrays and buffers, and how they are
+ * reduced. A new type is one more subclass, and a line of {@link ElementTypes}.
  *
  * <p>Arrays and buffers come as {@link Object} and {@link Buffer}, of the one Java type that
  * belongs to the element type; the cast at the entry of a method costs nothing beside its loop.
@@ -36,16 +39,8 @@ import java.util.Objects;
  *
  * A block is {@value #BLOCK_BYTES} bytes: both blocks and what they are copied from and to stay in
  * 32 KiB of L1 cache, so the copies cost a fraction of a scalar loop.
- *
- * <h2>Why short loops of their own</h2>
- *
- * C2 does not unroll a loop beyond the number of turns that it saw while it collected profiles, and
- * does not vectorise what it does not unroll. A program that begins with thousands of one-element
- * calls would therefore be stuck with scalar kernels for its gradients. So ranges below {@value
- * #SHORT} elements go through a method of their own, and the vector loops see long ranges only.
  */
-abstract sealed class Elements
-    permits Float32Elements, Float64Elements, Int32Elements, Int64Elements, Elements16, Elements8 {
+abstract class Elements {
   static final int BLOCK_BYTES = 6144;
 
   /** No multiple of 4096, at which places in several blocks would be taken for the same. */
@@ -56,6 +51,9 @@ abstract sealed class Elements
   /** The elements that are {@linkplain #mark marked} together. */
   static final int MARKS = 512;
 
+  /** The bytes of each operand that a reduction in several passes goes on with in the L1 cache. */
+  private static final int PASS_BYTES = 16384;
+
   final ElementType type;
 
   /** The number of elements in a scratch block. */
@@ -64,23 +62,37 @@ abstract sealed class Elements
   /** The most elements that a scratch block has room for. */
   final int longestBlock;
 
-  Elements(ElementType type) {
+  /** The number of elements that a reduction in several passes goes on with at a time. */
+  final int pass;
+
+  /** Scratch blocks of this type, the first of which is also the result. */
+  final Scratch.Key<Operands> blocks = new Scratch.Key<>(this::newBlocks);
+
+  /** Room for marks of a check, all zeros between two of them. */
+  final Scratch.Key<Object> marks = new Scratch.Key<>(() -> newArray(MARKS));
+
+  private final Class<?> array;
+  private final Class<? extends Buffer> buffer;
+
+  /**
+   * For a type.
+   *
+   * @param array the class of its arrays
+   * @param buffer the class of its buffers
+   */
+  Elements(ElementType type, Class<?> array, Class<? extends Buffer> buffer) {
     this.type = type;
+    this.array = array;
+    this.buffer = buffer;
     this.block = BLOCK_BYTES / type.bytes();
     this.longestBlock = LONGEST_BLOCK_BYTES / type.bytes();
+    this.pass = PASS_BYTES / type.bytes();
   }
 
-  static Elements of(ElementType type) {
-    return switch (type) {
-      case FLOAT32 -> Float32Elements.INSTANCE;
-      case FLOAT64 -> Float64Elements.INSTANCE;
-      case INT32 -> Int32Elements.INSTANCE;
-      case INT64 -> Int64Elements.INSTANCE;
-      case BFLOAT16 -> Elements16.BFLOAT16;
-      case FLOAT16 -> Elements16.FLOAT16;
-      case INT8 -> Elements8.INT8;
-      case UINT8 -> Elements8.UINT8;
-    };
+  private Operands newBlocks() {
+    Object[] made = new Object[Loops.MOST];
+    Arrays.setAll(made, i -> newArray(longestBlock));
+    return Operands.of(made);
   }
 
   /** The index of the element at a byte of a frame. */
@@ -93,14 +105,21 @@ abstract sealed class Elements
     return at / bytes;
   }
 
-  abstract Object newArray(int count);
+  final Object newArray(int count) {
+    return Array.newInstance(array.getComponentType(), count);
+  }
 
   /**
    * The number of elements of an array.
    *
    * @throws IllegalArgumentException if it is not an array of this type
    */
-  abstract int arrayLength(Object array);
+  final int arrayLength(Object array) {
+    if (this.array.isInstance(array)) {
+      return Array.getLength(array);
+    }
+    throw unfit(array);
+  }
 
   /** A view of bytes in their order; index 0 is byte 0. */
   abstract Buffer view(ByteBuffer bytes);
@@ -113,7 +132,12 @@ abstract sealed class Elements
    *
    * @throws IllegalArgumentException if it is not a view of this type
    */
-  abstract Buffer checkView(Buffer view);
+  final Buffer checkView(Buffer view) {
+    if (buffer.isInstance(view)) {
+      return view;
+    }
+    throw unfit(view);
+  }
 
   /** Copies elements of a buffer to an array. */
   abstract void get(Buffer source, int from, Object array, int offset, int count);
@@ -141,51 +165,14 @@ abstract sealed class Elements
       int runs);
 
   /**
-   * {@code result[i] = own[i] op source[i]} for i from {@code from} to {@code to}; {@code result}
-   * may be {@code own}. AVERAGE adds.
+   * {@code results[k][i] = (own[0][i] op own[1][i] op ...) / divisor} for i from {@code from} to
+   * {@code to} and all k. AVERAGE adds; integers round toward zero when they are divided.
    *
-   * @param scratch for types whose arithmetic is that of another; its blocks of this type are left
-   *     alone
+   * @param divisor 1 if nothing is to be divided, as by ops of users
+   * @param scratch for types whose arithmetic is that of another
    */
-  abstract void combine(
-      ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch);
-
-  /**
-   * {@code result[i] = own[i] op sources[0][i] op sources[1][i] ...} for the first {@code n}
-   * sources, in this order; {@code result} may be {@code own}. AVERAGE adds.
-   */
-  void combine(
-      ReduceOp op,
-      Object result,
-      Object own,
-      Object[] sources,
-      int n,
-      int from,
-      int to,
-      Scratch scratch) {
-    Object left = own;
-    for (int i = 0; i < n; i++) {
-      combine(op, result, left, sources[i], from, to, scratch);
-      left = result;
-    }
-  }
-
-  /**
-   * The same, and the result goes to {@code targets}, too, which may be the sources.
-   *
-   * @return whether there is a loop for that; if not, nothing was done
-   */
-  boolean combineToAll(
-      ReduceOp op,
-      Object result,
-      Object own,
-      Object[] sources,
-      Object[] targets,
-      int n,
-      int from,
-      int to) {
-    return false;
-  }
+  abstract void reduce(
+      ReduceOp op, int divisor, Operands operands, int from, int to, Scratch scratch);
 
   /** Whether an element can be infinite or not a number. */
   boolean canBeNonFinite() {
@@ -218,9 +205,6 @@ abstract sealed class Elements
   double value(Object values, int index) {
     throw new UnsupportedOperationException(type + " elements are finite");
   }
-
-  /** Divides in place; integers round toward zero. */
-  abstract void divide(Object array, int from, int to, int divisor, Scratch scratch);
 
   final IllegalArgumentException unfit(Object memory) {
     return new IllegalArgumentException(

@@ -2,7 +2,6 @@ package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
-import io.collectives.UserOp;
 import io.collectives.spi.FrameBytes;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
@@ -20,21 +19,8 @@ final class Elements16 extends Elements {
   private final Format16 format;
 
   private Elements16(ElementType type, Format16 format) {
-    super(type);
+    super(type, short[].class, ShortBuffer.class);
     this.format = format;
-  }
-
-  @Override
-  Object newArray(int count) {
-    return new short[count];
-  }
-
-  @Override
-  int arrayLength(Object array) {
-    if (array instanceof short[] fit) {
-      return fit.length;
-    }
-    throw unfit(array);
   }
 
   @Override
@@ -45,14 +31,6 @@ final class Elements16 extends Elements {
   @Override
   Buffer view(FrameBytes frame) {
     return frame.shorts();
-  }
-
-  @Override
-  Buffer checkView(Buffer view) {
-    if (view instanceof ShortBuffer) {
-      return view;
-    }
-    throw unfit(view);
   }
 
   @Override
@@ -101,58 +79,55 @@ final class Elements16 extends Elements {
     }
   }
 
+  /** Rounds after each operand, as pairwise reductions do, and the quotient once more. */
   @Override
-  void combine(
-      ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch) {
-    short[] r = (short[]) result;
-    short[] a = (short[]) own;
-    short[] b = (short[]) source;
-    Converter16 converter = scratch.converter16();
+  void reduce(ReduceOp op, int divisor, Operands operands, int from, int to, Scratch scratch) {
+    Converter16 converter = scratch.get(Converter16.KEY);
+    Operands pair = converter.pair;
+    Operands alone = converter.alone;
     float[] left = converter.first;
-    float[] right = converter.second;
-    int at = from;
-    while (to - at >= SHORT) {
-      // Whole pairs: a user's op is to see nothing but elements.
-      int count = Math.min(to - at, Converter16.BLOCK) & ~1;
-      converter.widen(format, a, at, count, left);
-      converter.widen(format, b, at, count, right);
-      Float32Elements.INSTANCE.combine(op, left, left, right, 0, count, scratch);
-      converter.narrow(format, left, r, at, count);
-      at += count;
-    }
-    if (op instanceof UserOp users) {
-      if (at < to) {
-        combineFew(users, r, a, b, at, to, converter);
+    short[] result = (short[]) operands.results[0];
+    for (int at = from; at < to; ) {
+      int count = Math.min(to - at, Converter16.BLOCK);
+      if (count >= SHORT) {
+        count &= ~1; // Whole pairs: a user's op is to see nothing but elements.
       }
-      return;
-    }
-    ReduceOp.Standard standard = (ReduceOp.Standard) op;
-    for (; at < to; at++) {
-      float x = format.widen(a[at]);
-      float y = format.widen(b[at]);
-      r[at] =
-          format.narrow(
-              switch (standard) {
-                case SUM, AVERAGE -> x + y;
-                case PRODUCT -> x * y;
-                case MIN -> Math.min(x, y);
-                case MAX -> Math.max(x, y);
-              });
+      Object first = operands.own[0];
+      for (int i = 1; i < operands.size; i++) {
+        widen(converter, first, at, count, left);
+        widen(converter, operands.own[i], at, count, converter.second);
+        Float32Elements.INSTANCE.reduce(op, 1, pair, 0, count, scratch);
+        narrow(converter, left, result, at, count);
+        first = result;
+      }
+      if (divisor > 1) {
+        widen(converter, first, at, count, left);
+        Float32Elements.INSTANCE.reduce(op, divisor, alone, 0, count, scratch);
+        narrow(converter, left, result, at, count);
+      }
+      operands.copyToOthers(at, at + count);
+      at += count;
     }
   }
 
-  private void combineFew(
-      UserOp op, short[] r, short[] a, short[] b, int from, int to, Converter16 converter) {
-    float[] left = converter.first;
-    float[] right = converter.second;
-    int count = to - from;
-    for (int i = 0; i < count; i++) {
-      left[i] = format.widen(a[from + i]);
-      right[i] = format.widen(b[from + i]);
+  private void widen(Converter16 converter, Object array, int at, int count, float[] values) {
+    short[] bits = (short[]) array;
+    if (count >= SHORT) {
+      converter.widen(format, bits, at, count, values);
+      return;
     }
-    op.combine(left, left, right, 0, count);
     for (int i = 0; i < count; i++) {
-      r[from + i] = format.narrow(left[i]);
+      values[i] = format.widen(bits[at + i]);
+    }
+  }
+
+  private void narrow(Converter16 converter, float[] values, short[] bits, int at, int count) {
+    if (count >= SHORT) {
+      converter.narrow(format, values, bits, at, count);
+      return;
+    }
+    for (int i = 0; i < count; i++) {
+      bits[at + i] = format.narrow(values[i]);
     }
   }
 
@@ -199,28 +174,5 @@ final class Elements16 extends Elements {
   @Override
   double value(Object values, int index) {
     return format.widen(((short[]) values)[index]);
-  }
-
-  /** Pairs are converted together. */
-  private static int even(int count) {
-    return count + count % 2;
-  }
-
-  @Override
-  void divide(Object array, int from, int to, int divisor, Scratch scratch) {
-    short[] a = (short[]) array;
-    Converter16 converter = scratch.converter16();
-    float[] values = converter.first;
-    int at = from;
-    while (to - at >= SHORT) {
-      int count = Math.min(to - at, Converter16.BLOCK);
-      converter.widen(format, a, at, count, values);
-      Float32Elements.INSTANCE.divide(values, 0, even(count), divisor, scratch);
-      converter.narrow(format, values, a, at, count);
-      at += count;
-    }
-    for (; at < to; at++) {
-      a[at] = format.narrow(format.widen(a[at]) / divisor);
-    }
   }
 }

@@ -1,35 +1,20 @@
 package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
-import io.collectives.ReduceOp;
+import io.collectives.UserOp;
 import io.collectives.spi.FrameBytes;
+import java.lang.invoke.MethodHandles;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
+import java.util.function.IntBinaryOperator;
 
 /** The elements of {@link ElementType#INT8} and {@link ElementType#UINT8}. */
-final class Elements8 extends Elements {
-  static final Elements8 INT8 = new Elements8(ElementType.INT8, 0);
-  static final Elements8 UINT8 = new Elements8(ElementType.UINT8, 0x80);
+final class Elements8 extends ArithmeticElements {
+  static final Elements8 INT8 = new Elements8(ElementType.INT8);
+  static final Elements8 UINT8 = new Elements8(ElementType.UINT8);
 
-  /** What turns the order of the numbers into that of Java's bytes. */
-  private final int flip;
-
-  private Elements8(ElementType type, int flip) {
-    super(type);
-    this.flip = flip;
-  }
-
-  @Override
-  Object newArray(int count) {
-    return new byte[count];
-  }
-
-  @Override
-  int arrayLength(Object array) {
-    if (array instanceof byte[] fit) {
-      return fit.length;
-    }
-    throw unfit(array);
+  private Elements8(ElementType type) {
+    super(type, byte[].class, ByteBuffer.class, Bytes.class);
   }
 
   @Override
@@ -40,14 +25,6 @@ final class Elements8 extends Elements {
   @Override
   Buffer view(FrameBytes frame) {
     return frame.singles();
-  }
-
-  @Override
-  Buffer checkView(Buffer view) {
-    if (view instanceof ByteBuffer) {
-      return view;
-    }
-    throw unfit(view);
   }
 
   @Override
@@ -97,49 +74,65 @@ final class Elements8 extends Elements {
   }
 
   @Override
-  void combine(
-      ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch) {
-    byte[] r = (byte[]) result;
-    byte[] a = (byte[]) own;
-    byte[] b = (byte[]) source;
-    switch ((ReduceOp.Standard) op) {
-      case SUM, AVERAGE -> add(r, a, b, from, to);
-      case PRODUCT -> multiply(r, a, b, from, to);
-      case MIN -> min(r, a, b, from, to, flip);
-      case MAX -> max(r, a, b, from, to, flip);
-    }
+  void combine(UserOp op, Object result, Object own, Object other, int from, int to) {
+    throw new IllegalStateException("the op \"" + op + "\" is not for " + type);
   }
 
-  @Override
-  void divide(Object array, int from, int to, int divisor, Scratch scratch) {
-    byte[] a = (byte[]) array;
-    for (int i = from; i < to; i++) {
-      int value = flip == 0 ? a[i] : a[i] & 0xff;
-      a[i] = (byte) (value / divisor);
-    }
-  }
+  /** The template; see {@link Loops}. */
+  static final class Bytes extends Loops {
+    private static final Kind KIND = kind(MethodHandles.lookup());
+    private static final IntBinaryOperator OP = KIND.op().ints();
+    private static final Ending ENDING = KIND.ending();
+    private static final int SIZE = KIND.size();
+    private static final boolean TO_ALL = KIND.toAll();
+    private static final boolean IS_UNSIGNED = KIND.type() == ElementType.UINT8;
 
-  private static void add(byte[] r, byte[] a, byte[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = (byte) (a[i] + b[i]);
+    private static int number(byte bits) {
+      return IS_UNSIGNED ? bits & 0xff : bits;
     }
-  }
 
-  private static void multiply(byte[] r, byte[] a, byte[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = (byte) (a[i] * b[i]);
+    private static byte of(byte x, byte y) {
+      return (byte) OP.applyAsInt(number(x), number(y));
     }
-  }
 
-  private static void min(byte[] r, byte[] a, byte[] b, int from, int to, int flip) {
-    for (int i = from; i < to; i++) {
-      r[i] = (byte) (Math.min((byte) (a[i] ^ flip), (byte) (b[i] ^ flip)) ^ flip);
+    private static byte end(byte x, int divisor) {
+      return ENDING == Ending.NONE ? x : (byte) (number(x) / divisor);
     }
-  }
 
-  private static void max(byte[] r, byte[] a, byte[] b, int from, int to, int flip) {
-    for (int i = from; i < to; i++) {
-      r[i] = (byte) (Math.max((byte) (a[i] ^ flip), (byte) (b[i] ^ flip)) ^ flip);
+    @Override
+    void reduce(
+        Object[] results, Object own, Object[] others, int first, int from, int to, int divisor) {
+      byte[] r = (byte[]) results[0];
+      byte[] s = TO_ALL && SIZE > 1 ? (byte[]) results[1] : r;
+      byte[] t = TO_ALL && SIZE > 2 ? (byte[]) results[2] : r;
+      byte[] u = TO_ALL && SIZE > 3 ? (byte[]) results[3] : r;
+      byte[] a = (byte[]) own;
+      byte[] b = SIZE > 1 ? (byte[]) others[first] : a;
+      byte[] c = SIZE > 2 ? (byte[]) others[first + 1] : a;
+      byte[] d = SIZE > 3 ? (byte[]) others[first + 2] : a;
+      for (int i = from; i < to; i++) {
+        byte x = a[i];
+        if (SIZE > 1) {
+          x = of(x, b[i]);
+        }
+        if (SIZE > 2) {
+          x = of(x, c[i]);
+        }
+        if (SIZE > 3) {
+          x = of(x, d[i]);
+        }
+        x = end(x, divisor);
+        r[i] = x;
+        if (TO_ALL && SIZE > 1) {
+          s[i] = x;
+        }
+        if (TO_ALL && SIZE > 2) {
+          t[i] = x;
+        }
+        if (TO_ALL && SIZE > 3) {
+          u[i] = x;
+        }
+      }
     }
   }
 }

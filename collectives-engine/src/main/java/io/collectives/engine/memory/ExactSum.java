@@ -2,6 +2,8 @@ package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
 import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * Sums or averages of the elements of several blocks, each rounded once: the number of the type
@@ -67,6 +69,10 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
   /** How many elements are settled in one look at all blocks. */
   private static final int BATCH = 64;
 
+  /** By type. */
+  private static final List<Scratch.Key<ExactSum>> KEYS =
+      Stream.of(ElementType.values()).map(type -> new Scratch.Key<>(() -> of(type))).toList();
+
   private final int precision;
   private final int least;
   private final int mostDivisor;
@@ -88,6 +94,11 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     this.precision = precision;
     this.least = least;
     this.mostDivisor = mostDivisor;
+  }
+
+  /** That of a scratch for a floating-point type. */
+  static ExactSum of(ElementType type, Scratch scratch) {
+    return scratch.get(KEYS.get(type.ordinal()));
   }
 
   /** For a floating-point type. */
@@ -576,7 +587,7 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
 
     private float[] widen(Object block, int count, Scratch scratch) {
       short[] values = (short[]) block;
-      Converter16 converter = scratch.converter16();
+      Converter16 converter = scratch.get(Converter16.KEY);
       float[] wide = converter.first;
       if (count < Elements.SHORT) {
         for (int i = 0; i < count; i++) {
@@ -631,7 +642,7 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
           certain &= values[i] == format.narrow(most[i]);
         }
       } else {
-        Converter16 converter = scratch.converter16();
+        Converter16 converter = scratch.get(Converter16.KEY);
         converter.narrow(format, most, upper, 0, count);
         converter.narrow(format, least, values, 0, count);
         certain &= Arrays.mismatch(values, 0, count, upper, 0, count) < 0;

@@ -9,11 +9,10 @@ import org.jspecify.annotations.Nullable;
  * Memory of one part. Positions count from its first element; ranges were checked by {@link
  * Memory}.
  *
- * <p>Only two things differ between arrays, buffers and short runs of them: how a block gets into
- * an array and how it gets back. All kernels work on arrays with equal indexes; {@link Elements}
- * says why.
+ * <p>Arrays, buffers and short runs of them differ in how a block gets into an array and how it
+ * gets back. All kernels work on arrays with equal indexes; {@link Elements} says why.
  */
-abstract sealed class FlatMemory extends Memory permits ArrayMemory, BufferMemory, StridedMemory {
+abstract class FlatMemory extends Memory {
 
   FlatMemory(Elements elements) {
     super(elements);
@@ -31,14 +30,20 @@ abstract sealed class FlatMemory extends Memory permits ArrayMemory, BufferMemor
   /** Copies elements from a buffer of the element's type. */
   abstract void replace(int to, int count, Buffer source, int at);
 
-  final void replace(int to, int count, FlatMemory source, int from) {
-    if (source instanceof ArrayMemory memory) {
-      save(to, count, memory.array(), memory.index(from));
-    } else if (source instanceof BufferMemory memory) {
-      replace(to, count, memory.view(), from);
-    } else {
-      ((StridedMemory) source).copyTo(this, to, count, from);
-    }
+  /** Copies elements to another flat memory. */
+  abstract void copyTo(FlatMemory target, int to, int count, int from);
+
+  /** The array or buffer that this is a range of; nothing if it is one with gaps. */
+  abstract @Nullable Object place();
+
+  /** The array that this is a range of, if it is one. */
+  @Nullable Object array() {
+    return null;
+  }
+
+  /** Where in the array or buffer the element at {@code position} lies. */
+  int index(int position) {
+    return position;
   }
 
   /** The region that this is a part of, if any. */
@@ -53,21 +58,28 @@ abstract sealed class FlatMemory extends Memory permits ArrayMemory, BufferMemor
       FlatMemory source,
       int from,
       Scratch scratch) {
-    if (this instanceof ArrayMemory result
-        && own instanceof ArrayMemory left
-        && source instanceof ArrayMemory right
-        && result.index(to) == left.index(ownFrom)
-        && result.index(to) == right.index(from)) {
-      int first = result.index(to);
-      elements.combine(
-          op, result.array(), left.array(), right.array(), first, first + count, scratch);
+    Object array = array();
+    if (array != null
+        && own.array() != null
+        && source.array() != null
+        && index(to) == own.index(ownFrom)
+        && index(to) == source.index(from)) {
+      Operands operands = scratch.get(Operands.KEY);
+      operands.addResult(array);
+      operands.add(own.array());
+      operands.add(source.array());
+      try {
+        elements.reduce(op, 1, operands, index(to), index(to) + count, scratch);
+      } finally {
+        operands.clear();
+      }
       return;
     }
-    Object block = scratch.second(elements);
+    Operands blocks = blocks(2, scratch);
     for (int done = 0; done < count; ) {
       int step = Math.min(count - done, elements.block);
-      source.load(from + done, step, block, 0);
-      reduceBlock(op, to + done, step, own, ownFrom + done, scratch);
+      source.load(from + done, step, blocks.own[1], 0);
+      reduceBlock(op, to + done, step, own, ownFrom + done, blocks, scratch);
       done += step;
     }
   }
@@ -81,36 +93,54 @@ abstract sealed class FlatMemory extends Memory permits ArrayMemory, BufferMemor
       Buffer source,
       int at,
       Scratch scratch) {
-    Object block = scratch.second(elements);
+    Operands blocks = blocks(2, scratch);
     for (int done = 0; done < count; ) {
       int step = Math.min(count - done, elements.block);
-      elements.get(source, at + done, block, 0, step);
-      reduceBlock(op, to + done, step, own, ownFrom + done, scratch);
+      elements.get(source, at + done, blocks.own[1], 0, step);
+      reduceBlock(op, to + done, step, own, ownFrom + done, blocks, scratch);
       done += step;
     }
   }
 
+  private Operands blocks(int size, Scratch scratch) {
+    Operands blocks = scratch.get(elements.blocks);
+    blocks.size = size;
+    return blocks;
+  }
+
   /** The source lies in the second block. */
   private void reduceBlock(
-      ReduceOp op, int to, int count, FlatMemory own, int ownFrom, Scratch scratch) {
-    Object block = scratch.first(elements);
-    own.load(ownFrom, count, block, 0);
-    elements.combine(op, block, block, scratch.second(elements), 0, count, scratch);
-    save(to, count, block, 0);
+      ReduceOp op,
+      int to,
+      int count,
+      FlatMemory own,
+      int ownFrom,
+      Operands blocks,
+      Scratch scratch) {
+    own.load(ownFrom, count, blocks.own[0], 0);
+    elements.reduce(op, 1, blocks, 0, count, scratch);
+    save(to, count, blocks.own[0], 0);
   }
 
   final void divide(int at, int count, int divisor, Scratch scratch) {
-    if (this instanceof ArrayMemory memory) {
-      int first = memory.index(at);
-      elements.divide(memory.array(), first, first + count, divisor, scratch);
+    Object array = array();
+    if (array != null) {
+      Operands operands = scratch.get(Operands.KEY);
+      operands.addResult(array);
+      operands.add(array);
+      try {
+        elements.reduce(ReduceOp.AVERAGE, divisor, operands, index(at), index(at) + count, scratch);
+      } finally {
+        operands.clear();
+      }
       return;
     }
-    Object block = scratch.first(elements);
+    Operands blocks = blocks(1, scratch);
     for (int done = 0; done < count; ) {
       int step = Math.min(count - done, elements.block);
-      load(at + done, step, block, 0);
-      elements.divide(block, 0, step, divisor, scratch);
-      save(at + done, step, block, 0);
+      load(at + done, step, blocks.own[0], 0);
+      elements.reduce(ReduceOp.AVERAGE, divisor, blocks, 0, step, scratch);
+      save(at + done, step, blocks.own[0], 0);
       done += step;
     }
   }

@@ -1,33 +1,21 @@
 package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
-import io.collectives.ReduceOp;
 import io.collectives.UserOp;
+import io.collectives.UserOp.FloatBinaryOperator;
 import io.collectives.spi.FrameBytes;
+import java.lang.invoke.MethodHandles;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
 
 /** The elements of {@link ElementType#FLOAT32}. */
-final class Float32Elements extends Elements {
+final class Float32Elements extends ArithmeticElements {
   static final Float32Elements INSTANCE = new Float32Elements();
 
   private Float32Elements() {
-    super(ElementType.FLOAT32);
-  }
-
-  @Override
-  Object newArray(int count) {
-    return new float[count];
-  }
-
-  @Override
-  int arrayLength(Object array) {
-    if (array instanceof float[] fit) {
-      return fit.length;
-    }
-    throw unfit(array);
+    super(ElementType.FLOAT32, float[].class, FloatBuffer.class, Floats.class);
   }
 
   @Override
@@ -38,14 +26,6 @@ final class Float32Elements extends Elements {
   @Override
   Buffer view(FrameBytes frame) {
     return frame.floats();
-  }
-
-  @Override
-  Buffer checkView(Buffer view) {
-    if (view instanceof FloatBuffer) {
-      return view;
-    }
-    throw unfit(view);
   }
 
   @Override
@@ -95,95 +75,8 @@ final class Float32Elements extends Elements {
   }
 
   @Override
-  void combine(
-      ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch) {
-    float[] r = (float[]) result;
-    float[] a = (float[]) own;
-    float[] b = (float[]) source;
-    if (op instanceof UserOp users) {
-      users.combine(r, a, b, from, to);
-      return;
-    }
-    ReduceOp.Standard standard = (ReduceOp.Standard) op;
-    if (to - from < SHORT) {
-      few(standard, r, a, b, from, to);
-      return;
-    }
-    switch (standard) {
-      case SUM, AVERAGE -> add(r, a, b, from, to);
-      case PRODUCT -> multiply(r, a, b, from, to);
-      case MIN -> min(r, a, b, from, to);
-      case MAX -> max(r, a, b, from, to);
-    }
-  }
-
-  @Override
-  void combine(
-      ReduceOp op,
-      Object result,
-      Object own,
-      Object[] sources,
-      int n,
-      int from,
-      int to,
-      Scratch scratch) {
-    if (op != ReduceOp.SUM && op != ReduceOp.AVERAGE || to - from < SHORT) {
-      super.combine(op, result, own, sources, n, from, to, scratch);
-      return;
-    }
-    float[] r = (float[]) result;
-    float[] left = (float[]) own;
-    int i = 0;
-    for (; n - i >= 3; i += 3) {
-      add(
-          r,
-          left,
-          (float[]) sources[i],
-          (float[]) sources[i + 1],
-          (float[]) sources[i + 2],
-          from,
-          to);
-      left = r;
-    }
-    for (; i < n; i++) {
-      add(r, left, (float[]) sources[i], from, to);
-      left = r;
-    }
-  }
-
-  @Override
-  boolean combineToAll(
-      ReduceOp op,
-      Object result,
-      Object own,
-      Object[] sources,
-      Object[] targets,
-      int n,
-      int from,
-      int to) {
-    if (op != ReduceOp.SUM || to - from < SHORT) {
-      return false;
-    }
-    float[] r = (float[]) result;
-    float[] a = (float[]) own;
-    if (n == 1) {
-      addToBoth(r, (float[]) targets[0], a, (float[]) sources[0], from, to);
-    } else if (n == 3) {
-      addToFour(
-          r,
-          (float[]) targets[0],
-          (float[]) targets[1],
-          (float[]) targets[2],
-          a,
-          (float[]) sources[0],
-          (float[]) sources[1],
-          (float[]) sources[2],
-          from,
-          to);
-    } else {
-      return false;
-    }
-    return true;
+  void combine(UserOp op, Object result, Object own, Object other, int from, int to) {
+    op.combine((float[]) result, (float[]) own, (float[]) other, from, to);
   }
 
   @Override
@@ -232,91 +125,58 @@ final class Float32Elements extends Elements {
     return ((float[]) values)[index];
   }
 
-  @Override
-  void divide(Object array, int from, int to, int divisor, Scratch scratch) {
-    float[] a = (float[]) array;
-    if (to - from >= SHORT) {
-      divideMany(a, from, to, divisor);
-      return;
-    }
-    for (int i = from; i < to; i++) {
-      a[i] /= divisor;
-    }
-  }
+  /** The template; see {@link Loops}. */
+  static final class Floats extends Loops {
+    private static final Kind KIND = kind(MethodHandles.lookup());
+    private static final FloatBinaryOperator OP = KIND.op().floats();
+    private static final Ending ENDING = KIND.ending();
+    private static final int SIZE = KIND.size();
+    private static final boolean TO_ALL = KIND.toAll();
 
-  private static void divideMany(float[] a, int from, int to, int divisor) {
-    for (int i = from; i < to; i++) {
-      a[i] /= divisor;
+    /** The product has the bits of the quotient. */
+    private static float end(float x, float by) {
+      return ENDING == Ending.NONE ? x : ENDING == Ending.POWER_OF_TWO ? x * by : x / by;
     }
-  }
 
-  private static void few(ReduceOp.Standard op, float[] r, float[] a, float[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] =
-          switch (op) {
-            case SUM, AVERAGE -> a[i] + b[i];
-            case PRODUCT -> a[i] * b[i];
-            case MIN -> Math.min(a[i], b[i]);
-            case MAX -> Math.max(a[i], b[i]);
-          };
+    private static float by(int divisor) {
+      return ENDING == Ending.POWER_OF_TWO ? 1f / divisor : divisor;
     }
-  }
 
-  private static void add(float[] r, float[] a, float[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = a[i] + b[i];
-    }
-  }
-
-  private static void add(float[] r, float[] a, float[] b, float[] c, float[] d, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = a[i] + b[i] + c[i] + d[i];
-    }
-  }
-
-  private static void addToBoth(float[] r, float[] s, float[] a, float[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      float sum = a[i] + b[i];
-      r[i] = sum;
-      s[i] = sum;
-    }
-  }
-
-  private static void addToFour(
-      float[] r,
-      float[] s,
-      float[] t,
-      float[] u,
-      float[] a,
-      float[] b,
-      float[] c,
-      float[] d,
-      int from,
-      int to) {
-    for (int i = from; i < to; i++) {
-      float sum = a[i] + b[i] + c[i] + d[i];
-      r[i] = sum;
-      s[i] = sum;
-      t[i] = sum;
-      u[i] = sum;
-    }
-  }
-
-  private static void multiply(float[] r, float[] a, float[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = a[i] * b[i];
-    }
-  }
-
-  private static void min(float[] r, float[] a, float[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = Math.min(a[i], b[i]);
-    }
-  }
-
-  private static void max(float[] r, float[] a, float[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = Math.max(a[i], b[i]);
+    @Override
+    void reduce(
+        Object[] results, Object own, Object[] others, int first, int from, int to, int divisor) {
+      float[] r = (float[]) results[0];
+      float[] s = TO_ALL && SIZE > 1 ? (float[]) results[1] : r;
+      float[] t = TO_ALL && SIZE > 2 ? (float[]) results[2] : r;
+      float[] u = TO_ALL && SIZE > 3 ? (float[]) results[3] : r;
+      float[] a = (float[]) own;
+      float[] b = SIZE > 1 ? (float[]) others[first] : a;
+      float[] c = SIZE > 2 ? (float[]) others[first + 1] : a;
+      float[] d = SIZE > 3 ? (float[]) others[first + 2] : a;
+      float by = by(divisor);
+      for (int i = from; i < to; i++) {
+        float x = a[i];
+        if (SIZE > 1) {
+          x = OP.applyAsFloat(x, b[i]);
+        }
+        if (SIZE > 2) {
+          x = OP.applyAsFloat(x, c[i]);
+        }
+        if (SIZE > 3) {
+          x = OP.applyAsFloat(x, d[i]);
+        }
+        x = end(x, by);
+        r[i] = x;
+        if (TO_ALL && SIZE > 1) {
+          s[i] = x;
+        }
+        if (TO_ALL && SIZE > 2) {
+          t[i] = x;
+        }
+        if (TO_ALL && SIZE > 3) {
+          u[i] = x;
+        }
+      }
     }
   }
 }

@@ -1,33 +1,21 @@
 package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
-import io.collectives.ReduceOp;
 import io.collectives.UserOp;
 import io.collectives.spi.FrameBytes;
+import java.lang.invoke.MethodHandles;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.DoubleBuffer;
 import java.util.Arrays;
+import java.util.function.DoubleBinaryOperator;
 
 /** The elements of {@link ElementType#FLOAT64}. */
-final class Float64Elements extends Elements {
+final class Float64Elements extends ArithmeticElements {
   static final Float64Elements INSTANCE = new Float64Elements();
 
   private Float64Elements() {
-    super(ElementType.FLOAT64);
-  }
-
-  @Override
-  Object newArray(int count) {
-    return new double[count];
-  }
-
-  @Override
-  int arrayLength(Object array) {
-    if (array instanceof double[] fit) {
-      return fit.length;
-    }
-    throw unfit(array);
+    super(ElementType.FLOAT64, double[].class, DoubleBuffer.class, Doubles.class);
   }
 
   @Override
@@ -38,14 +26,6 @@ final class Float64Elements extends Elements {
   @Override
   Buffer view(FrameBytes frame) {
     return frame.doubles();
-  }
-
-  @Override
-  Buffer checkView(Buffer view) {
-    if (view instanceof DoubleBuffer) {
-      return view;
-    }
-    throw unfit(view);
   }
 
   @Override
@@ -95,95 +75,8 @@ final class Float64Elements extends Elements {
   }
 
   @Override
-  void combine(
-      ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch) {
-    double[] r = (double[]) result;
-    double[] a = (double[]) own;
-    double[] b = (double[]) source;
-    if (op instanceof UserOp users) {
-      users.combine(r, a, b, from, to);
-      return;
-    }
-    ReduceOp.Standard standard = (ReduceOp.Standard) op;
-    if (to - from < SHORT) {
-      few(standard, r, a, b, from, to);
-      return;
-    }
-    switch (standard) {
-      case SUM, AVERAGE -> add(r, a, b, from, to);
-      case PRODUCT -> multiply(r, a, b, from, to);
-      case MIN -> min(r, a, b, from, to);
-      case MAX -> max(r, a, b, from, to);
-    }
-  }
-
-  @Override
-  void combine(
-      ReduceOp op,
-      Object result,
-      Object own,
-      Object[] sources,
-      int n,
-      int from,
-      int to,
-      Scratch scratch) {
-    if (op != ReduceOp.SUM && op != ReduceOp.AVERAGE || to - from < SHORT) {
-      super.combine(op, result, own, sources, n, from, to, scratch);
-      return;
-    }
-    double[] r = (double[]) result;
-    double[] left = (double[]) own;
-    int i = 0;
-    for (; n - i >= 3; i += 3) {
-      add(
-          r,
-          left,
-          (double[]) sources[i],
-          (double[]) sources[i + 1],
-          (double[]) sources[i + 2],
-          from,
-          to);
-      left = r;
-    }
-    for (; i < n; i++) {
-      add(r, left, (double[]) sources[i], from, to);
-      left = r;
-    }
-  }
-
-  @Override
-  boolean combineToAll(
-      ReduceOp op,
-      Object result,
-      Object own,
-      Object[] sources,
-      Object[] targets,
-      int n,
-      int from,
-      int to) {
-    if (op != ReduceOp.SUM || to - from < SHORT) {
-      return false;
-    }
-    double[] r = (double[]) result;
-    double[] a = (double[]) own;
-    if (n == 1) {
-      addToBoth(r, (double[]) targets[0], a, (double[]) sources[0], from, to);
-    } else if (n == 3) {
-      addToFour(
-          r,
-          (double[]) targets[0],
-          (double[]) targets[1],
-          (double[]) targets[2],
-          a,
-          (double[]) sources[0],
-          (double[]) sources[1],
-          (double[]) sources[2],
-          from,
-          to);
-    } else {
-      return false;
-    }
-    return true;
+  void combine(UserOp op, Object result, Object own, Object other, int from, int to) {
+    op.combine((double[]) result, (double[]) own, (double[]) other, from, to);
   }
 
   @Override
@@ -232,93 +125,58 @@ final class Float64Elements extends Elements {
     return ((double[]) values)[index];
   }
 
-  @Override
-  void divide(Object array, int from, int to, int divisor, Scratch scratch) {
-    double[] a = (double[]) array;
-    if (to - from >= SHORT) {
-      divideMany(a, from, to, divisor);
-      return;
-    }
-    for (int i = from; i < to; i++) {
-      a[i] /= divisor;
-    }
-  }
+  /** The template; see {@link Loops}. */
+  static final class Doubles extends Loops {
+    private static final Kind KIND = kind(MethodHandles.lookup());
+    private static final DoubleBinaryOperator OP = KIND.op().doubles();
+    private static final Ending ENDING = KIND.ending();
+    private static final int SIZE = KIND.size();
+    private static final boolean TO_ALL = KIND.toAll();
 
-  private static void divideMany(double[] a, int from, int to, int divisor) {
-    for (int i = from; i < to; i++) {
-      a[i] /= divisor;
+    /** The product has the bits of the quotient. */
+    private static double end(double x, double by) {
+      return ENDING == Ending.NONE ? x : ENDING == Ending.POWER_OF_TWO ? x * by : x / by;
     }
-  }
 
-  private static void few(
-      ReduceOp.Standard op, double[] r, double[] a, double[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] =
-          switch (op) {
-            case SUM, AVERAGE -> a[i] + b[i];
-            case PRODUCT -> a[i] * b[i];
-            case MIN -> Math.min(a[i], b[i]);
-            case MAX -> Math.max(a[i], b[i]);
-          };
+    private static double by(int divisor) {
+      return ENDING == Ending.POWER_OF_TWO ? 1.0 / divisor : divisor;
     }
-  }
 
-  private static void add(double[] r, double[] a, double[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = a[i] + b[i];
-    }
-  }
-
-  private static void add(
-      double[] r, double[] a, double[] b, double[] c, double[] d, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = a[i] + b[i] + c[i] + d[i];
-    }
-  }
-
-  private static void addToBoth(double[] r, double[] s, double[] a, double[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      double sum = a[i] + b[i];
-      r[i] = sum;
-      s[i] = sum;
-    }
-  }
-
-  private static void addToFour(
-      double[] r,
-      double[] s,
-      double[] t,
-      double[] u,
-      double[] a,
-      double[] b,
-      double[] c,
-      double[] d,
-      int from,
-      int to) {
-    for (int i = from; i < to; i++) {
-      double sum = a[i] + b[i] + c[i] + d[i];
-      r[i] = sum;
-      s[i] = sum;
-      t[i] = sum;
-      u[i] = sum;
-    }
-  }
-
-  private static void multiply(double[] r, double[] a, double[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = a[i] * b[i];
-    }
-  }
-
-  private static void min(double[] r, double[] a, double[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = Math.min(a[i], b[i]);
-    }
-  }
-
-  private static void max(double[] r, double[] a, double[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = Math.max(a[i], b[i]);
+    @Override
+    void reduce(
+        Object[] results, Object own, Object[] others, int first, int from, int to, int divisor) {
+      double[] r = (double[]) results[0];
+      double[] s = TO_ALL && SIZE > 1 ? (double[]) results[1] : r;
+      double[] t = TO_ALL && SIZE > 2 ? (double[]) results[2] : r;
+      double[] u = TO_ALL && SIZE > 3 ? (double[]) results[3] : r;
+      double[] a = (double[]) own;
+      double[] b = SIZE > 1 ? (double[]) others[first] : a;
+      double[] c = SIZE > 2 ? (double[]) others[first + 1] : a;
+      double[] d = SIZE > 3 ? (double[]) others[first + 2] : a;
+      double by = by(divisor);
+      for (int i = from; i < to; i++) {
+        double x = a[i];
+        if (SIZE > 1) {
+          x = OP.applyAsDouble(x, b[i]);
+        }
+        if (SIZE > 2) {
+          x = OP.applyAsDouble(x, c[i]);
+        }
+        if (SIZE > 3) {
+          x = OP.applyAsDouble(x, d[i]);
+        }
+        x = end(x, by);
+        r[i] = x;
+        if (TO_ALL && SIZE > 1) {
+          s[i] = x;
+        }
+        if (TO_ALL && SIZE > 2) {
+          t[i] = x;
+        }
+        if (TO_ALL && SIZE > 3) {
+          u[i] = x;
+        }
+      }
     }
   }
 }

@@ -37,14 +37,7 @@ enum Format16 {
     }
 
     @Override
-    void widen(Converter16 converter, Memory target, long to, int count, Scratch scratch) {
-      int pairs = (count + 1) / 2;
-      widen(converter, count);
-      target.replace(to, pairs, converter.low.frame, 0);
-      target.replace(to + pairs, count - pairs, converter.high.frame, 0);
-    }
-
-    private static void widen(Converter16 converter, int count) {
+    void widen(Converter16 converter, int count) {
       int pairs = (count + 1) / 2;
       widenLow(converter.packed, converter.low.bytes, pairs);
       widenHigh(converter.packed, converter.high.bytes, pairs);
@@ -72,14 +65,7 @@ enum Format16 {
     }
 
     @Override
-    void narrow(Converter16 converter, Memory source, long from, int count, Scratch scratch) {
-      int pairs = (count + 1) / 2;
-      source.store(from, pairs, converter.low.frame, 0);
-      source.store(from + pairs, count - pairs, converter.high.frame, 0);
-      pack(converter, count);
-    }
-
-    private static void pack(Converter16 converter, int count) {
+    void pack(Converter16 converter, int count) {
       int pairs = (count + 1) / 2;
       if (count < 2 * pairs) {
         converter.high.frame.floats().put(pairs - 1, 0);
@@ -126,19 +112,6 @@ enum Format16 {
       scale(values, to, to + count);
     }
 
-    @Override
-    void widen(Converter16 converter, Memory target, long to, int count, Scratch scratch) {
-      int part = target.partAt(to);
-      if (target.part(part) instanceof ArrayMemory memory && to + count <= target.end(part)) {
-        int index = memory.index(target.local(part, to));
-        widen(converter, (float[]) memory.array(), index, count);
-      } else {
-        float[] values = scratch.widened();
-        widen(converter, values, 0, count);
-        target.save(to, count, values);
-      }
-    }
-
     /** The bits of the floats, but for 112 in the exponent, which multiplying by 2^112 adds. */
     private static void widenLow(int[] packed, byte[] low, int count) {
       for (int i = 0; i < count; i++) {
@@ -173,19 +146,6 @@ enum Format16 {
         narrowFew(values, from, count, packed);
       }
     }
-
-    @Override
-    void narrow(Converter16 converter, Memory source, long from, int count, Scratch scratch) {
-      int part = source.partAt(from);
-      if (source.part(part) instanceof ArrayMemory memory && from + count <= source.end(part)) {
-        int index = memory.index(source.local(part, from));
-        narrow(converter, (float[]) memory.array(), index, count);
-      } else {
-        float[] values = scratch.wide();
-        source.load(from, count, values);
-        narrow(converter, values, 0, count);
-      }
-    }
   };
 
   /** The ints of bytes, which C2 vectorises. */
@@ -211,8 +171,20 @@ enum Format16 {
   /** What is packed becomes {@code count} floats of an array, a block at most. */
   abstract void widen(Converter16 converter, float[] values, int to, int count);
 
-  /** The same of a float32 memory, of an element or more. */
-  abstract void widen(Converter16 converter, Memory target, long to, int count, Scratch scratch);
+  /** Whether floats can stay in the planes of a converter. */
+  boolean usesPlanes() {
+    return this == BFLOAT16;
+  }
+
+  /** What is packed becomes floats in the planes. */
+  void widen(Converter16 converter, int count) {
+    throw new UnsupportedOperationException(this + " uses no planes");
+  }
+
+  /** Packs the floats in the planes, and a zero if there is an odd number of them. */
+  void pack(Converter16 converter, int count) {
+    throw new UnsupportedOperationException(this + " uses no planes");
+  }
 
   /** The bits of the exponent, all of which are set in what is not finite. */
   int exponent() {
@@ -230,9 +202,6 @@ enum Format16 {
    * @param count of a block at most
    */
   abstract void narrow(Converter16 converter, float[] values, int from, int count);
-
-  /** The same of a float32 memory, of an element or more. */
-  abstract void narrow(Converter16 converter, Memory source, long from, int count, Scratch scratch);
 
   /** The same, one by one. */
   final void narrowFew(float[] values, int from, int count, int[] packed) {

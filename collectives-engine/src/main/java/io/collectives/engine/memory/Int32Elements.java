@@ -1,32 +1,20 @@
 package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
-import io.collectives.ReduceOp;
 import io.collectives.UserOp;
 import io.collectives.spi.FrameBytes;
+import java.lang.invoke.MethodHandles;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.IntBuffer;
+import java.util.function.IntBinaryOperator;
 
 /** The elements of {@link ElementType#INT32}. */
-final class Int32Elements extends Elements {
+final class Int32Elements extends ArithmeticElements {
   static final Int32Elements INSTANCE = new Int32Elements();
 
   private Int32Elements() {
-    super(ElementType.INT32);
-  }
-
-  @Override
-  Object newArray(int count) {
-    return new int[count];
-  }
-
-  @Override
-  int arrayLength(Object array) {
-    if (array instanceof int[] fit) {
-      return fit.length;
-    }
-    throw unfit(array);
+    super(ElementType.INT32, int[].class, IntBuffer.class, Ints.class);
   }
 
   @Override
@@ -37,14 +25,6 @@ final class Int32Elements extends Elements {
   @Override
   Buffer view(FrameBytes frame) {
     return frame.ints();
-  }
-
-  @Override
-  Buffer checkView(Buffer view) {
-    if (view instanceof IntBuffer) {
-      return view;
-    }
-    throw unfit(view);
   }
 
   @Override
@@ -94,81 +74,64 @@ final class Int32Elements extends Elements {
   }
 
   @Override
-  void combine(
-      ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch) {
-    int[] r = (int[]) result;
-    int[] a = (int[]) own;
-    int[] b = (int[]) source;
-    if (op instanceof UserOp users) {
-      users.combine(r, a, b, from, to);
-      return;
-    }
-    ReduceOp.Standard standard = (ReduceOp.Standard) op;
-    if (to - from < SHORT) {
-      few(standard, r, a, b, from, to);
-      return;
-    }
-    switch (standard) {
-      case SUM, AVERAGE -> add(r, a, b, from, to);
-      case PRODUCT -> multiply(r, a, b, from, to);
-      case MIN -> min(r, a, b, from, to);
-      case MAX -> max(r, a, b, from, to);
-    }
+  void combine(UserOp op, Object result, Object own, Object other, int from, int to) {
+    op.combine((int[]) result, (int[]) own, (int[]) other, from, to);
   }
 
-  @Override
-  void divide(Object array, int from, int to, int divisor, Scratch scratch) {
-    int[] a = (int[]) array;
-    for (int i = from; i < to; i++) {
-      a[i] /= divisor;
+  /** The template; see {@link Loops}. */
+  static final class Ints extends Loops {
+    private static final Kind KIND = kind(MethodHandles.lookup());
+    private static final IntBinaryOperator OP = KIND.op().ints();
+    private static final Ending ENDING = KIND.ending();
+    private static final int SIZE = KIND.size();
+    private static final boolean TO_ALL = KIND.toAll();
+
+    /** A shift rounds down, so what is negative needs something more to be rounded toward zero. */
+    private static int end(int x, int by) {
+      return ENDING == Ending.NONE
+          ? x
+          : ENDING == Ending.POWER_OF_TWO ? x + (x >> 31 >>> 32 - by) >> by : x / by;
     }
-  }
 
-  private static void few(ReduceOp.Standard op, int[] r, int[] a, int[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] =
-          switch (op) {
-            case SUM, AVERAGE -> a[i] + b[i];
-            case PRODUCT -> a[i] * b[i];
-            case MIN -> Math.min(a[i], b[i]);
-            case MAX -> Math.max(a[i], b[i]);
-          };
+    private static int by(int divisor) {
+      return ENDING == Ending.POWER_OF_TWO ? Integer.numberOfTrailingZeros(divisor) : divisor;
     }
-  }
 
-  private static void add(int[] r, int[] a, int[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = a[i] + b[i];
-    }
-  }
-
-  private static void multiply(int[] r, int[] a, int[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = a[i] * b[i];
-    }
-  }
-
-  /*
-   * MIN and MAX are made of additions and bits, because C2 of JDK 17 does not vectorise Math.min of
-   * ints. d is the difference of both; what is shifted has the sign of the true difference, even
-   * where d overflowed.
-   */
-
-  private static void min(int[] r, int[] a, int[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      int x = a[i];
-      int y = b[i];
-      int d = x - y;
-      r[i] = y ^ ((x ^ y) & ((d ^ ((x ^ y) & (d ^ x))) >> 31));
-    }
-  }
-
-  private static void max(int[] r, int[] a, int[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      int x = a[i];
-      int y = b[i];
-      int d = x - y;
-      r[i] = x ^ ((x ^ y) & ((d ^ ((x ^ y) & (d ^ x))) >> 31));
+    @Override
+    void reduce(
+        Object[] results, Object own, Object[] others, int first, int from, int to, int divisor) {
+      int[] r = (int[]) results[0];
+      int[] s = TO_ALL && SIZE > 1 ? (int[]) results[1] : r;
+      int[] t = TO_ALL && SIZE > 2 ? (int[]) results[2] : r;
+      int[] u = TO_ALL && SIZE > 3 ? (int[]) results[3] : r;
+      int[] a = (int[]) own;
+      int[] b = SIZE > 1 ? (int[]) others[first] : a;
+      int[] c = SIZE > 2 ? (int[]) others[first + 1] : a;
+      int[] d = SIZE > 3 ? (int[]) others[first + 2] : a;
+      int by = by(divisor);
+      for (int i = from; i < to; i++) {
+        int x = a[i];
+        if (SIZE > 1) {
+          x = OP.applyAsInt(x, b[i]);
+        }
+        if (SIZE > 2) {
+          x = OP.applyAsInt(x, c[i]);
+        }
+        if (SIZE > 3) {
+          x = OP.applyAsInt(x, d[i]);
+        }
+        x = end(x, by);
+        r[i] = x;
+        if (TO_ALL && SIZE > 1) {
+          s[i] = x;
+        }
+        if (TO_ALL && SIZE > 2) {
+          t[i] = x;
+        }
+        if (TO_ALL && SIZE > 3) {
+          u[i] = x;
+        }
+      }
     }
   }
 }

@@ -1,32 +1,20 @@
 package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
-import io.collectives.ReduceOp;
 import io.collectives.UserOp;
 import io.collectives.spi.FrameBytes;
+import java.lang.invoke.MethodHandles;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.LongBuffer;
+import java.util.function.LongBinaryOperator;
 
 /** The elements of {@link ElementType#INT64}. */
-final class Int64Elements extends Elements {
+final class Int64Elements extends ArithmeticElements {
   static final Int64Elements INSTANCE = new Int64Elements();
 
   private Int64Elements() {
-    super(ElementType.INT64);
-  }
-
-  @Override
-  Object newArray(int count) {
-    return new long[count];
-  }
-
-  @Override
-  int arrayLength(Object array) {
-    if (array instanceof long[] fit) {
-      return fit.length;
-    }
-    throw unfit(array);
+    super(ElementType.INT64, long[].class, LongBuffer.class, Longs.class);
   }
 
   @Override
@@ -37,14 +25,6 @@ final class Int64Elements extends Elements {
   @Override
   Buffer view(FrameBytes frame) {
     return frame.longs();
-  }
-
-  @Override
-  Buffer checkView(Buffer view) {
-    if (view instanceof LongBuffer) {
-      return view;
-    }
-    throw unfit(view);
   }
 
   @Override
@@ -94,81 +74,64 @@ final class Int64Elements extends Elements {
   }
 
   @Override
-  void combine(
-      ReduceOp op, Object result, Object own, Object source, int from, int to, Scratch scratch) {
-    long[] r = (long[]) result;
-    long[] a = (long[]) own;
-    long[] b = (long[]) source;
-    if (op instanceof UserOp users) {
-      users.combine(r, a, b, from, to);
-      return;
-    }
-    ReduceOp.Standard standard = (ReduceOp.Standard) op;
-    if (to - from < SHORT) {
-      few(standard, r, a, b, from, to);
-      return;
-    }
-    switch (standard) {
-      case SUM, AVERAGE -> add(r, a, b, from, to);
-      case PRODUCT -> multiply(r, a, b, from, to);
-      case MIN -> min(r, a, b, from, to);
-      case MAX -> max(r, a, b, from, to);
-    }
+  void combine(UserOp op, Object result, Object own, Object other, int from, int to) {
+    op.combine((long[]) result, (long[]) own, (long[]) other, from, to);
   }
 
-  @Override
-  void divide(Object array, int from, int to, int divisor, Scratch scratch) {
-    long[] a = (long[]) array;
-    for (int i = from; i < to; i++) {
-      a[i] /= divisor;
+  /** The template; see {@link Loops}. */
+  static final class Longs extends Loops {
+    private static final Kind KIND = kind(MethodHandles.lookup());
+    private static final LongBinaryOperator OP = KIND.op().longs();
+    private static final Ending ENDING = KIND.ending();
+    private static final int SIZE = KIND.size();
+    private static final boolean TO_ALL = KIND.toAll();
+
+    /** A shift rounds down, so what is negative needs something more to be rounded toward zero. */
+    private static long end(long x, int by) {
+      return ENDING == Ending.NONE
+          ? x
+          : ENDING == Ending.POWER_OF_TWO ? x + (x >> 63 >>> 64 - by) >> by : x / by;
     }
-  }
 
-  private static void few(ReduceOp.Standard op, long[] r, long[] a, long[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] =
-          switch (op) {
-            case SUM, AVERAGE -> a[i] + b[i];
-            case PRODUCT -> a[i] * b[i];
-            case MIN -> Math.min(a[i], b[i]);
-            case MAX -> Math.max(a[i], b[i]);
-          };
+    private static int by(int divisor) {
+      return ENDING == Ending.POWER_OF_TWO ? Integer.numberOfTrailingZeros(divisor) : divisor;
     }
-  }
 
-  private static void add(long[] r, long[] a, long[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = a[i] + b[i];
-    }
-  }
-
-  private static void multiply(long[] r, long[] a, long[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      r[i] = a[i] * b[i];
-    }
-  }
-
-  /*
-   * MIN and MAX are made of additions and bits, because C2 of JDK 17 does not vectorise Math.min of
-   * longs. d is the difference of both; what is shifted has the sign of the true difference, even
-   * where d overflowed.
-   */
-
-  private static void min(long[] r, long[] a, long[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      long x = a[i];
-      long y = b[i];
-      long d = x - y;
-      r[i] = y ^ ((x ^ y) & ((d ^ ((x ^ y) & (d ^ x))) >> 63));
-    }
-  }
-
-  private static void max(long[] r, long[] a, long[] b, int from, int to) {
-    for (int i = from; i < to; i++) {
-      long x = a[i];
-      long y = b[i];
-      long d = x - y;
-      r[i] = x ^ ((x ^ y) & ((d ^ ((x ^ y) & (d ^ x))) >> 63));
+    @Override
+    void reduce(
+        Object[] results, Object own, Object[] others, int first, int from, int to, int divisor) {
+      long[] r = (long[]) results[0];
+      long[] s = TO_ALL && SIZE > 1 ? (long[]) results[1] : r;
+      long[] t = TO_ALL && SIZE > 2 ? (long[]) results[2] : r;
+      long[] u = TO_ALL && SIZE > 3 ? (long[]) results[3] : r;
+      long[] a = (long[]) own;
+      long[] b = SIZE > 1 ? (long[]) others[first] : a;
+      long[] c = SIZE > 2 ? (long[]) others[first + 1] : a;
+      long[] d = SIZE > 3 ? (long[]) others[first + 2] : a;
+      int by = by(divisor);
+      for (int i = from; i < to; i++) {
+        long x = a[i];
+        if (SIZE > 1) {
+          x = OP.applyAsLong(x, b[i]);
+        }
+        if (SIZE > 2) {
+          x = OP.applyAsLong(x, c[i]);
+        }
+        if (SIZE > 3) {
+          x = OP.applyAsLong(x, d[i]);
+        }
+        x = end(x, by);
+        r[i] = x;
+        if (TO_ALL && SIZE > 1) {
+          s[i] = x;
+        }
+        if (TO_ALL && SIZE > 2) {
+          t[i] = x;
+        }
+        if (TO_ALL && SIZE > 3) {
+          u[i] = x;
+        }
+      }
     }
   }
 }

@@ -1,11 +1,9 @@
 package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
-import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.Region;
-import java.util.List;
 import java.util.Objects;
 
 /**
@@ -20,40 +18,11 @@ import java.util.Objects;
  * may read a memory at once, its owner included. Writing is the business of one thread at a time
  * for each range; a {@link Scratch} belongs to one thread.
  */
-public abstract sealed class Memory permits FlatMemory, PartsMemory, ShapeMemory {
+public abstract class Memory {
   final Elements elements;
 
   Memory(Elements elements) {
     this.elements = elements;
-  }
-
-  /**
-   * The memory that a payload describes.
-   *
-   * @throws IllegalArgumentException if a part is not what its element type needs
-   */
-  public static Memory of(Payload payload) {
-    Elements elements = Elements.of(payload.type());
-    if (payload instanceof Payload.OfArray range) {
-      ArrayMemory memory = new ArrayMemory(range.type());
-      memory.bind(range.array(), range.offset(), Math.toIntExact(range.count()));
-      return memory;
-    }
-    if (payload instanceof Payload.OfBuffer direct) {
-      return new BufferMemory(elements, direct.buffer());
-    }
-    if (payload instanceof Payload.OfCollectiveBuffer range) {
-      return BufferMemory.of(range);
-    }
-    if (payload instanceof Payload.OfStrided strided) {
-      return StridedMemory.isWorthwhile(strided)
-          ? new StridedMemory(elements, strided)
-          : new PartsMemory(elements, List.of(strided));
-    }
-    Payload.OfParts several = (Payload.OfParts) payload;
-    return several.parts().size() == 1
-        ? of(several.parts().get(0))
-        : new PartsMemory(elements, several.parts());
   }
 
   /** The type of every element. */
@@ -151,7 +120,7 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory, ShapeMemory
       long there = from + done;
       int run = source.run(run(count - done, part, here), sourcePart, there);
       FlatMemory flat = source.part(sourcePart);
-      part(part).replace(local(part, here), run, flat, source.local(sourcePart, there));
+      flat.copyTo(part(part), local(part, here), run, source.local(sourcePart, there));
       done += run;
       part = next(part, here + run);
       sourcePart = source.next(sourcePart, there + run);
@@ -315,8 +284,8 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory, ShapeMemory
     if (!elements.canBeNonFinite()) {
       return -1;
     }
-    Object values = scratch.first(elements);
-    Object marks = scratch.marks(elements);
+    Object values = scratch.get(elements.blocks).own[0];
+    Object marks = scratch.get(elements.marks);
     boolean any = false;
     for (int done = 0; done < count; done += Elements.MARKS) {
       int block = Math.min(Elements.MARKS, count - done);
@@ -343,7 +312,7 @@ public abstract sealed class Memory permits FlatMemory, PartsMemory, ShapeMemory
 
   /** The element at a position, of a type that can be something else than finite. */
   public final double value(long position, Scratch scratch) {
-    Object values = scratch.first(elements);
+    Object values = scratch.get(elements.blocks).own[0];
     load(position, 1, values);
     return elements.value(values, 0);
   }

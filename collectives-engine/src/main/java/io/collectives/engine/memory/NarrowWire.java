@@ -1,8 +1,10 @@
 package io.collectives.engine.memory;
 
+import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
 import io.collectives.spi.FrameBytes;
+import java.nio.ByteBuffer;
 import java.nio.IntBuffer;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +31,38 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
   /** The most elements of a block of any wire. */
   static final int MOST = Math.max(Converter16.BLOCK, Converter8.BLOCK);
 
+  private static final Scratch.Key<Blocks> BLOCKS = new Scratch.Key<>(Blocks::new);
+
   private NarrowWire() {}
+
+  /** Blocks on their way. */
+  private static final class Blocks {
+    /** Room for what is to become narrow. */
+    final float[] wide = new float[MOST];
+
+    /** Room for what came as narrow numbers. */
+    final float[] widened = new float[MOST];
+
+    final ArrayMemory widenedMemory = new ArrayMemory(ElementType.FLOAT32);
+
+    /** Both, the first of which is also the result. */
+    final Operands operands = Operands.of(wide, widened);
+
+    /** Room for what a block has lost. */
+    final float[] lost = new float[MOST];
+
+    /** Room for a packed block. */
+    final FrameBytes frame = new FrameBytes(ByteBuffer.allocateDirect(MOST * Float.BYTES));
+
+    Blocks() {
+      widenedMemory.bind(widened, 0, MOST);
+    }
+  }
+
+  /** Room for two blocks of floats, the first of which is also the result. */
+  static Operands operands(Scratch scratch) {
+    return scratch.get(BLOCKS).operands;
+  }
 
   /** What stands for a wire type; nothing if elements cross as they are. */
   public static @Nullable NarrowWire of(WireType type) {
@@ -80,7 +113,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
       @Nullable Memory residual,
       long residualFrom,
       Scratch scratch) {
-    float[] values = scratch.wide();
+    float[] values = scratch.get(BLOCKS).wide;
     int most = block();
     for (int done = 0; done < count; done += most) {
       int block = Math.min(most, count - done);
@@ -89,11 +122,11 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
         pack(source, from + done, block, target.ints(), index, scratch);
       } else {
         source.load(from + done, block, values);
-        float[] lost = scratch.lost();
+        float[] lost = scratch.get(BLOCKS).lost;
         residual.load(residualFrom + done, block, lost);
         add(values, lost, block);
         pack(values, block, target.ints(), index, scratch);
-        float[] arrived = scratch.widened();
+        float[] arrived = scratch.get(BLOCKS).widened;
         unpack(target.ints(), index, block, arrived, scratch);
         lose(lost, values, arrived, block);
         residual.save(residualFrom + done, block, lost);
@@ -127,8 +160,8 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     for (int done = 0; done < count; done += most) {
       int block = Math.min(most, count - done);
       int index = (at + length(done)) / Integer.BYTES;
-      unpack(source.ints(), index, block, scratch.widened(), scratch);
-      Memory widened = scratch.widenedMemory();
+      unpack(source.ints(), index, block, scratch.get(BLOCKS).widened, scratch);
+      Memory widened = scratch.get(BLOCKS).widenedMemory;
       result.reduce(op, to + done, block, own, ownFrom + done, widened, 0, scratch);
     }
   }
@@ -145,7 +178,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
       @Nullable Memory residual,
       long residualFrom,
       Scratch scratch) {
-    FrameBytes frame = scratch.frame();
+    FrameBytes frame = scratch.get(BLOCKS).frame;
     int most = block();
     for (int done = 0; done < count; done += most) {
       int block = Math.min(most, count - done);
@@ -156,7 +189,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
 
   /** The same of the beginning of an array that has room for a block, without a residual. */
   final void round(float[] values, int count, Scratch scratch) {
-    IntBuffer ints = scratch.frame().ints();
+    IntBuffer ints = scratch.get(BLOCKS).frame.ints();
     pack(values, count, ints, 0, scratch);
     unpack(ints, 0, count, values, scratch);
   }
@@ -168,14 +201,14 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
 
   /** Packs a block of a memory. */
   void pack(Memory source, long from, int count, IntBuffer target, int at, Scratch scratch) {
-    float[] values = scratch.wide();
+    float[] values = scratch.get(BLOCKS).wide;
     source.load(from, count, values);
     pack(values, count, target, at, scratch);
   }
 
   /** Unpacks a block to a memory. */
   void unpack(IntBuffer source, int at, int count, Memory target, long to, Scratch scratch) {
-    float[] values = scratch.widened();
+    float[] values = scratch.get(BLOCKS).widened;
     unpack(source, at, count, values, scratch);
     target.save(to, count, values);
   }
@@ -218,7 +251,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
 
     @Override
     void pack(float[] values, int count, IntBuffer target, int at, Scratch scratch) {
-      Converter16 converter = scratch.converter16();
+      Converter16 converter = scratch.get(Converter16.KEY);
       if (count < Elements.SHORT) {
         format.narrowFew(values, 0, count, converter.packed);
       } else {
@@ -233,8 +266,22 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
         super.pack(source, from, count, target, at, scratch);
         return;
       }
-      Converter16 converter = scratch.converter16();
-      format.narrow(converter, source, from, count, scratch);
+      Converter16 converter = scratch.get(Converter16.KEY);
+      int part = source.partAt(from);
+      int pairs = (count + 1) / 2;
+      if (format.usesPlanes()) {
+        source.store(from, pairs, converter.low.frame, 0);
+        source.store(from + pairs, count - pairs, converter.high.frame, 0);
+        format.pack(converter, count);
+      } else if (source.part(part) instanceof ArrayMemory memory
+          && from + count <= source.end(part)) {
+        int index = memory.index(source.local(part, from));
+        format.narrow(converter, (float[]) memory.array(), index, count);
+      } else {
+        float[] values = scratch.get(BLOCKS).wide;
+        source.load(from, count, values);
+        format.narrow(converter, values, 0, count);
+      }
       target.put(at, converter.packed, 0, (count + 1) / 2);
     }
 
@@ -244,14 +291,28 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
         super.unpack(source, at, count, target, to, scratch);
         return;
       }
-      Converter16 converter = scratch.converter16();
-      source.get(at, converter.packed, 0, (count + 1) / 2);
-      format.widen(converter, target, to, count, scratch);
+      Converter16 converter = scratch.get(Converter16.KEY);
+      int part = target.partAt(to);
+      int pairs = (count + 1) / 2;
+      source.get(at, converter.packed, 0, pairs);
+      if (format.usesPlanes()) {
+        format.widen(converter, count);
+        target.replace(to, pairs, converter.low.frame, 0);
+        target.replace(to + pairs, count - pairs, converter.high.frame, 0);
+      } else if (target.part(part) instanceof ArrayMemory memory
+          && to + count <= target.end(part)) {
+        int index = memory.index(target.local(part, to));
+        format.widen(converter, (float[]) memory.array(), index, count);
+      } else {
+        float[] values = scratch.get(BLOCKS).widened;
+        format.widen(converter, values, 0, count);
+        target.save(to, count, values);
+      }
     }
 
     @Override
     void unpack(IntBuffer source, int at, int count, float[] values, Scratch scratch) {
-      Converter16 converter = scratch.converter16();
+      Converter16 converter = scratch.get(Converter16.KEY);
       int[] packed = converter.packed;
       int pairs = (count + 1) / 2;
       source.get(at, packed, 0, pairs);
@@ -301,7 +362,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     void pack(float[] values, int count, IntBuffer target, int at, Scratch scratch) {
       int words = (count + 3) / 4;
       Arrays.fill(values, count, 4 * words, 0);
-      Converter8 converter = scratch.converter8();
+      Converter8 converter = scratch.get(Converter8.KEY);
       long exponents =
           count >= Elements.SHORT
               ? converter.narrow(values, words)
@@ -317,7 +378,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     @Override
     void unpack(IntBuffer source, int at, int count, float[] values, Scratch scratch) {
       int words = (count + 3) / 4;
-      Converter8 converter = scratch.converter8();
+      Converter8 converter = scratch.get(Converter8.KEY);
       int heads = heads(count);
       long exponents = source.get(at) & 0xffff_ffffL;
       if (heads == 2) {

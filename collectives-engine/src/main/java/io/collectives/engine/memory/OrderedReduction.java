@@ -4,22 +4,32 @@ import io.collectives.ReduceOp;
 import io.collectives.spi.FrameBytes;
 import java.nio.Buffer;
 import java.util.Arrays;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reduction of frames and memories in a given order, from the left, or, of a sum, in none. To be
- * filled by {@link #add}, then {@link #run}, which empties it. Belongs to one thread at a time.
+ * A reduction of frames and memories in a given order, from the left, or, of a sum, in none, whose
+ * result goes to several memories at once: each element is read once from every operand (twice, if
+ * the exact sum was in doubt) and written once to every target, block by block, so that a block
+ * stays in cache between the two. To be filled by {@link #add}, then {@link #run}, which empties
+ * it. Belongs to one thread at a time.
  *
- * <p>Blocks of all operands go through {@link Scratch}, so that the result may be one of them: each
- * element is read once from each (twice, if the exact sum was in doubt) and then written once to
- * each target.
+ * <p>Arrays in which all elements have the same indexes are reduced where they are. Else blocks of
+ * all operands go through {@link Scratch}, so that the result may be one of them.
  */
 public final class OrderedReduction {
   /**
-   * The elements of a block: a few of these, and the lines of what they are copied from, must fit
-   * into L1.
+   * The elements of a block that goes through scratch: a few of these, and the lines of the
+   * memories that they are copied from, must fit into L1. But long runs of more than two memories
+   * go in the longest blocks that there is room for, presumably because with each block a processor
+   * begins anew to fetch ahead from each memory.
    */
   private static final int BLOCK = 1024;
+
+  private static final int LONG_RUN = 16 * BLOCK;
+
+  /** Users' arrays. */
+  private final Operands arrays = new Operands();
 
   private @Nullable FrameBytes[] frames = new FrameBytes[2];
   private @Nullable Memory[] memories = new Memory[2];
@@ -99,19 +109,25 @@ public final class OrderedReduction {
       Scratch scratch) {
     try {
       Elements elements = result.elements;
-      int block = narrow == null ? Math.min(BLOCK, elements.block) : narrow.block();
+      if (manner == Manner.SEQUENTIAL && narrow == null && bindArrays(result, to, count)) {
+        int first = index(result, to);
+        elements.reduce(op, divisor, arrays, first, first + count, scratch);
+        return;
+      }
+      int block = narrow == null ? block(elements, manner, count) : narrow.block();
+      Operands blocks =
+          narrow == null ? scratch.get(elements.blocks) : NarrowWire.operands(scratch);
+      Object sum = blocks.own[0];
       for (int done = 0; done < count; done += block) {
         int length = Math.min(block, count - done);
-        // Narrow numbers come in longer blocks.
-        Object sum = narrow == null ? scratch.first(elements) : scratch.wide();
-        Object[] next = narrow == null ? scratch.more(elements) : scratch.widenedAlone();
         if (manner == Manner.EXACT) {
-          sumExactly(elements, sum, next[0], done, length, divisor, narrow, scratch);
+          sumExactly(elements, blocks, done, length, divisor, narrow, scratch);
         } else {
-          reduce(op, elements, sum, next, done, length, narrow, scratch);
-          if (divisor != 1) {
-            elements.divide(sum, 0, length, divisor, scratch);
-          }
+          int next = 0;
+          do {
+            next = load(next, elements, blocks, done, length, narrow, scratch);
+            elements.reduce(op, next == size ? divisor : 1, blocks, 0, length, scratch);
+          } while (next < size);
         }
         result.save(to + done, length, sum);
         for (int i = 0; i < size; i++) {
@@ -123,6 +139,7 @@ public final class OrderedReduction {
       }
     } finally {
       // Lets go of users' memory.
+      arrays.clear();
       Arrays.fill(frames, 0, size, null);
       Arrays.fill(memories, 0, size, null);
       Arrays.fill(targets, 0, size, null);
@@ -130,35 +147,45 @@ public final class OrderedReduction {
     }
   }
 
-  private void reduce(
-      ReduceOp op,
+  private int block(Elements elements, Manner manner, int count) {
+    return size > 2 && count >= LONG_RUN && manner == Manner.SEQUENTIAL
+        ? elements.longestBlock
+        : Math.min(elements.block, BLOCK);
+  }
+
+  /**
+   * Loads as many operands as there are blocks for; the first block holds what those before became.
+   *
+   * @return the operand after them
+   */
+  private int load(
+      int next,
       Elements elements,
-      Object sum,
-      Object[] next,
+      Operands blocks,
       int done,
       int count,
       @Nullable NarrowWire narrow,
       Scratch scratch) {
-    load(0, elements, done, sum, count, narrow, scratch);
-    for (int i = 1; i < size; i += next.length) {
-      int together = Math.min(next.length, size - i);
-      for (int k = 0; k < together; k++) {
-        load(i + k, elements, done, next[k], count, narrow, scratch);
-      }
-      elements.combine(op, sum, sum, next, together, 0, count, scratch);
+    int source = next;
+    int at = next == 0 ? 0 : 1;
+    for (; at < blocks.own.length && source < size; at++) {
+      load(source++, elements, done, blocks.own[at], count, narrow, scratch);
     }
+    blocks.size = at;
+    return source;
   }
 
   private void sumExactly(
       Elements elements,
-      Object sum,
-      Object next,
+      Operands blocks,
       int done,
       int count,
       int divisor,
       @Nullable NarrowWire narrow,
       Scratch scratch) {
-    ExactSum exact = scratch.exactSum(elements);
+    Object sum = blocks.own[0];
+    Object next = blocks.own[1];
+    ExactSum exact = ExactSum.of(elements.type, scratch);
     for (int i = 0; i < size; i++) {
       load(i, elements, done, next, count, narrow, scratch);
       if (i == 0) {
@@ -201,5 +228,47 @@ public final class OrderedReduction {
         narrow.round((float[]) block, count, scratch);
       }
     }
+  }
+
+  /**
+   * Finds the arrays, if all memories are arrays in which the elements have the same indexes, and
+   * the result is that of no operand but the first.
+   */
+  private boolean bindArrays(Memory result, long to, int count) {
+    if (!isAligned(result, to, count, result, to)) {
+      return false;
+    }
+    arrays.addResult(array(result));
+    for (int i = 0; i < size; i++) {
+      Memory target = targets[i];
+      if (!isAligned(memories[i], from[i], count, result, to)
+          || i > 0 && array(memories[i]) == array(result)
+          || target != null && !isAligned(target, targetAt[i], count, result, to)) {
+        arrays.clear();
+        return false;
+      }
+      arrays.add(array(memories[i]));
+      if (target != null) {
+        arrays.addResult(array(target));
+      }
+    }
+    return true;
+  }
+
+  private static boolean isAligned(
+      @Nullable Memory memory, long at, int count, Memory result, long to) {
+    if (memory instanceof ArrayMemory && memory.elements == result.elements) {
+      Objects.checkFromIndexSize(at, count, memory.count());
+      return index(memory, at) == index(result, to);
+    }
+    return false;
+  }
+
+  private static Object array(@Nullable Memory memory) {
+    return ((ArrayMemory) Objects.requireNonNull(memory)).array();
+  }
+
+  private static int index(Memory memory, long position) {
+    return ((ArrayMemory) memory).index((int) position);
   }
 }

@@ -3,6 +3,7 @@ package io.collectives.engine.memory;
 import io.collectives.Payload;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,7 +23,7 @@ final class PartsMemory extends Memory {
   /** One whose runs overlap, if there is any. */
   private Payload.@Nullable OfStrided overlapping;
 
-  PartsMemory(Elements elements, List<Payload> payloads) {
+  PartsMemory(Elements elements, List<Payload> payloads, Function<Payload, FlatMemory> flat) {
     super(elements);
     int size = payloads.stream().mapToInt(PartsMemory::partsOf).reduce(0, Math::addExact);
     parts = new FlatMemory[size];
@@ -31,9 +32,9 @@ final class PartsMemory extends Memory {
     int next = 0;
     for (Payload payload : payloads) {
       if (isRuns(payload)) {
-        next = addRuns(next, (Payload.OfStrided) payload);
+        next = addRuns(next, (Payload.OfStrided) payload, flat);
       } else if (payload.count() > 0) {
-        next = add(next, (FlatMemory) of(payload), 0, payload.count());
+        next = add(next, flat.apply(payload), 0, payload.count());
       }
     }
   }
@@ -46,11 +47,11 @@ final class PartsMemory extends Memory {
     return isRuns(payload) ? ((Payload.OfStrided) payload).runs() : payload.count() > 0 ? 1 : 0;
   }
 
-  private int addRuns(int index, Payload.OfStrided strided) {
+  private int addRuns(int index, Payload.OfStrided strided, Function<Payload, FlatMemory> flat) {
     if (strided.overlaps()) {
       overlapping = strided;
     }
-    FlatMemory base = (FlatMemory) of(strided.base());
+    FlatMemory base = flat.apply(strided.base());
     for (int i = 0; i < strided.runs(); i++) {
       add(index + i, base, i * strided.stride(), strided.run());
     }

@@ -12,7 +12,7 @@ public final class ShapeMemory extends Memory {
 
   /** The shape of a payload. */
   public ShapeMemory(ElementType type, long count) {
-    super(Elements.of(type));
+    super(ElementTypes.of(type));
     this.count = count;
   }
 

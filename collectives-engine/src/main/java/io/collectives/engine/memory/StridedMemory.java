@@ -3,6 +3,7 @@ package io.collectives.engine.memory;
 import io.collectives.Payload;
 import io.collectives.spi.Region;
 import java.nio.Buffer;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,13 +22,15 @@ final class StridedMemory extends FlatMemory {
 
   private final Payload.OfStrided payload;
   private final FlatMemory base;
+  private final Object place;
   private final int run;
   private final int stride;
 
-  StridedMemory(Elements elements, Payload.OfStrided payload) {
+  StridedMemory(Elements elements, Payload.OfStrided payload, FlatMemory base) {
     super(elements);
     this.payload = payload;
-    this.base = (FlatMemory) of(payload.base());
+    this.base = base;
+    this.place = Objects.requireNonNull(base.place());
     this.run = payload.run();
     this.stride = payload.stride();
   }
@@ -86,24 +89,28 @@ final class StridedMemory extends FlatMemory {
     scatter(to, count, source, at);
   }
 
-  /** Copies elements to another memory. */
+  @Override
+  @Nullable Object place() {
+    return null;
+  }
+
+  @Override
   void copyTo(FlatMemory target, int to, int count, int from) {
-    if (target instanceof ArrayMemory memory) {
-      gather(from, count, memory.array(), memory.index(to));
-    } else if (target instanceof BufferMemory memory) {
-      gather(from, count, memory.view(), to);
-    } else {
-      for (int done = 0; done < count; ) {
-        int within = (from + done) % run;
-        int piece = Math.min(count - done, run - within);
-        target.replace(to + done, piece, base, index(from + done));
-        done += piece;
-      }
+    Object there = target.place();
+    if (there != null) {
+      gather(from, count, there, target.index(to));
+      return;
+    }
+    for (int done = 0; done < count; ) {
+      int within = (from + done) % run;
+      int piece = Math.min(count - done, run - within);
+      base.copyTo(target, to + done, piece, at(from + done));
+      done += piece;
     }
   }
 
   /** Where in the base an element lies. */
-  private int index(int position) {
+  private int at(int position) {
     return position / run * stride + position % run;
   }
 
@@ -134,9 +141,9 @@ final class StridedMemory extends FlatMemory {
   }
 
   private void gather(int from, int length, int runs, Object target, int at) {
-    int first = index(from);
+    int first = at(from);
     if (length < BULK) {
-      elements.copyRuns(target, at, length, array(), offset(first), stride, length, runs);
+      elements.copyRuns(target, at, length, place, base.index(first), stride, length, runs);
       return;
     }
     for (int i = 0; i < runs; i++) {
@@ -149,9 +156,9 @@ final class StridedMemory extends FlatMemory {
   }
 
   private void scatter(int to, int length, int runs, Object source, int at) {
-    int first = index(to);
+    int first = at(to);
     if (length < BULK) {
-      elements.copyRuns(array(), offset(first), stride, source, at, length, length, runs);
+      elements.copyRuns(place, base.index(first), stride, source, at, length, length, runs);
       return;
     }
     for (int i = 0; i < runs; i++) {
@@ -161,14 +168,5 @@ final class StridedMemory extends FlatMemory {
         base.save(first + i * stride, length, source, at + i * length);
       }
     }
-  }
-
-  /** The base's array, or buffer. */
-  private Object array() {
-    return base instanceof ArrayMemory memory ? memory.array() : ((BufferMemory) base).view();
-  }
-
-  private int offset(int index) {
-    return base instanceof ArrayMemory memory ? memory.index(index) : index;
   }
 }

@@ -10,6 +10,7 @@ import io.collectives.Repeatability;
 import io.collectives.Residuals;
 import io.collectives.WireType;
 import io.collectives.engine.memory.ArrayMemory;
+import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.memory.OrderedReduction;
@@ -35,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Call {
   private static final ArrayMemory[] NO_WORK = {};
-  private static final Memory NOTHING = Memory.of(Payload.of(new float[0]));
+  private static final Memory NOTHING = Memories.of(Payload.of(new float[0]));
 
   final Group group;
   final Program program;
@@ -298,7 +299,7 @@ public final class Call {
         to = Math.max(to, layout.inputStart(chunk) + layout.chunkCount(chunk));
       }
     }
-    residual = Memory.of(residuals.of(number, to - from, op));
+    residual = Memories.of(residuals.of(number, to - from, op));
     residualStart = from;
   }
 

@@ -3,7 +3,6 @@ package io.collectives.engine.run;
 import io.collectives.Collective;
 import io.collectives.ReduceOp;
 import io.collectives.UserOp;
-import io.collectives.engine.memory.FusedReduction;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.memory.OrderedReduction;
@@ -18,7 +17,6 @@ import java.util.Objects;
  */
 final class FrameApplier {
   private final Scratch scratch = new Scratch();
-  private final FusedReduction fused = new FusedReduction();
   private final OrderedReduction ordered = new OrderedReduction();
   private final FiniteCheck check = new FiniteCheck(scratch);
 
@@ -273,24 +271,17 @@ final class FrameApplier {
       int chunk = step.firstChunk + i;
       boolean untouched = run.isUntouched(chunk);
       Memory result = call.memory(chunk, slab, false);
+      ordered.add(call.memory(chunk, slab, untouched), call.position(chunk, slab, untouched));
       for (int k = 0; k < frames.length; k++) {
         View theirs = view(frames[k]);
         boolean placed = run.placed[meeting.index][k];
-        fused.add(
+        ordered.add(
             theirs.source(result.type(), i),
             theirs.sourceAt(i),
             placed ? theirs.target(result.type(), i) : null,
             placed ? theirs.targetAt(i) : 0);
       }
-      fused.run(
-          call.op,
-          result,
-          call.position(chunk, slab, false),
-          call.pieceCount(chunk, slab),
-          call.memory(chunk, slab, untouched),
-          call.position(chunk, slab, untouched),
-          divisor(call),
-          scratch);
+      reduceAtOnce(call, result, call.position(chunk, slab, false), call.pieceCount(chunk, slab));
       check.completed(
           call,
           chunk,
@@ -318,9 +309,10 @@ final class FrameApplier {
       int chunk = step.firstChunk + i;
       Memory work = call.memory(chunk, run.slab, false);
       View first = view(frames[0]);
+      ordered.add(first.source(work.type(), i), first.sourceAt(i));
       for (int k = 1; k < frames.length; k++) {
         View theirs = view(frames[k]);
-        fused.add(
+        ordered.add(
             theirs.source(work.type(), i),
             theirs.sourceAt(i),
             all ? theirs.target(work.type(), i) : null,
@@ -329,17 +321,22 @@ final class FrameApplier {
       Memory sum = all ? Objects.requireNonNull(first.target(work.type(), i)) : work;
       long to = all ? first.targetAt(i) : call.position(chunk, run.slab, false);
       int count = call.pieceCount(chunk, run.slab);
-      fused.run(
-          call.op,
-          sum,
-          to,
-          count,
-          first.source(work.type(), i),
-          first.sourceAt(i),
-          divisor(call),
-          scratch);
+      reduceAtOnce(call, sum, to, count);
       check.served(call, chunk, run.slab, sum, to, count);
     }
+  }
+
+  /** Takes the result of all contributions in the order in which they were added. */
+  private void reduceAtOnce(Call call, Memory result, long to, int count) {
+    ordered.run(
+        call.op,
+        OrderedReduction.Manner.SEQUENTIAL,
+        result,
+        to,
+        count,
+        divisor(call),
+        null,
+        scratch);
   }
 
   /** Whether the sum of all chunks can be put into the memory of a contributor. */

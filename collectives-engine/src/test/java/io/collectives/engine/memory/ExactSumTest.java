@@ -236,13 +236,13 @@ class ExactSumTest {
       }
     }
     float[] result = values[1].clone();
-    Memory own = Memory.of(Payload.of(result));
+    Memory own = Memories.of(Payload.of(result));
     for (int rank = 0; rank < n; rank++) {
       if (rank == 1) {
         reduction.add(own, 0);
       } else {
         FrameBytes frame = frame(narrow.length(count));
-        narrow.store(Memory.of(Payload.of(values[rank])), 0, count, frame, 0, null, 0, scratch);
+        narrow.store(Memories.of(Payload.of(values[rank])), 0, count, frame, 0, null, 0, scratch);
         reduction.add(frame, 0);
       }
     }
@@ -265,7 +265,7 @@ class ExactSumTest {
   @EnumSource(mode = Mode.MATCH_ALL, names = ".*FLOAT.*")
   void isFastForOrdinaryNumbers(ElementType type) {
     Numbers numbers = Numbers.of(type);
-    Elements elements = Elements.of(type);
+    Elements elements = ElementTypes.of(type);
     int count = 1024;
     int n = 8;
     int doubtful = 0;
@@ -273,7 +273,7 @@ class ExactSumTest {
     Random random = new Random(2);
     Object result = elements.newArray(count);
     for (int turn = 0; turn < turns; turn++) {
-      ExactSum sum = scratch.exactSum(elements);
+      ExactSum sum = ExactSum.of(type, scratch);
       for (int rank = 0; rank < n; rank++) {
         Object block = block(elements, numbers, count, random, turn % 2 == 0);
         if (rank == 0) {

@@ -58,8 +58,8 @@ class FirstNonFiniteTest {
           String text = kind + ", " + count + " elements, seed " + seed;
           long found = memory.firstNonFinite(from, count, scratch);
           assertEquals(first == Integer.MAX_VALUE ? -1 : from + first, found, text);
-          Elements elements = Elements.of(type);
-          assertFalse(elements.takeMarks(scratch.marks(elements)), "a mark is left, " + text);
+          Elements elements = ElementTypes.of(type);
+          assertFalse(elements.takeMarks(scratch.get(elements.marks)), "a mark is left, " + text);
           if (found >= 0) {
             assertEquals(value, memory.value(found, scratch), text);
           }

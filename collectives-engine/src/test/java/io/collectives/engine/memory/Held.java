@@ -52,7 +52,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
   }
 
   private static Held array(ElementType type, Number[] values, int margin) {
-    Object array = Elements.of(type).newArray(values.length + 2 * margin);
+    Object array = ElementTypes.of(type).newArray(values.length + 2 * margin);
     for (int i = 0; i < values.length; i++) {
       Array.set(array, margin + i, boxed(values[i]));
     }
@@ -67,7 +67,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
         };
     return new Held(
         payload,
-        Memory.of(payload),
+        Memories.of(payload),
         () -> {
           Number[] all = new Number[Array.getLength(array)];
           for (int i = 0; i < all.length; i++) {
@@ -120,7 +120,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
             };
     return new Held(
         payload,
-        Memory.of(payload),
+        Memories.of(payload),
         () -> {
           Number[] all = new Number[values.length + 2 * MARGIN];
           for (int i = 0; i < all.length; i++) {
@@ -151,7 +151,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
     Payload payload = Payload.of(parts.stream().map(Held::payload).toList());
     return new Held(
         payload,
-        Memory.of(payload),
+        Memories.of(payload),
         () ->
             parts.stream()
                 .flatMap(part -> java.util.Arrays.stream(part.elements()))
@@ -178,7 +178,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
     }
     return new Held(
         payload,
-        Memory.of(payload),
+        Memories.of(payload),
         () -> {
           Number[] all = base.elements();
           List<Number> found = new ArrayList<>();

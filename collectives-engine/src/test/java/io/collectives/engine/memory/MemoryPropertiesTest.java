@@ -25,7 +25,7 @@ class MemoryPropertiesTest {
   private final Scratch scratch = new Scratch();
 
   private static int[] counts(ElementType type) {
-    int block = Elements.of(type).block;
+    int block = ElementTypes.of(type).block;
     return new int[] {
       0, 1, 2, 7, Elements.SHORT - 1, Elements.SHORT, block - 1, block, block + 1, 3 * block + 5
     };
@@ -171,7 +171,7 @@ class MemoryPropertiesTest {
   void divides(ElementType type) {
     for (Kind kind : Kind.values()) {
       for (int count : counts(type)) {
-        for (int divisor : new int[] {1, 2, 3, 64, 1000003, Integer.MAX_VALUE}) {
+        for (int divisor : new int[] {1, 2, 3, 64, 1000003, 1 << 30, Integer.MAX_VALUE}) {
           Case test = new Case(type, ReduceOp.AVERAGE, kind, kind, kind, count);
           Random random = new Random(test.seed);
           int at = random.nextInt(4);

@@ -48,24 +48,24 @@ class MemoryTest {
 
   private float[] reduced(ReduceOp.Standard op, float[] left, float[] right) {
     float[] result = left.clone();
-    Memory memory = Memory.of(Payload.of(result));
-    memory.reduce(op, 0, left.length, memory, Memory.of(Payload.of(right)), 0, scratch);
+    Memory memory = Memories.of(Payload.of(result));
+    memory.reduce(op, 0, left.length, memory, Memories.of(Payload.of(right)), 0, scratch);
     return result;
   }
 
   @Test
   void integersWrapAround() {
     int[] ints = {Integer.MAX_VALUE, Integer.MIN_VALUE};
-    Memory memory = Memory.of(Payload.of(ints));
+    Memory memory = Memories.of(Payload.of(ints));
     memory.reduce(
-        ReduceOp.AVERAGE, 0, 2, memory, Memory.of(Payload.of(new int[] {1, -1})), 0, scratch);
+        ReduceOp.AVERAGE, 0, 2, memory, Memories.of(Payload.of(new int[] {1, -1})), 0, scratch);
     assertArrayEquals(new int[] {Integer.MIN_VALUE, Integer.MAX_VALUE}, ints);
   }
 
   @Test
   void averagesOfNegativeIntegersRoundTowardZero() {
     long[] longs = {-7, 7, -1, Long.MIN_VALUE};
-    Memory.of(Payload.of(longs)).divide(0, 4, 2, scratch);
+    Memories.of(Payload.of(longs)).divide(0, 4, 2, scratch);
     assertArrayEquals(new long[] {-3, 3, 0, Long.MIN_VALUE / 2}, longs);
   }
 
@@ -76,13 +76,13 @@ class MemoryTest {
     for (int i = 0; i < size; i++) {
       array[i] = i;
     }
-    Memory huge = Memory.of(Payload.of(Collections.nCopies(2_100, Payload.of(array))));
+    Memory huge = Memories.of(Payload.of(Collections.nCopies(2_100, Payload.of(array))));
     assertEquals(2_100L * size, huge.count());
     assertTrue(huge.count() > Integer.MAX_VALUE);
 
     float[] ones = new float[10];
     Arrays.fill(ones, 1);
-    Memory small = Memory.of(Payload.of(ones));
+    Memory small = Memories.of(Payload.of(ones));
     long edge = 2_050L * size;
     small.reduce(ReduceOp.SUM, 0, 10, small, huge, edge - 4, scratch);
     assertArrayEquals(new float[] {size - 3, size - 2, size - 1, size, 1, 2, 3, 4, 5, 6}, ones);
@@ -97,7 +97,7 @@ class MemoryTest {
 
   @Test
   void partsThatAreAllEmpty() {
-    Memory none = Memory.of(Payload.of(List.of(Payload.of(new int[0]), Payload.of(new int[0]))));
+    Memory none = Memories.of(Payload.of(List.of(Payload.of(new int[0]), Payload.of(new int[0]))));
     assertEquals(0, none.count());
     none.checkWritable();
     none.reduce(ReduceOp.SUM, 0, 0, none, none, 0, scratch);
@@ -112,15 +112,15 @@ class MemoryTest {
     Payload asBytes = Payload.of(locked, ElementType.FLOAT32);
     Payload asView = Payload.of(locked.asFloatBuffer());
     for (Payload payload : List.of(asBytes, asView, Payload.of(List.of(asBytes, asView)))) {
-      Memory memory = Memory.of(payload);
+      Memory memory = Memories.of(payload);
       float[] result = new float[1];
-      Memory.of(Payload.of(result)).replace(0, 1, memory, 0);
+      Memories.of(Payload.of(result)).replace(0, 1, memory, 0);
       assertEquals(3f, result[0]);
       String message =
           assertThrows(IllegalArgumentException.class, memory::checkWritable).getMessage();
       assertTrue(message.contains("read-only"), message);
     }
-    Memory.of(Payload.of(bytes, ElementType.FLOAT32)).checkWritable();
+    Memories.of(Payload.of(bytes, ElementType.FLOAT32)).checkWritable();
   }
 
   /** Short runs, and long ones, which are parts. */
@@ -133,9 +133,9 @@ class MemoryTest {
       }
       Payload payload = Payload.strided(Payload.of(array), 1, 3, run, run - 1);
       for (Payload read : List.of(payload, Payload.of(List.of(payload, Payload.of(array))))) {
-        Memory memory = Memory.of(read);
+        Memory memory = Memories.of(read);
         float[] result = new float[3 * run];
-        Memory.of(Payload.of(result)).replace(0, 3 * run, memory, 0);
+        Memories.of(Payload.of(result)).replace(0, 3 * run, memory, 0);
         assertEquals(1f, result[0]);
         assertEquals(run, result[run - 1]);
         assertEquals(run, result[run]);
@@ -143,7 +143,7 @@ class MemoryTest {
             assertThrows(IllegalArgumentException.class, memory::checkWritable).getMessage();
         assertTrue(message.contains("overlap"), message);
       }
-      Memory.of(Payload.strided(Payload.of(array), 0, 2, run, run + 1)).checkWritable();
+      Memories.of(Payload.strided(Payload.of(array), 0, 2, run, run + 1)).checkWritable();
     }
   }
 
@@ -151,7 +151,7 @@ class MemoryTest {
   void bindsOneArrayAfterTheOther() {
     ArrayMemory memory = new ArrayMemory(ElementType.INT32);
     assertEquals(0, memory.count());
-    Memory source = Memory.of(Payload.of(new int[] {4, 5}));
+    Memory source = Memories.of(Payload.of(new int[] {4, 5}));
     int[] first = {1, 2, 3};
     memory.bind(first, 1, 2);
     memory.replace(0, 2, source, 0);
@@ -169,8 +169,8 @@ class MemoryTest {
 
   @Test
   void refusesWhatDoesNotFit() {
-    Memory ints = Memory.of(Payload.of(new int[4], 0, 3));
-    Memory floats = Memory.of(Payload.of(new float[3]));
+    Memory ints = Memories.of(Payload.of(new int[4], 0, 3));
+    Memory floats = Memories.of(Payload.of(new float[3]));
     FrameBytes frame = new FrameBytes(ByteBuffer.allocate(16));
     assertThrows(IllegalArgumentException.class, () -> ints.replace(0, 3, floats, 0));
     assertThrows(
@@ -199,7 +199,7 @@ class MemoryTest {
         readers.add(
             () -> {
               double[] sum = new double[count];
-              Memory memory = Memory.of(Payload.of(sum));
+              Memory memory = Memories.of(Payload.of(sum));
               Scratch own = new Scratch();
               for (int round = 0; round < 200; round++) {
                 memory.replace(0, count, source, 0);
@@ -223,14 +223,14 @@ class MemoryTest {
     ThreadMXBean thread = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     Random random = new Random(1);
     for (ElementType type : ElementType.values()) {
-      int count = 2 * Elements.of(type).block + 3;
+      int count = 2 * ElementTypes.of(type).block + 3;
       Number[] values = Held.random(type, count, random);
       FrameBytes frame = new FrameBytes(ByteBuffer.allocateDirect(count * type.bytes()));
       List<Memory> memories = new ArrayList<>();
       for (Kind kind : Kind.values()) {
         memories.add(Held.of(kind, type, values, random).memory());
       }
-      Object array = Elements.of(type).newArray(count);
+      Object array = ElementTypes.of(type).newArray(count);
       ArrayMemory rebound = new ArrayMemory(type);
       useAll(memories, frame, count, rebound, array);
       long least = Long.MAX_VALUE;

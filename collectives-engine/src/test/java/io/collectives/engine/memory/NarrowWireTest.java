@@ -122,16 +122,16 @@ class NarrowWireTest {
         }
         float[] arrived = new float[count];
         FrameBytes frame = new FrameBytes(ByteBuffer.allocateDirect(narrow.length(count)));
-        Memory memory = Memory.of(Payload.of(sent));
+        Memory memory = Memories.of(Payload.of(sent));
         narrow.store(memory, 0, count, frame, 0, null, 0, scratch);
-        narrow.replace(Memory.of(Payload.of(arrived)), 0, count, frame, 0, scratch);
+        narrow.replace(Memories.of(Payload.of(arrived)), 0, count, frame, 0, scratch);
         float[] expected = new float[count];
         for (int block = 0; block < count; block += Converter8.BLOCK) {
           roundGroups(sent, expected, block, Math.min(Converter8.BLOCK, count - block));
         }
         assertArrayEquals(expected, arrived, count + " elements, seed " + SEED);
         // Sums are passed on: what is packed again must not change.
-        narrow.round(Memory.of(Payload.of(arrived)), 0, count, null, 0, scratch);
+        narrow.round(Memories.of(Payload.of(arrived)), 0, count, null, 0, scratch);
         assertArrayEquals(expected, arrived, count + " elements again, seed " + SEED);
       }
     }
@@ -162,7 +162,7 @@ class NarrowWireTest {
         float[] values = new float[count];
         Arrays.fill(values, 1);
         values[5] = special;
-        narrow.round(Memory.of(Payload.of(values)), 0, count, null, 0, scratch);
+        narrow.round(Memories.of(Payload.of(values)), 0, count, null, 0, scratch);
         int words = (count + 3) / 4;
         for (int i = 0; i < count; i++) {
           assertEquals(i % words / 64 == 0 ? Float.NaN : 1, values[i], "element " + i);
@@ -171,10 +171,10 @@ class NarrowWireTest {
     }
     float greatest = 127 * 0x1p121f;
     float[] values = {greatest, -greatest, 0x1p-130f};
-    narrow.round(Memory.of(Payload.of(values)), 0, 3, null, 0, scratch);
+    narrow.round(Memories.of(Payload.of(values)), 0, 3, null, 0, scratch);
     assertArrayEquals(new float[] {greatest, -greatest, 0}, values);
     float[] small = {0x1p-120f, -0x1p-122f, 0x1p-149f};
-    narrow.round(Memory.of(Payload.of(small)), 0, 3, null, 0, scratch);
+    narrow.round(Memories.of(Payload.of(small)), 0, 3, null, 0, scratch);
     assertArrayEquals(new float[] {0x1p-120f, 0, 0}, small);
   }
 
@@ -199,15 +199,15 @@ class NarrowWireTest {
       float[] arrived = new float[count];
       FrameBytes frame = new FrameBytes(ByteBuffer.allocateDirect(narrow.length(count)));
       narrow.store(
-          Memory.of(Payload.of(sent)),
+          Memories.of(Payload.of(sent)),
           0,
           count,
           frame,
           0,
-          Memory.of(Payload.of(residual)),
+          Memories.of(Payload.of(residual)),
           1,
           scratch);
-      narrow.replace(Memory.of(Payload.of(arrived)), 0, count, frame, 0, scratch);
+      narrow.replace(Memories.of(Payload.of(arrived)), 0, count, frame, 0, scratch);
       for (int i = 0; i < count; i++) {
         String which = type + ", element " + i + " of " + count + ", seed " + SEED;
         float whole = sent[i] + before[1 + i];

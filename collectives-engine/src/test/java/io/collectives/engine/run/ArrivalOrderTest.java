@@ -11,6 +11,7 @@ import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.ShapeMemory;
 import io.collectives.engine.run.SimulatedNetwork.Carrier;
@@ -133,7 +134,7 @@ class ArrivalOrderTest {
     }
     Call server = job.call(3, shape(count), shape(count), ReduceOp.SUM);
     for (int rank = 1; rank < 3; rank++) {
-      Memory memory = Memory.of(Payload.of(values[rank]));
+      Memory memory = Memories.of(Payload.of(values[rank]));
       job.call(rank, memory, memory, ReduceOp.SUM);
     }
     job.settle();
@@ -146,7 +147,7 @@ class ArrivalOrderTest {
       int lent = arrival || !views ? 0 : SLABS_IN_FLIGHT;
       assertEquals(lent, job.calls.get(rank).views.size(), "frames that are not given back");
     }
-    Memory memory = Memory.of(Payload.of(values[0]));
+    Memory memory = Memories.of(Payload.of(values[0]));
     job.call(0, memory, memory, ReduceOp.SUM);
     job.settle();
     job.assertOver();
@@ -176,7 +177,7 @@ class ArrivalOrderTest {
       for (int i = 0; i < count; i++) {
         values[rank][i] = 3 * factor * i;
       }
-      Memory memory = Memory.of(Payload.of(values[rank]));
+      Memory memory = Memories.of(Payload.of(values[rank]));
       job.call(rank, memory, memory, op);
     }
     job.settle();
@@ -211,8 +212,8 @@ class ArrivalOrderTest {
         job.transports.get(rank).piecesBeforeStall = 2;
         job.call(
             rank,
-            Memory.of(Payload.of(in[rank])),
-            Memory.of(Payload.of(out[rank])),
+            Memories.of(Payload.of(in[rank])),
+            Memories.of(Payload.of(out[rank])),
             ReduceOp.AVERAGE);
       }
       job.settle();
@@ -247,7 +248,7 @@ class ArrivalOrderTest {
     for (AddOrder order : AddOrder.values()) {
       Job job = new Job(ServiceTest.plan(1, 0, 1), order, true);
       float[] values = {3, 4};
-      Memory memory = Memory.of(Payload.of(values));
+      Memory memory = Memories.of(Payload.of(values));
       job.call(0, memory, memory, ReduceOp.AVERAGE);
       job.call(1, shape(2), shape(2), ReduceOp.AVERAGE);
       job.settle();

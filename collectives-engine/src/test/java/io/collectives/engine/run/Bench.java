@@ -7,6 +7,7 @@ import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.engine.inprocess.InProcessFabric;
+import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.plan.Plan;
 import io.collectives.spi.Algorithms;
@@ -65,7 +66,7 @@ final class Bench {
 
   /** Starts an all-reduce of a rank in place. */
   Call sum(int rank, int[] values) {
-    Memory memory = Memory.of(Payload.of(values));
+    Memory memory = Memories.of(Payload.of(values));
     return submit(rank, programs.get(rank), memory, ReduceOp.SUM);
   }
 

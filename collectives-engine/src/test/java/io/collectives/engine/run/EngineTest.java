@@ -19,6 +19,7 @@ import io.collectives.Payload;
 import io.collectives.ProtocolException;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
+import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameHeader;
@@ -111,8 +112,8 @@ class EngineTest {
               bench.engines.get(rank),
               bench.groups.get(rank),
               bench.programs.get(rank),
-              Memory.of(Payload.of(in[rank])),
-              Memory.of(Payload.of(out[rank])),
+              Memories.of(Payload.of(in[rank])),
+              Memories.of(Payload.of(out[rank])),
               ReduceOp.AVERAGE,
               64,
               2,
@@ -223,8 +224,8 @@ class EngineTest {
 
   private static Call last(Bench bench, int rank, Algorithm algorithm, Collective collective) {
     Program program = Program.compile(algorithm, Bench.plan(algorithm, collective, 4), rank);
-    Memory memory = Memory.of(Payload.of(new int[64]));
-    Memory part = Memory.of(Payload.of(new int[16]));
+    Memory memory = Memories.of(Payload.of(new int[64]));
+    Memory part = Memories.of(Payload.of(new int[16]));
     boolean partIn = collective == Collective.ALL_GATHER || collective == Collective.GATHER;
     boolean partOut = collective == Collective.REDUCE_SCATTER || collective == Collective.SCATTER;
     return bench.submit(
@@ -306,7 +307,7 @@ class EngineTest {
     }
     bench.engines.get(0).leave(groups[0]);
     bench.settle();
-    Memory memory = Memory.of(Payload.of(new int[10]));
+    Memory memory = Memories.of(Payload.of(new int[10]));
     Call call = bench.submit(1, groups[1], bench.programs.get(1), memory, memory, ReduceOp.SUM);
     bench.settle();
     assertTrue(call.isDone());
@@ -381,7 +382,7 @@ class EngineTest {
     for (int rank = 0; rank < 2; rank++) {
       Group group = new Group(77, new int[] {1, 0}, 1 - rank);
       bench.engines.get(rank).add(group);
-      Memory memory = Memory.of(Payload.of(values[rank]));
+      Memory memory = Memories.of(Payload.of(values[rank]));
       Program program = Bench.program(Algorithm.ring(), Collective.ALL_REDUCE, 2, 1 - rank);
       calls[rank] =
           Bench.submit(
@@ -408,7 +409,7 @@ class EngineTest {
     Bench bench = new Bench(6, Algorithm.ring());
     Call[] calls = new Call[6];
     Program other = Bench.program(Algorithm.torus(Mesh.torus(3, 2)), Collective.ALL_REDUCE, 6, 2);
-    Memory memory = Memory.of(Payload.of(new int[1000]));
+    Memory memory = Memories.of(Payload.of(new int[1000]));
     calls[2] = bench.submit(2, other, memory, ReduceOp.SUM);
     calls[1] = bench.sum(1, new int[1000]);
     // Rank 2 finds that rank 1 differs, and tells its neighbours on the torus; some have not
@@ -454,7 +455,7 @@ class EngineTest {
       }
       Group group = new Group(77, new int[] {0, 1, 2}, rank);
       bench.engines.get(rank).add(group);
-      Memory memory = Memory.of(Payload.of(new int[1000]));
+      Memory memory = Memories.of(Payload.of(new int[1000]));
       calls[rank] =
           bench.submit(rank, group, bench.programs.get(rank), memory, memory, ReduceOp.SUM);
       bench.settle();
@@ -473,7 +474,7 @@ class EngineTest {
         new Bench(2, Algorithm.ring(), (rank, transport) -> new ForwardingTransport(transport) {});
     Group group = new Group(77, new int[] {0, 1}, 0);
     bench.engines.get(0).add(group);
-    Memory memory = Memory.of(Payload.of(new int[1 << 20]));
+    Memory memory = Memories.of(Payload.of(new int[1 << 20]));
     Program program = bench.programs.get(0);
     // Two frames of a mebibyte each, which is all that rank 1 may hold.
     Bench.submit(
@@ -806,7 +807,7 @@ class EngineTest {
       }
     }
     for (int rank = ranks - 1; rank >= 0; rank--) {
-      Memory memory = Memory.of(Payload.of(values[rank]));
+      Memory memory = Memories.of(Payload.of(values[rank]));
       bench.submit(rank, bench.programs.get(rank), memory, ReduceOp.SUM);
     }
     bench.settle();
@@ -880,7 +881,7 @@ class EngineTest {
     for (int rank = 0; rank < 3; rank++) {
       IntBuffer buffer =
           ByteBuffer.allocateDirect(1200).order(ByteOrder.nativeOrder()).asIntBuffer();
-      Memory memory = Memory.of(Payload.of(rank == 1 ? buffer.asReadOnlyBuffer() : buffer));
+      Memory memory = Memories.of(Payload.of(rank == 1 ? buffer.asReadOnlyBuffer() : buffer));
       calls.add(bench.submit(rank, bench.programs.get(rank), memory, ReduceOp.SUM));
     }
     bench.settle();
@@ -890,7 +891,7 @@ class EngineTest {
     }
     assertNotNull(calls.get(1).error().getCause(), "where it happened the cause is told");
     for (int rank = 0; rank < 3; rank++) {
-      Memory memory = Memory.of(Payload.of(new int[3]));
+      Memory memory = Memories.of(Payload.of(new int[3]));
       calls.add(
           Bench.submit(
               bench.engines.get(rank),

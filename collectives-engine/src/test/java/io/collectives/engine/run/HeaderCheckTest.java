@@ -15,6 +15,7 @@ import io.collectives.ProtocolException;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.WireType;
+import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
@@ -192,7 +193,7 @@ class HeaderCheckTest {
       for (int rank = 0; rank < 4; rank++) {
         Call call =
             i == 0
-                ? bench.submit(rank, bench.programs.get(rank), Memory.of(FLOATS), ReduceOp.SUM)
+                ? bench.submit(rank, bench.programs.get(rank), Memories.of(FLOATS), ReduceOp.SUM)
                 : checked(bench, rank);
         assertEquals(i == 1, call.checksFinite);
       }
@@ -205,7 +206,7 @@ class HeaderCheckTest {
   private static final Payload FLOATS = Payload.of(new float[COUNT]);
 
   private static Call checked(Bench bench, int rank) {
-    Memory memory = Memory.of(FLOATS);
+    Memory memory = Memories.of(FLOATS);
     Engine engine = bench.engines.get(rank);
     Call call =
         engine.call(bench.groups.get(rank), bench.programs.get(rank), bench.slabsInFlight, false);

@@ -15,6 +15,7 @@ import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.ProtocolException;
 import io.collectives.ReduceOp;
+import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
@@ -36,7 +37,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Collectives with roots and parts, in an order and at times that the test decides. */
 class OtherCollectivesTest {
-  private static final Memory NOTHING = Memory.of(Payload.of(new int[0]));
+  private static final Memory NOTHING = Memories.of(Payload.of(new int[0]));
 
   private final List<Transport> transports = new ArrayList<>();
 
@@ -61,7 +62,7 @@ class OtherCollectivesTest {
   }
 
   private static Memory ints(int count) {
-    return Memory.of(Payload.of(new int[count]));
+    return Memories.of(Payload.of(new int[count]));
   }
 
   /**
@@ -154,8 +155,8 @@ class OtherCollectivesTest {
                 ? in
                 : new int[collective == Collective.REDUCE_SCATTER ? each : whole];
         outputs[rank][call] = out;
-        Memory input = Memory.of(Payload.of(in));
-        Memory output = out == in ? input : Memory.of(Payload.of(out));
+        Memory input = Memories.of(Payload.of(in));
+        Memory output = out == in ? input : Memories.of(Payload.of(out));
         made.get(rank).add(submit(bench, rank, programs[rank], input, output));
         left--;
       }

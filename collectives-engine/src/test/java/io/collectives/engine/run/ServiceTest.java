@@ -15,6 +15,7 @@ import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
+import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.ShapeMemory;
 import io.collectives.engine.run.SimulatedNetwork.Carrier;
@@ -185,8 +186,8 @@ class ServiceTest {
         int call = made.get(rank).size();
         if (random.nextInt(4) == 0 && rank < callers && call < calls) {
           Memory shape = new ShapeMemory(ElementType.FLOAT64, count);
-          Memory from = rank < workers ? Memory.of(Payload.of(in[rank][call])) : shape;
-          Memory to = rank >= workers || inPlace ? from : Memory.of(Payload.of(out[rank][call]));
+          Memory from = rank < workers ? Memories.of(Payload.of(in[rank][call])) : shape;
+          Memory to = rank >= workers || inPlace ? from : Memories.of(Payload.of(out[rank][call]));
           made.get(rank).add(job.call(rank, from, to, op));
           left--;
         } else {
@@ -234,7 +235,7 @@ class ServiceTest {
     int slabs = 12;
     float[][] values = new float[3][slabs * 2 * 16];
     for (int rank = 0; rank < 3; rank++) {
-      Memory memory = Memory.of(Payload.of(values[rank]));
+      Memory memory = Memories.of(Payload.of(values[rank]));
       job.call(rank, memory, memory, ReduceOp.SUM);
     }
     job.settle();
@@ -293,7 +294,7 @@ class ServiceTest {
     int[][] values = {{1, 2, 3}, {10, 20, 30}};
     List<Call> calls = new ArrayList<>();
     for (int rank = 0; rank < 2; rank++) {
-      Memory memory = Memory.of(Payload.of(values[rank]));
+      Memory memory = Memories.of(Payload.of(values[rank]));
       calls.add(job.call(rank, memory, memory, ReduceOp.SUM));
     }
     job.settle();
@@ -312,7 +313,7 @@ class ServiceTest {
     sum(job);
     job.bench.engines.get(0).leave(job.bench.groups.get(0));
     job.settle();
-    Memory memory = Memory.of(Payload.of(new int[3]));
+    Memory memory = Memories.of(Payload.of(new int[3]));
     Call call = job.call(1, memory, memory, ReduceOp.SUM);
     job.settle();
     CollectiveException error = call.error();
@@ -345,7 +346,7 @@ class ServiceTest {
     Job job = new Job(2, 0, 1);
     job.serve();
     Program barrier = Bench.program(Algorithm.direct(), Collective.BARRIER, 3, 0);
-    Memory nothing = Memory.of(Payload.of(new float[0]));
+    Memory nothing = Memories.of(Payload.of(new float[0]));
     Call call = job.bench.submit(0, barrier, nothing, ReduceOp.SUM);
     Program of1 = Bench.program(Algorithm.direct(), Collective.BARRIER, 3, 1);
     job.bench.submit(1, of1, nothing, ReduceOp.SUM);
@@ -503,7 +504,7 @@ class ServiceTest {
       if (!failed && made.size() < CALLS) {
         int[] mine = values[worker][made.size()];
         Arrays.setAll(mine, i -> (worker + 1) * i);
-        made.add(submit(worker, Memory.of(Payload.of(mine))));
+        made.add(submit(worker, Memories.of(Payload.of(mine))));
       } else if (made.stream().allMatch(Call::isDone)) {
         engines.get(worker).leave(groups.get(worker));
         left[worker] = true;
@@ -557,7 +558,7 @@ class ServiceTest {
   }
 
   private static Memory ints(int count) {
-    return Memory.of(Payload.of(new int[count]));
+    return Memories.of(Payload.of(new int[count]));
   }
 
   /** Memory for a server's part of what is under way, not of the payload. */

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.collectives.Algorithm;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import java.io.IOException;
 import java.io.InputStream;
@@ -192,7 +193,7 @@ class SimulationTest {
       List<Call> calls = new ArrayList<>();
       for (int rank : order) {
         Program program = barrier ? bench.barriers.get(rank) : bench.programs.get(rank);
-        Memory memory = Memory.of(Payload.of(new int[barrier ? 0 : 1]));
+        Memory memory = Memories.of(Payload.of(new int[barrier ? 0 : 1]));
         calls.add(bench.submit(rank, groups.get(rank), program, memory, memory, ReduceOp.SUM));
       }
       bench.settle();

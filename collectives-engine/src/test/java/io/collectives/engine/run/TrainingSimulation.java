@@ -12,6 +12,7 @@ import io.collectives.RankFailedException;
 import io.collectives.RankFailedException.Verdict;
 import io.collectives.ReduceOp;
 import io.collectives.engine.memory.ArrayMemory;
+import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.run.SimulatedNetwork.Carrier;
 import io.collectives.spi.CallFingerprint;
@@ -969,7 +970,7 @@ final class TrainingSimulation extends Simulation {
 
     private Made submit(int payload) {
       if (payload >= payloads) {
-        Memory nothing = Memory.of(Payload.of(new float[0]));
+        Memory nothing = Memories.of(Payload.of(new float[0]));
         Program barrier = program(Collective.BARRIER);
         Call call =
             Bench.submit(engine, group, barrier, nothing, nothing, ReduceOp.SUM, 64, 2, timeout);
@@ -983,12 +984,12 @@ final class TrainingSimulation extends Simulation {
         }
         mineFrom = payload + 1;
       }
-      Memory in = Memory.of(Payload.of(inputs[payload]));
+      Memory in = Memories.of(Payload.of(inputs[payload]));
       boolean deviate = number == victim && !hasDeviated && payload == payloads / 2;
       if (fault == Fault.MISMATCH && deviate) {
         hasDeviated = true;
-        in = Memory.of(Payload.of(new int[count + 1]));
-        Memory out = Memory.of(Payload.of(new int[count + 1]));
+        in = Memories.of(Payload.of(new int[count + 1]));
+        Memory out = Memories.of(Payload.of(new int[count + 1]));
         return new Made(payload, submit(in, out), null);
       }
       ArrayMemory out = new ArrayMemory(ElementType.INT32);

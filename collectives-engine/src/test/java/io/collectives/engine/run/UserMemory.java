@@ -4,6 +4,7 @@ import io.collectives.Bfloat16;
 import io.collectives.ElementType;
 import io.collectives.Float16;
 import io.collectives.Payload;
+import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import java.nio.ByteBuffer;
 import java.util.Random;
@@ -47,7 +48,7 @@ final class UserMemory {
               case BFLOAT16, FLOAT16 -> new short[length];
               case INT8, UINT8 -> new byte[length];
             };
-    this.memory = Memory.of(payload());
+    this.memory = Memories.of(payload());
     for (int at = 0; at < length; at++) {
       put(at, MINE);
     }

@@ -13,13 +13,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Both reductions of several operands give the bits of one pairwise reduction after the other,
+ * A reduction of several operands gives the bits of one pairwise reduction after the other,
  * whatever kinds of memory meet.
  */
-class FusedReductionTest {
+class OrderedReductionTest {
   private static final int SEEDS = 60;
   private final Scratch scratch = new Scratch();
-  private final FusedReduction fused = new FusedReduction();
   private final OrderedReduction ordered = new OrderedReduction();
 
   @ParameterizedTest
@@ -46,17 +45,18 @@ class FusedReductionTest {
                 : new Operand(type, count, aligned, aligned ? common : random.nextInt(20), random);
       }
       long[] expected = expected(type, op, inputs, count, divisor);
+      ordered.add(inputs[0].memory, inputs[0].from);
       for (int i = 1; i <= others; i++) {
-        fused.add(inputs[i].memory, inputs[i].from, outputs[i].memory, outputs[i].from);
+        ordered.add(inputs[i].memory, inputs[i].from, outputs[i].memory, outputs[i].from);
       }
-      fused.run(
+      ordered.run(
           op,
+          OrderedReduction.Manner.SEQUENTIAL,
           outputs[0].memory,
           outputs[0].from,
           count,
-          inputs[0].memory,
-          inputs[0].from,
           divisor,
+          null,
           scratch);
       for (int i = 0; i <= others; i++) {
         assertBits(expected, outputs[i], "seed " + seed + ", output " + i);
@@ -172,7 +172,7 @@ class FusedReductionTest {
     private static Memory direct(ElementType type, int count) {
       ByteBuffer bytes =
           ByteBuffer.allocateDirect(count * type.bytes()).order(ByteOrder.nativeOrder());
-      return Memory.of(
+      return Memories.of(
           switch (type) {
             case FLOAT32 -> Payload.of(bytes.asFloatBuffer());
             case FLOAT64 -> Payload.of(bytes.asDoubleBuffer());
