@@ -18,6 +18,7 @@ import io.collectives.ps.store.SnapshotException;
 import io.collectives.ps.store.Staleness;
 import io.collectives.testkit.RankThreads;
 import io.collectives.training.optimizer.Optimizer;
+import io.collectives.training.optimizer.Optimizers;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,7 +43,7 @@ class ParameterSnapshotsTest {
       CallSettings.defaults().withTimeout(Duration.ofSeconds(20));
   private static final int COUNT = 20_011;
   private static final int WORKERS = 2;
-  private static final Optimizer ADAM = Optimizer.adamW(step -> 0.01, 0.01);
+  private static final Optimizer ADAM = Optimizers.adamW(step -> 0.01, 0.01);
 
   @TempDir private Path directory;
 
@@ -261,7 +262,7 @@ class ParameterSnapshotsTest {
                 assertTrue(
                     assertThrows(
                             IllegalArgumentException.class,
-                            () -> store.serve(Optimizer.sgd(step -> 1)))
+                            () -> store.serve(Optimizers.sgd(step -> 1)))
                         .getMessage()
                         .contains("have 2 of adam"));
                 assertThrows(MismatchException.class, () -> store.serve(ADAM));

@@ -23,6 +23,7 @@ import io.collectives.ps.store.ParameterStore;
 import io.collectives.ps.store.Staleness;
 import io.collectives.testkit.RankThreads;
 import io.collectives.training.optimizer.Optimizer;
+import io.collectives.training.optimizer.Optimizers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -45,7 +46,7 @@ class ParameterStoreTest {
       CallSettings.defaults().withFrameLength(256).withTimeout(Duration.ofSeconds(20));
 
   /** Weights become what was pushed, counted downwards. */
-  private static final Optimizer COUNT = Optimizer.sgd(step -> 1);
+  private static final Optimizer COUNT = Optimizers.sgd(step -> 1);
 
   private final List<Communicator> opened = new ArrayList<>();
 
@@ -131,9 +132,9 @@ class ParameterStoreTest {
   void aSynchronousStepIsAnAllReduceAndALocalUpdate(int servers) throws Exception {
     List<Optimizer> optimizers =
         List.of(
-            Optimizer.sgd(step -> 0.1 / step),
-            Optimizer.momentum(step -> 0.01, 0.9),
-            Optimizer.adamW(step -> 0.01, 0.1));
+            Optimizers.sgd(step -> 0.1 / step),
+            Optimizers.momentum(step -> 0.01, 0.9),
+            Optimizers.adamW(step -> 0.01, 0.1));
     int workers = 4 - servers / 2;
     Roles roles = Roles.dedicated(workers + servers, servers);
     for (Optimizer optimizer : servers == 2 ? optimizers : optimizers.subList(2, 3)) {
@@ -187,7 +188,7 @@ class ParameterStoreTest {
               IllegalArgumentException error =
                   assertThrows(
                       IllegalArgumentException.class,
-                      () -> store.serve(Optimizer.lamb(step -> 1, 0)));
+                      () -> store.serve(Optimizers.lamb(step -> 1, 0)));
               assertTrue(error.getMessage().contains("element by element"), error::toString);
             }
           }

@@ -12,7 +12,7 @@ import io.collectives.ps.Roles;
 import io.collectives.ps.store.ParameterStore;
 import io.collectives.ps.store.Staleness;
 import io.collectives.testkit.RankThreads;
-import io.collectives.training.optimizer.Optimizer;
+import io.collectives.training.optimizer.Optimizers;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -71,7 +71,7 @@ class RestoredServerTest {
       try (ParameterStore store = ParameterStore.of(world, roles, Staleness.synchronous())) {
         if (!store.isWorker()) {
           boolean isRestored = store.restore(snapshots);
-          store.serve(Optimizer.momentum(step -> 0.01, 0.9), snapshots);
+          store.serve(Optimizers.momentum(step -> 0.01, 0.9), snapshots);
           return isRestored ? "served what was restored" : "served";
         }
         float[] weights = new float[COUNT];

@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  * 3.3). It is what {@code ZeroRedundancyOptimizer} is in PyTorch.
  *
  * <pre>{@code
- * Optimizer lamb = Optimizer.lamb(rate, 0.01);
+ * Optimizer lamb = Optimizers.lamb(rate, 0.01);
  * try (ShardedOptimizer optimizer = ShardedOptimizer.of(world, lamb, ShardSettings.defaults())) {
  *   Tensor weight = optimizer.register("weight", Payload.of(weights), Payload.of(gradients));
  *   Tensor bias = optimizer.register("bias", Payload.of(b), Payload.of(db)).by(lamb.forBiases());

@@ -23,6 +23,7 @@ import io.collectives.WireType;
 import io.collectives.training.exact.Squares;
 import io.collectives.training.optimizer.LearningRate;
 import io.collectives.training.optimizer.Optimizer;
+import io.collectives.training.optimizer.Optimizers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -49,14 +50,14 @@ class ShardedOptimizerTest {
 
   private static List<Optimizer> optimizers() {
     return List.of(
-        Optimizer.sgd(RATE),
-        Optimizer.momentum(RATE, 0.9, 0.01),
-        Optimizer.nesterov(RATE, 0.9, 0.01),
-        Optimizer.adam(RATE),
-        Optimizer.adamW(RATE, 0.1),
-        Optimizer.lars(RATE, 0.9, 0.01, 0.1),
-        Optimizer.larsUnscaled(RATE, 0.9, 0.01, 0.1),
-        Optimizer.lamb(RATE, 0.01));
+        Optimizers.sgd(RATE),
+        Optimizers.momentum(RATE, 0.9, 0.01),
+        Optimizers.nesterov(RATE, 0.9, 0.01),
+        Optimizers.adam(RATE),
+        Optimizers.adamW(RATE, 0.1),
+        Optimizers.lars(RATE, 0.9, 0.01, 0.1),
+        Optimizers.larsUnscaled(RATE, 0.9, 0.01, 0.1),
+        Optimizers.lamb(RATE, 0.01));
   }
 
   /** Tensors of a rank: the second of each pair is for biases. */
@@ -234,7 +235,7 @@ class ShardedOptimizerTest {
               world.using(Algorithm.ring())
             };
             for (int i = 0; i < groups.length; i++) {
-              Optimizer optimizer = Optimizer.lamb(RATE, 0.01);
+              Optimizer optimizer = Optimizers.lamb(RATE, 0.01);
               Model model = new Model(SEED);
               try (ShardedOptimizer sharded =
                   ShardedOptimizer.of(
@@ -261,7 +262,7 @@ class ShardedOptimizerTest {
     Jobs.run(
         3,
         world -> {
-          Optimizer optimizer = Optimizer.lamb(RATE, 0.01);
+          Optimizer optimizer = Optimizers.lamb(RATE, 0.01);
           ShardSettings settings = ShardSettings.defaults().withBucketLength(1000);
           Model one = new Model(SEED);
           Model other = new Model(SEED);
@@ -292,8 +293,8 @@ class ShardedOptimizerTest {
         world -> {
           Model model = new Model(SEED);
           try (ShardedOptimizer sharded =
-              ShardedOptimizer.of(world, Optimizer.sgd(RATE), ShardSettings.defaults())) {
-            ShardedOptimizer.Tensor[] tensors = model.register(sharded, Optimizer.sgd(RATE));
+              ShardedOptimizer.of(world, Optimizers.sgd(RATE), ShardSettings.defaults())) {
+            ShardedOptimizer.Tensor[] tensors = model.register(sharded, Optimizers.sgd(RATE));
             AbortedException error =
                 assertThrows(
                     AbortedException.class,
@@ -393,7 +394,7 @@ class ShardedOptimizerTest {
         2,
         world -> {
           for (ReduceOp op : List.of(ReduceOp.AVERAGE, ReduceOp.SUM)) {
-            Optimizer optimizer = Optimizer.adam(RATE);
+            Optimizer optimizer = Optimizers.adam(RATE);
             Model model = new Model(SEED);
             Unsharded expected = new Unsharded(optimizer, SEED);
             try (ShardedOptimizer sharded =
@@ -434,7 +435,7 @@ class ShardedOptimizerTest {
         3,
         world -> {
           for (int bucketLength : new int[] {1, 1000, 1 << 20}) {
-            Optimizer optimizer = Optimizer.momentum(step -> 0.001, 0.9);
+            Optimizer optimizer = Optimizers.momentum(step -> 0.001, 0.9);
             Model model = new Model(SEED + world.rank());
             Unsharded expected = new Unsharded(optimizer, SEED);
             try (ShardedOptimizer sharded =
@@ -473,7 +474,7 @@ class ShardedOptimizerTest {
         world -> {
           float[] weights = new float[count];
           try (ShardedOptimizer sharded =
-              ShardedOptimizer.of(world, Optimizer.adam(RATE), ShardSettings.defaults())) {
+              ShardedOptimizer.of(world, Optimizers.adam(RATE), ShardSettings.defaults())) {
             sharded.register("w", Payload.of(weights), Payload.of(new float[count]));
             sharded.step();
             long whole = 3L * 4 * count; // Weights and two means.
@@ -555,7 +556,7 @@ class ShardedOptimizerTest {
         world -> {
           Model model = new Model(SEED);
           try (ShardedOptimizer sharded =
-              ShardedOptimizer.of(world, Optimizer.adam(RATE), ShardSettings.defaults())) {
+              ShardedOptimizer.of(world, Optimizers.adam(RATE), ShardSettings.defaults())) {
             for (int i = 0; i < tensors; i++) {
               sharded.register(
                   "t" + i, Payload.of(model.weights[i]), Payload.of(model.gradients[i]));
@@ -579,7 +580,7 @@ class ShardedOptimizerTest {
         world -> {
           Model model = new Model(SEED);
           try (ShardedOptimizer sharded =
-              ShardedOptimizer.of(world, Optimizer.adam(RATE), ShardSettings.defaults())) {
+              ShardedOptimizer.of(world, Optimizers.adam(RATE), ShardSettings.defaults())) {
             for (int i = 0; i < 4; i++) {
               sharded.register(
                   "t" + i, Payload.of(model.weights[i]), Payload.of(model.gradients[i]));
@@ -617,8 +618,8 @@ class ShardedOptimizerTest {
             model.weights[3][1000] = Float.NaN;
           }
           try (ShardedOptimizer sharded =
-              ShardedOptimizer.of(world, Optimizer.sgd(RATE), ShardSettings.defaults())) {
-            model.register(sharded, Optimizer.sgd(RATE));
+              ShardedOptimizer.of(world, Optimizers.sgd(RATE), ShardSettings.defaults())) {
+            model.register(sharded, Optimizers.sgd(RATE));
             for (int i = 0; i < 2; i++) {
               TrainingException error = assertThrows(TrainingException.class, sharded::step);
               assertTrue(
@@ -642,7 +643,7 @@ class ShardedOptimizerTest {
             ShardSettings settings =
                 ShardSettings.defaults().withClipNorm(odd && what == 0 ? 2 : 1);
             Optimizer optimizer =
-                odd && what == 1 ? Optimizer.adam(RATE) : Optimizer.momentum(RATE, 0.9);
+                odd && what == 1 ? Optimizers.adam(RATE) : Optimizers.momentum(RATE, 0.9);
             try (ShardedOptimizer sharded = ShardedOptimizer.of(world, optimizer, settings)) {
               sharded.register(
                   odd && what == 2 ? "x" : "w",
@@ -670,7 +671,7 @@ class ShardedOptimizerTest {
           assertThrows(
               IllegalArgumentException.class, () -> settings.withWeightType(WireType.INT8));
           try (ShardedOptimizer sharded =
-              ShardedOptimizer.of(world, Optimizer.sgd(RATE), settings)) {
+              ShardedOptimizer.of(world, Optimizers.sgd(RATE), settings)) {
             Payload ten = Payload.of(new float[10]);
             assertThrows(
                 IllegalArgumentException.class,
@@ -687,7 +688,7 @@ class ShardedOptimizerTest {
             assertThrows(
                 IllegalStateException.class,
                 () -> sharded.register("v", ten, Payload.of(new float[10])));
-            assertThrows(IllegalStateException.class, () -> tensor.by(Optimizer.sgd(RATE)));
+            assertThrows(IllegalStateException.class, () -> tensor.by(Optimizers.sgd(RATE)));
           }
         });
   }
@@ -778,7 +779,7 @@ class ShardedOptimizerTest {
                     ShardedOptimizer.of(
                         groups.replicas(),
                         groups.modelGroup(),
-                        Optimizer.lamb(RATE, 0.1),
+                        Optimizers.lamb(RATE, 0.1),
                         ShardSettings.defaults())) {
               float[] weights = normal(new Random(SEED + mesh.shard(world.rank())), 500);
               float[] gradients = new float[500];
@@ -813,7 +814,7 @@ class ShardedOptimizerTest {
         3,
         world -> {
           for (WireType type : List.of(WireType.INT8, WireType.BFLOAT16)) {
-            Optimizer optimizer = Optimizer.sgd(step -> 0.01);
+            Optimizer optimizer = Optimizers.sgd(step -> 0.01);
             Model model = new Model(SEED);
             Unsharded expected = new Unsharded(optimizer, SEED);
             try (ShardedOptimizer sharded =

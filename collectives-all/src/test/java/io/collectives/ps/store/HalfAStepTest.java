@@ -13,6 +13,7 @@ import io.collectives.RankFailedException;
 import io.collectives.ps.Roles;
 import io.collectives.testkit.RankThreads;
 import io.collectives.training.optimizer.Optimizer;
+import io.collectives.training.optimizer.Optimizers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -30,7 +31,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class HalfAStepTest {
   private static final int[] SERVERS = {3, 4};
-  private static final Optimizer COUNT = Optimizer.sgd(step -> 1);
+  private static final Optimizer COUNT = Optimizers.sgd(step -> 1);
 
   @Test
   void noGradientIsLostOrCountedTwice() throws Exception {

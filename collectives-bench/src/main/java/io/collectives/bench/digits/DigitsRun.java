@@ -17,6 +17,7 @@ import io.collectives.training.layer.BatchNorm;
 import io.collectives.training.optimizer.LayerwiseOptimizer;
 import io.collectives.training.optimizer.LearningRate;
 import io.collectives.training.optimizer.Optimizer;
+import io.collectives.training.optimizer.Optimizers;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -90,10 +91,10 @@ public final class DigitsRun {
     LearningRate rate =
         LearningRate.polynomial(greatest, 0, Math.max(1, steps - warmUp), 1).withWarmUp(warmUp);
     return switch (task.rule()) {
-      case MOMENTUM -> Optimizer.nesterov(rate, 0.9, 1e-4);
-      case ADAM -> Optimizer.adamW(rate, 0.01);
-      case LARS -> Optimizer.lars(rate, 0.9, 1e-4, 0.2);
-      case LAMB -> Optimizer.lamb(rate, 0.01);
+      case MOMENTUM -> Optimizers.nesterov(rate, 0.9, 1e-4);
+      case ADAM -> Optimizers.adamW(rate, 0.01);
+      case LARS -> Optimizers.lars(rate, 0.9, 1e-4, 0.2);
+      case LAMB -> Optimizers.lamb(rate, 0.01);
     };
   }
 

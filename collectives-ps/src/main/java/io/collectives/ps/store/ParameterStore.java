@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * try (ParameterStore store = ParameterStore.of(world, roles, Staleness.synchronous())) {
  *   if (!store.isWorker()) {
  *     store.restore(directory);                  // if there is a snapshot
- *     store.serve(Optimizer.adam(step -> 0.001), directory);
+ *     store.serve(Optimizers.adam(step -> 0.001), directory);
  *   } else {
  *     store.register("weight", Payload.of(weights), Payload.of(gradients));
  *     store.pull();                              // all begin with worker 0's, or the snapshot's
@@ -452,7 +452,7 @@ public final class ParameterStore implements AutoCloseable {
           "optimizer "
               + optimizer.name()
               + " takes norms of whole layers, of which a server has a part: serve with one that works"
-              + " element by element, as Optimizer.adamW, or update by a ShardedOptimizer");
+              + " element by element, as Optimizers.adamW, or update by a ShardedOptimizer");
     }
     if (kept.optimizer != null
         && (!kept.optimizer.equals(optimizer.name())

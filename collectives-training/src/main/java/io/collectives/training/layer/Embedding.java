@@ -280,7 +280,7 @@ public final class Embedding {
           "optimizer "
               + optimizer.name()
               + " takes the norm of a whole table, of which some rows are updated: use one that works"
-              + " element by element, as Optimizer.adam");
+              + " element by element, as Optimizers.adam");
     }
     if (states.length != optimizer.stateCount()) {
       states = new float[optimizer.stateCount()][weights.length];

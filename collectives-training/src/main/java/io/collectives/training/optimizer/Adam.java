@@ -2,7 +2,7 @@ package io.collectives.training.optimizer;
 
 import java.util.function.LongToDoubleFunction;
 
-/** See {@link Optimizer#adamW(LongToDoubleFunction, double, double, double, double)}. */
+/** See {@link Optimizers#adamW(LongToDoubleFunction, double, double, double, double)}. */
 record Adam(LongToDoubleFunction rate, double beta1, double beta2, double epsilon, double decay)
     implements Optimizer {
   @Override

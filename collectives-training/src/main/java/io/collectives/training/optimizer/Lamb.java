@@ -2,7 +2,7 @@ package io.collectives.training.optimizer;
 
 import java.util.function.LongToDoubleFunction;
 
-/** See {@link Optimizer#lamb(LongToDoubleFunction, double, double, double, double)}. */
+/** See {@link Optimizers#lamb(LongToDoubleFunction, double, double, double, double)}. */
 record Lamb(LongToDoubleFunction rate, double beta1, double beta2, double epsilon, double decay)
     implements LayerwiseOptimizer {
   @Override

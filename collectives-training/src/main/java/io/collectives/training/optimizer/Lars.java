@@ -2,7 +2,7 @@ package io.collectives.training.optimizer;
 
 import java.util.function.LongToDoubleFunction;
 
-/** See {@link Optimizer#lars}. */
+/** See {@link Optimizers#lars}. */
 record Lars(
     LongToDoubleFunction rate, double momentum, double decay, double trust, boolean scalesMomentum)
     implements LayerwiseOptimizer {
@@ -18,7 +18,9 @@ record Lars(
 
   @Override
   public Optimizer forBiases() {
-    return scalesMomentum ? new ScaledMomentum(rate, momentum) : Optimizer.momentum(rate, momentum);
+    return scalesMomentum
+        ? new ScaledMomentum(rate, momentum)
+        : new Momentum(rate, momentum, 0, false);
   }
 
   @Override

@@ -2,7 +2,7 @@ package io.collectives.training.optimizer;
 
 import java.util.function.LongToDoubleFunction;
 
-/** See {@link Optimizer#momentum} and {@link Optimizer#nesterov}. */
+/** See {@link Optimizers#momentum} and {@link Optimizers#nesterov}. */
 record Momentum(LongToDoubleFunction rate, double momentum, double decay, boolean looksAhead)
     implements Optimizer {
   @Override

@@ -2,7 +2,7 @@ package io.collectives.training.optimizer;
 
 import java.util.function.LongToDoubleFunction;
 
-/** See {@link Optimizer#sgd}. */
+/** See {@link Optimizers#sgd}. */
 record Sgd(LongToDoubleFunction rate) implements Optimizer {
   @Override
   public String name() {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.collectives.training.Jobs;
 import io.collectives.training.TrainingException;
 import io.collectives.training.optimizer.Optimizer;
+import io.collectives.training.optimizer.Optimizers;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -35,7 +36,8 @@ class EmbeddingTest {
   @ValueSource(ints = {1, 2, 3, 5})
   void isThatOfOneProcess(int ranks) throws Exception {
     for (int rows : new int[] {1, 3, 40, 1000}) {
-      for (Optimizer optimizer : List.of(Optimizer.sgd(step -> 0.1), Optimizer.adam(step -> 0.1))) {
+      for (Optimizer optimizer :
+          List.of(Optimizers.sgd(step -> 0.1), Optimizers.adam(step -> 0.1))) {
         float[] table = new float[rows * WIDTH];
         for (int i = 0; i < table.length; i++) {
           table[i] = weight(i / WIDTH, i % WIDTH);
@@ -135,7 +137,7 @@ class EmbeddingTest {
           assertThrows(
               IllegalArgumentException.class, () -> table.lookup(new long[] {1}, 2, vectors));
           assertThrows(
-              IllegalArgumentException.class, () -> table.update(Optimizer.lamb(step -> 1, 0), 1));
+              IllegalArgumentException.class, () -> table.update(Optimizers.lamb(step -> 1, 0), 1));
           assertThrows(IllegalArgumentException.class, () -> Embedding.sharded(world, 0, 1));
         });
   }

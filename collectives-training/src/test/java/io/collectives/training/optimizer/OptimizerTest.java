@@ -15,7 +15,7 @@ class OptimizerTest {
   void adamDoesWhatItsPaperSays() {
     float[] weights = {1, -2};
     float[][] state = new float[2][2];
-    Optimizer adam = Optimizer.adamW(step -> 0.5, 0.9, 0.99, 1e-8, 0.1);
+    Optimizer adam = Optimizers.adamW(step -> 0.5, 0.9, 0.99, 1e-8, 0.1);
     double w = 1;
     double m = 0;
     double v = 0;
@@ -38,8 +38,8 @@ class OptimizerTest {
     for (boolean nesterov : new boolean[] {false, true}) {
       Optimizer optimizer =
           nesterov
-              ? Optimizer.nesterov(step -> 0.1 / step, 0.9, 0.01)
-              : Optimizer.momentum(step -> 0.1 / step, 0.9, 0.01);
+              ? Optimizers.nesterov(step -> 0.1 / step, 0.9, 0.01)
+              : Optimizers.momentum(step -> 0.1 / step, 0.9, 0.01);
       float[] weights = {1, -2};
       float[][] state = new float[1][2];
       double[] w = {1, -2};
@@ -63,8 +63,8 @@ class OptimizerTest {
     for (boolean scaled : new boolean[] {false, true}) {
       Optimizer optimizer =
           scaled
-              ? Optimizer.lars(step -> 3.0 / step, 0.9, 0.05, 0.1)
-              : Optimizer.larsUnscaled(step -> 3.0 / step, 0.9, 0.05, 0.1);
+              ? Optimizers.lars(step -> 3.0 / step, 0.9, 0.05, 0.1)
+              : Optimizers.larsUnscaled(step -> 3.0 / step, 0.9, 0.05, 0.1);
       float[] weights = {1, -2, 0.5f};
       float[][] state = new float[1][3];
       double[] w = {1, -2, 0.5};
@@ -89,7 +89,7 @@ class OptimizerTest {
 
   @Test
   void lambIsThatOfItsPaper() {
-    Optimizer optimizer = Optimizer.lamb(step -> 0.2, 0.9, 0.99, 1e-6, 0.05);
+    Optimizer optimizer = Optimizers.lamb(step -> 0.2, 0.9, 0.99, 1e-6, 0.05);
     float[] weights = {1, -2, 0.5f};
     float[][] state = new float[2][3];
     double[] w = {1, -2, 0.5};
@@ -120,15 +120,15 @@ class OptimizerTest {
   @Test
   void layersWithoutNormTakeTheRate() {
     float[] weights = {0, 0};
-    Optimizer.larsUnscaled(step -> 0.5, 0, 0, 0.001)
+    Optimizers.larsUnscaled(step -> 0.5, 0, 0, 0.001)
         .update(weights, new float[] {1, 2}, new float[1][2], 0, 2, 1);
     assertEquals(-0.5f, weights[0]);
     assertEquals(-1, weights[1]);
     float[] others = {0, 0};
-    Optimizer.lamb(step -> 0.5, 0).update(others, new float[2], new float[2][2], 0, 2, 1);
+    Optimizers.lamb(step -> 0.5, 0).update(others, new float[2], new float[2][2], 0, 2, 1);
     assertEquals(0, others[0]);
     float[] third = {0, 0};
-    Optimizer.lamb(step -> 0.5, 0).update(third, new float[] {3, 0}, new float[2][2], 0, 2, 1);
+    Optimizers.lamb(step -> 0.5, 0).update(third, new float[] {3, 0}, new float[2][2], 0, 2, 1);
     assertEquals(-0.5f, third[0], 1e-5);
   }
 
@@ -136,11 +136,13 @@ class OptimizerTest {
   @Test
   void biasesHaveNoRatioAndNoDecay() {
     Optimizer[][] pairs = {
-      {Optimizer.lars(step -> 0.5, 0.9, 0.1, 0.001), Optimizer.momentum(step -> 0.5, 0.9)},
-      {Optimizer.larsUnscaled(step -> 0.5, 0.9, 0.1, 0.001), Optimizer.momentum(step -> 0.5, 0.9)},
-      {Optimizer.lamb(step -> 0.5, 0.1), Optimizer.adamW(step -> 0.5, 0.9, 0.999, 1e-6, 0)},
-      {Optimizer.adamW(step -> 0.5, 0.1), Optimizer.adam(step -> 0.5)},
-      {Optimizer.momentum(step -> 0.5, 0.9, 0.1), Optimizer.momentum(step -> 0.5, 0.9)}
+      {Optimizers.lars(step -> 0.5, 0.9, 0.1, 0.001), Optimizers.momentum(step -> 0.5, 0.9)},
+      {
+        Optimizers.larsUnscaled(step -> 0.5, 0.9, 0.1, 0.001), Optimizers.momentum(step -> 0.5, 0.9)
+      },
+      {Optimizers.lamb(step -> 0.5, 0.1), Optimizers.adamW(step -> 0.5, 0.9, 0.999, 1e-6, 0)},
+      {Optimizers.adamW(step -> 0.5, 0.1), Optimizers.adam(step -> 0.5)},
+      {Optimizers.momentum(step -> 0.5, 0.9, 0.1), Optimizers.momentum(step -> 0.5, 0.9)}
     };
     for (Optimizer[] pair : pairs) {
       float[] one = {3};
