@@ -9,6 +9,7 @@ import io.collectives.engine.memory.Memory;
 import io.collectives.engine.run.AddOrder;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.run.Program;
+import io.collectives.engine.run.ProgramCompiler;
 import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
@@ -132,7 +133,7 @@ final class Seat {
           new Key(algorithm, collective, root, order),
           key -> {
             Plan plan = algorithms.plan(algorithm, new PlanRequest(collective, group.size(), root));
-            return Program.compile(algorithm, plan, group.rank(), order);
+            return ProgramCompiler.compile(algorithm, plan, group.rank(), order);
           });
     }
   }
@@ -142,7 +143,7 @@ final class Seat {
     synchronized (programs) {
       return programs.computeIfAbsent(
           new Key(algorithm, Collective.ALL_TO_ALL, PAIRWISE, AddOrder.OF_PLAN),
-          key -> Program.pairwise(algorithm, group.size(), group.rank()));
+          key -> ProgramCompiler.pairwise(algorithm, group.size(), group.rank()));
     }
   }
 
@@ -171,7 +172,7 @@ final class Seat {
   /** This rank's part of a message in the group of a sender and a receiver. */
   synchronized Program message() {
     if (message == null) {
-      message = Program.compile(MESSAGE, ONE_HOP, group.rank());
+      message = ProgramCompiler.compile(MESSAGE, ONE_HOP, group.rank());
     }
     return message;
   }

@@ -246,8 +246,8 @@ public final class Engine {
    *     if there is any
    */
   public Call call(Group group, Program program, int slabsInFlight, boolean kept) {
-    Call call = kept ? null : program.freeCalls.poll();
-    return call == null || call.group != group || call.slabsInFlight != slabsInFlight
+    Call call = kept ? null : group.takeFree(program);
+    return call == null || call.slabsInFlight != slabsInFlight
         ? new Call(group, program, slabsInFlight, kept)
         : call;
   }
@@ -350,7 +350,7 @@ public final class Engine {
   /** Gives back a call that has ended and that nobody will look at again, unless it is kept. */
   public void recycle(Call call) {
     if (!call.kept && forget(call)) {
-      call.program.freeCalls.add(call);
+      call.group.giveBack(call);
     }
   }
 

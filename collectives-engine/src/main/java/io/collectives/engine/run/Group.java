@@ -5,6 +5,7 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -92,6 +93,9 @@ public final class Group {
   /** The group of its survivors, once they have agreed. */
   @Nullable Group successor;
 
+  /** Calls that have ended and may be used again, by their program. */
+  private final Map<Program, Deque<Call>> freeCalls = new IdentityHashMap<>();
+
   private final long[][] ended = new long[REMEMBERED][CallFingerprint.WORDS];
   private final long[] endedSequences = new long[REMEMBERED];
   private long completed;
@@ -137,6 +141,17 @@ public final class Group {
   /** The number that the next call will have. */
   public long nextSequence() {
     return nextSequence;
+  }
+
+  /** A call of a program that has ended, to be used again; nothing if there is none. */
+  @Nullable Call takeFree(Program program) {
+    Deque<Call> free = freeCalls.get(program);
+    return free == null ? null : free.poll();
+  }
+
+  /** A call has ended that may be used again. */
+  void giveBack(Call call) {
+    freeCalls.computeIfAbsent(call.program, program -> new ArrayDeque<>()).add(call);
   }
 
   /** A call has ended well. */

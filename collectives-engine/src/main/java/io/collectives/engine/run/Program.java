@@ -5,20 +5,12 @@ import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.plan.Chunks;
-import io.collectives.plan.DirectPlans;
 import io.collectives.plan.Effect;
 import io.collectives.plan.InvalidPlanException;
 import io.collectives.plan.Plan;
-import io.collectives.plan.PlanRequest;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.BitSet;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -145,22 +137,14 @@ public final class Program {
   /** How many sends and receives there are in all. */
   final int steps;
 
-  /** Calls of this program that have ended and may be used again. */
-  final ArrayDeque<Call> freeCalls = new ArrayDeque<>();
-
-  private Program(
+  Program(
       Algorithm algorithm,
       Plan plan,
       int rank,
-      boolean pairwise,
       boolean inRankOrder,
       boolean hasSeveralOwners,
-      int[] peers,
-      int[] served,
-      Lane[] lanes,
-      Meeting[] meetings,
-      int widestTransfer,
-      int[] writes) {
+      boolean pairwise,
+      Parts parts) {
     this.algorithm = algorithm;
     this.algorithmName = algorithm.name();
     this.collective = plan.collective();
@@ -173,11 +157,11 @@ public final class Program {
     this.inRankOrder = inRankOrder;
     this.hasSeveralOwners = hasSeveralOwners;
     this.echoes = pairwise || collective.rooted();
-    this.peers = peers;
-    this.served = served;
-    this.lanes = lanes;
-    this.meetings = meetings;
-    this.widestTransfer = widestTransfer;
+    this.peers = parts.peers;
+    this.served = parts.served;
+    this.lanes = parts.lanes;
+    this.meetings = parts.meetings;
+    this.widestTransfer = parts.widestTransfer;
     this.sendsTo = new boolean[peers.length];
     this.receivesFrom = new boolean[peers.length];
     int sum = 0;
@@ -200,8 +184,9 @@ public final class Program {
             && ranks > 1
             && sum == 2 * peers.length
             && plan.rounds(0) == 1;
-    int parts = partsOf(collective, ranks);
-    if (chunks % parts != 0) {
+    int[] writes = parts.writes;
+    int dealt = partsOf(collective, ranks);
+    if (chunks % dealt != 0) {
       throw new InvalidPlanException(
           "the plan of "
               + collective
@@ -212,7 +197,7 @@ public final class Program {
               + " ranks has "
               + chunks
               + " chunks: a multiple of "
-              + parts
+              + dealt
               + " is needed");
     }
     int[] slots = new int[chunks];
@@ -257,31 +242,6 @@ public final class Program {
       case REDUCE_SCATTER, ALL_GATHER, GATHER, SCATTER -> ranks;
       case ALL_TO_ALL -> Math.multiplyExact(ranks, ranks);
     };
-  }
-
-  /** Compiles the part of {@code rank}. Takes as long as the whole plan has transfers. */
-  public static Program compile(Algorithm algorithm, Plan plan, int rank) {
-    return compile(algorithm, plan, rank, AddOrder.OF_PLAN);
-  }
-
-  /**
-   * As {@link #compile(Algorithm, Plan, int)}, with reductions in some order.
-   *
-   * @throws IllegalArgumentException if the plan cannot do that; the same on all ranks
-   */
-  public static Program compile(Algorithm algorithm, Plan plan, int rank, AddOrder order) {
-    // One contribution is in order, and is met by no other.
-    boolean isAlone = plan.contributors() == 1;
-    return new Compiler(plan, rank, isAlone ? AddOrder.OF_PLAN : order).compile(algorithm, false);
-  }
-
-  /**
-   * An all-to-all in which each pair of ranks has counts of its own; every rank sends straight to
-   * the one that it is for, whatever the algorithm.
-   */
-  public static Program pairwise(Algorithm algorithm, int ranks, int rank) {
-    Plan plan = DirectPlans.of(PlanRequest.of(Collective.ALL_TO_ALL, ranks));
-    return new Compiler(plan, rank, AddOrder.OF_PLAN).compile(algorithm, true);
   }
 
   /** By which algorithm. */
@@ -347,6 +307,19 @@ public final class Program {
   int peerIndex(int rank) {
     return Arrays.binarySearch(peers, rank);
   }
+
+  /**
+   * What a compiler has made of a plan; the fields of the same names say what each part is.
+   *
+   * @param writes by chunk, how often it is written at this rank
+   */
+  record Parts(
+      int[] peers,
+      int[] served,
+      Lane[] lanes,
+      Meeting[] meetings,
+      int widestTransfer,
+      int[] writes) {}
 
   /** One lane's steps. */
   static final class Lane {
@@ -470,419 +443,6 @@ public final class Program {
 
     boolean isAlongside(Step other) {
       return round == other.round && effect == other.effect && hasSameChunks(other);
-    }
-  }
-
-  private static final class Compiler {
-    private final Plan plan;
-    private final int rank;
-    private final AddOrder order;
-    private final int[] writes;
-    private final int[] reads;
-    private final @Nullable Contributions contributions;
-    private final @Nullable OwnersOfMeetings owners;
-    private final List<Meeting> meetings = new ArrayList<>();
-
-    /** By rank that serves: the contributors that it exchanges frames with. */
-    private final Map<Integer, BitSet> contributorsOf = new HashMap<>();
-
-    private int widest = 1;
-
-    Compiler(Plan plan, int rank, AddOrder order) {
-      this.plan = plan;
-      this.rank = rank;
-      this.order = order;
-      this.writes = new int[plan.chunks()];
-      this.reads = new int[plan.chunks()];
-      this.contributions =
-          switch (plan.collective()) {
-            case ALL_REDUCE, REDUCE_SCATTER, REDUCE -> new Contributions(plan);
-            default -> null;
-          };
-      this.owners =
-          plan.collective() == Collective.ALL_REDUCE && plan.ranks() > 1
-              ? new OwnersOfMeetings(plan)
-              : null;
-    }
-
-    Program compile(Algorithm algorithm, boolean pairwise) {
-      List<List<Step>> sends = new ArrayList<>();
-      List<List<Step>> receives = new ArrayList<>();
-      List<Step> roundSends = new ArrayList<>();
-      List<Step> roundReceives = new ArrayList<>();
-      for (int lane = 0; lane < plan.lanes(); lane++) {
-        List<Step> laneSends = new ArrayList<>();
-        List<Step> laneReceives = new ArrayList<>();
-        for (int r = 0; r < plan.rounds(lane); r++) {
-          int round = r;
-          plan.transfers(
-              lane,
-              round,
-              (from, to, first, count, effect) -> {
-                widest = Math.max(widest, count);
-                if (rank >= plan.contributors()) {
-                  serves(Math.max(from, to), Math.min(from, to));
-                }
-                if (contributions != null) {
-                  contributions.transfer(from, to, first, count, effect);
-                }
-                if (owners != null) {
-                  owners.transfer(round, from, to, first, count, effect);
-                }
-                if (from == rank) {
-                  roundSends.add(new Step(round, to, first, count, effect));
-                } else if (to == rank) {
-                  roundReceives.add(new Step(round, from, first, count, effect));
-                }
-              });
-          order(roundSends, roundReceives);
-          if (contributions != null) {
-            contributions.endRound(rank, roundReceives);
-          }
-          laneSends.addAll(roundSends);
-          laneReceives.addAll(roundReceives);
-          roundSends.clear();
-          roundReceives.clear();
-        }
-        sends.add(laneSends);
-        receives.add(laneReceives);
-      }
-      int[] peers =
-          java.util.stream.Stream.of(sends, receives)
-              .flatMap(List::stream)
-              .flatMap(List::stream)
-              .mapToInt(step -> step.peer)
-              .distinct()
-              .sorted()
-              .toArray();
-      Lane[] lanes = new Lane[plan.lanes()];
-      for (int lane = 0; lane < lanes.length; lane++) {
-        List<Step> all = receives.get(lane);
-        Step[][] byPeer = new Step[peers.length][];
-        for (int p = 0; p < peers.length; p++) {
-          int peer = peers[p];
-          byPeer[p] = all.stream().filter(step -> step.peer == peer).toArray(Step[]::new);
-        }
-        lanes[lane] = new Lane(sends.get(lane).toArray(Step[]::new), byPeer);
-      }
-      boolean inRankOrder = order == AddOrder.OF_RANKS;
-      if (contributions != null && (owners != null || inRankOrder)) {
-        for (int lane = 0; lane < lanes.length; lane++) {
-          findMeetings(contributions, sends.get(lane), receives.get(lane));
-        }
-        if (inRankOrder && !(contributions.meet() && all(receives, Compiler::meetsIfReduced))) {
-          throw inNoOrder(algorithm);
-        }
-      }
-      if (contributions != null && order == AddOrder.OF_ARRIVAL) {
-        receives.forEach(lane -> letPass(contributions, lane));
-      }
-      return new Program(
-          algorithm,
-          plan,
-          rank,
-          pairwise,
-          inRankOrder,
-          contributions != null && contributions.hasSeveralOwners(),
-          peers,
-          served(peers),
-          lanes,
-          meetings.toArray(Meeting[]::new),
-          widest,
-          writes);
-    }
-
-    private void serves(int server, int other) {
-      if (server >= plan.contributors() && other < plan.contributors()) {
-        contributorsOf.computeIfAbsent(server, key -> new BitSet()).set(other);
-      }
-    }
-
-    private int[] served(int[] peers) {
-      BitSet served = contributorsOf.getOrDefault(rank, new BitSet());
-      for (int peer : peers) {
-        served.or(contributorsOf.getOrDefault(peer, new BitSet()));
-      }
-      return served.stream().toArray();
-    }
-
-    private static boolean all(List<List<Step>> lanes, Predicate<Step> condition) {
-      return lanes.stream().flatMap(List::stream).allMatch(condition);
-    }
-
-    private static boolean meetsIfReduced(Step step) {
-      return step.effect == Effect.REPLACE || step.meeting != null;
-    }
-
-    private IllegalArgumentException inNoOrder(Algorithm algorithm) {
-      return new IllegalArgumentException(
-          "the algorithm \""
-              + algorithm.name()
-              + "\" for "
-              + plan.ranks()
-              + " ranks passes on partial sums of "
-              + plan.collective()
-              + ": to take contributions in the order of ranks, or exactly, one rank must see all of"
-              + " them at once; use Algorithm.direct(), exchange(), parameterServer(n) or auto()");
-    }
-
-    private void findMeetings(Contributions counts, List<Step> sends, List<Step> receives) {
-      for (Step first : receives) {
-        boolean exchange = counts.isExchanged(first);
-        boolean placing =
-            !exchange
-                && order != AddOrder.OF_ARRIVAL
-                && owners != null
-                && owners.allMeetAt(rank, first);
-        boolean ordered = exchange || order == AddOrder.OF_RANKS && first.effect == Effect.REDUCE;
-        if (first.meeting != null || !ordered && !placing) {
-          continue;
-        }
-        List<Step> in = receives.stream().filter(first::isAlongside).toList();
-        List<Step> out = sends.stream().filter(first::hasSameChunks).toList();
-        int serving = rank < plan.contributors() ? 0 : 1;
-        int guests = plan.contributors() - 1 + serving;
-        placing &= out.size() == in.size();
-        if (in.size() == guests && guests > serving && (ordered || placing)) {
-          Meeting meeting = new Meeting(meetings.size(), ordered, placing, in);
-          meetings.add(meeting);
-          in.forEach(step -> step.meeting = meeting);
-          if (placing) {
-            out.forEach(step -> step.meeting = meeting);
-          }
-        }
-      }
-    }
-
-    /** Reductions into a chunk in one round may come in any order, where one rank takes the sum. */
-    private void letPass(Contributions counts, List<Step> receives) {
-      int[] least = new int[plan.chunks()];
-      int[] most = new int[plan.chunks()];
-      boolean[] complete = new boolean[plan.chunks()];
-      for (int from = 0, to; from < receives.size(); from = to) {
-        int round = receives.get(from).round;
-        for (to = from; to < receives.size() && receives.get(to).round == round; ) {
-          to++;
-        }
-        List<Step> together =
-            receives.subList(from, to).stream()
-                .filter(step -> step.effect == Effect.REDUCE && !counts.isExchanged(step))
-                .toList();
-        for (Step step : together) {
-          for (int i = 0; i < step.chunkCount; i++) {
-            least[step.firstChunk + i] = Integer.MAX_VALUE;
-            complete[step.firstChunk + i] = false;
-          }
-        }
-        for (Step step : together) {
-          for (int i = 0; i < step.chunkCount; i++) {
-            int chunk = step.firstChunk + i;
-            least[chunk] = Math.min(least[chunk], step.writesBefore[i]);
-            most[chunk] = step.writesBefore[i];
-            complete[chunk] |= step.completes[i];
-          }
-        }
-        for (Step step : together) {
-          for (int i = 0; i < step.chunkCount; i++) {
-            int chunk = step.firstChunk + i;
-            step.writesBefore[i] = least[chunk];
-            step.writesAtMost[i] = most[chunk];
-            step.completes[i] = complete[chunk];
-            step.anyOrder |= least[chunk] < most[chunk];
-          }
-        }
-      }
-    }
-
-    private void order(List<Step> roundSends, List<Step> roundReceives) {
-      for (Step send : roundSends) {
-        for (int i = 0; i < send.chunkCount; i++) {
-          int chunk = send.firstChunk + i;
-          send.writesBefore[i] = writes[chunk];
-          send.untouched[i] = writes[chunk] == 0;
-          reads[chunk]++;
-          for (Step receive : roundReceives) {
-            if (receive.firstChunk <= chunk && chunk < receive.firstChunk + receive.chunkCount) {
-              send.snapshot = true;
-              receive.swaps[chunk - receive.firstChunk] = true;
-            }
-          }
-        }
-      }
-      for (Step receive : roundReceives) {
-        for (int i = 0; i < receive.chunkCount; i++) {
-          int chunk = receive.firstChunk + i;
-          receive.writesBefore[i] = writes[chunk];
-          receive.writesAtMost[i] = writes[chunk];
-          receive.readsBefore[i] = reads[chunk];
-          writes[chunk]++;
-        }
-      }
-    }
-  }
-
-  /**
-   * Counts for all ranks how many have contributed to each chunk, to find where a reduction is
-   * complete. Plans never add a contribution twice, so numbers tell what sets would.
-   */
-  private static final class Contributions {
-    private final int contributors;
-    private final int chunks;
-    private final int[] counts;
-
-    /** By chunk: how many ranks have completed it by a reduction. */
-    private final int[] completions;
-
-    /** Whether all that was reduced were the contributions of all other ranks, in one round. */
-    private boolean meet = true;
-
-    /** What the transfers of a round do, in the order of the plan: who, which chunk, what. */
-    private int[] events = new int[256];
-
-    private int eventCount;
-
-    Contributions(Plan plan) {
-      contributors = plan.contributors();
-      chunks = plan.chunks();
-      counts = new int[Math.multiplyExact(plan.ranks(), chunks)];
-      Arrays.fill(counts, 0, contributors * chunks, 1);
-      completions = new int[chunks];
-    }
-
-    /** Whether several ranks complete any of the chunks. */
-    boolean hasSeveralOwners() {
-      return Arrays.stream(completions).anyMatch(owners -> owners > 1);
-    }
-
-    /** Whether several ranks complete one of the chunks that a step brings. */
-    boolean isExchanged(Step step) {
-      for (int chunk = step.firstChunk; chunk < step.firstChunk + step.chunkCount; chunk++) {
-        if (step.effect == Effect.REDUCE && completions[chunk] > 1) {
-          return true;
-        }
-      }
-      return false;
-    }
-
-    /**
-     * Whether every reduction so far has brought the contributions of all other ranks together, in
-     * one round, by one transfer each.
-     */
-    boolean meet() {
-      return meet;
-    }
-
-    /** A transfer carries what its chunks held when the round began. */
-    void transfer(int from, int to, int first, int count, Effect effect) {
-      for (int chunk = first; chunk < first + count; chunk++) {
-        if (eventCount + 3 > events.length) {
-          events = Arrays.copyOf(events, 2 * events.length);
-        }
-        int carried = counts[from * chunks + chunk];
-        events[eventCount++] = to;
-        events[eventCount++] = chunk;
-        events[eventCount++] = effect == Effect.REDUCE ? carried : -carried;
-        meet &= effect == Effect.REPLACE || carried == 1;
-      }
-    }
-
-    /** Marks the receives of a rank in this round, in the order of the plan. */
-    void endRound(int rank, List<Step> receives) {
-      int step = 0;
-      int chunkOfStep = 0;
-      for (int i = 0; i < eventCount; i += 3) {
-        int at = events[i] * chunks + events[i + 1];
-        int carried = events[i + 2];
-        counts[at] = carried < 0 ? -carried : counts[at] + carried;
-        boolean completes = carried > 0 && counts[at] == contributors;
-        if (completes) {
-          completions[events[i + 1]]++;
-        }
-        if (events[i] == rank) {
-          Step receive = receives.get(step);
-          receive.completes[chunkOfStep] = completes;
-          chunkOfStep++;
-          if (chunkOfStep == receive.chunkCount) {
-            chunkOfStep = 0;
-            step++;
-          }
-        }
-      }
-      for (int i = 0; i < eventCount && meet; i += 3) {
-        meet = events[i + 2] < 0 || counts[events[i] * chunks + events[i + 1]] == contributors;
-      }
-      eventCount = 0;
-    }
-  }
-
-  /**
-   * Finds the chunks to which all contributors contribute in one round, at one rank that is sent
-   * nothing else of them, and which all others get from it in one later round and never send on.
-   */
-  private static final class OwnersOfMeetings {
-    private static final int NONE = -1;
-    private static final int NO_MEETING = -2;
-
-    private final int contributors;
-    private final int[] owners;
-    private final int[] reduceRounds;
-    private final int[] reduces;
-    private final int[] replaceRounds;
-    private final int[] replaces;
-
-    OwnersOfMeetings(Plan plan) {
-      contributors = plan.contributors();
-      owners = new int[plan.chunks()];
-      Arrays.fill(owners, NONE);
-      reduceRounds = new int[plan.chunks()];
-      reduces = new int[plan.chunks()];
-      replaceRounds = new int[plan.chunks()];
-      replaces = new int[plan.chunks()];
-    }
-
-    void transfer(int round, int from, int to, int first, int count, Effect effect) {
-      for (int chunk = first; chunk < first + count; chunk++) {
-        boolean fits =
-            effect == Effect.REDUCE ? reduce(round, to, chunk) : replace(round, from, chunk);
-        if (!fits) {
-          owners[chunk] = NO_MEETING;
-        }
-      }
-    }
-
-    private boolean reduce(int round, int to, int chunk) {
-      if (owners[chunk] == NONE) {
-        owners[chunk] = to;
-        reduceRounds[chunk] = round;
-      }
-      return owners[chunk] == to
-          && reduceRounds[chunk] == round
-          && ++reduces[chunk] <= guests(chunk);
-    }
-
-    private boolean replace(int round, int from, int chunk) {
-      if (replaces[chunk] == 0) {
-        replaceRounds[chunk] = round;
-      }
-      return owners[chunk] == from
-          && reduces[chunk] == guests(chunk)
-          && replaceRounds[chunk] == round
-          && round > reduceRounds[chunk]
-          && ++replaces[chunk] <= guests(chunk);
-    }
-
-    /** How many contribute to a chunk beside its owner. */
-    private int guests(int chunk) {
-      return contributors - (owners[chunk] < contributors ? 1 : 0);
-    }
-
-    boolean allMeetAt(int rank, Step step) {
-      for (int chunk = step.firstChunk; chunk < step.firstChunk + step.chunkCount; chunk++) {
-        if (owners[chunk] != rank || replaces[chunk] != guests(chunk)) {
-          return false;
-        }
-      }
-      return true;
     }
   }
 }

@@ -67,7 +67,7 @@ class ArrivalOrderTest {
         engines.add(engine);
         groups.add(group);
         transports.add(transport);
-        programs.add(Program.compile(SERVED, plan, rank, order));
+        programs.add(ProgramCompiler.compile(SERVED, plan, rank, order));
         calls.add(null);
       }
     }
@@ -234,7 +234,7 @@ class ArrivalOrderTest {
   @Test
   void anExchangeStaysInTheOrderOfRanks() {
     Plan plan = Bench.plan(Algorithm.exchange(), Collective.ALL_REDUCE, 3);
-    Program program = Program.compile(SERVED, plan, 1, AddOrder.OF_ARRIVAL);
+    Program program = ProgramCompiler.compile(SERVED, plan, 1, AddOrder.OF_ARRIVAL);
     assertEquals(1, program.meetings.length);
     assertTrue(program.meetings[0].inRankOrder);
     for (Program.Step[] ofPeer : program.lanes[0].receives) {

@@ -57,7 +57,7 @@ final class Bench {
   }
 
   static Program program(Algorithm algorithm, Collective collective, int ranks, int rank) {
-    return Program.compile(algorithm, plan(algorithm, collective, ranks), rank);
+    return ProgramCompiler.compile(algorithm, plan(algorithm, collective, ranks), rank);
   }
 
   static Plan plan(Algorithm algorithm, Collective collective, int ranks) {

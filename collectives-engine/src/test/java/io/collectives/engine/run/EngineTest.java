@@ -223,7 +223,8 @@ class EngineTest {
   }
 
   private static Call last(Bench bench, int rank, Algorithm algorithm, Collective collective) {
-    Program program = Program.compile(algorithm, Bench.plan(algorithm, collective, 4), rank);
+    Program program =
+        ProgramCompiler.compile(algorithm, Bench.plan(algorithm, collective, 4), rank);
     Memory memory = Memories.of(Payload.of(new int[64]));
     Memory part = Memories.of(Payload.of(new int[16]));
     boolean partIn = collective == Collective.ALL_GATHER || collective == Collective.GATHER;

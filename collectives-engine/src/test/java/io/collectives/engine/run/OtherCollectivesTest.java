@@ -54,7 +54,7 @@ class OtherCollectivesTest {
   private static Program program(
       Algorithm algorithm, Collective collective, int ranks, int rank, int root) {
     Plan plan = Algorithms.onClassPath().plan(algorithm, new PlanRequest(collective, ranks, root));
-    return Program.compile(algorithm, plan, rank);
+    return ProgramCompiler.compile(algorithm, plan, rank);
   }
 
   private static Call submit(Bench bench, int rank, Program program, Memory in, Memory out) {

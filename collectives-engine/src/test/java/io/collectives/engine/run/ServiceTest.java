@@ -103,7 +103,7 @@ class ServiceTest {
       bench =
           new Bench(ranks, Algorithm.direct(), (rank, inner) -> new Recording(inner, rank, sent));
       for (int rank = 0; rank < ranks; rank++) {
-        programs.add(Program.compile(SERVED, plan, rank, order));
+        programs.add(ProgramCompiler.compile(SERVED, plan, rank, order));
         ends.add(null);
       }
     }
@@ -424,7 +424,7 @@ class ServiceTest {
         engine.add(group);
         engines.add(engine);
         groups.add(group);
-        programs.add(Program.compile(SERVED, plan, rank, order(seed)));
+        programs.add(ProgramCompiler.compile(SERVED, plan, rank, order(seed)));
         calls.add(new ArrayList<>());
         ends.add(null);
       }
@@ -566,12 +566,12 @@ class ServiceTest {
   void onlyARankThatServesDoesNotContribute() {
     Plan plan = plan(3, 1, 2);
     for (int rank = 0; rank < 5; rank++) {
-      Program program = Program.compile(SERVED, plan, rank);
+      Program program = ProgramCompiler.compile(SERVED, plan, rank);
       assertEquals(rank < 3, program.contributes());
       assertEquals(rank < 3 ? 0 : 1, program.workSlotCount, "rank " + rank);
       assertEquals(rank == 1 || rank == 2 ? 0 : 1, program.meetings.length, "rank " + rank);
     }
-    assertFalse(Program.compile(SERVED, plan(1, 0, 1), 1).contributes());
+    assertFalse(ProgramCompiler.compile(SERVED, plan(1, 0, 1), 1).contributes());
   }
 
   private static final class Recording extends ForwardingTransport {

@@ -5,9 +5,7 @@ import io.collectives.Collective;
 import io.collectives.Mesh;
 import io.collectives.plan.PlanRequest;
 import io.collectives.spi.Algorithms;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 
 /**
@@ -27,9 +25,6 @@ final class SimulatedPrograms {
 
   private final Map<Integer, Program> programs = new HashMap<>();
 
-  /** Those that the present simulation has. */
-  private final List<Program> used = new ArrayList<>();
-
   static Algorithm algorithm(int number, int members) {
     return switch (number) {
       case 0 -> Algorithm.ring();
@@ -45,12 +40,6 @@ final class SimulatedPrograms {
     };
   }
 
-  /** A simulation begins, which shares no calls with the one before. */
-  void begin() {
-    used.forEach(program -> program.freeCalls.clear());
-    used.clear();
-  }
-
   Program of(
       int algorithm, Collective collective, int members, int rank, int root, AddOrder order) {
     int key = algorithm;
@@ -59,24 +48,19 @@ final class SimulatedPrograms {
     key = key * 8 + rank;
     key = key * 8 + root;
     key = key * AddOrder.values().length + order.ordinal();
-    Program known =
-        programs.computeIfAbsent(
-            key,
-            wanted -> {
-              Algorithm route = algorithm(algorithm, members);
-              PlanRequest request = new PlanRequest(collective, members, root);
-              return Program.compile(route, plans.plan(route, request), rank, order);
-            });
-    used.add(known);
-    return known;
+    return programs.computeIfAbsent(
+        key,
+        wanted -> {
+          Algorithm route = algorithm(algorithm, members);
+          PlanRequest request = new PlanRequest(collective, members, root);
+          return ProgramCompiler.compile(route, plans.plan(route, request), rank, order);
+        });
   }
 
   /** An all-to-all in which each pair of ranks has counts of its own. */
   Program pairwise(int members, int rank) {
-    Program known =
-        programs.computeIfAbsent(
-            -1 - (members * 8 + rank), key -> Program.pairwise(Algorithm.direct(), members, rank));
-    used.add(known);
-    return known;
+    return programs.computeIfAbsent(
+        -1 - (members * 8 + rank),
+        key -> ProgramCompiler.pairwise(Algorithm.direct(), members, rank));
   }
 }

@@ -56,7 +56,6 @@ abstract class Simulation {
       long skew = differ ? random.nextInt(2 * MOST_SKEW + 1) - MOST_SKEW : 0;
       clocks[rank] = () -> offset + now + now / 1000 * skew;
     }
-    programs.begin();
   }
 
   /** The run of a seed, which decides everything. */
