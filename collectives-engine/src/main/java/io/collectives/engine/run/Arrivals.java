@@ -290,7 +290,7 @@ final class Arrivals implements FrameSink {
   private void holdForCall(Inbound in, int peer, FrameHeader head, Call call) {
     HeldFrame held = hold(in, peer, head, call.held);
     if (held != null) {
-      held.call = call;
+      in.heldFor = call;
       held.run = in.run;
       held.step = in.step;
     }
@@ -403,7 +403,7 @@ final class Arrivals implements FrameSink {
       mismatch(call, sender, head);
       return;
     }
-    Call.SlabRun run = call.run(head.slab);
+    SlabRun run = call.run(head.slab);
     if (run == null || peer < 0 || !run.noEchoFrom(peer)) {
       failures.protocol(group, worldRank, head, "the slab needs no echo from it");
       return;
@@ -421,7 +421,7 @@ final class Arrivals implements FrameSink {
       mismatch(call, sender, head);
       return false;
     }
-    Call.SlabRun run = call.run(head.slab);
+    SlabRun run = call.run(head.slab);
     if (run == null) {
       return failures.protocol(
           call.group,
@@ -437,7 +437,7 @@ final class Arrivals implements FrameSink {
     if (peer < 0 || head.lane < 0 || head.lane >= run.lanes.length) {
       return failures.protocol(call.group, worldRank, head, "the plan has no such transfer");
     }
-    Call.LaneRun lane = run.lanes[head.lane];
+    LaneRun lane = run.lanes[head.lane];
     Program.Step[] steps = lane.lane.receives[peer];
     int next = lane.nextReceive[peer];
     if (next == steps.length) {
@@ -555,8 +555,8 @@ final class Arrivals implements FrameSink {
     } else if (held != null && !held.unwanted) {
       View view = viewOf(source);
       held.take(view);
-      if (held.call != null) {
-        fits(held.call, link.peer(), held, view);
+      if (in.heldFor != null) {
+        fits(in.heldFor, link.peer(), held, view);
       }
     } else {
       if (in.isNotice) {

@@ -38,7 +38,7 @@ final class BorrowedFrame implements View {
   }
 
   /** Whether the pieces are those of a transfer, and whole elements as they are in memory. */
-  boolean fits(Call call, int slab, Program.Step step) {
+  boolean fits(CallRun call, int slab, Program.Step step) {
     if (call.narrow != null) {
       return false;
     }

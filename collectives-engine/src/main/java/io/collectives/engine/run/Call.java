@@ -2,52 +2,26 @@ package io.collectives.engine.run;
 
 import io.collectives.Collective;
 import io.collectives.CollectiveException;
-import io.collectives.ElementType;
 import io.collectives.NonFiniteException;
-import io.collectives.Payload;
-import io.collectives.ReduceOp;
-import io.collectives.Repeatability;
-import io.collectives.Residuals;
-import io.collectives.WireType;
-import io.collectives.engine.memory.ArrayMemory;
-import io.collectives.engine.memory.Memories;
-import io.collectives.engine.memory.Memory;
-import io.collectives.engine.memory.NarrowWire;
-import io.collectives.engine.memory.OrderedReduction;
-import io.collectives.plan.Chunks;
-import io.collectives.plan.Effect;
 import io.collectives.spi.CallFingerprint;
-import io.collectives.spi.Region;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call under way, or waiting for its turn. Objects are reused: a call of the same program that
- * has ended serves the next one, with all its tables.
- *
- * <p><b>Work memory.</b> Chunks that pass through this rank without being part of its result have
- * room in memory of the library, for each slab of the window. With as many slabs as the window has,
- * that is at most {@code 2 * slabsInFlight * workSlotCount * frameLength} bytes, and it is never
- * much more than the payload, because a payload of fewer slabs has fewer of them. The call keeps it
- * for the next call, that of each element type by itself.
+ * A call under way, or waiting for its turn: its place in its group, its frames, its deadline and
+ * its end. Objects are reused: a call of the same program that has ended serves the next one, with
+ * all its tables.
  */
-public final class Call {
-  private static final ArrayMemory[] NO_WORK = {};
-  private static final Memory NOTHING = Memories.of(Payload.of(new float[0]));
+public final class Call extends CallRun {
+  /** How often a rank that waits tells its peers in what call. */
+  static final long WORD_NANOS = 250_000_000;
 
   final Group group;
-  final Program program;
 
   /** Whether somebody keeps it, to start it again; else it serves whoever comes next. */
   final boolean kept;
-
-  final long[] fingerprint = new long[CallFingerprint.WORDS];
-  private final SlabRun[] window;
-  private final Layout layout;
-  private @Nullable Completion completion;
 
   /** Frames of this call that have arrived before their turn. */
   final List<HeldFrame> held = new ArrayList<>();
@@ -55,73 +29,13 @@ public final class Call {
   /** Frames that have gone out as views of this rank's memory and are still being read. */
   final List<OutFrame> views = new ArrayList<>();
 
+  /** Copies that a link has refused, and that cannot be made again. */
+  private final List<OutFrame> refused = new ArrayList<>();
+
   /** Room for the frames of a meeting. */
   final HeldFrame[] contributions;
 
   long sequence;
-  Memory input;
-  Memory output;
-
-  /** The input as it was given; {@link #input} may come to be the output. */
-  private Memory givenInput;
-
-  ReduceOp op;
-  int slabs;
-  int slabsInFlight;
-  private int elementBytes;
-
-  /** How elements lie in frames; nothing if as they are in memory. */
-  @Nullable NarrowWire narrow;
-
-  /** How the contributions of a meeting in rank order are taken. */
-  OrderedReduction.Manner manner = OrderedReduction.Manner.SEQUENTIAL;
-
-  /** What narrow numbers have taken from this rank's before; nothing if nobody keeps it. */
-  @Nullable Memory residual;
-
-  /** How the payload is dealt, until the call is described. */
-  private long @Nullable [] counts;
-
-  private long @Nullable [] receiveCounts;
-
-  /** The element of the payload that the residual begins with. */
-  private long residualStart;
-
-  /** Whether numbers are checked; see {@link FiniteCheck}. */
-  boolean checksFinite;
-
-  /** The lowest finding that this rank knows of, which goes with its frames. */
-  long finding;
-
-  /** The lowest one that is told here only. */
-  long findingHere;
-
-  /** Whether payload, input and output have the same positions and there is no work memory. */
-  private boolean plain;
-
-  /** The count of the payload; of a plain call. */
-  private long count;
-
-  /** Of a pairwise call: the most elements of a frame. */
-  private long perFrame;
-
-  /** Room for the slabs of the window, each with one piece for each slot; by element type. */
-  private final ArrayMemory[][] workByType = new ArrayMemory[ElementType.values().length][0];
-
-  /** That of this call's type. */
-  private ArrayMemory[] work = NO_WORK;
-
-  /** The room for one piece of work memory, in elements. */
-  private int workPiece;
-
-  /**
-   * The lowest slab that is not over; slabs from here to {@code firstOpen + 2 * slabsInFlight - 1}
-   * have a run.
-   */
-  int firstOpen;
-
-  /** The first slab whose sends have not been begun. */
-  int nextToIssue;
 
   /** By index of the peer: how many frames of the call, echoes too, have gone to it. */
   final int[] framesTo;
@@ -142,8 +56,8 @@ public final class Call {
    */
   int spoiler;
 
-  /** Where the call is recorded; nothing before and after. */
-  FlightRecorder.@Nullable Entry flight;
+  /** By what number {@link FlightRecorder} knows it, -1 before and after. */
+  long flight = -1;
 
   /** Whether it goes by {@link Mail}. */
   boolean byMail;
@@ -153,6 +67,8 @@ public final class Call {
 
   private volatile boolean done;
   private @Nullable Failure failure;
+
+  private @Nullable Completion completion;
 
   /** Hears of the end of a call. */
   public interface Completion {
@@ -166,435 +82,50 @@ public final class Call {
   }
 
   Call(Group group, Program program, int slabsInFlight, boolean kept) {
+    super(program, slabsInFlight);
     this.group = group;
-    this.program = program;
     this.kept = kept;
-    this.input = NOTHING;
-    this.givenInput = NOTHING;
-    this.output = NOTHING;
-    this.op = ReduceOp.SUM;
-    this.slabsInFlight = slabsInFlight;
-    this.layout = new Layout(program);
     this.framesTo = new int[program.peers.length];
     this.framesFrom = new int[program.peers.length];
     this.contributions = new HeldFrame[program.meetings.length == 0 ? 0 : program.guests()];
-    this.window = new SlabRun[2 * slabsInFlight];
-    for (int i = 0; i < window.length; i++) {
-      window[i] = new SlabRun(program);
-    }
-  }
-
-  /**
-   * Says how the payload is dealt, before the call is described; if it is not said, evenly.
-   *
-   * @param perRank how many elements each rank has of the payload, or, of a pairwise call, is sent
-   * @param perSender of a pairwise call: how many elements come from each rank
-   */
-  public void deal(long[] perRank, long @Nullable [] perSender) {
-    counts = perRank;
-    receiveCounts = perSender;
-  }
-
-  /**
-   * Describes the call, which then may be {@linkplain #start started}, if it is kept again and
-   * again.
-   *
-   * @param in the payload or this rank's part of it; where this rank has neither, the output
-   * @param out the payload or this rank's part of it; where this rank gets nothing, anything
-   * @param keptResidual of a reduction: what that took from this rank's numbers before, and takes
-   *     now; nothing if nobody keeps it
-   * @param frameLength the most bytes of a frame
-   */
-  public void describe(
-      CallOptions options,
-      Memory in,
-      Memory out,
-      ReduceOp reduceOp,
-      @Nullable Memory keptResidual,
-      int frameLength) {
-    long[] given = counts;
-    long[] givenReceived = receiveCounts;
-    counts = null;
-    receiveCounts = null;
-    givenInput = in;
-    output = out;
-    op = reduceOp;
-    ElementType type = in.type();
-    elementBytes = type.bytes();
-    WireType wire = wireType(options.wireType(), type);
-    narrow = NarrowWire.of(wire);
-    residual = narrow == null ? null : keptResidual;
-    residualStart = 0;
-    manner =
-        options.repeatability() == Repeatability.EXACT
-                && (program.inRankOrder || isExactAlone(op, type))
-            ? OrderedReduction.Manner.EXACT
-            : OrderedReduction.Manner.SEQUENTIAL;
-    checksFinite = options.finiteCheck() && checks(type);
-    perFrame = program.elementsOfFrame(type, narrow, frameLength);
-    int dealt = 0;
-    if (given == null) {
-      layout.even(
-          switch (program.collective) {
-            case ALL_REDUCE, BARRIER, REDUCE_SCATTER, BROADCAST, REDUCE, ALL_TO_ALL -> in.count();
-            case ALL_GATHER -> out.count();
-            case GATHER -> program.ranks * in.count();
-            case SCATTER -> program.ranks * out.count();
-          });
-    } else if (program.pairwise) {
-      layout.pairwise(given, Objects.requireNonNull(givenReceived));
-      dealt = CallFingerprint.PAIRWISE;
-    } else {
-      layout.uneven(given);
-      dealt = CallFingerprint.hash(given);
-    }
-    count = layout.count();
-    plain = layout.isPlain() && program.workSlots == null;
-    long longest = layout.longest();
-    slabs = Program.slabs(longest, perFrame);
-    prepareWork(type, longest);
-    CallFingerprint.begin(fingerprint, program.collective, reduceOp, type);
-    CallFingerprint.numbers(
-        fingerprint, wire, reduces() ? options.repeatability() : Repeatability.FASTEST);
-    if (checksFinite) {
-      CallFingerprint.checkFinite(fingerprint);
-    }
-    CallFingerprint.size(fingerprint, count, program.pairwise ? (int) perFrame : slabs);
-    CallFingerprint.plan(fingerprint, program.algorithmName, program.root, dealt);
-  }
-
-  /**
-   * Says that it is a call for a type of a payload of several, after it was described.
-   *
-   * @param types for how many other types calls follow
-   */
-  public void followedBy(int types) {
-    CallFingerprint.typesToCome(fingerprint, types);
-  }
-
-  /**
-   * Says by what number servers know the buffer of this all-reduce, after it was described.
-   *
-   * @param number 0 if it has none
-   */
-  public void numbered(int number) {
-    CallFingerprint.buffer(fingerprint, number);
-  }
-
-  /**
-   * Lets a rank that serves keep what narrow numbers take from the sums that it completes, after
-   * the call was described.
-   */
-  void keepResidual(Residuals residuals) {
-    int number = CallFingerprint.buffer(fingerprint);
-    int[] slots = program.workSlots;
-    if (number == 0 || narrow == null || slots == null) {
-      return;
-    }
-    long from = Long.MAX_VALUE;
-    long to = 0;
-    for (int chunk = 0; chunk < program.chunks; chunk++) {
-      if (slots[chunk] >= 0) {
-        from = Math.min(from, layout.inputStart(chunk));
-        to = Math.max(to, layout.inputStart(chunk) + layout.chunkCount(chunk));
-      }
-    }
-    residual = Memories.of(residuals.of(number, to - from, op));
-    residualStart = from;
-  }
-
-  /** The first element of a slab's piece of a chunk in the residual. */
-  long residualPosition(int chunk, int slab) {
-    return position(chunk, slab, true) - residualStart;
   }
 
   /** Begins anew; the sequence number is set when the call enters its group. */
   void start(long now, long timeoutNanos, @Nullable Completion whenEnded) {
-    input = givenInput;
-    finding = Finding.NONE;
-    findingHere = Finding.NONE;
+    begin();
     startNanos = now;
     deadlineNanos = now + timeoutNanos;
-    nextWordNanos = now + Engine.WORD_NANOS;
+    nextWordNanos = now + WORD_NANOS;
     spoiler = -1;
+    refused.clear();
     Arrays.fill(framesTo, 0);
     Arrays.fill(framesFrom, 0);
-    firstOpen = 0;
-    nextToIssue = 0;
     failure = null;
     completion = whenEnded;
     stopped = false;
     done = false;
-    for (int i = 0; i < window.length; i++) {
-      begin(window[i], i < slabs ? i : -1);
-    }
-    byMail = Mail.fits(this);
   }
 
-  /** What a wire type comes to in this call. */
-  private WireType wireType(WireType wanted, ElementType type) {
-    boolean adds = op == ReduceOp.SUM || op == ReduceOp.AVERAGE;
-    if (type != ElementType.FLOAT32 || wanted == WireType.INT8 && !adds) {
-      return WireType.AS_IN_MEMORY;
-    }
-    return reduces() ? wanted : WireType.AS_IN_MEMORY;
+  /** A link has refused a copy, which is to be offered again. */
+  void refused(OutFrame copy) {
+    refused.add(copy);
   }
 
-  /** Whether this is a sum of one contribution, which needs no order. */
-  private boolean isExactAlone(ReduceOp op, ElementType type) {
-    boolean isSum = op == ReduceOp.SUM || op == ReduceOp.AVERAGE;
-    return program.contributors == 1 && reduces() && isSum && !type.isInteger();
-  }
-
-  private boolean reduces() {
-    return switch (program.collective) {
-      case ALL_REDUCE, REDUCE, REDUCE_SCATTER -> true;
-      default -> false;
-    };
-  }
-
-  /**
-   * Whether the sums of meetings are rounded where they are taken, because they are on their way to
-   * others, as narrow numbers in some plans: whatever the plan, all are to have the same bits.
-   */
-  boolean roundsSums() {
-    return program.inRankOrder && program.collective != Collective.REDUCE_SCATTER;
-  }
-
-  /** Whether there is anything to check. */
-  private boolean checks(ElementType type) {
-    return reduces() && !type.isInteger();
-  }
-
-  /** Whether a frame of this call may carry such a finding. */
-  boolean takes(long findingOfFrame) {
-    return !checksFinite || Finding.isPossible(findingOfFrame, program.ranks, count);
-  }
-
-  private void prepareWork(ElementType type, long longest) {
-    if (program.workSlotCount == 0) {
-      return;
-    }
-    int piece = (int) ((longest + slabs - 1) / slabs);
-    int rooms = Math.min(window.length, slabs);
-    int room = Math.multiplyExact(piece, program.workSlotCount);
-    work = workByType[type.ordinal()];
-    if (work.length < rooms || work[0].count() < room) {
-      work = new ArrayMemory[rooms];
-      for (int i = 0; i < rooms; i++) {
-        work[i] = ArrayMemory.ofZeros(type, room);
-      }
-      workByType[type.ordinal()] = work;
-    }
-    workPiece = piece;
-  }
-
-  private void begin(SlabRun run, int slab) {
-    run.begin(slab);
-    if (program.pairwise && slab > 0) {
-      for (LaneRun lane : run.lanes) {
-        for (int peer = 0; peer < program.peers.length; peer++) {
-          for (Program.Step step : lane.lane.receives[peer]) {
-            if (isAbsent(step, slab)) {
-              lane.nextReceive[peer]++;
-              run.receiveOver(step);
-              run.noEchoTo(peer);
-            }
-          }
-        }
-        for (Program.Step step : lane.lane.sends) {
-          if (isAbsent(step, slab)) {
-            run.noEchoFrom(program.peerIndex(step.peer));
-          }
-        }
+  /** The copy that is to be offered again for a step, nothing if there is none. */
+  @Nullable OutFrame takeRefused(SlabRun run, Program.Step step) {
+    for (int i = 0; i < refused.size(); i++) {
+      OutFrame copy = refused.get(i);
+      if (copy.run == run && copy.step == step) {
+        return refused.remove(i);
       }
     }
-  }
-
-  /**
-   * Copies what this rank has for itself, and what one rank alone would reduce. To be called once,
-   * when the call's turn has come.
-   */
-  void copyOwn() {
-    boolean isRoot = program.rank == program.root;
-    switch (program.collective) {
-      case ALL_REDUCE -> {
-        for (int chunk : program.ownChunks) {
-          long start = Chunks.start(count, chunk, program.chunks);
-          copy(start, start, Chunks.count(count, chunk, program.chunks));
-        }
-      }
-      case REDUCE_SCATTER, REDUCE -> {
-        if (program.steps == 0) {
-          copy(0, 0, count);
-        }
-      }
-      case ALL_GATHER -> copyPart();
-      case GATHER -> {
-        if (isRoot) {
-          copyPart();
-        }
-      }
-      case SCATTER -> {
-        if (isRoot) {
-          copy(layout.partStart(), 0, layout.partCount());
-        }
-      }
-      case ALL_TO_ALL -> copy(layout.partStart(), layout.ownBlock(), layout.partCount());
-      case BARRIER, BROADCAST -> {}
-    }
-  }
-
-  /** From here on, what this rank has is in the output. */
-  private void copyPart() {
-    copy(0, layout.partStart(), layout.partCount());
-    input = output;
-  }
-
-  private void copy(long from, long to, long elements) {
-    if (input == output && from == to) {
-      return;
-    }
-    for (long done = 0; done < elements; ) {
-      int piece = (int) Math.min(1 << 20, elements - done);
-      output.replace(to + done, piece, input, from + done);
-      done += piece;
-    }
-  }
-
-  /** The run of a slab, nothing if it is over or too far ahead. */
-  @Nullable SlabRun run(int slab) {
-    if (slab < firstOpen || slab >= slabs || slab - firstOpen >= window.length) {
-      return null;
-    }
-    return window[slab % window.length];
-  }
-
-  /** Moves the window on past slabs that are over. Returns whether all are. */
-  boolean advanceWindow() {
-    while (firstOpen < slabs && window[firstOpen % window.length].isOver()) {
-      int next = firstOpen + window.length;
-      begin(window[firstOpen % window.length], next < slabs ? next : -1);
-      firstOpen++;
-    }
-    return firstOpen == slabs;
-  }
-
-  /**
-   * The memory that holds a slab's piece of a chunk.
-   *
-   * @param untouched whether it has not been written, so that it is still in the input only
-   */
-  Memory memory(int chunk, int slab, boolean untouched) {
-    if (untouched) {
-      return input;
-    }
-    int[] slots = program.workSlots;
-    return slots == null || slots[chunk] < 0 ? output : work[slab % window.length];
-  }
-
-  /** Whether a chunk is written here without being part of this rank's result. */
-  boolean isPassedOn(int chunk) {
-    int[] slots = program.workSlots;
-    return slots != null && slots[chunk] >= 0;
-  }
-
-  /** The first element of that piece in that memory. */
-  long position(int chunk, int slab, boolean untouched) {
-    if (plain) {
-      long start = Chunks.start(count, chunk, program.chunks);
-      if (slabs == 1) {
-        return start;
-      }
-      return start
-          + Chunks.start(Chunks.start(count, chunk + 1, program.chunks) - start, slab, slabs);
-    }
-    int[] slots = program.workSlots;
-    if (!untouched && slots != null && slots[chunk] >= 0) {
-      return (long) slots[chunk] * workPiece;
-    }
-    long start = untouched ? layout.inputStart(chunk) : layout.outputStart(chunk);
-    return start + Chunks.start(layout.chunkCount(chunk), slab, pieces(chunk));
-  }
-
-  /** The number of elements of a slab's piece of a chunk. */
-  int pieceCount(int chunk, int slab) {
-    long chunkCount = plain ? Chunks.count(count, chunk, program.chunks) : layout.chunkCount(chunk);
-    int pieces = pieces(chunk);
-    return (int) (pieces == 1 ? chunkCount : Chunks.count(chunkCount, slab, pieces));
-  }
-
-  /** How many slabs have a piece of a chunk. */
-  private int pieces(int chunk) {
-    return program.pairwise ? pieces(layout.chunkCount(chunk)) : slabs;
-  }
-
-  private int pieces(long elements) {
-    return (int) Math.max(1, (elements + perFrame - 1) / perFrame);
-  }
-
-  /** Whether a slab has no piece of what a pair of ranks have for each other. */
-  boolean isAbsent(Program.Step step, int slab) {
-    return program.pairwise && slab >= pieces(step.firstChunk);
-  }
-
-  /** Whether frames are exchanged with a member in a slab or later. */
-  boolean involves(int member, int slab) {
-    return !program.pairwise
-        || slab < pieces(layout.sendCount(member))
-        || slab < pieces(layout.receiveCount(member));
-  }
-
-  /** What goes with the frames to a member. */
-  long[] fingerprintTo(int member) {
-    if (program.pairwise) {
-      CallFingerprint.count(fingerprint, layout.sendCount(member));
-    }
-    return fingerprint;
-  }
-
-  /** What must come with the frames from a member. */
-  long[] fingerprintFrom(int member) {
-    if (program.pairwise) {
-      CallFingerprint.count(fingerprint, layout.receiveCount(member));
-    }
-    return fingerprint;
-  }
-
-  /** Whether this call reads or writes a region. */
-  boolean uses(Region region) {
-    return input.liesIn(region) || output.liesIn(region);
-  }
-
-  /** The number of elements of the payload. */
-  long count() {
-    return count;
-  }
-
-  /** The number of bytes of a transfer's part in a slab. */
-  int frameLength(Program.Step step, int slab) {
-    int length = 0;
-    for (int i = 0; i < step.chunkCount; i++) {
-      length += pieceLength(pieceCount(step.firstChunk + i, slab));
-    }
-    return length;
-  }
-
-  /** The number of bytes that so many elements of a chunk take in a frame. */
-  int pieceLength(int elements) {
-    return narrow == null ? elements * elementBytes : narrow.length(elements);
-  }
-
-  int elementBytes() {
-    return elementBytes;
+    return null;
   }
 
   /** Lets go of the user's memory. */
+  @Override
   void forget() {
-    input = NOTHING;
-    givenInput = NOTHING;
-    output = NOTHING;
-    residual = null;
+    super.forget();
     completion = null;
   }
 
@@ -643,7 +174,25 @@ public final class Call {
   public @Nullable NonFiniteException nonFinite() {
     boolean isPartly = program.collective == Collective.REDUCE && program.rank != program.root;
     long found = isPartly ? Finding.NONE : Math.min(finding, findingHere);
-    return failure != null || found == Finding.NONE ? null : Finding.exception(this, found);
+    return failure != null || found == Finding.NONE ? null : exception(found);
+  }
+
+  private NonFiniteException exception(long found) {
+    long index = Finding.index(found);
+    double value = Finding.value(found);
+    int rank = Finding.isContribution(found) ? group.worldRank(Finding.rank(found)) : -1;
+    return new NonFiniteException(
+        this
+            + ": element "
+            + index
+            + (rank < 0
+                ? " of the result is " + value + ", though all contributions are finite"
+                : " of rank " + rank + " is " + value)
+            + "; the call has ended and the group is whole",
+        rank,
+        input.type(),
+        index,
+        value);
   }
 
   /** Tells the completion how the call ended. To be called once. */
@@ -666,186 +215,5 @@ public final class Call {
     }
     String name = program.collective + " #" + sequence + " (" + program.algorithm.name() + ")";
     return group.isWorld() ? name : name + " of " + group;
-  }
-
-  /** One slab's state at this rank. */
-  static final class SlabRun {
-    final int[] writes;
-    final int[] reads;
-    final LaneRun[] lanes;
-    private final Program program;
-
-    /** By index of the peer: whether it is still to say that it has what was sent to it. */
-    final boolean[] echoDue;
-
-    /** By index of the peer: whether it is still to be told that what it sent is here. */
-    final boolean[] echoOwed;
-
-    /** By meeting: how many contributions are here. */
-    final int[] gathered;
-
-    /**
-     * By meeting: whether a contribution has come as bytes, so that each is taken by itself when
-     * its turn has come.
-     */
-    final boolean[] isApart;
-
-    /** By meeting and receive: whether the sum was put into the memory of that contributor. */
-    final boolean[][] placed;
-
-    /** Whether this rank's part was checked. */
-    boolean isChecked;
-
-    /** How many echoes are due or owed. */
-    int openEchoes;
-
-    /** Which slab, -1 if none. */
-    int slab;
-
-    /** Steps that are not over. */
-    int openSteps;
-
-    SlabRun(Program program) {
-      writes = new int[program.chunks];
-      reads = new int[program.chunks];
-      lanes = new LaneRun[program.lanes.length];
-      for (int i = 0; i < lanes.length; i++) {
-        lanes[i] = new LaneRun(program.lanes[i]);
-      }
-      echoDue = new boolean[program.peers.length];
-      echoOwed = new boolean[program.peers.length];
-      gathered = new int[program.meetings.length];
-      isApart = new boolean[program.meetings.length];
-      placed = new boolean[program.meetings.length][program.guests()];
-      this.program = program;
-    }
-
-    void begin(int newSlab) {
-      slab = newSlab;
-      openSteps = newSlab < 0 ? 0 : program.steps;
-      openEchoes = 0;
-      isChecked = false;
-      Arrays.fill(writes, 0);
-      Arrays.fill(reads, 0);
-      Arrays.fill(gathered, 0);
-      Arrays.fill(isApart, false);
-      for (boolean[] of : placed) {
-        Arrays.fill(of, false);
-      }
-      for (LaneRun lane : lanes) {
-        lane.begin();
-      }
-      if (program.echoes && newSlab >= 0) {
-        for (int peer = 0; peer < echoDue.length; peer++) {
-          echoDue[peer] = program.sendsTo[peer];
-          echoOwed[peer] = program.receivesFrom[peer];
-          openEchoes += (echoDue[peer] ? 1 : 0) + (echoOwed[peer] ? 1 : 0);
-        }
-      }
-    }
-
-    boolean isOver() {
-      return openSteps == 0 && openEchoes == 0;
-    }
-
-    /** Whether a meeting has put into a peer's memory what this step sends to it. */
-    boolean isPlaced(Program.Step send) {
-      return send.meeting != null && placed[send.meeting.index][send.meeting.placeOf(send.peer)];
-    }
-
-    /** A peer has what was sent to it, or nothing is. Returns whether that was still open. */
-    boolean noEchoFrom(int peer) {
-      boolean due = echoDue[peer];
-      if (due) {
-        echoDue[peer] = false;
-        openEchoes--;
-      }
-      return due;
-    }
-
-    /** A peer knows that what it sent is here, or nothing is sent. */
-    void noEchoTo(int peer) {
-      if (echoOwed[peer]) {
-        echoOwed[peer] = false;
-        openEchoes--;
-      }
-    }
-
-    /**
-     * Whether a chunk has not been written, so that this rank's contribution is still the input.
-     */
-    boolean isUntouched(int chunk) {
-      return writes[chunk] == 0;
-    }
-
-    /** Whether what comes takes the place of a chunk: that of another, or of nothing at all. */
-    boolean replaces(Program.Step receive, int chunk) {
-      return receive.effect == Effect.REPLACE || isUntouched(chunk) && !program.contributes();
-    }
-
-    /** Whether what comes completes its chunk i. */
-    boolean completes(Program.Step receive, int i) {
-      return receive.completes[i] && writes[receive.firstChunk + i] == receive.writesAtMost[i];
-    }
-
-    boolean sendReady(Program.Step step) {
-      for (int i = 0; i < step.chunkCount; i++) {
-        if (writes[step.firstChunk + i] != step.writesBefore[i]) {
-          return false;
-        }
-      }
-      return true;
-    }
-
-    boolean receiveReady(Program.Step step) {
-      for (int i = 0; i < step.chunkCount; i++) {
-        int chunk = step.firstChunk + i;
-        if (writes[chunk] < step.writesBefore[i]
-            || writes[chunk] > step.writesAtMost[i]
-            || reads[chunk] != step.readsBefore[i]) {
-          return false;
-        }
-      }
-      return true;
-    }
-
-    void sendOver(Program.Step step) {
-      for (int i = 0; i < step.chunkCount; i++) {
-        reads[step.firstChunk + i]++;
-      }
-      openSteps--;
-    }
-
-    void receiveOver(Program.Step step) {
-      for (int i = 0; i < step.chunkCount; i++) {
-        writes[step.firstChunk + i]++;
-      }
-      openSteps--;
-    }
-  }
-
-  /** One lane's state in a slab. */
-  static final class LaneRun {
-    final Program.Lane lane;
-
-    /** The next send to go out. */
-    int nextSend;
-
-    /** Its frame, if the link has refused it and it is a copy that cannot be made again. */
-    @Nullable OutFrame refused;
-
-    /** By index of the peer: the next receive whose frame has not begun to arrive. */
-    final int[] nextReceive;
-
-    LaneRun(Program.Lane lane) {
-      this.lane = lane;
-      this.nextReceive = new int[lane.receives.length];
-    }
-
-    void begin() {
-      nextSend = 0;
-      refused = null;
-      Arrays.fill(nextReceive, 0);
-    }
   }
 }

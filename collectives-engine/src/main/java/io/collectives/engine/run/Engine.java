@@ -55,8 +55,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Why differences are found.</b> Every frame says what call it is of. Ranks that have made
  * different calls may all wait for each other, though, and send nothing; so a rank that waits for
- * {@value #WORD_NANOS} ns tells all its peers in what, again and again. As soon as all ranks have
- * entered, two of different calls hear of each other.
+ * {@value Call#WORD_NANOS} ns tells all its peers in what, again and again. As soon as all ranks
+ * have entered, two of different calls hear of each other.
  *
  * <p><b>Rooms.</b> This class starts calls and sends; {@link Arrivals} takes what comes; {@link
  * Mail} does both for exchanges of few bytes; {@link Failures} breaks groups; {@link Calls} keeps
@@ -65,9 +65,6 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threads.</b> None of its own. One thread at a time may call it: the driver.
  */
 public final class Engine {
-  /** How often a rank that waits tells its peers in what call. */
-  static final long WORD_NANOS = 250_000_000;
-
   private final Transport transport;
   private final LongSupplier clock;
   private final HeldFrames heldFrames;
@@ -265,6 +262,7 @@ public final class Engine {
     Group group = call.group;
     Program program = call.program;
     call.start(clock.getAsLong(), timeoutNanos, completion);
+    call.byMail = Mail.fits(call);
     for (int peer : program.peers) {
       if (!group.contacts[peer]) {
         group.contacts[peer] = true;
@@ -495,11 +493,11 @@ public final class Engine {
     return any;
   }
 
-  private boolean sendReady(Call call, Call.SlabRun run) {
+  private boolean sendReady(Call call, SlabRun run) {
     applier.check().contribution(call, run);
     boolean any = false;
     for (int i = 0; i < run.lanes.length; i++) {
-      Call.LaneRun lane = run.lanes[i];
+      LaneRun lane = run.lanes[i];
       Program.Step[] sends = lane.lane.sends;
       while (lane.nextSend < sends.length
           && run.sendReady(sends[lane.nextSend])
@@ -511,7 +509,7 @@ public final class Engine {
     return any;
   }
 
-  private boolean sendOrSkip(Call call, Call.SlabRun run, int lane, Program.Step step) {
+  private boolean sendOrSkip(Call call, SlabRun run, int lane, Program.Step step) {
     if (call.isAbsent(step, run.slab)) {
       run.sendOver(step);
       return true;
@@ -522,7 +520,7 @@ public final class Engine {
   private boolean sendEchoes(Call call) {
     boolean any = false;
     for (int slab = call.firstOpen; slab < call.nextToIssue; slab++) {
-      Call.SlabRun run = call.run(slab);
+      SlabRun run = call.run(slab);
       if (run.openSteps == 0 && run.openEchoes > 0) {
         for (int peer = 0; peer < run.echoOwed.length; peer++) {
           if (run.echoOwed[peer] && sendEcho(call, slab, call.program.peers[peer])) {
@@ -537,7 +535,7 @@ public final class Engine {
   }
 
   private void tellPeers(Call call, long now) {
-    call.nextWordNanos = now + WORD_NANOS;
+    call.nextWordNanos = now + Call.WORD_NANOS;
     for (int peer = 0; peer < call.program.peers.length; peer++) {
       int member = call.program.peers[peer];
       header.clear();
@@ -568,7 +566,7 @@ public final class Engine {
     return true;
   }
 
-  private boolean send(Call call, Call.SlabRun run, int lane, Program.Step step) {
+  private boolean send(Call call, SlabRun run, int lane, Program.Step step) {
     Link link = transport.link(call.group.members[step.peer]);
     int length = call.frameLength(step, run.slab);
     header.kind = FrameHeader.Kind.DATA;
@@ -591,8 +589,7 @@ public final class Engine {
       run.sendOver(step);
       return true;
     }
-    Call.LaneRun sender = run.lanes[lane];
-    OutFrame out = sender.refused;
+    OutFrame out = call.takeRefused(run, step);
     if (out == null) {
       out = freeOut.isEmpty() ? new OutFrame(applier.scratch()) : freeOut.pop();
       out.fill(call, run, step, length);
@@ -603,10 +600,9 @@ public final class Engine {
       }
     }
     boolean copied = out.copy() != null;
-    sender.refused = null;
     if (!link.trySend(header, out)) {
       if (copied) {
-        sender.refused = out;
+        call.refused(out);
       } else {
         freeOut.push(out);
       }
@@ -680,7 +676,7 @@ public final class Engine {
   }
 
   /** Sums the contributions to a meeting if all are here. Returns whether that was so. */
-  private boolean meet(Call call, Call.SlabRun run, Program.Meeting meeting) {
+  private boolean meet(Call call, SlabRun run, Program.Meeting meeting) {
     Program.Step[] receives = meeting.receives;
     if (run.gathered[meeting.index] < receives.length
         || !run.receiveReady(meeting.first)
@@ -707,7 +703,7 @@ public final class Engine {
   }
 
   /** Puts the frames of a meeting in the order of the sum. Returns whether they are complete. */
-  private boolean gather(Call call, Call.SlabRun run, Program.Meeting meeting) {
+  private boolean gather(Call call, SlabRun run, Program.Meeting meeting) {
     for (int i = 0; i < call.held.size(); i++) {
       HeldFrame frame = call.held.get(i);
       if (frame.run == run && frame.step.meeting == meeting) {

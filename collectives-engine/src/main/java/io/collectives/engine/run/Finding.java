@@ -1,7 +1,5 @@
 package io.collectives.engine.run;
 
-import io.collectives.NonFiniteException;
-
 /**
  * Where a number was found that is not finite, as one word that a frame can carry. Of two findings
  * the lower word is the one to be told of: first by rank, then by index; results come after all
@@ -55,30 +53,22 @@ final class Finding {
             && what(finding) < VALUES.length;
   }
 
-  private static long index(long finding) {
+  /** The element that it is about. */
+  static long index(long finding) {
     return finding >>> INDEX_SHIFT & MOST_INDEX;
+  }
+
+  /** The rank of the group that contributed it, if one did. */
+  static int rank(long finding) {
+    return (int) (finding >>> RANK_SHIFT);
+  }
+
+  /** What was found. */
+  static double value(long finding) {
+    return VALUES[what(finding)];
   }
 
   private static int what(long finding) {
     return (int) finding & (1 << INDEX_SHIFT) - 1;
-  }
-
-  /** What a call that has ended tells of it. */
-  static NonFiniteException exception(Call call, long finding) {
-    long index = index(finding);
-    double value = VALUES[what(finding)];
-    int rank = isContribution(finding) ? call.group.worldRank((int) (finding >>> RANK_SHIFT)) : -1;
-    return new NonFiniteException(
-        call
-            + ": element "
-            + index
-            + (rank < 0
-                ? " of the result is " + value + ", though all contributions are finite"
-                : " of rank " + rank + " is " + value)
-            + "; the call has ended and the group is whole",
-        rank,
-        call.input.type(),
-        index,
-        value);
   }
 }

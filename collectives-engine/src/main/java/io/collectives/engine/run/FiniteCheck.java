@@ -38,7 +38,7 @@ final class FiniteCheck {
   }
 
   /** Looks at this rank's part in a slab, unless that has been done. */
-  void contribution(Call call, Call.SlabRun run) {
+  void contribution(CallRun call, SlabRun run) {
     if (!call.checksFinite || run.isChecked || !call.program.contributes()) {
       return;
     }
@@ -49,7 +49,7 @@ final class FiniteCheck {
   }
 
   /** Looks at all of this rank's part, of a call without frames. */
-  void contribution(Call call) {
+  void contribution(CallRun call) {
     if (call.checksFinite) {
       for (long at = 0; at < call.count(); at += PIECE) {
         contribution(call, at, (int) Math.min(PIECE, call.count() - at));
@@ -57,8 +57,8 @@ final class FiniteCheck {
     }
   }
 
-  private void contribution(Call call, long at, int count) {
-    int rank = call.group.rank();
+  private void contribution(CallRun call, long at, int count) {
+    int rank = call.program.rank;
     if (!Finding.isBefore(call.finding, rank, at)) {
       long found = call.input.firstNonFinite(at, count, scratch);
       if (found >= 0) {
@@ -69,14 +69,14 @@ final class FiniteCheck {
   }
 
   /** A frame of the call has come with a finding. */
-  void heard(Call call, long finding) {
+  void heard(CallRun call, long finding) {
     if (call.checksFinite) {
       call.finding = Math.min(call.finding, finding);
     }
   }
 
   /** Looks at a piece of a chunk that has just been completed, be it a part of it. */
-  void completed(Call call, int chunk, int slab, Memory result, long at, int count) {
+  void completed(CallRun call, int chunk, int slab, Memory result, long at, int count) {
     if (isHere(call)) {
       here(call, chunk, slab, result, at, count);
     } else {
@@ -86,19 +86,19 @@ final class FiniteCheck {
   }
 
   /** The same of a sum that a rank which does not contribute has taken in any memory. */
-  void served(Call call, int chunk, int slab, Memory sum, long at, int count) {
+  void served(CallRun call, int chunk, int slab, Memory sum, long at, int count) {
     call.finding =
         Math.min(call.finding, result(call, call.position(chunk, slab, true) - at, sum, at, count));
   }
 
   /** Looks at a piece that another rank has sent to take the place of what was here. */
-  void replaced(Call call, int chunk, int slab, Memory result, long at, int count) {
+  void replaced(CallRun call, int chunk, int slab, Memory result, long at, int count) {
     if (isHere(call)) {
       here(call, chunk, slab, result, at, count);
     }
   }
 
-  private void here(Call call, int chunk, int slab, Memory result, long at, int count) {
+  private void here(CallRun call, int chunk, int slab, Memory result, long at, int count) {
     if (call.program.isResult(chunk)) {
       call.findingHere =
           Math.min(call.findingHere, result(call, shift(call, chunk, slab), result, at, count));
@@ -106,16 +106,16 @@ final class FiniteCheck {
   }
 
   /** Whether a finding about a result is of this rank's part, and told here only. */
-  private static boolean isHere(Call call) {
+  private static boolean isHere(CallRun call) {
     return call.program.collective == Collective.REDUCE_SCATTER;
   }
 
-  private static long shift(Call call, int chunk, int slab) {
+  private static long shift(CallRun call, int chunk, int slab) {
     // The input of a reduction is the whole payload, its result may be a part.
     return call.position(chunk, slab, true) - call.position(chunk, slab, false);
   }
 
-  private long result(Call call, long shift, Memory result, long at, int count) {
+  private long result(CallRun call, long shift, Memory result, long at, int count) {
     if (!call.checksFinite || Finding.isContribution(call.finding)) {
       return Finding.NONE;
     }

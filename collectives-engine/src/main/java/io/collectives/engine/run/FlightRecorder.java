@@ -18,7 +18,8 @@ final class FlightRecorder {
   static final int CALLS = 256;
 
   private static final String COLUMNS =
-      "rank\tgroup\tmembers\tsequence\tcollective\talgorithm\top\ttype\tcount\tbytes\tstate\tbegun\tended\tdetail\n";
+      "rank\tgroup\tmembers\tsequence\tcollective\talgorithm\top\ttype\tcount\tbytes\tstate\tbegun"
+          + "\tended\tdetail\n";
 
   private final int rank;
   private final int size;
@@ -37,22 +38,20 @@ final class FlightRecorder {
 
   /** A call has been numbered. */
   void begun(Call call) {
-    Entry entry = entries[(int) (recorded++ % CALLS)];
-    if (entry.call != null) {
-      entry.call.flight = null; // Still under way after so many others.
-    }
-    entry.begin(call);
-    call.flight = entry;
+    call.flight = recorded++;
+    entries[(int) (call.flight % CALLS)].begin(call);
   }
 
   /** A call has ended. */
   void ended(Call call, @Nullable Failure why, long now) {
-    Entry entry = call.flight;
-    if (entry != null) {
-      call.flight = null;
-      entry.call = null;
-      entry.failure = why;
-      entry.endNanos = now;
+    if (call.flight >= 0) {
+      Entry entry = entries[(int) (call.flight % CALLS)];
+      if (entry.call == call) { // Else it was under way for longer than is remembered.
+        entry.call = null;
+        entry.failure = why;
+        entry.endNanos = now;
+      }
+      call.flight = -1;
     }
   }
 

@@ -36,8 +36,8 @@ final class FrameApplier {
    * @param done how many bytes of the frame have been applied before
    */
   void bytes(
-      Call call,
-      Call.SlabRun run,
+      CallRun call,
+      SlabRun run,
       Program.Step step,
       int done,
       FrameBytes source,
@@ -86,12 +86,7 @@ final class FrameApplier {
 
   /** Numbers become float32 again before they are added. */
   private void widen(
-      Call call,
-      Call.SlabRun run,
-      Program.Step step,
-      NarrowWire narrow,
-      FrameBytes source,
-      int at) {
+      CallRun call, SlabRun run, Program.Step step, NarrowWire narrow, FrameBytes source, int at) {
     int position = at;
     for (int i = 0; i < step.chunkCount; i++) {
       int chunk = step.firstChunk + i;
@@ -121,7 +116,7 @@ final class FrameApplier {
    *
    * @return whether it was; if not, the sender's call has failed, and so must this one
    */
-  boolean view(Call call, Call.SlabRun run, Program.Step step, View source) {
+  boolean view(CallRun call, SlabRun run, Program.Step step, View source) {
     boolean valid = true;
     FrameBytes copy = source.copy();
     if (copy != null) {
@@ -136,7 +131,7 @@ final class FrameApplier {
     return valid;
   }
 
-  private void pieces(Call call, Call.SlabRun run, Program.Step step, View source) {
+  private void pieces(CallRun call, SlabRun run, Program.Step step, View source) {
     for (int i = 0; i < step.chunkCount; i++) {
       int chunk = step.firstChunk + i;
       int count = call.pieceCount(chunk, run.slab);
@@ -167,7 +162,7 @@ final class FrameApplier {
    * matters to those of users only.
    */
   private void swap(
-      Call call,
+      CallRun call,
       Program.Step step,
       Memory result,
       long to,
@@ -187,7 +182,7 @@ final class FrameApplier {
   }
 
   private void swap(
-      Call call,
+      CallRun call,
       Program.Step step,
       Memory result,
       long to,
@@ -206,7 +201,7 @@ final class FrameApplier {
     reduceInOrder(call, result, to, count);
   }
 
-  private void reduceInOrder(Call call, Memory result, long to, int count) {
+  private void reduceInOrder(CallRun call, Memory result, long to, int count) {
     ordered.run(
         call.op, OrderedReduction.Manner.SEQUENTIAL, result, to, count, 1, call.narrow, scratch);
   }
@@ -217,7 +212,7 @@ final class FrameApplier {
    * @param frames those of the meeting's receives
    * @return -1, or a member whose call has failed, so that this one must, too
    */
-  int meet(Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
+  int meet(CallRun call, SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
     try {
       for (int i = 0; i < frames.length; i++) {
         if (isMemory(frames[i]) && !view(frames[i]).holdOpen()) {
@@ -260,7 +255,7 @@ final class FrameApplier {
     return Objects.requireNonNull(frame.view);
   }
 
-  private void place(Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
+  private void place(CallRun call, SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
     Program.Step step = meeting.first;
     int slab = run.slab;
     if (!call.program.contributes()) {
@@ -296,7 +291,7 @@ final class FrameApplier {
    * The same by a rank that contributes nothing: the sum begins with the first contribution. If all
    * outputs can be reached it goes there only, else to memory of the library, to be sent to all.
    */
-  private void serve(Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
+  private void serve(CallRun call, SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
     Program.Step step = meeting.first;
     boolean all = true;
     for (boolean placed : run.placed[meeting.index]) {
@@ -340,7 +335,7 @@ final class FrameApplier {
   }
 
   /** Whether the sum of all chunks can be put into the memory of a contributor. */
-  private static boolean hasTargets(Call call, Program.Step step, View view) {
+  private static boolean hasTargets(CallRun call, Program.Step step, View view) {
     for (int i = 0; i < step.chunkCount; i++) {
       if (view.target(call.output.type(), i) == null) {
         return false;
@@ -353,16 +348,16 @@ final class FrameApplier {
    * Takes the sum of what all ranks have told each other, in the order of ranks.
    *
    * @param meeting where plans have it
-   * @param frames by rank of the job; that of this rank is its own memory
+   * @param frames by rank; that of this rank is its own memory
    */
-  void exchange(Call call, Program.Meeting meeting, FrameBytes[] frames) {
+  void exchange(CallRun call, Program.Meeting meeting, FrameBytes[] frames) {
     Program.Step step = meeting.first;
     Memory result = call.memory(step.firstChunk, 0, false);
-    for (int member = 0; member < call.group.size(); member++) {
-      if (member == call.group.rank()) {
+    for (int member = 0; member < call.program.ranks; member++) {
+      if (member == call.program.rank) {
         ordered.add(call.memory(step.firstChunk, 0, true), call.position(step.firstChunk, 0, true));
       } else {
-        ordered.add(frames[call.group.members[member]], 0);
+        ordered.add(frames[member], 0);
       }
     }
     ordered.run(
@@ -376,8 +371,7 @@ final class FrameApplier {
         scratch);
   }
 
-  private void takeInOrder(
-      Call call, Call.SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
+  private void takeInOrder(CallRun call, SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
     Program.Step step = meeting.first;
     int slab = run.slab;
     int at = 0;
@@ -387,7 +381,7 @@ final class FrameApplier {
       int count = call.pieceCount(chunk, slab);
       Memory result = call.memory(chunk, slab, false);
       long to = call.position(chunk, slab, false);
-      int me = call.group.rank();
+      int me = call.program.rank;
       for (int rank = 0; rank < call.program.contributors; rank++) {
         if (rank == me) {
           ordered.add(call.memory(chunk, slab, untouched), call.position(chunk, slab, untouched));
@@ -420,7 +414,7 @@ final class FrameApplier {
    * The exact sum of one contribution is that, but for the bits of what is not a number: of who has
    * nobody to add to, itself or at a server.
    */
-  void reduceAlone(Call call) {
+  void reduceAlone(CallRun call) {
     boolean isAlone = call.program.contributors == 1 && call.program.rank == 0;
     if (!isAlone || call.manner != OrderedReduction.Manner.EXACT) {
       return;
@@ -434,13 +428,13 @@ final class FrameApplier {
     }
   }
 
-  private static int divisor(Call call) {
+  private static int divisor(CallRun call) {
     return call.op == ReduceOp.AVERAGE ? call.program.contributors : 1;
   }
 
   /** If all contributions to a chunk are in what was reduced just now, makes it the result. */
   private void complete(
-      Call call, Call.SlabRun run, Program.Step step, int i, Memory result, long at, int count) {
+      CallRun call, SlabRun run, Program.Step step, int i, Memory result, long at, int count) {
     if (!run.completes(step, i)) {
       return;
     }

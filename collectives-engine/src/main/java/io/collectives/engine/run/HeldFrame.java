@@ -15,9 +15,6 @@ final class HeldFrame extends Target {
   /** The sender's memory, if the transport gave it; else the bytes are in {@link #bytes}. */
   @Nullable View view;
 
-  /** The call whose frame it is, if this rank had entered it when the frame came. */
-  @Nullable Call call;
-
   /** Whether its call has ended while bytes of it were still to come. */
   boolean unwanted;
 
@@ -38,7 +35,6 @@ final class HeldFrame extends Target {
     received = 0;
     unwanted = false;
     view = null;
-    call = null;
   }
 
   void take(FrameBytes source, int at, int length) {

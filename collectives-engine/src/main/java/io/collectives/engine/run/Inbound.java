@@ -15,6 +15,10 @@ final class Inbound extends Target {
   int received;
   @Nullable Call call;
   @Nullable HeldFrame held;
+
+  /** The call that the held frame is of, if this rank had entered it when the frame came. */
+  @Nullable Call heldFor;
+
   boolean isNotice;
   FrameHeader.Kind noticeKind = FrameHeader.Kind.FAILURE;
   long noticeGroup;
@@ -53,6 +57,7 @@ final class Inbound extends Target {
   void drop() {
     call = null;
     held = null;
+    heldFor = null;
     isNotice = false;
   }
 

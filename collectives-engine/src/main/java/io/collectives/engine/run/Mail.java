@@ -94,8 +94,8 @@ final class Mail {
   }
 
   private boolean post(Call call) {
-    Call.SlabRun run = call.run(0);
-    Call.LaneRun lane = run.lanes[0];
+    SlabRun run = call.run(0);
+    LaneRun lane = run.lanes[0];
     Program.Step[] sends = lane.lane.sends;
     int before = lane.nextSend;
     while (lane.nextSend < sends.length) {
@@ -119,8 +119,8 @@ final class Mail {
 
   private boolean take(Call call) {
     Group group = call.group;
-    Call.SlabRun run = call.run(0);
-    Call.LaneRun lane = run.lanes[0];
+    SlabRun run = call.run(0);
+    LaneRun lane = run.lanes[0];
     boolean any = false;
     boolean all = lane.nextSend == lane.lane.sends.length;
     for (int i = 0; i < lane.nextReceive.length; i++) {
@@ -149,7 +149,7 @@ final class Mail {
     return any;
   }
 
-  private void complete(Call call, Call.SlabRun run, Call.LaneRun lane) {
+  private void complete(Call call, SlabRun run, LaneRun lane) {
     if (call.program.collective == Collective.ALL_REDUCE) {
       applier.exchange(call, call.program.meetings[0], taken);
     }

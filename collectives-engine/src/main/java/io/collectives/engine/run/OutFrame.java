@@ -46,8 +46,8 @@ final class OutFrame implements View, LendableBody {
   }
 
   // Written by the rank that sends before the frame is handed over, read by whoever has the frame.
-  Call call;
-  Call.SlabRun run;
+  CallRun call;
+  SlabRun run;
   Program.Step step;
   int slab;
   private final Scratch scratch;
@@ -67,7 +67,7 @@ final class OutFrame implements View, LendableBody {
     this.scratch = scratch;
   }
 
-  void fill(Call newCall, Call.SlabRun newRun, Program.Step newStep, int newLength) {
+  void fill(CallRun newCall, SlabRun newRun, Program.Step newStep, int newLength) {
     call = newCall;
     run = newRun;
     step = newStep;

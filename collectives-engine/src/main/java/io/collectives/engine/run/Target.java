@@ -2,6 +2,6 @@ package io.collectives.engine.run;
 
 /** Where a frame goes. */
 abstract class Target {
-  Call.SlabRun run;
+  SlabRun run;
   Program.Step step;
 }

@@ -29,12 +29,12 @@ final class Waiting {
       }
     }
     for (int slab = call.firstOpen; slab < windowEnd; slab++) {
-      Call.SlabRun run = call.run(slab);
+      SlabRun run = call.run(slab);
       // Who has left waits for no echo.
       if (run.echoDue[peer] || run.echoOwed[peer] && !call.group.left[member]) {
         return true;
       }
-      for (Call.LaneRun lane : run.lanes) {
+      for (LaneRun lane : run.lanes) {
         if (lane.nextReceive[peer] < lane.lane.receives[peer].length) {
           return true;
         }
@@ -56,11 +56,11 @@ final class Waiting {
       return peer >= 0;
     }
     for (int slab = call.firstOpen; slab < windowEnd; slab++) {
-      Call.SlabRun run = call.run(slab);
+      SlabRun run = call.run(slab);
       if (run.echoDue[peer]) {
         return true;
       }
-      for (Call.LaneRun lane : run.lanes) {
+      for (LaneRun lane : run.lanes) {
         if (lane.nextReceive[peer] < lane.lane.receives[peer].length) {
           return true;
         }
@@ -95,7 +95,7 @@ final class Waiting {
   /** The earliest transfer of the first open slab that has not begun to arrive. */
   private static Program.@Nullable Step firstMissing(Call call) {
     Program.Step first = null;
-    for (Call.LaneRun lane : call.run(call.firstOpen).lanes) {
+    for (LaneRun lane : call.run(call.firstOpen).lanes) {
       for (int peer = 0; peer < lane.nextReceive.length; peer++) {
         Program.Step[] steps = lane.lane.receives[peer];
         int next = lane.nextReceive[peer];

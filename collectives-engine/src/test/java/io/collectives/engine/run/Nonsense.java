@@ -220,7 +220,7 @@ final class Nonsense implements SimulatedNetwork.Tamper {
     int peer = call.program.peerIndex(member);
     Program.Step step = null;
     if (peer >= 0) {
-      Call.LaneRun lane = call.run(call.firstOpen).lanes[0];
+      LaneRun lane = call.run(call.firstOpen).lanes[0];
       Program.Step[] steps = lane.lane.receives[peer];
       int next = lane.nextReceive[peer];
       step = next < steps.length ? steps[next] : null;

@@ -203,7 +203,7 @@ class OtherCollectivesTest {
     assertTrue(calls[1].isDone(), "it has all that it needs");
     assertNull(calls[1].error());
     // Asked, rank 1 says that it has ended the call.
-    bench.pass(Engine.WORD_NANOS);
+    bench.pass(Call.WORD_NANOS);
     CollectiveException error = assertInstanceOf(ProtocolException.class, calls[0].error());
     assertTrue(
         error.getMessage().startsWith("rank 1 sent to rank 0 a frame that cannot be"),
@@ -241,7 +241,7 @@ class OtherCollectivesTest {
     }
     bench.settle();
     assertTrue(!calls[0].isDone() && !calls[1].isDone());
-    bench.pass(Engine.WORD_NANOS);
+    bench.pass(Call.WORD_NANOS);
     for (Call call : calls) {
       CollectiveException error = call.error();
       assertNotNull(error);

@@ -1,0 +1,520 @@
+package io.collectives.engine.run;
+
+import io.collectives.Collective;
+import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
+import io.collectives.Residuals;
+import io.collectives.WireType;
+import io.collectives.engine.memory.ArrayMemory;
+import io.collectives.engine.memory.Memories;
+import io.collectives.engine.memory.Memory;
+import io.collectives.engine.memory.NarrowWire;
+import io.collectives.engine.memory.OrderedReduction;
+import io.collectives.plan.Chunks;
+import io.collectives.spi.CallFingerprint;
+import io.collectives.spi.Region;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * This rank's part in one call: how the payload is dealt and where it lies, and how far its slabs
+ * are. It knows nothing of the group that makes the call, nor of the frames that its bytes travel
+ * in. Objects are reused with all their tables; see {@link Call}.
+ *
+ * <p><b>Work memory.</b> Chunks that pass through this rank without being part of its result have
+ * room in memory of the library, for each slab of the window. With as many slabs as the window has,
+ * that is at most {@code 2 * slabsInFlight * workSlotCount * frameLength} bytes, and it is never
+ * much more than the payload, because a payload of fewer slabs has fewer of them. The call keeps it
+ * for the next call, that of each element type by itself.
+ */
+public abstract class CallRun {
+  private static final ArrayMemory[] NO_WORK = {};
+  private static final Memory NOTHING = Memories.of(Payload.of(new float[0]));
+
+  final Program program;
+
+  final long[] fingerprint = new long[CallFingerprint.WORDS];
+  private final SlabRun[] window;
+  private final Layout layout;
+  Memory input;
+  Memory output;
+
+  /** The input as it was given; {@link #input} may come to be the output. */
+  private Memory givenInput;
+
+  ReduceOp op;
+  int slabs;
+  int slabsInFlight;
+  private int elementBytes;
+
+  /** How elements lie in frames; nothing if as they are in memory. */
+  @Nullable NarrowWire narrow;
+
+  /** How the contributions of a meeting in rank order are taken. */
+  OrderedReduction.Manner manner = OrderedReduction.Manner.SEQUENTIAL;
+
+  /** What narrow numbers have taken from this rank's before; nothing if nobody keeps it. */
+  @Nullable Memory residual;
+
+  /** How the payload is dealt, until the call is described. */
+  private long @Nullable [] counts;
+
+  private long @Nullable [] receiveCounts;
+
+  /** The element of the payload that the residual begins with. */
+  private long residualStart;
+
+  /** Whether numbers are checked; see {@link FiniteCheck}. */
+  boolean checksFinite;
+
+  /** The lowest finding that this rank knows of, which goes with its frames. */
+  long finding;
+
+  /** The lowest one that is told here only. */
+  long findingHere;
+
+  /** Whether payload, input and output have the same positions and there is no work memory. */
+  private boolean plain;
+
+  /** The count of the payload; of a plain call. */
+  private long count;
+
+  /** Of a pairwise call: the most elements of a frame. */
+  private long perFrame;
+
+  /** Room for the slabs of the window, each with one piece for each slot; by element type. */
+  private final ArrayMemory[][] workByType = new ArrayMemory[ElementType.values().length][0];
+
+  /** That of this call's type. */
+  private ArrayMemory[] work = NO_WORK;
+
+  /** The room for one piece of work memory, in elements. */
+  private int workPiece;
+
+  /**
+   * The lowest slab that is not over; slabs from here to {@code firstOpen + 2 * slabsInFlight - 1}
+   * have a run.
+   */
+  int firstOpen;
+
+  /** The first slab whose sends have not been begun. */
+  int nextToIssue;
+
+  CallRun(Program program, int slabsInFlight) {
+    this.program = program;
+    this.input = NOTHING;
+    this.givenInput = NOTHING;
+    this.output = NOTHING;
+    this.op = ReduceOp.SUM;
+    this.slabsInFlight = slabsInFlight;
+    this.layout = new Layout(program);
+    this.window = new SlabRun[2 * slabsInFlight];
+    for (int i = 0; i < window.length; i++) {
+      window[i] = new SlabRun(program);
+    }
+  }
+
+  /**
+   * Says how the payload is dealt, before the call is described; if it is not said, evenly.
+   *
+   * @param perRank how many elements each rank has of the payload, or, of a pairwise call, is sent
+   * @param perSender of a pairwise call: how many elements come from each rank
+   */
+  public void deal(long[] perRank, long @Nullable [] perSender) {
+    counts = perRank;
+    receiveCounts = perSender;
+  }
+
+  /**
+   * Describes the call, which then may be {@linkplain Engine#start started}, if it is kept again
+   * and again.
+   *
+   * @param in the payload or this rank's part of it; where this rank has neither, the output
+   * @param out the payload or this rank's part of it; where this rank gets nothing, anything
+   * @param keptResidual of a reduction: what that took from this rank's numbers before, and takes
+   *     now; nothing if nobody keeps it
+   * @param frameLength the most bytes of a frame
+   */
+  public void describe(
+      CallOptions options,
+      Memory in,
+      Memory out,
+      ReduceOp reduceOp,
+      @Nullable Memory keptResidual,
+      int frameLength) {
+    long[] given = counts;
+    long[] givenReceived = receiveCounts;
+    counts = null;
+    receiveCounts = null;
+    givenInput = in;
+    output = out;
+    op = reduceOp;
+    ElementType type = in.type();
+    elementBytes = type.bytes();
+    WireType wire = wireType(options.wireType(), type);
+    narrow = NarrowWire.of(wire);
+    residual = narrow == null ? null : keptResidual;
+    residualStart = 0;
+    manner =
+        options.repeatability() == Repeatability.EXACT
+                && (program.inRankOrder || isExactAlone(op, type))
+            ? OrderedReduction.Manner.EXACT
+            : OrderedReduction.Manner.SEQUENTIAL;
+    checksFinite = options.finiteCheck() && checks(type);
+    perFrame = program.elementsOfFrame(type, narrow, frameLength);
+    int dealt = 0;
+    if (given == null) {
+      layout.even(
+          switch (program.collective) {
+            case ALL_REDUCE, BARRIER, REDUCE_SCATTER, BROADCAST, REDUCE, ALL_TO_ALL -> in.count();
+            case ALL_GATHER -> out.count();
+            case GATHER -> program.ranks * in.count();
+            case SCATTER -> program.ranks * out.count();
+          });
+    } else if (program.pairwise) {
+      layout.pairwise(given, Objects.requireNonNull(givenReceived));
+      dealt = CallFingerprint.PAIRWISE;
+    } else {
+      layout.uneven(given);
+      dealt = CallFingerprint.hash(given);
+    }
+    count = layout.count();
+    plain = layout.isPlain() && program.workSlots == null;
+    long longest = layout.longest();
+    slabs = Program.slabs(longest, perFrame);
+    prepareWork(type, longest);
+    CallFingerprint.begin(fingerprint, program.collective, reduceOp, type);
+    CallFingerprint.numbers(
+        fingerprint, wire, reduces() ? options.repeatability() : Repeatability.FASTEST);
+    if (checksFinite) {
+      CallFingerprint.checkFinite(fingerprint);
+    }
+    CallFingerprint.size(fingerprint, count, program.pairwise ? (int) perFrame : slabs);
+    CallFingerprint.plan(fingerprint, program.algorithmName, program.root, dealt);
+  }
+
+  /**
+   * Says that it is a call for a type of a payload of several, after it was described.
+   *
+   * @param types for how many other types calls follow
+   */
+  public void followedBy(int types) {
+    CallFingerprint.typesToCome(fingerprint, types);
+  }
+
+  /**
+   * Says by what number servers know the buffer of this all-reduce, after it was described.
+   *
+   * @param number 0 if it has none
+   */
+  public void numbered(int number) {
+    CallFingerprint.buffer(fingerprint, number);
+  }
+
+  /**
+   * Lets a rank that serves keep what narrow numbers take from the sums that it completes, after
+   * the call was described.
+   */
+  void keepResidual(Residuals residuals) {
+    int number = CallFingerprint.buffer(fingerprint);
+    int[] slots = program.workSlots;
+    if (number == 0 || narrow == null || slots == null) {
+      return;
+    }
+    long from = Long.MAX_VALUE;
+    long to = 0;
+    for (int chunk = 0; chunk < program.chunks; chunk++) {
+      if (slots[chunk] >= 0) {
+        from = Math.min(from, layout.inputStart(chunk));
+        to = Math.max(to, layout.inputStart(chunk) + layout.chunkCount(chunk));
+      }
+    }
+    residual = Memories.of(residuals.of(number, to - from, op));
+    residualStart = from;
+  }
+
+  /** The first element of a slab's piece of a chunk in the residual. */
+  long residualPosition(int chunk, int slab) {
+    return position(chunk, slab, true) - residualStart;
+  }
+
+  /** Begins anew, with what was described. */
+  final void begin() {
+    input = givenInput;
+    finding = Finding.NONE;
+    findingHere = Finding.NONE;
+    firstOpen = 0;
+    nextToIssue = 0;
+    for (int i = 0; i < window.length; i++) {
+      begin(window[i], i < slabs ? i : -1);
+    }
+  }
+
+  /** What a wire type comes to in this call. */
+  private WireType wireType(WireType wanted, ElementType type) {
+    boolean adds = op == ReduceOp.SUM || op == ReduceOp.AVERAGE;
+    if (type != ElementType.FLOAT32 || wanted == WireType.INT8 && !adds) {
+      return WireType.AS_IN_MEMORY;
+    }
+    return reduces() ? wanted : WireType.AS_IN_MEMORY;
+  }
+
+  /** Whether this is a sum of one contribution, which needs no order. */
+  private boolean isExactAlone(ReduceOp op, ElementType type) {
+    boolean isSum = op == ReduceOp.SUM || op == ReduceOp.AVERAGE;
+    return program.contributors == 1 && reduces() && isSum && !type.isInteger();
+  }
+
+  private boolean reduces() {
+    return switch (program.collective) {
+      case ALL_REDUCE, REDUCE, REDUCE_SCATTER -> true;
+      default -> false;
+    };
+  }
+
+  /**
+   * Whether the sums of meetings are rounded where they are taken, because they are on their way to
+   * others, as narrow numbers in some plans: whatever the plan, all are to have the same bits.
+   */
+  boolean roundsSums() {
+    return program.inRankOrder && program.collective != Collective.REDUCE_SCATTER;
+  }
+
+  /** Whether there is anything to check. */
+  private boolean checks(ElementType type) {
+    return reduces() && !type.isInteger();
+  }
+
+  /** Whether a frame of this call may carry such a finding. */
+  boolean takes(long findingOfFrame) {
+    return !checksFinite || Finding.isPossible(findingOfFrame, program.ranks, count);
+  }
+
+  private void prepareWork(ElementType type, long longest) {
+    if (program.workSlotCount == 0) {
+      return;
+    }
+    int piece = (int) ((longest + slabs - 1) / slabs);
+    int rooms = Math.min(window.length, slabs);
+    int room = Math.multiplyExact(piece, program.workSlotCount);
+    work = workByType[type.ordinal()];
+    if (work.length < rooms || work[0].count() < room) {
+      work = new ArrayMemory[rooms];
+      for (int i = 0; i < rooms; i++) {
+        work[i] = ArrayMemory.ofZeros(type, room);
+      }
+      workByType[type.ordinal()] = work;
+    }
+    workPiece = piece;
+  }
+
+  private void begin(SlabRun run, int slab) {
+    run.begin(slab);
+    if (program.pairwise && slab > 0) {
+      for (LaneRun lane : run.lanes) {
+        for (int peer = 0; peer < program.peers.length; peer++) {
+          for (Program.Step step : lane.lane.receives[peer]) {
+            if (isAbsent(step, slab)) {
+              lane.nextReceive[peer]++;
+              run.receiveOver(step);
+              run.noEchoTo(peer);
+            }
+          }
+        }
+        for (Program.Step step : lane.lane.sends) {
+          if (isAbsent(step, slab)) {
+            run.noEchoFrom(program.peerIndex(step.peer));
+          }
+        }
+      }
+    }
+  }
+
+  /**
+   * Copies what this rank has for itself, and what one rank alone would reduce. To be called once,
+   * when the call's turn has come.
+   */
+  void copyOwn() {
+    boolean isRoot = program.rank == program.root;
+    switch (program.collective) {
+      case ALL_REDUCE -> {
+        for (int chunk : program.ownChunks) {
+          long start = Chunks.start(count, chunk, program.chunks);
+          copy(start, start, Chunks.count(count, chunk, program.chunks));
+        }
+      }
+      case REDUCE_SCATTER, REDUCE -> {
+        if (program.steps == 0) {
+          copy(0, 0, count);
+        }
+      }
+      case ALL_GATHER -> copyPart();
+      case GATHER -> {
+        if (isRoot) {
+          copyPart();
+        }
+      }
+      case SCATTER -> {
+        if (isRoot) {
+          copy(layout.partStart(), 0, layout.partCount());
+        }
+      }
+      case ALL_TO_ALL -> copy(layout.partStart(), layout.ownBlock(), layout.partCount());
+      case BARRIER, BROADCAST -> {}
+    }
+  }
+
+  /** From here on, what this rank has is in the output. */
+  private void copyPart() {
+    copy(0, layout.partStart(), layout.partCount());
+    input = output;
+  }
+
+  private void copy(long from, long to, long elements) {
+    if (input == output && from == to) {
+      return;
+    }
+    for (long done = 0; done < elements; ) {
+      int piece = (int) Math.min(1 << 20, elements - done);
+      output.replace(to + done, piece, input, from + done);
+      done += piece;
+    }
+  }
+
+  /** The run of a slab, nothing if it is over or too far ahead. */
+  @Nullable SlabRun run(int slab) {
+    if (slab < firstOpen || slab >= slabs || slab - firstOpen >= window.length) {
+      return null;
+    }
+    return window[slab % window.length];
+  }
+
+  /** Moves the window on past slabs that are over. Returns whether all are. */
+  boolean advanceWindow() {
+    while (firstOpen < slabs && window[firstOpen % window.length].isOver()) {
+      int next = firstOpen + window.length;
+      begin(window[firstOpen % window.length], next < slabs ? next : -1);
+      firstOpen++;
+    }
+    return firstOpen == slabs;
+  }
+
+  /**
+   * The memory that holds a slab's piece of a chunk.
+   *
+   * @param untouched whether it has not been written, so that it is still in the input only
+   */
+  Memory memory(int chunk, int slab, boolean untouched) {
+    if (untouched) {
+      return input;
+    }
+    int[] slots = program.workSlots;
+    return slots == null || slots[chunk] < 0 ? output : work[slab % window.length];
+  }
+
+  /** Whether a chunk is written here without being part of this rank's result. */
+  boolean isPassedOn(int chunk) {
+    int[] slots = program.workSlots;
+    return slots != null && slots[chunk] >= 0;
+  }
+
+  /** The first element of that piece in that memory. */
+  long position(int chunk, int slab, boolean untouched) {
+    if (plain) {
+      long start = Chunks.start(count, chunk, program.chunks);
+      if (slabs == 1) {
+        return start;
+      }
+      return start
+          + Chunks.start(Chunks.start(count, chunk + 1, program.chunks) - start, slab, slabs);
+    }
+    int[] slots = program.workSlots;
+    if (!untouched && slots != null && slots[chunk] >= 0) {
+      return (long) slots[chunk] * workPiece;
+    }
+    long start = untouched ? layout.inputStart(chunk) : layout.outputStart(chunk);
+    return start + Chunks.start(layout.chunkCount(chunk), slab, pieces(chunk));
+  }
+
+  /** The number of elements of a slab's piece of a chunk. */
+  int pieceCount(int chunk, int slab) {
+    long chunkCount = plain ? Chunks.count(count, chunk, program.chunks) : layout.chunkCount(chunk);
+    int pieces = pieces(chunk);
+    return (int) (pieces == 1 ? chunkCount : Chunks.count(chunkCount, slab, pieces));
+  }
+
+  /** How many slabs have a piece of a chunk. */
+  private int pieces(int chunk) {
+    return program.pairwise ? pieces(layout.chunkCount(chunk)) : slabs;
+  }
+
+  private int pieces(long elements) {
+    return (int) Math.max(1, (elements + perFrame - 1) / perFrame);
+  }
+
+  /** Whether a slab has no piece of what a pair of ranks have for each other. */
+  boolean isAbsent(Program.Step step, int slab) {
+    return program.pairwise && slab >= pieces(step.firstChunk);
+  }
+
+  /** Whether frames are exchanged with a member in a slab or later. */
+  boolean involves(int member, int slab) {
+    return !program.pairwise
+        || slab < pieces(layout.sendCount(member))
+        || slab < pieces(layout.receiveCount(member));
+  }
+
+  /** What goes with the frames to a member. */
+  long[] fingerprintTo(int member) {
+    if (program.pairwise) {
+      CallFingerprint.count(fingerprint, layout.sendCount(member));
+    }
+    return fingerprint;
+  }
+
+  /** What must come with the frames from a member. */
+  long[] fingerprintFrom(int member) {
+    if (program.pairwise) {
+      CallFingerprint.count(fingerprint, layout.receiveCount(member));
+    }
+    return fingerprint;
+  }
+
+  /** Whether this call reads or writes a region. */
+  boolean uses(Region region) {
+    return input.liesIn(region) || output.liesIn(region);
+  }
+
+  /** The number of elements of the payload. */
+  long count() {
+    return count;
+  }
+
+  /** The number of bytes of a transfer's part in a slab. */
+  int frameLength(Program.Step step, int slab) {
+    int length = 0;
+    for (int i = 0; i < step.chunkCount; i++) {
+      length += pieceLength(pieceCount(step.firstChunk + i, slab));
+    }
+    return length;
+  }
+
+  /** The number of bytes that so many elements of a chunk take in a frame. */
+  int pieceLength(int elements) {
+    return narrow == null ? elements * elementBytes : narrow.length(elements);
+  }
+
+  int elementBytes() {
+    return elementBytes;
+  }
+
+  /** Lets go of the user's memory. */
+  void forget() {
+    input = NOTHING;
+    givenInput = NOTHING;
+    output = NOTHING;
+    residual = null;
+  }
+}

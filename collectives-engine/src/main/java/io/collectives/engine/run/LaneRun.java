@@ -1,0 +1,24 @@
+package io.collectives.engine.run;
+
+import java.util.Arrays;
+
+/** One lane's state in a slab. */
+final class LaneRun {
+  final Program.Lane lane;
+
+  /** The next send to go out. */
+  int nextSend;
+
+  /** By index of the peer: the next receive whose frame has not begun to arrive. */
+  final int[] nextReceive;
+
+  LaneRun(Program.Lane lane) {
+    this.lane = lane;
+    this.nextReceive = new int[lane.receives.length];
+  }
+
+  void begin() {
+    nextSend = 0;
+    Arrays.fill(nextReceive, 0);
+  }
+}

@@ -1,0 +1,158 @@
+package io.collectives.engine.run;
+
+import io.collectives.plan.Effect;
+import java.util.Arrays;
+
+/** One slab's state at this rank. */
+final class SlabRun {
+  final int[] writes;
+  final int[] reads;
+  final LaneRun[] lanes;
+  private final Program program;
+
+  /** By index of the peer: whether it is still to say that it has what was sent to it. */
+  final boolean[] echoDue;
+
+  /** By index of the peer: whether it is still to be told that what it sent is here. */
+  final boolean[] echoOwed;
+
+  /** By meeting: how many contributions are here. */
+  final int[] gathered;
+
+  /**
+   * By meeting: whether a contribution has come as bytes, so that each is taken by itself when its
+   * turn has come.
+   */
+  final boolean[] isApart;
+
+  /** By meeting and receive: whether the sum was put into the memory of that contributor. */
+  final boolean[][] placed;
+
+  /** Whether this rank's part was checked. */
+  boolean isChecked;
+
+  /** How many echoes are due or owed. */
+  int openEchoes;
+
+  /** Which slab, -1 if none. */
+  int slab;
+
+  /** Steps that are not over. */
+  int openSteps;
+
+  SlabRun(Program program) {
+    writes = new int[program.chunks];
+    reads = new int[program.chunks];
+    lanes = new LaneRun[program.lanes.length];
+    for (int i = 0; i < lanes.length; i++) {
+      lanes[i] = new LaneRun(program.lanes[i]);
+    }
+    echoDue = new boolean[program.peers.length];
+    echoOwed = new boolean[program.peers.length];
+    gathered = new int[program.meetings.length];
+    isApart = new boolean[program.meetings.length];
+    placed = new boolean[program.meetings.length][program.guests()];
+    this.program = program;
+  }
+
+  void begin(int newSlab) {
+    slab = newSlab;
+    openSteps = newSlab < 0 ? 0 : program.steps;
+    openEchoes = 0;
+    isChecked = false;
+    Arrays.fill(writes, 0);
+    Arrays.fill(reads, 0);
+    Arrays.fill(gathered, 0);
+    Arrays.fill(isApart, false);
+    for (boolean[] of : placed) {
+      Arrays.fill(of, false);
+    }
+    for (LaneRun lane : lanes) {
+      lane.begin();
+    }
+    if (program.echoes && newSlab >= 0) {
+      for (int peer = 0; peer < echoDue.length; peer++) {
+        echoDue[peer] = program.sendsTo[peer];
+        echoOwed[peer] = program.receivesFrom[peer];
+        openEchoes += (echoDue[peer] ? 1 : 0) + (echoOwed[peer] ? 1 : 0);
+      }
+    }
+  }
+
+  boolean isOver() {
+    return openSteps == 0 && openEchoes == 0;
+  }
+
+  /** Whether a meeting has put into a peer's memory what this step sends to it. */
+  boolean isPlaced(Program.Step send) {
+    return send.meeting != null && placed[send.meeting.index][send.meeting.placeOf(send.peer)];
+  }
+
+  /** A peer has what was sent to it, or nothing is. Returns whether that was still open. */
+  boolean noEchoFrom(int peer) {
+    boolean due = echoDue[peer];
+    if (due) {
+      echoDue[peer] = false;
+      openEchoes--;
+    }
+    return due;
+  }
+
+  /** A peer knows that what it sent is here, or nothing is sent. */
+  void noEchoTo(int peer) {
+    if (echoOwed[peer]) {
+      echoOwed[peer] = false;
+      openEchoes--;
+    }
+  }
+
+  /** Whether a chunk has not been written, so that this rank's contribution is still the input. */
+  boolean isUntouched(int chunk) {
+    return writes[chunk] == 0;
+  }
+
+  /** Whether what comes takes the place of a chunk: that of another, or of nothing at all. */
+  boolean replaces(Program.Step receive, int chunk) {
+    return receive.effect == Effect.REPLACE || isUntouched(chunk) && !program.contributes();
+  }
+
+  /** Whether what comes completes its chunk i. */
+  boolean completes(Program.Step receive, int i) {
+    return receive.completes[i] && writes[receive.firstChunk + i] == receive.writesAtMost[i];
+  }
+
+  boolean sendReady(Program.Step step) {
+    for (int i = 0; i < step.chunkCount; i++) {
+      if (writes[step.firstChunk + i] != step.writesBefore[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  boolean receiveReady(Program.Step step) {
+    for (int i = 0; i < step.chunkCount; i++) {
+      int chunk = step.firstChunk + i;
+      if (writes[chunk] < step.writesBefore[i]
+          || writes[chunk] > step.writesAtMost[i]
+          || reads[chunk] != step.readsBefore[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void sendOver(Program.Step step) {
+    for (int i = 0; i < step.chunkCount; i++) {
+      reads[step.firstChunk + i]++;
+    }
+    openSteps--;
+  }
+
+  void receiveOver(Program.Step step) {
+    for (int i = 0; i < step.chunkCount; i++) {
+      writes[step.firstChunk + i]++;
+    }
+    openSteps--;
+  }
+}
