@@ -16,17 +16,17 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>A split network.</b> Ranks that are silent may live on the other side of a dead switch and
  * agree there. So an outcome needs more survivors than ranks that are lost but not known to be
- * dead, or as many and the lowest rank among them; both cannot hold on both sides. A rank that
- * leaves tells those who were given up what it has accepted, so that it counts on one side only; if
- * it dies in that moment, while others are silent, it may count on both.
+ * dead, or as many and the lowest rank among them; both cannot hold on both sides.
  */
 public final class Agreement extends Consensus {
-  private final Failures failures;
+  private final Notices notices;
+  private final Breaker breaker;
   private volatile @Nullable Failure error;
 
-  Agreement(Group group, Post post, Failures failures) {
+  Agreement(Group group, Post post, Notices notices, Breaker breaker) {
     super(Ballot.Topic.SURVIVORS, group, post);
-    this.failures = failures;
+    this.notices = notices;
+    this.breaker = breaker;
   }
 
   @Override
@@ -74,8 +74,7 @@ public final class Agreement extends Consensus {
   void end(Failure why) {
     if (!isOver()) {
       error = why;
-      tellAccepted();
-      failures.sayLeft(group, why.message());
+      notices.sayLeft(group, why.message());
     }
   }
 
@@ -97,7 +96,7 @@ public final class Agreement extends Consensus {
                 + ": it was silent for too long, or did not shrink the group in time");
     if (error == null) {
       error = why;
-      failures.givenUp(group, why);
+      breaker.giveUp(group, why);
     }
   }
 
@@ -122,7 +121,8 @@ public final class Agreement extends Consensus {
                   + doubtful.cardinality()
                   + " that are silent may live, rank "
                   + culprit
-                  + " among them: if the network has split, this is the smaller part, and must not go on"));
+                  + " among them: if the network has split, this is the smaller part, and must not"
+                  + " go on"));
       return null;
     }
     long resumeAt = group.completed();

@@ -26,6 +26,7 @@ final class Arrivals implements FrameSink {
 
   private final Calls calls;
   private final Failures failures;
+  private final Notices notices;
   private final Liveness liveness;
   private final HeldFrames heldFrames;
   private final FrameApplier applier;
@@ -50,6 +51,7 @@ final class Arrivals implements FrameSink {
       boolean sharesMemory) {
     this.calls = calls;
     this.failures = failures;
+    this.notices = failures.notices();
     this.liveness = liveness;
     this.heldFrames = heldFrames;
     this.early = heldFrames.early();
@@ -177,14 +179,19 @@ final class Arrivals implements FrameSink {
     // It may wait for this rank, and must hear of it if this rank leaves.
     group.contacts[sender] = true;
     if (group.isBroken()) {
-      failures.tellLate(group, sender);
+      notices.tellLate(group, sender);
       return -1;
     }
     return sender;
   }
 
+  private boolean protocol(Group group, int worldRank, FrameHeader head, String expected) {
+    failures.fail(group, FrameErrors.protocol(group, worldRank, head, expected));
+    return false;
+  }
+
   private void notAMember(Group group, int peer, FrameHeader head) {
-    failures.protocol(group, peer, head, "the sender is not a member of " + group);
+    protocol(group, peer, head, "the sender is not a member of " + group);
   }
 
   /**
@@ -196,7 +203,7 @@ final class Arrivals implements FrameSink {
     if (head.sequence - call.sequence < Calls.WINDOW || !Waiting.lacks(call, sender)) {
       return false;
     }
-    failures.protocol(
+    protocol(
         call.group,
         peer,
         head,
@@ -207,7 +214,7 @@ final class Arrivals implements FrameSink {
   private void data(int peer, Inbound in, FrameHeader head) {
     Group group = calls.group(head.group);
     if (group == null) {
-      if (!failures.tellClosed(peer, head.group)) {
+      if (!notices.tellClosed(peer, head.group)) {
         hold(in, peer, head, early);
       }
       return;
@@ -239,7 +246,7 @@ final class Arrivals implements FrameSink {
   private void early(Group group, int peer, Inbound in, FrameHeader head) {
     long firstNotStarted = group.nextSequence - group.waiting.size();
     if (head.sequence < firstNotStarted) {
-      failures.afterTheEnd(group, peer, head);
+      failures.fail(group, FrameErrors.afterTheEnd(group, peer, head));
       return;
     }
     List<Call> underWay = calls.underWay();
@@ -250,7 +257,7 @@ final class Arrivals implements FrameSink {
       }
     }
     if (head.sequence - firstNotStarted > MOST_CALLS_AHEAD) {
-      failures.protocol(
+      protocol(
           group,
           peer,
           head,
@@ -300,15 +307,17 @@ final class Arrivals implements FrameSink {
   private boolean fits(Call call, int worldRank, Target target, @Nullable View view) {
     if (view instanceof BorrowedFrame borrowed
         && !borrowed.fits(call, target.run.slab, target.step)) {
-      failures.nonsense(
-          call,
-          worldRank,
-          "memory of other pieces than those of chunks "
-              + target.step.firstChunk
-              + "+"
-              + target.step.chunkCount
-              + " of "
-              + call);
+      failures.fail(
+          call.group,
+          FrameErrors.nonsense(
+              call,
+              worldRank,
+              "memory of other pieces than those of chunks "
+                  + target.step.firstChunk
+                  + "+"
+                  + target.step.chunkCount
+                  + " of "
+                  + call));
       return false;
     }
     return true;
@@ -323,11 +332,11 @@ final class Arrivals implements FrameSink {
     int worldRank = link.peer();
     Group group = calls.group(head.group);
     if (group == null) {
-      failures.tellClosed(worldRank, head.group);
+      notices.tellClosed(worldRank, head.group);
       return;
     }
     if (group.isBroken()) {
-      failures.tellAgain(group, group.rankOf(worldRank));
+      notices.tellAgain(group, group.rankOf(worldRank));
     }
     int sender = senderIn(group, worldRank, head);
     if (sender < 0) {
@@ -350,7 +359,7 @@ final class Arrivals implements FrameSink {
     if (head.tag > head.sequence) {
       // The answer to a word of this rank, whose fingerprint it carries.
       if (Waiting.lacks(call, sender)) {
-        failures.protocol(
+        protocol(
             group,
             worldRank,
             head,
@@ -359,7 +368,7 @@ final class Arrivals implements FrameSink {
     } else if (peer < 0 || !CallFingerprint.same(call.fingerprintFrom(sender), head.call)) {
       mismatch(call, sender, head);
     } else if (head.round != call.framesFrom[peer]) {
-      failures.protocol(
+      protocol(
           group,
           worldRank,
           head,
@@ -374,14 +383,14 @@ final class Arrivals implements FrameSink {
   /** The sender must hear of it, even if it is no peer in this rank's call. */
   private void mismatch(Call call, int sender, FrameHeader head) {
     call.group.contacts[sender] = true;
-    failures.mismatch(call, call.group.members[sender], head);
+    failures.fail(call.group, FrameErrors.mismatch(call, call.group.members[sender], head));
   }
 
   /** A peer has done its part of a slab; see {@link Engine}. */
   private void echo(int worldRank, FrameHeader head) {
     Group group = calls.group(head.group);
     if (group == null) {
-      if (!failures.tellClosed(worldRank, head.group)) {
+      if (!notices.tellClosed(worldRank, head.group)) {
         distrust(
             worldRank,
             new ProtocolException(
@@ -395,7 +404,7 @@ final class Arrivals implements FrameSink {
     }
     Call call = calls.underWay(group, head.sequence);
     if (call == null) {
-      failures.protocol(group, worldRank, head, "nothing was sent to it in such a call");
+      protocol(group, worldRank, head, "nothing was sent to it in such a call");
       return;
     }
     int peer = call.program.peerIndex(sender);
@@ -405,7 +414,7 @@ final class Arrivals implements FrameSink {
     }
     SlabRun run = call.run(head.slab);
     if (run == null || peer < 0 || !run.noEchoFrom(peer)) {
-      failures.protocol(group, worldRank, head, "the slab needs no echo from it");
+      protocol(group, worldRank, head, "the slab needs no echo from it");
       return;
     }
     call.framesFrom[peer]++;
@@ -423,7 +432,7 @@ final class Arrivals implements FrameSink {
     }
     SlabRun run = call.run(head.slab);
     if (run == null) {
-      return failures.protocol(
+      return protocol(
           call.group,
           worldRank,
           head,
@@ -435,13 +444,13 @@ final class Arrivals implements FrameSink {
     }
     int peer = call.program.peerIndex(sender);
     if (peer < 0 || head.lane < 0 || head.lane >= run.lanes.length) {
-      return failures.protocol(call.group, worldRank, head, "the plan has no such transfer");
+      return protocol(call.group, worldRank, head, "the plan has no such transfer");
     }
     LaneRun lane = run.lanes[head.lane];
     Program.Step[] steps = lane.lane.receives[peer];
     int next = lane.nextReceive[peer];
     if (next == steps.length) {
-      return failures.protocol(
+      return protocol(
           call.group,
           worldRank,
           head,
@@ -452,7 +461,7 @@ final class Arrivals implements FrameSink {
         || head.firstChunk != step.firstChunk
         || head.chunkCount != step.chunkCount
         || head.length != call.frameLength(step, head.slab)) {
-      return failures.protocol(
+      return protocol(
           call.group,
           worldRank,
           head,
@@ -466,7 +475,7 @@ final class Arrivals implements FrameSink {
               + call.frameLength(step, head.slab));
     }
     if (!call.takes(head.tag)) {
-      return failures.protocol(
+      return protocol(
           call.group, worldRank, head, "a finding of its check makes no sense: " + head.tag);
     }
     lane.nextReceive[peer]++;
@@ -488,7 +497,7 @@ final class Arrivals implements FrameSink {
       String why = "more than " + heldFrames.limit() + " bytes would wait for their turn";
       Group group = calls.group(head.group);
       if (group != null) {
-        failures.protocol(group, peer, head, why);
+        protocol(group, peer, head, why);
       } else {
         // A frame must not vanish: without its group, only the peer can be given up.
         distrust(

@@ -46,12 +46,9 @@ final class Calls {
     return groups.get(id);
   }
 
-  /**
-   * Forgets a group that this rank has left, but for its end. The job stays, and so does a group
-   * whose survivors agree: the others may ask what was decided.
-   */
+  /** Forgets a group that this rank has left, but for its end. */
   void remove(Group group) {
-    if (!group.isWorld() && group.agreement == null && groups.remove(group.id) != null) {
+    if (groups.remove(group.id) != null) {
       closed.add(group);
     }
   }
@@ -165,8 +162,7 @@ final class Calls {
     if (why == null) {
       group.complete(call.sequence, call.fingerprint);
     }
-    group.lag.forget();
-    group.lateness.forget();
+    group.callsEnded++;
     // If any are left the call has failed. Who still reads them must learn that before the user can
     // write to this memory again.
     for (int i = 0; i < call.views.size(); i++) {

@@ -102,7 +102,7 @@ public final class Engine {
       Consumer<String> warnings) {
     Inbound[] inbound = new Inbound[transport.size()];
     for (int peer = 0; peer < inbound.length; peer++) {
-      inbound[peer] = new Inbound(transport.size());
+      inbound[peer] = new Inbound(Ballot.mostLength(transport.size()));
     }
     this.transport = transport;
     this.clock = clock;
@@ -155,17 +155,13 @@ public final class Engine {
 
   /** Makes the group known that the survivors of another one have agreed on. */
   public void add(Group survivors, Group of) {
-    Agreement agreement = of.agreement;
     add(survivors);
-    if (agreement != null) {
-      failures.succeeded(of, survivors, agreement);
-    }
+    failures.succeeded(of, survivors);
   }
 
   /** Leaves a group and tells its members; calls under way end. */
   public void leave(Group group) {
     failures.leave(group);
-    calls.remove(group);
   }
 
   /** Whether a call under way, or waiting for its turn, uses a region. */
@@ -176,7 +172,7 @@ public final class Engine {
   /** Ends all calls of all groups of this rank, for good. The transport tells the peers. */
   public void close() {
     for (Group group : calls.groups()) {
-      failures.tellLosses(group);
+      failures.notices().tellLosses(group);
       failures.close(group);
     }
   }
@@ -272,7 +268,7 @@ public final class Engine {
     failures.checkLosses(group);
     if (group.isBroken()) {
       for (int peer : program.peers) {
-        failures.tellLate(group, peer);
+        failures.notices().tellLate(group, peer);
       }
       if (group.broken == null) {
         calls.stop(call);
@@ -313,7 +309,7 @@ public final class Engine {
         recycle(entered.remove(i));
       }
     }
-    service.passOnWhoLeft(failures);
+    service.passOnWhoLeft(failures.notices());
     Failure loss = service.loss();
     if (loss != null) {
       failures.fail(group, loss);

@@ -2,7 +2,6 @@ package io.collectives.engine.run;
 
 import io.collectives.ProtocolException;
 import io.collectives.spi.BrokenLinkException;
-import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
@@ -14,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Who is lost to one rank is given up by all who hear of it; {@link Agreement} settles among the
  * survivors who that is.
  */
-final class Failures {
+final class Failures implements Liveness.Losses {
   /** How much one rank may tell of groups that this one has not made. */
   private static final int MOST_EARLY = 256;
 
@@ -48,12 +48,17 @@ final class Failures {
   private final Inbound[] inbound;
   private final Liveness liveness;
   private final Post post;
+  private final Notices notices;
+  private final Breaker breaker;
   private final Lateness lateness;
   private final Deque<Departure> departures = new ArrayDeque<>();
   private final List<Agreement> agreements = new ArrayList<>();
 
-  /** Groups that are broken, until it is settled why. */
-  private final List<Group> unsettled = new ArrayList<>();
+  /** What is done about the survivors of broken groups. */
+  private final Map<Group, Shrinking> shrinkings = new IdentityHashMap<>();
+
+  /** Groups that this rank has left, until what came before has been looked at. */
+  private final Deque<Group> closed = new ArrayDeque<>();
 
   /** The ranks that are lost to this one, whatever the group. */
   private final Map<Integer, Loss> lost = new HashMap<>();
@@ -71,7 +76,9 @@ final class Failures {
     this.transport = transport;
     this.liveness = liveness;
     this.post = new Post(transport, liveness);
-    this.lateness = new Lateness(transport, calls, this, inbound, warnings);
+    this.notices = new Notices(transport.rank(), calls.closed(), post);
+    this.breaker = new Breaker(calls, post, notices, clock);
+    this.lateness = new Lateness(transport, calls, notices, breaker, inbound, warnings);
     this.clock = clock;
     this.calls = calls;
     this.underWay = calls.underWay();
@@ -87,11 +94,14 @@ final class Failures {
         agreements.remove(i);
       }
     }
-    for (int i = unsettled.size() - 1; i >= 0; i--) {
-      Group group = unsettled.get(i);
-      work += verdictOf(group).poll(now) + settle(group);
-    }
+    work += breaker.poll(now);
     lateness.poll(now);
+    while (!closed.isEmpty()) {
+      Group group = closed.remove();
+      breaker.forget(group);
+      lateness.forget(group);
+      shrinkings.remove(group);
+    }
     return work;
   }
 
@@ -105,14 +115,29 @@ final class Failures {
     return count;
   }
 
+  /** What members of groups are told of failures. */
+  Notices notices() {
+    return notices;
+  }
+
+  /** Breaks a group, tells its members, and begins to agree with them on what broke it. */
+  void fail(Group group, Failure failure) {
+    breaker.fail(group, failure);
+  }
+
   /** Whether there is something that could not be told yet. */
   boolean hasNews() {
     return !post.isEmpty();
   }
 
   /** The survivors of a group have agreed to go on as another one. */
-  void succeeded(Group group, Group successor, Agreement agreement) {
-    group.successor = successor;
+  void succeeded(Group group, Group successor) {
+    Shrinking shrinking = shrinkings.get(group);
+    Agreement agreement = shrinking == null ? null : shrinking.agreement;
+    if (shrinking == null || agreement == null) {
+      return;
+    }
+    shrinking.successor = successor;
     agreement
         .lostSurvivors()
         .forEach(
@@ -148,9 +173,8 @@ final class Failures {
     for (Notice notice : told) {
       try {
         told(group, notice.from, notice.failure);
-        if (notice.weight() == 0 && group.verdict != null) {
-          group.verdict.decideAs(notice.failure);
-          settle(group);
+        if (notice.weight() == 0) {
+          breaker.decideAs(group, notice.failure);
         }
       } catch (ProtocolException e) {
         lost(notice.from, e);
@@ -193,37 +217,19 @@ final class Failures {
     return failure;
   }
 
+  /** Leaves a group, and forgets it if nobody may ask for more than its end. */
   void leave(Group group) {
-    tellLosses(group);
-    if (group.successor == null) {
-      sayLeft(group, "rank " + transport.rank() + " has left " + group);
+    notices.tellLosses(group);
+    Shrinking shrinking = shrinkings.get(group);
+    if (shrinking == null || shrinking.successor == null) {
+      notices.sayLeft(group, "rank " + transport.rank() + " has left " + group);
     }
     close(group);
-  }
-
-  /** Tells who is lost, before this rank leaves: it may do so because of that. */
-  void tellLosses(Group group) {
-    if (!group.isBroken() && !group.gone.isEmpty()) {
-      group.gone.forEach(
-          (member, failure) -> {
-            if (!group.left[member] && failure.kind() != Failure.Kind.PROTOCOL) {
-              tell(group, failure.as(Failure.Kind.LOST));
-            }
-          });
+    // Of the job, or of a group whose survivors agree, the others may ask more.
+    if (!group.isWorld() && (shrinking == null || shrinking.agreement == null)) {
+      calls.remove(group);
+      closed.add(group);
     }
-  }
-
-  /** Tells the members of a group that this rank takes no part in it any more. */
-  void sayLeft(Group group, String message) {
-    int me = transport.rank();
-    tell(group, new Failure(Failure.Kind.LEFT, me, me, message));
-  }
-
-  /** Tells a member of another one's leaving, which that one does not tell it. */
-  void passOnThatLeft(Group group, int member, int leaver) {
-    int culprit = group.members[leaver];
-    String message = "rank " + culprit + " has left " + group;
-    send(group, member, new Failure(Failure.Kind.LEFT, transport.rank(), culprit, message));
   }
 
   void close(Group group) {
@@ -234,8 +240,9 @@ final class Failures {
             -1,
             "rank " + transport.rank() + " has closed " + group);
     calls.endAll(group, why);
-    if (group.agreement != null) {
-      group.agreement.end(why);
+    Shrinking shrinking = shrinkings.get(group);
+    if (shrinking != null && shrinking.agreement != null) {
+      shrinking.agreement.end(why);
     }
   }
 
@@ -289,8 +296,9 @@ final class Failures {
     checkLosses(group);
     abort(group, "it shrinks the group", null);
     Agreement agreement = agreement(group);
-    if (group.gaveWay != null) {
-      agreement.end(group.gaveWay);
+    Failure gaveWay = shrinking(group).gaveWay;
+    if (gaveWay != null) {
+      agreement.end(gaveWay);
     }
     agreement.join(now, timeoutNanos);
     if (!agreement.isOver() && !agreements.contains(agreement)) {
@@ -300,10 +308,17 @@ final class Failures {
   }
 
   private Agreement agreement(Group group) {
-    if (group.agreement == null) {
-      group.agreement = new Agreement(group, post, this);
+    Shrinking shrinking = shrinking(group);
+    Agreement agreement = shrinking.agreement;
+    if (agreement == null) {
+      agreement = new Agreement(group, post, notices, breaker);
+      shrinking.agreement = agreement;
     }
-    return group.agreement;
+    return agreement;
+  }
+
+  private Shrinking shrinking(Group group) {
+    return shrinkings.computeIfAbsent(group, key -> new Shrinking());
   }
 
   /** A ballot has come from a rank. */
@@ -312,7 +327,8 @@ final class Failures {
     if (group == null) {
       // If it is not made yet it is no loss: whoever joins an agreement asks for what it has
       // missed.
-      if (!tellClosed(worldRank, groupId) && Ballot.topic(source, length) == Ballot.Topic.VERDICT) {
+      if (!notices.tellClosed(worldRank, groupId)
+          && Ballot.topic(source, length) == Ballot.Topic.VERDICT) {
         absent(worldRank, groupId, source, length);
       }
       return;
@@ -320,7 +336,7 @@ final class Failures {
     int member = memberOf(group, worldRank);
     group.contacts[member] = true;
     if (group.broken != null && group.broken.kind() == Failure.Kind.CLOSED) {
-      tellAgain(group, member);
+      notices.tellAgain(group, member);
       return;
     }
     Ballot ballot = Ballot.read(source, length, group.size(), transport.size());
@@ -328,10 +344,7 @@ final class Failures {
       if (ballot.why() != null) {
         fail(group, ballot.why());
       }
-      if (group.verdict != null) {
-        group.verdict.take(member, ballot, clock.getAsLong());
-        settle(group);
-      }
+      breaker.take(group, member, ballot);
       return;
     }
     Ballot.Outcome outcome = ballot.outcome();
@@ -376,16 +389,18 @@ final class Failures {
 
   /** Returns whether this rank was part of it, and it was not over. */
   boolean leaveAgreement(Group group, String reason) {
-    boolean leaves =
-        group.agreement != null && group.agreement.isJoined() && !group.agreement.isOver();
+    Shrinking shrinking = shrinkings.get(group);
+    Agreement agreement = shrinking == null ? null : shrinking.agreement;
+    boolean leaves = agreement != null && agreement.isJoined() && !agreement.isOver();
     if (leaves) {
       int me = transport.rank();
-      group.agreement.end(
-          new Failure(
-              Failure.Kind.ABORTED,
-              me,
-              me,
-              "rank " + me + " gave up shrinking " + group + ": " + reason));
+      Objects.requireNonNull(agreement)
+          .end(
+              new Failure(
+                  Failure.Kind.ABORTED,
+                  me,
+                  me,
+                  "rank " + me + " gave up shrinking " + group + ": " + reason));
     }
     return leaves;
   }
@@ -400,15 +415,8 @@ final class Failures {
         "rank " + culprit + " is lost, says rank " + reporter + ", which shrinks " + group);
   }
 
-  /** The others of a group go on without this rank. */
-  void givenUp(Group group, Failure failure) {
-    sayLeft(group, failure.message());
-    if (group.broken == null) {
-      calls.endAll(group, failure);
-    }
-  }
-
-  void lost(int peer, @Nullable Throwable cause) {
+  @Override
+  public void lost(int peer, @Nullable Throwable cause) {
     int me = transport.rank();
     Failure failure =
         new Failure(
@@ -455,20 +463,21 @@ final class Failures {
     }
     group.gone.putIfAbsent(member, failure);
     group.left[member] |= left;
-    if (failure.culprit() == transport.rank()) {
-      group.gaveWay = failure;
-      if (group.agreement != null) {
-        group.agreement.end(failure);
-      }
-    } else if (group.agreement != null) {
-      group.agreement.lost(member, failure, clock.getAsLong());
+    boolean givesWay = failure.culprit() == transport.rank();
+    Shrinking shrinking = givesWay ? shrinking(group) : shrinkings.get(group);
+    Agreement agreement = shrinking == null ? null : shrinking.agreement;
+    if (shrinking != null && givesWay) {
+      shrinking.gaveWay = failure;
     }
-    if (group.verdict != null) {
-      group.verdict.lost(member, failure, clock.getAsLong());
-      settle(group);
+    if (agreement != null && givesWay) {
+      agreement.end(failure);
+    } else if (agreement != null) {
+      agreement.lost(member, failure, clock.getAsLong());
     }
-    if (group.successor != null) {
-      gone(group.successor, worldRank, within(group.successor, failure), left);
+    breaker.lost(group, member, failure);
+    Group successor = shrinking == null ? null : shrinking.successor;
+    if (successor != null) {
+      gone(successor, worldRank, within(successor, failure), left);
     }
     if (group.isBroken()) {
       return;
@@ -502,188 +511,6 @@ final class Failures {
     }
   }
 
-  void mismatch(Call call, int worldRank, FrameHeader head) {
-    mismatch(call.group, call.toString(), call.fingerprint, worldRank, head);
-  }
-
-  /** A frame of a call that has ended here: another one was made there, or the frame cannot be. */
-  void afterTheEnd(Group group, int worldRank, FrameHeader head) {
-    String call = "call #" + head.sequence;
-    long[] mine = group.endedFingerprint(head.sequence);
-    if (mine != null && !CallFingerprint.same(mine, head.call)) {
-      mismatch(group, call, mine, worldRank, head);
-    } else {
-      protocol(group, worldRank, head, call + " has ended");
-    }
-  }
-
-  private void mismatch(Group group, String call, long[] mine, int worldRank, FrameHeader head) {
-    CallFingerprint.Difference difference = CallFingerprint.difference(mine, head.call);
-    int me = group.members[group.rank];
-    fail(
-        group,
-        new Failure(
-            Failure.Kind.MISMATCH,
-            me,
-            worldRank,
-            call
-                + ": rank "
-                + me
-                + " has "
-                + difference.what()
-                + " "
-                + difference.mine()
-                + ", rank "
-                + worldRank
-                + " has "
-                + difference.what()
-                + " "
-                + difference.theirs()
-                + "; all ranks of a group must make the same calls in the same order (rank "
-                + me
-                + ": "
-                + CallFingerprint.describe(mine)
-                + "; rank "
-                + worldRank
-                + ": "
-                + CallFingerprint.describe(head.call)
-                + ")"));
-  }
-
-  boolean protocol(Group group, int worldRank, FrameHeader head, String expected) {
-    fail(
-        group,
-        new Failure(
-            Failure.Kind.PROTOCOL,
-            group.members[group.rank],
-            worldRank,
-            "rank "
-                + worldRank
-                + " sent to rank "
-                + group.members[group.rank]
-                + " a frame that cannot be: "
-                + head
-                + "; "
-                + expected));
-    return false;
-  }
-
-  /** A member lends what cannot be meant. */
-  void nonsense(Call call, int worldRank, String what) {
-    int me = transport.rank();
-    fail(
-        call.group,
-        new Failure(
-            Failure.Kind.PROTOCOL,
-            me,
-            worldRank,
-            "rank " + worldRank + " lends to rank " + me + " " + what));
-  }
-
-  /** Breaks a group, tells its members, and begins to agree with them on what broke it. */
-  void fail(Group group, Failure failure) {
-    if (!group.isBroken()) {
-      long now = clock.getAsLong();
-      group.cause = failure;
-      calls.stopAll(group);
-      tell(group, failure);
-      group.verdict = new Verdict(group, post, failure, now);
-      group.verdict.join(now, Verdict.LIMIT_NANOS);
-      unsettled.add(group);
-      settle(group);
-    } else if (group.verdict != null) {
-      group.verdict.learn(failure);
-    }
-  }
-
-  private static Verdict verdictOf(Group group) {
-    return Objects.requireNonNull(group.verdict);
-  }
-
-  /** Ends the calls of a broken group if it is known what broke it. Returns how much was done. */
-  private int settle(Group group) {
-    Failure why = verdictOf(group).why();
-    if (why != null && group.broken == null) {
-      calls.endAll(group, why);
-    }
-    return group.broken != null && unsettled.remove(group) ? 1 : 0;
-  }
-
-  /** Tells all members of a group that this rank has exchanged frames with, or is about to. */
-  void tell(Group group, Failure failure) {
-    for (int member = 0; member < group.contacts.length; member++) {
-      if (group.contacts[member]) {
-        tell(group, member, failure);
-      }
-    }
-  }
-
-  private void tell(Group group, int member, Failure failure) {
-    int worldRank = group.members[member];
-    // Who is given up is told as well: it may live, cut off from others only.
-    if (worldRank != failure.reporter() && member != group.rank) {
-      send(group, member, failure);
-      // Who waits for whom is not yet why the group breaks.
-      group.told[member] |=
-          failure.kind() != Failure.Kind.LATE && failure.kind() != Failure.Kind.LAGGING;
-    }
-  }
-
-  /**
-   * Tells why a broken group is broken to those whom this rank had no reason to tell when it broke:
-   * it may have been told before it made a call itself, while others still wait for it.
-   *
-   * @param member who has sent a frame, or is a peer of the call that this rank has just made
-   */
-  void tellLate(Group group, int member) {
-    Failure why = group.broken;
-    if (group.isBroken() && !group.told[member]) {
-      group.told[member] = true;
-      if (group.cause != null) {
-        send(group, member, group.cause);
-      }
-      if (why != null && why.kind() == Failure.Kind.CLOSED) {
-        int me = transport.rank();
-        send(group, member, new Failure(Failure.Kind.LEFT, me, me, why.message()));
-      }
-    }
-  }
-
-  /** As {@link #tellLate}, to a member that still waits, though it may have been told. */
-  void tellAgain(Group group, int member) {
-    if (member >= 0) {
-      group.told[member] = false;
-      tellLate(group, member);
-    }
-  }
-
-  /**
-   * Tells a rank that this one has left a group, and why that was broken before.
-   *
-   * @return whether this rank knows that it has
-   */
-  boolean tellClosed(int worldRank, long groupId) {
-    ClosedGroups.End end = calls.closed().end(groupId);
-    if (end != null && !end.told.get(worldRank)) {
-      end.told.set(worldRank);
-      if (end.cause != null) {
-        send(worldRank, groupId, end.cause);
-      }
-      int me = transport.rank();
-      String message = "rank " + me + " has left group " + Long.toHexString(groupId);
-      send(worldRank, groupId, new Failure(Failure.Kind.LEFT, me, me, message));
-    }
-    return end != null;
-  }
-
-  private void send(Group group, int member, Failure failure) {
-    send(group.members[member], group.id, failure);
-  }
-
-  private void send(int worldRank, long groupId, Failure failure) {
-    post.send(worldRank, FrameHeader.Kind.FAILURE, groupId, failure.body());
-  }
-
   /**
    * A rank tells of a failure.
    *
@@ -695,11 +522,11 @@ final class Failures {
     if (group != null) {
       told(group, worldRank, failure);
       if (waits) {
-        tellLate(group, group.rankOf(worldRank));
+        notices.tellLate(group, group.rankOf(worldRank));
       }
     } else if (calls.closed().end(groupId) != null) {
       if (waits) {
-        tellClosed(worldRank, groupId);
+        notices.tellClosed(worldRank, groupId);
       }
     } else if (failure.kind() != Failure.Kind.LAGGING) {
       keep(new Notice(worldRank, groupId, failure, false));
@@ -771,6 +598,18 @@ final class Failures {
       }
       return isDecided ? 0 : failure.kind() == Failure.Kind.PROTOCOL ? 1 : 2;
     }
+  }
+
+  /** What is done about the survivors of a broken group. */
+  private static final class Shrinking {
+    /** Why this rank takes no part, if it does not. */
+    @Nullable Failure gaveWay;
+
+    /** How they agree, once somebody wants to. */
+    @Nullable Agreement agreement;
+
+    /** Their group, once they have agreed. */
+    @Nullable Group successor;
   }
 
   /**

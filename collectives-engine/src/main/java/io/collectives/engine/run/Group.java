@@ -37,6 +37,9 @@ public final class Group {
 
   int callsUnderWay;
 
+  /** How many calls have ended, well or not. */
+  long callsEnded;
+
   /** Calls under way that go by {@link Mail}, in their order; the first one's turn has come. */
   final Deque<Call> mail = new ArrayDeque<>();
 
@@ -60,9 +63,6 @@ public final class Group {
    */
   final boolean[] left;
 
-  /** Why this rank takes no part in what the survivors do, if it does not. */
-  @Nullable Failure gaveWay;
-
   /** Why no call can be made any more, once that is settled. */
   @Nullable Failure broken;
 
@@ -72,26 +72,8 @@ public final class Group {
    */
   @Nullable Failure cause;
 
-  /** How its members agree on what broke it, if anything did. */
-  @Nullable Verdict verdict;
-
   /** Calls that have stopped, until it is settled what broke the group. */
   final Deque<Call> stopped = new ArrayDeque<>();
-
-  /** Who waits for whom, asked at the deadline of a call. */
-  final Lateness.Question lateness = new Lateness.Question(this, Failure.Kind.LATE);
-
-  /** The same, asked when a call takes long. */
-  final Lateness.Question lag = new Lateness.Question(this, Failure.Kind.LAGGING);
-
-  /** When a rank that lags may be warned of again. */
-  long nextWarningNanos = Long.MIN_VALUE / 2;
-
-  /** How its survivors agree, once somebody wants to. */
-  @Nullable Agreement agreement;
-
-  /** The group of its survivors, once they have agreed. */
-  @Nullable Group successor;
 
   /** Calls that have ended and may be used again, by their program. */
   private final Map<Program, Deque<Call>> freeCalls = new IdentityHashMap<>();

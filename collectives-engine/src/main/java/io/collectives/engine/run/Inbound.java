@@ -29,9 +29,9 @@ final class Inbound extends Target {
   /** Room for a frame that is applied only when all of it is here. */
   private FrameBytes whole = new FrameBytes(ByteBuffer.allocateDirect(0));
 
-  /** What a peer of a job of some ranks may send. */
-  Inbound(int ranks) {
-    noticeBytes = new FrameBytes(ByteBuffer.allocate(Ballot.mostLength(ranks) + 7 & ~7));
+  /** What a peer may send whose notices have so many bytes at most. */
+  Inbound(int longestNotice) {
+    noticeBytes = new FrameBytes(ByteBuffer.allocate(longestNotice + 7 & ~7));
   }
 
   /** A notice arrives, of a length that there is room for. */

@@ -3,6 +3,7 @@ package io.collectives.engine.run;
 import io.collectives.spi.Transport;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -33,51 +34,26 @@ final class Lateness {
 
   private final Transport transport;
   private final Calls calls;
-  private final Failures failures;
+  private final Notices notices;
+  private final Breaker breaker;
   private final Inbound[] inbound;
   private final Consumer<String> warnings;
+  private final Map<Group, Questions> questions = new IdentityHashMap<>();
   private final List<Question> open = new ArrayList<>();
 
   Lateness(
       Transport transport,
       Calls calls,
-      Failures failures,
+      Notices notices,
+      Breaker breaker,
       Inbound[] inbound,
       Consumer<String> warnings) {
     this.transport = transport;
     this.calls = calls;
-    this.failures = failures;
+    this.notices = notices;
+    this.breaker = breaker;
     this.inbound = inbound;
     this.warnings = warnings;
-  }
-
-  /** Who waits for whom in a group, as far as it was told. Ranks are those of the job. */
-  static final class Question {
-    private final Group group;
-    private final Failure.Kind kind;
-    private final Map<Integer, Integer> awaited = new HashMap<>();
-
-    /** What was told first. */
-    private @Nullable Failure first;
-
-    private long verdictNanos;
-
-    /** The oldest call of this rank when it joined in; -1 if there was none. */
-    private long sequence;
-
-    private boolean asked;
-
-    Question(Group group, Failure.Kind kind) {
-      this.group = group;
-      this.kind = kind;
-    }
-
-    /** The calls that it was about have ended. */
-    void forget() {
-      awaited.clear();
-      first = null;
-      asked = false;
-    }
   }
 
   /** Looks at the deadlines of calls, and judges where all have been heard. */
@@ -86,16 +62,15 @@ final class Lateness {
     for (int i = 0; i < underWay.size(); i++) {
       Call call = underWay.get(i);
       Group group = call.group;
-      if (now - call.deadlineNanos >= 0 && !group.lateness.asked) {
-        ask(group.lateness, now);
-      } else if (now - call.startNanos >= lagNanos(call)
-          && now - group.nextWarningNanos >= 0
-          && !group.lag.asked) {
-        ask(group.lag, now);
+      if (now - call.deadlineNanos >= 0 && !of(group).late.asked) {
+        ask(of(group).late, now);
+      } else if (now - call.startNanos >= lagNanos(call) && of(group).mayWarn(now)) {
+        ask(of(group).lag, now);
       }
     }
     for (int i = open.size() - 1; i >= 0; i--) {
       Question question = open.get(i);
+      of(question.group);
       if (!question.asked || question.group.isBroken()) {
         open.remove(i);
       } else if (now - question.verdictNanos >= 0) {
@@ -103,6 +78,18 @@ final class Lateness {
         judge(question, now);
       }
     }
+  }
+
+  /** What is asked in a group; what was asked of calls that have ended since is forgotten. */
+  private Questions of(Group group) {
+    Questions of = questions.computeIfAbsent(group, Questions::new);
+    of.forgetEnded();
+    return of;
+  }
+
+  /** This rank has left a group. */
+  void forget(Group group) {
+    questions.remove(group);
   }
 
   /** After how long it is worth a warning that a call waits. */
@@ -121,7 +108,7 @@ final class Lateness {
       int me = transport.rank();
       int awaited = awaited(call);
       question.awaited.put(me, awaited);
-      failures.tell(
+      notices.tell(
           group,
           new Failure(
               question.kind,
@@ -139,21 +126,22 @@ final class Lateness {
 
   /** A rank tells whom it, or another one, waits for. */
   void told(Group group, Failure failure, long now) {
-    Question question = failure.kind() == Failure.Kind.LAGGING ? group.lag : group.lateness;
-    boolean warned = question == group.lag && now - group.nextWarningNanos < 0;
+    Questions asked = of(group);
+    Question question = failure.kind() == Failure.Kind.LAGGING ? asked.lag : asked.late;
+    boolean warned = question == asked.lag && now - asked.nextWarningNanos < 0;
     if (group.isBroken()
         || warned
         || failure.sequence() < group.completed()
         || question.awaited.putIfAbsent(failure.reporter(), failure.culprit()) != null) {
       return;
     }
-    failures.tell(group, failure);
+    notices.tell(group, failure);
     if (question.first == null) {
       question.first = failure;
     }
     if (!question.asked) {
       ask(question, now);
-    } else if (question == group.lag) {
+    } else if (question == asked.lag) {
       question.verdictNanos = now + SETTLED_NANOS;
     }
   }
@@ -171,7 +159,7 @@ final class Lateness {
     } else if (first != null && question.kind == Failure.Kind.LATE) {
       // What others wait for is a call that this rank has not made.
       int me = transport.rank();
-      failures.fail(
+      breaker.fail(
           group,
           new Failure(
               Failure.Kind.TIMEOUT,
@@ -200,9 +188,9 @@ final class Lateness {
                 + culprit
                 + ", which has not made this call or is stuck in it";
     if (question.kind == Failure.Kind.LATE) {
-      failures.fail(group, new Failure(Failure.Kind.TIMEOUT, reporter, culprit, message));
+      breaker.fail(group, new Failure(Failure.Kind.TIMEOUT, reporter, culprit, message));
     } else {
-      group.nextWarningNanos = now + WARNING_PAUSE_NANOS;
+      of(group).nextWarningNanos = now + WARNING_PAUSE_NANOS;
       question.forget();
       warnings.accept("rank " + culprit + " lags: " + message);
     }
@@ -220,5 +208,68 @@ final class Lateness {
       culprit = question.awaited.get(culprit);
     }
     return question.awaited.containsKey(culprit) ? start : culprit;
+  }
+
+  /** What is asked in one group. */
+  private static final class Questions {
+    private final Group group;
+
+    /** Who waits for whom, asked at the deadline of a call. */
+    final Question late;
+
+    /** The same, asked when a call takes long. */
+    final Question lag;
+
+    /** When a rank that lags may be warned of again. */
+    long nextWarningNanos = Long.MIN_VALUE / 2;
+
+    private long callsEnded;
+
+    Questions(Group group) {
+      this.group = group;
+      this.late = new Question(group, Failure.Kind.LATE);
+      this.lag = new Question(group, Failure.Kind.LAGGING);
+      this.callsEnded = group.callsEnded;
+    }
+
+    void forgetEnded() {
+      if (callsEnded != group.callsEnded) {
+        callsEnded = group.callsEnded;
+        late.forget();
+        lag.forget();
+      }
+    }
+
+    boolean mayWarn(long now) {
+      return now - nextWarningNanos >= 0 && !lag.asked;
+    }
+  }
+
+  /** Who waits for whom in a group, as far as it was told. Ranks are those of the job. */
+  private static final class Question {
+    final Group group;
+    final Failure.Kind kind;
+    final Map<Integer, Integer> awaited = new HashMap<>();
+
+    /** What was told first. */
+    @Nullable Failure first;
+
+    long verdictNanos;
+
+    /** The oldest call of this rank when it joined in; -1 if there was none. */
+    long sequence;
+
+    boolean asked;
+
+    Question(Group group, Failure.Kind kind) {
+      this.group = group;
+      this.kind = kind;
+    }
+
+    void forget() {
+      awaited.clear();
+      first = null;
+      asked = false;
+    }
   }
 }

@@ -4,6 +4,7 @@ import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.Transport;
 import java.net.SocketTimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Finds peers that have stopped without their connection ending: frozen, or behind a dead network.
@@ -22,6 +23,12 @@ import java.net.SocketTimeoutException;
  * when it goes on may live.
  */
 final class Liveness {
+  /** Hears of peers that are given up. */
+  interface Losses {
+    /** A peer is lost, for a reason, or has left. */
+    void lost(int peer, @Nullable Throwable cause);
+  }
+
   private final Transport transport;
   private final long limitNanos;
   private final FrameHeader header = new FrameHeader();
@@ -93,7 +100,7 @@ final class Liveness {
   }
 
   /** Beats, and gives up who is silent; looks at the peers often enough, not at each call. */
-  void poll(Failures failures) {
+  void poll(Losses losses) {
     if (now - lookedNanos < limitNanos / 32) {
       return;
     }
@@ -106,7 +113,7 @@ final class Liveness {
       long mostNanos = peer < transport.rank() ? limitNanos + limitNanos / 8 : limitNanos;
       if (silenceNanos > mostNanos && !givenUp[peer]) {
         givenUp[peer] = true;
-        failures.lost(
+        losses.lost(
             peer,
             new SocketTimeoutException(
                 "no sign of life for "

@@ -133,7 +133,7 @@ final class Mail {
             .take(group.mailTurn, call.sequence + 1, header.call, taken[rank], length)) {
           liveness.heard(rank);
           if (!CallFingerprint.same(call.fingerprint, header.call)) {
-            failures.mismatch(call, rank, header);
+            failures.fail(group, FrameErrors.mismatch(call, rank, header));
             return true;
           }
           lane.nextReceive[i] = 1;

@@ -192,7 +192,7 @@ public final class Service {
   /**
    * Tells the other ranks that serve who of this rank's contributors has left; they do not hear.
    */
-  void passOnWhoLeft(Failures failures) {
+  void passOnWhoLeft(Notices notices) {
     if (group.gone.isEmpty()) {
       return;
     }
@@ -201,7 +201,7 @@ public final class Service {
         passedOn[member] = true;
         for (int other : program.peers) {
           if (other >= program.contributors) {
-            failures.passOnThatLeft(group, other, member);
+            notices.passOnThatLeft(group, other, member);
           }
         }
       }
