@@ -32,7 +32,7 @@ final class Arrivals implements FrameSink {
   private final FrameApplier applier;
   private final Inbound[] inbound;
   private final Mail mail;
-  private final boolean sharesMemory;
+  private final Turns turns;
 
   private final FrameHeader answer = new FrameHeader();
   private final ArrayDeque<BorrowedFrame> freeBorrowed = new ArrayDeque<>();
@@ -48,7 +48,7 @@ final class Arrivals implements FrameSink {
       FrameApplier applier,
       Inbound[] inbound,
       Mail mail,
-      boolean sharesMemory) {
+      Turns turns) {
     this.calls = calls;
     this.failures = failures;
     this.notices = failures.notices();
@@ -58,7 +58,7 @@ final class Arrivals implements FrameSink {
     this.applier = applier;
     this.inbound = inbound;
     this.mail = mail;
-    this.sharesMemory = sharesMemory;
+    this.turns = turns;
   }
 
   /** A group is made of which frames may have come. */
@@ -86,7 +86,7 @@ final class Arrivals implements FrameSink {
         early.remove(i);
         if (accept(call, held.peer, held.header, held) && fits(call, held.peer, held, held.view)) {
           call.held.add(held);
-          gather(call, held, held.header);
+          turns.join(call, held, held.header);
         } else {
           heldFrames.discard(held);
         }
@@ -230,7 +230,7 @@ final class Arrivals implements FrameSink {
     if (!accept(call, peer, head, in)) {
       return;
     }
-    if (gather(call, in, head)) {
+    if (turns.join(call, in, head)) {
       holdForCall(in, peer, head, call);
     } else if (in.run.receiveReady(in.step)) {
       in.call = call;
@@ -269,29 +269,6 @@ final class Arrivals implements FrameSink {
       return;
     }
     hold(in, peer, head, early);
-  }
-
-  /**
-   * Counts a frame to those of its meeting.
-   *
-   * @return whether it waits for the others, to be applied together with them
-   */
-  private boolean gather(Call call, Target target, FrameHeader head) {
-    Program.Meeting meeting = target.step.meeting;
-    if (meeting == null || head.length == 0) {
-      return false;
-    }
-    if (!meeting.inRankOrder && (call.narrow != null || !sharesMemory && !head.lent)) {
-      target.run.isApart[meeting.index] = true;
-    }
-    target.run.gathered[meeting.index]++;
-    return !target.run.isApart[meeting.index];
-  }
-
-  /** Whether a frame that is held waits for the others of a meeting. */
-  boolean meets(HeldFrame held) {
-    Program.Meeting meeting = held.step.meeting;
-    return meeting != null && held.header.length > 0 && !held.run.isApart[meeting.index];
   }
 
   private void holdForCall(Inbound in, int peer, FrameHeader head, Call call) {

@@ -207,7 +207,7 @@ final class Calls {
       failures++;
       group.cause = why;
     }
-    group.broken = why;
+    group.end(why);
     stopAll(group);
     while (!group.stopped.isEmpty()) {
       end(group.stopped.remove(), why);

@@ -5,9 +5,6 @@ import io.collectives.ReduceOp;
 import io.collectives.UserOp;
 import io.collectives.engine.memory.Memory;
 import io.collectives.spi.CallFingerprint;
-import io.collectives.spi.FrameBody;
-import io.collectives.spi.FrameHeader;
-import io.collectives.spi.Link;
 import io.collectives.spi.Region;
 import io.collectives.spi.Transport;
 import java.util.ArrayDeque;
@@ -58,9 +55,9 @@ import org.jspecify.annotations.Nullable;
  * {@value Call#WORD_NANOS} ns tells all its peers in what, again and again. As soon as all ranks
  * have entered, two of different calls hear of each other.
  *
- * <p><b>Rooms.</b> This class starts calls and sends; {@link Arrivals} takes what comes; {@link
- * Mail} does both for exchanges of few bytes; {@link Failures} breaks groups; {@link Calls} keeps
- * the books for all of them.
+ * <p><b>Rooms.</b> This class starts calls and lets them go on; {@link Sender} sends; {@link
+ * Arrivals} takes what comes; {@link Mail} does both for exchanges of few bytes; {@link Failures}
+ * breaks groups; {@link Calls} keeps the books for all of them.
  *
  * <p><b>Threads.</b> None of its own. One thread at a time may call it: the driver.
  */
@@ -76,14 +73,11 @@ public final class Engine {
   private final Mail mail;
   private final Arrivals arrivals;
   private final FrameApplier applier = new FrameApplier();
-  private final FrameHeader header = new FrameHeader();
-  private final Deque<OutFrame> freeOut = new ArrayDeque<>();
+  private final Sender sender;
+  private final Turns turns;
 
   private final List<Service> services = new ArrayList<>();
   private final Deque<Service> endedServices = new ArrayDeque<>();
-
-  /** Copies that were sent but not yet read; their steps are over. */
-  private final List<OutFrame> lingering = new ArrayList<>();
 
   /**
    * An engine.
@@ -111,18 +105,12 @@ public final class Engine {
     this.recorder = new FlightRecorder(transport.rank(), transport.size(), clock);
     this.calls = new Calls(heldFrames, recorder);
     this.liveness = new Liveness(transport, silenceLimitNanos, clock.getAsLong());
+    this.sender = new Sender(transport, liveness, applier);
     this.failures = new Failures(transport, clock, calls, inbound, liveness, warnings);
     this.mail = new Mail(transport, calls, failures, liveness, applier);
+    this.turns = new Turns(failures, heldFrames, applier, transport.sharesMemory());
     this.arrivals =
-        new Arrivals(
-            calls,
-            failures,
-            liveness,
-            heldFrames,
-            applier,
-            inbound,
-            mail,
-            transport.sharesMemory());
+        new Arrivals(calls, failures, liveness, heldFrames, applier, inbound, mail, turns);
   }
 
   /**
@@ -379,7 +367,7 @@ public final class Engine {
           work++;
         }
         if (now - call.nextWordNanos >= 0 && !call.hasStopped()) {
-          tellPeers(call, now);
+          sender.tellPeers(call, now);
         }
       } catch (Throwable t) {
         failures.abort(call.group, t.toString(), t);
@@ -391,11 +379,7 @@ public final class Engine {
     for (int i = services.size() - 1; i >= 0; i--) {
       work += poll(services.get(i));
     }
-    for (int i = lingering.size() - 1; i >= 0; i--) {
-      if (lingering.get(i).isReleased()) {
-        freeOut.add(lingering.remove(i));
-      }
-    }
+    sender.collectCopies();
     liveness.poll(failures);
     return work + failures.poll(now);
   }
@@ -450,18 +434,18 @@ public final class Engine {
     boolean any = false;
     boolean again;
     do {
-      again = collectReleased(call);
+      again = sender.collectReleased(call);
       call.nextToIssue =
           Math.max(call.nextToIssue, Math.min(call.slabs, call.firstOpen + call.slabsInFlight));
       for (int slab = call.firstOpen; slab < call.nextToIssue; slab++) {
-        again |= sendReady(call, call.run(slab));
+        again |= sender.sendReady(call, call.run(slab));
       }
-      again |= applyHeld(call);
+      again |= turns.apply(call);
       if (call.hasStopped()) {
         return true;
       }
       if (call.program.echoes) {
-        again |= sendEchoes(call);
+        again |= sender.sendEchoes(call);
       }
       if (call.advanceWindow()) {
         applier.reduceAlone(call);
@@ -471,248 +455,5 @@ public final class Engine {
       any |= again;
     } while (again);
     return any;
-  }
-
-  private boolean collectReleased(Call call) {
-    boolean any = false;
-    List<OutFrame> views = call.views;
-    for (int i = views.size() - 1; i >= 0; i--) {
-      OutFrame out = views.get(i);
-      if (out.isReleased()) {
-        out.run.sendOver(out.step);
-        views.set(i, views.get(views.size() - 1));
-        views.remove(views.size() - 1);
-        freeOut.add(out);
-        any = true;
-      }
-    }
-    return any;
-  }
-
-  private boolean sendReady(Call call, SlabRun run) {
-    applier.check().contribution(call, run);
-    boolean any = false;
-    for (int i = 0; i < run.lanes.length; i++) {
-      LaneRun lane = run.lanes[i];
-      Program.Step[] sends = lane.lane.sends;
-      while (lane.nextSend < sends.length
-          && run.sendReady(sends[lane.nextSend])
-          && sendOrSkip(call, run, i, sends[lane.nextSend])) {
-        lane.nextSend++;
-        any = true;
-      }
-    }
-    return any;
-  }
-
-  private boolean sendOrSkip(Call call, SlabRun run, int lane, Program.Step step) {
-    if (call.isAbsent(step, run.slab)) {
-      run.sendOver(step);
-      return true;
-    }
-    return send(call, run, lane, step);
-  }
-
-  private boolean sendEchoes(Call call) {
-    boolean any = false;
-    for (int slab = call.firstOpen; slab < call.nextToIssue; slab++) {
-      SlabRun run = call.run(slab);
-      if (run.openSteps == 0 && run.openEchoes > 0) {
-        for (int peer = 0; peer < run.echoOwed.length; peer++) {
-          if (run.echoOwed[peer] && sendEcho(call, slab, call.program.peers[peer])) {
-            call.framesTo[peer]++;
-            run.noEchoTo(peer);
-            any = true;
-          }
-        }
-      }
-    }
-    return any;
-  }
-
-  private void tellPeers(Call call, long now) {
-    call.nextWordNanos = now + Call.WORD_NANOS;
-    for (int peer = 0; peer < call.program.peers.length; peer++) {
-      int member = call.program.peers[peer];
-      header.clear();
-      header.kind = FrameHeader.Kind.WAITING;
-      header.round = call.framesTo[peer];
-      header.tag = call.group.completed();
-      // If it cannot be sent now, it will be said again.
-      say(call, member, call.fingerprintTo(member));
-    }
-  }
-
-  private boolean sendEcho(Call call, int slab, int member) {
-    header.clear();
-    header.kind = FrameHeader.Kind.ECHO;
-    header.slab = slab;
-    return say(call, member, call.fingerprintFrom(member));
-  }
-
-  private boolean say(Call call, int member, long[] fingerprint) {
-    Link link = transport.link(call.group.members[member]);
-    header.group = call.group.id;
-    header.sequence = call.sequence;
-    System.arraycopy(fingerprint, 0, header.call, 0, CallFingerprint.WORDS);
-    if (!link.trySend(header, FrameBody.EMPTY)) {
-      return false;
-    }
-    liveness.said(link.peer());
-    return true;
-  }
-
-  private boolean send(Call call, SlabRun run, int lane, Program.Step step) {
-    Link link = transport.link(call.group.members[step.peer]);
-    int length = call.frameLength(step, run.slab);
-    header.kind = FrameHeader.Kind.DATA;
-    header.group = call.group.id;
-    header.sequence = call.sequence;
-    header.slab = run.slab;
-    header.lane = lane;
-    header.round = step.round;
-    header.firstChunk = step.firstChunk;
-    header.chunkCount = step.chunkCount;
-    header.length = length;
-    header.tag = call.finding;
-    System.arraycopy(call.fingerprintTo(step.peer), 0, header.call, 0, CallFingerprint.WORDS);
-    if (length == 0) {
-      if (!link.trySend(header, FrameBody.EMPTY)) {
-        return false;
-      }
-      liveness.said(link.peer());
-      call.framesTo[call.program.peerIndex(step.peer)]++;
-      run.sendOver(step);
-      return true;
-    }
-    OutFrame out = call.takeRefused(run, step);
-    if (out == null) {
-      out = freeOut.isEmpty() ? new OutFrame(applier.scratch()) : freeOut.pop();
-      out.fill(call, run, step, length);
-      if (mustBeCopied(call, step, out)) {
-        out.snapshot();
-      } else if (run.isPlaced(step)) {
-        out.place();
-      }
-    }
-    boolean copied = out.copy() != null;
-    if (!link.trySend(header, out)) {
-      if (copied) {
-        call.refused(out);
-      } else {
-        freeOut.push(out);
-      }
-      return false;
-    }
-    liveness.said(link.peer());
-    call.framesTo[call.program.peerIndex(step.peer)]++;
-    if (out.isReleased()) {
-      run.sendOver(step);
-      freeOut.push(out);
-    } else if (copied) {
-      run.sendOver(step);
-      lingering.add(out);
-    } else {
-      call.views.add(out);
-    }
-    return true;
-  }
-
-  /**
-   * Whether a receiver would read this rank's memory, but that is written to before all have, or
-   * holds no narrow numbers. These are made here, by the rank whose scratch it takes. What is not
-   * read in place the link copies.
-   */
-  private boolean mustBeCopied(Call call, Program.Step step, OutFrame out) {
-    return transport.sharesMemory()
-        ? step.snapshot || call.narrow != null
-        : step.snapshot && out.pieces() > 0;
-  }
-
-  private boolean applyHeld(Call call) {
-    boolean any = false;
-    List<HeldFrame> held = call.held;
-    for (int i = 0; i < held.size(); ) {
-      HeldFrame frame = held.get(i);
-      if (arrivals.meets(frame)) {
-        if (meet(call, frame.run, frame.step.meeting)) {
-          any = true;
-          i = 0;
-        } else {
-          i++;
-        }
-        if (call.hasStopped()) {
-          return true;
-        }
-      } else if (frame.isComplete() && frame.run.receiveReady(frame.step)) {
-        boolean valid = true;
-        if (frame.view != null) {
-          valid = applier.view(call, frame.run, frame.step, frame.view);
-          frame.view = null;
-        } else {
-          applier.bytes(call, frame.run, frame.step, 0, frame.bytes(), 0, frame.header.length);
-        }
-        if (valid) {
-          frame.run.receiveOver(frame.step);
-        } else {
-          failures.spoiled(call, frame.step.peer);
-          if (call.hasStopped()) {
-            return true;
-          }
-        }
-        held.remove(i);
-        heldFrames.giveBack(frame);
-        any = true;
-        i = 0;
-      } else {
-        i++;
-      }
-    }
-    return any;
-  }
-
-  /** Sums the contributions to a meeting if all are here. Returns whether that was so. */
-  private boolean meet(Call call, SlabRun run, Program.Meeting meeting) {
-    Program.Step[] receives = meeting.receives;
-    if (run.gathered[meeting.index] < receives.length
-        || !run.receiveReady(meeting.first)
-        || !gather(call, run, meeting)) {
-      return false;
-    }
-    int failed = applier.meet(call, run, meeting, call.contributions);
-    List<HeldFrame> held = call.held;
-    for (int i = held.size() - 1; i >= 0; i--) {
-      HeldFrame frame = held.get(i);
-      if (frame.run == run && frame.step.meeting == meeting) {
-        held.remove(i);
-        heldFrames.giveBack(frame);
-      }
-    }
-    if (failed >= 0) {
-      failures.spoiled(call, failed);
-      return true;
-    }
-    for (Program.Step receive : receives) {
-      run.receiveOver(receive);
-    }
-    return true;
-  }
-
-  /** Puts the frames of a meeting in the order of the sum. Returns whether they are complete. */
-  private boolean gather(Call call, SlabRun run, Program.Meeting meeting) {
-    for (int i = 0; i < call.held.size(); i++) {
-      HeldFrame frame = call.held.get(i);
-      if (frame.run == run && frame.step.meeting == meeting) {
-        if (!frame.isComplete()) {
-          return false;
-        }
-        int place = 0;
-        while (meeting.receives[place] != frame.step) {
-          place++;
-        }
-        call.contributions[place] = frame;
-      }
-    }
-    return true;
   }
 }

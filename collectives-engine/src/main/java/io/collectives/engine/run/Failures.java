@@ -10,7 +10,6 @@ import java.net.NoRouteToHostException;
 import java.net.SocketTimeoutException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
@@ -38,9 +37,6 @@ import org.jspecify.annotations.Nullable;
  * survivors who that is.
  */
 final class Failures implements Liveness.Losses {
-  /** How much one rank may tell of groups that this one has not made. */
-  private static final int MOST_EARLY = 256;
-
   private final Transport transport;
   private final LongSupplier clock;
   private final Calls calls;
@@ -64,7 +60,7 @@ final class Failures implements Liveness.Losses {
   private final Map<Integer, Loss> lost = new HashMap<>();
 
   /** What was told of groups that this rank has not made yet, in the order in which it came. */
-  private final List<Notice> early = new ArrayList<>();
+  private final EarlyNotices early = new EarlyNotices();
 
   Failures(
       Transport transport,
@@ -160,24 +156,18 @@ final class Failures implements Liveness.Losses {
             if (failure.kind() == Failure.Kind.PROTOCOL) {
               // As in groups that were there: it may live, and wait for this rank.
               group.contacts[member] = true;
-              early.add(new Notice(transport.rank(), group.id, failure, false));
+              early.add(new EarlyNotices.Notice(transport.rank(), group.id, failure, false));
             }
           }
         });
-    List<Notice> told =
-        early.stream()
-            .filter(notice -> notice.groupId == group.id)
-            .sorted(Comparator.comparing(Notice::weight))
-            .toList();
-    early.removeAll(told);
-    for (Notice notice : told) {
+    for (EarlyNotices.Notice notice : early.takeOf(group.id)) {
       try {
-        told(group, notice.from, notice.failure);
+        told(group, notice.from(), notice.failure());
         if (notice.weight() == 0) {
-          breaker.decideAs(group, notice.failure);
+          breaker.decideAs(group, notice.failure());
         }
       } catch (ProtocolException e) {
-        lost(notice.from, e);
+        lost(notice.from(), e);
       }
     }
   }
@@ -370,7 +360,7 @@ final class Failures implements Liveness.Losses {
     Ballot ballot = Ballot.read(source, length, members, transport.size());
     boolean isDecided = ballot.kind() == Ballot.Kind.DECIDE;
     if (ballot.why() != null) {
-      keep(new Notice(worldRank, groupId, ballot.why(), isDecided));
+      early.keep(new EarlyNotices.Notice(worldRank, groupId, ballot.why(), isDecided));
     }
     if (!isDecided && ballot.kind() != Ballot.Kind.ABSENT) {
       FrameBody absent = Ballot.absent(members).body();
@@ -431,7 +421,9 @@ final class Failures implements Liveness.Losses {
                         ? "rank " + me + " gives way: " + cause.getMessage()
                         : "rank " + peer + " is lost, says rank " + me + ": " + cause.getMessage());
     lost.putIfAbsent(peer, new Loss(failure, cause == null));
-    early.removeIf(notice -> notice.from == peer && cause instanceof ProtocolException);
+    if (cause instanceof ProtocolException) {
+      early.forget(peer);
+    }
     for (Group group : calls.groups()) {
       // Who sends what cannot be may live, and must learn of it, whether it is needed or not.
       if (failure.kind() == Failure.Kind.PROTOCOL && group.rankOf(peer) >= 0) {
@@ -529,20 +521,8 @@ final class Failures implements Liveness.Losses {
         notices.tellClosed(worldRank, groupId);
       }
     } else if (failure.kind() != Failure.Kind.LAGGING) {
-      keep(new Notice(worldRank, groupId, failure, false));
+      early.keep(new EarlyNotices.Notice(worldRank, groupId, failure, false));
     }
-  }
-
-  /** Keeps what is told of a group until it is made here. */
-  private void keep(Notice notice) {
-    if (early.contains(notice)) {
-      return;
-    }
-    if (early.stream().filter(other -> other.from == notice.from).count() == MOST_EARLY) {
-      throw new ProtocolException(
-          "more than " + MOST_EARLY + " notices of groups that were not made here");
-    }
-    early.add(notice);
   }
 
   private void told(Group group, int from, Failure failure) {
@@ -583,20 +563,6 @@ final class Failures implements Liveness.Losses {
         }
       }
       default -> fail(group, failure);
-    }
-  }
-
-  /** What a rank has told of a group. */
-  private record Notice(int from, long groupId, Failure failure, boolean isDecided) {
-    /**
-     * What members have decided counts first, then what they would prefer in a verdict. Who is
-     * itself to blame may have been cut off, and then has decided alone.
-     */
-    int weight() {
-      if (failure.culprit() == from) {
-        return 3;
-      }
-      return isDecided ? 0 : failure.kind() == Failure.Kind.PROTOCOL ? 1 : 2;
     }
   }
 

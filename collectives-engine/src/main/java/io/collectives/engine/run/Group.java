@@ -131,9 +131,17 @@ public final class Group {
     return free == null ? null : free.poll();
   }
 
-  /** A call has ended that may be used again. */
+  /** A call has ended that may be used again, unless no more calls can be made. */
   void giveBack(Call call) {
-    freeCalls.computeIfAbsent(call.program, program -> new ArrayDeque<>()).add(call);
+    if (broken == null) {
+      freeCalls.computeIfAbsent(call.program, program -> new ArrayDeque<>()).add(call);
+    }
+  }
+
+  /** No call can be made any more. */
+  void end(Failure why) {
+    broken = why;
+    freeCalls.clear();
   }
 
   /** A call has ended well. */

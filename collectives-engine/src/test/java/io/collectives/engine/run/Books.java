@@ -28,10 +28,10 @@ final class Books {
     books.put("held bytes", (long) field(held, "heldBytes"));
     books.put("held frames", engine.held());
     books.put("early frames", size(held, "early"));
-    books.put("copies", size(engine, "lingering"));
+    books.put("copies", size(field(engine, "sender"), "lingering"));
     books.put("departures", size(failures, "departures"));
     books.put("agreements", size(failures, "agreements"));
-    books.put("early notices", size(failures, "early"));
+    books.put("early notices", size(field(failures, "early"), "notices"));
     books.put("letters", size(field(failures, "post"), "letters"));
     books.put("questions", size(field(failures, "lateness"), "open"));
     return books;
@@ -44,7 +44,7 @@ final class Books {
 
   /** How many notices an engine holds for later. */
   static int earlyNotices(Engine engine) {
-    return size(field(engine, "failures"), "early");
+    return size(field(field(engine, "failures"), "early"), "notices");
   }
 
   static int groups(Engine engine) {

@@ -1,0 +1,201 @@
+package io.collectives.engine.run;
+
+import io.collectives.spi.CallFingerprint;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.Link;
+import io.collectives.spi.Transport;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+
+/**
+ * Sends the frames of calls: what a step of the plan sends, the echoes of slabs that are over, and
+ * in what this rank waits.
+ */
+final class Sender {
+  private final Transport transport;
+  private final Liveness liveness;
+  private final FrameApplier applier;
+  private final FrameHeader header = new FrameHeader();
+  private final Deque<OutFrame> freeOut = new ArrayDeque<>();
+
+  /** Copies that were sent but not yet read; their steps are over. */
+  private final List<OutFrame> lingering = new ArrayList<>();
+
+  Sender(Transport transport, Liveness liveness, FrameApplier applier) {
+    this.transport = transport;
+    this.liveness = liveness;
+    this.applier = applier;
+  }
+
+  /** Takes back the copies that have been read. */
+  void collectCopies() {
+    for (int i = lingering.size() - 1; i >= 0; i--) {
+      if (lingering.get(i).isReleased()) {
+        freeOut.add(lingering.remove(i));
+      }
+    }
+  }
+
+  /** Takes back the views that have been read. Returns whether there were any. */
+  boolean collectReleased(Call call) {
+    boolean any = false;
+    List<OutFrame> views = call.views;
+    for (int i = views.size() - 1; i >= 0; i--) {
+      OutFrame out = views.get(i);
+      if (out.isReleased()) {
+        out.run.sendOver(out.step);
+        views.set(i, views.get(views.size() - 1));
+        views.remove(views.size() - 1);
+        freeOut.add(out);
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  /** Sends what may be sent in a slab. Returns whether anything was. */
+  boolean sendReady(Call call, SlabRun run) {
+    applier.check().contribution(call, run);
+    boolean any = false;
+    for (int i = 0; i < run.lanes.length; i++) {
+      LaneRun lane = run.lanes[i];
+      Program.Step[] sends = lane.lane.sends;
+      while (lane.nextSend < sends.length
+          && run.sendReady(sends[lane.nextSend])
+          && sendOrSkip(call, run, i, sends[lane.nextSend])) {
+        lane.nextSend++;
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  private boolean sendOrSkip(Call call, SlabRun run, int lane, Program.Step step) {
+    if (call.isAbsent(step, run.slab)) {
+      run.sendOver(step);
+      return true;
+    }
+    return send(call, run, lane, step);
+  }
+
+  /** Tells peers that what they sent is here. Returns whether anybody was told. */
+  boolean sendEchoes(Call call) {
+    boolean any = false;
+    for (int slab = call.firstOpen; slab < call.nextToIssue; slab++) {
+      SlabRun run = call.run(slab);
+      if (run.openSteps == 0 && run.openEchoes > 0) {
+        for (int peer = 0; peer < run.echoOwed.length; peer++) {
+          if (run.echoOwed[peer] && sendEcho(call, slab, call.program.peers[peer])) {
+            call.framesTo[peer]++;
+            run.noEchoTo(peer);
+            any = true;
+          }
+        }
+      }
+    }
+    return any;
+  }
+
+  /** Tells the peers of a call that this rank waits in it. */
+  void tellPeers(Call call, long now) {
+    call.nextWordNanos = now + Call.WORD_NANOS;
+    for (int peer = 0; peer < call.program.peers.length; peer++) {
+      int member = call.program.peers[peer];
+      header.clear();
+      header.kind = FrameHeader.Kind.WAITING;
+      header.round = call.framesTo[peer];
+      header.tag = call.group.completed();
+      // If it cannot be sent now, it will be said again.
+      say(call, member, call.fingerprintTo(member));
+    }
+  }
+
+  private boolean sendEcho(Call call, int slab, int member) {
+    header.clear();
+    header.kind = FrameHeader.Kind.ECHO;
+    header.slab = slab;
+    return say(call, member, call.fingerprintFrom(member));
+  }
+
+  private boolean say(Call call, int member, long[] fingerprint) {
+    Link link = transport.link(call.group.members[member]);
+    header.group = call.group.id;
+    header.sequence = call.sequence;
+    System.arraycopy(fingerprint, 0, header.call, 0, CallFingerprint.WORDS);
+    if (!link.trySend(header, FrameBody.EMPTY)) {
+      return false;
+    }
+    liveness.said(link.peer());
+    return true;
+  }
+
+  private boolean send(Call call, SlabRun run, int lane, Program.Step step) {
+    Link link = transport.link(call.group.members[step.peer]);
+    int length = call.frameLength(step, run.slab);
+    header.kind = FrameHeader.Kind.DATA;
+    header.group = call.group.id;
+    header.sequence = call.sequence;
+    header.slab = run.slab;
+    header.lane = lane;
+    header.round = step.round;
+    header.firstChunk = step.firstChunk;
+    header.chunkCount = step.chunkCount;
+    header.length = length;
+    header.tag = call.finding;
+    System.arraycopy(call.fingerprintTo(step.peer), 0, header.call, 0, CallFingerprint.WORDS);
+    if (length == 0) {
+      if (!link.trySend(header, FrameBody.EMPTY)) {
+        return false;
+      }
+      liveness.said(link.peer());
+      call.framesTo[call.program.peerIndex(step.peer)]++;
+      run.sendOver(step);
+      return true;
+    }
+    OutFrame out = call.takeRefused(run, step);
+    if (out == null) {
+      out = freeOut.isEmpty() ? new OutFrame(applier.scratch()) : freeOut.pop();
+      out.fill(call, run, step, length);
+      if (mustBeCopied(call, step, out)) {
+        out.snapshot();
+      } else if (run.isPlaced(step)) {
+        out.place();
+      }
+    }
+    boolean copied = out.copy() != null;
+    if (!link.trySend(header, out)) {
+      if (copied) {
+        call.refused(out);
+      } else {
+        freeOut.push(out);
+      }
+      return false;
+    }
+    liveness.said(link.peer());
+    call.framesTo[call.program.peerIndex(step.peer)]++;
+    if (out.isReleased()) {
+      run.sendOver(step);
+      freeOut.push(out);
+    } else if (copied) {
+      run.sendOver(step);
+      lingering.add(out);
+    } else {
+      call.views.add(out);
+    }
+    return true;
+  }
+
+  /**
+   * Whether a receiver would read this rank's memory, but that is written to before all have, or
+   * holds no narrow numbers. These are made here, by the rank whose scratch it takes. What is not
+   * read in place the link copies.
+   */
+  private boolean mustBeCopied(Call call, Program.Step step, OutFrame out) {
+    return transport.sharesMemory()
+        ? step.snapshot || call.narrow != null
+        : step.snapshot && out.pieces() > 0;
+  }
+}

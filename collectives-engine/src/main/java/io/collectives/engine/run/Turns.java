@@ -1,0 +1,133 @@
+package io.collectives.engine.run;
+
+import io.collectives.spi.FrameHeader;
+import java.util.List;
+
+/**
+ * Applies the frames that a call holds when their turn has come: one by itself when the steps
+ * before it are over, and those of a meeting when all of them are here.
+ */
+final class Turns {
+  private final Failures failures;
+  private final HeldFrames heldFrames;
+  private final FrameApplier applier;
+  private final boolean sharesMemory;
+
+  Turns(Failures failures, HeldFrames heldFrames, FrameApplier applier, boolean sharesMemory) {
+    this.failures = failures;
+    this.heldFrames = heldFrames;
+    this.applier = applier;
+    this.sharesMemory = sharesMemory;
+  }
+
+  /**
+   * Counts a frame to those of its meeting.
+   *
+   * @return whether it waits for the others, to be applied together with them
+   */
+  boolean join(Call call, Target target, FrameHeader head) {
+    Program.Meeting meeting = target.step.meeting;
+    if (meeting == null || head.length == 0) {
+      return false;
+    }
+    if (!meeting.inRankOrder && (call.narrow != null || !sharesMemory && !head.lent)) {
+      target.run.isApart[meeting.index] = true;
+    }
+    target.run.gathered[meeting.index]++;
+    return !target.run.isApart[meeting.index];
+  }
+
+  /** Whether a frame that is held waits for the others of a meeting. */
+  private static boolean meets(HeldFrame held) {
+    Program.Meeting meeting = held.step.meeting;
+    return meeting != null && held.header.length > 0 && !held.run.isApart[meeting.index];
+  }
+
+  /** Applies the held frames of a call whose turn has come. Returns whether there were any. */
+  boolean apply(Call call) {
+    boolean any = false;
+    List<HeldFrame> held = call.held;
+    for (int i = 0; i < held.size(); ) {
+      HeldFrame frame = held.get(i);
+      if (meets(frame)) {
+        if (meet(call, frame.run, frame.step.meeting)) {
+          any = true;
+          i = 0;
+        } else {
+          i++;
+        }
+        if (call.hasStopped()) {
+          return true;
+        }
+      } else if (frame.isComplete() && frame.run.receiveReady(frame.step)) {
+        boolean valid = true;
+        if (frame.view != null) {
+          valid = applier.view(call, frame.run, frame.step, frame.view);
+          frame.view = null;
+        } else {
+          applier.bytes(call, frame.run, frame.step, 0, frame.bytes(), 0, frame.header.length);
+        }
+        if (valid) {
+          frame.run.receiveOver(frame.step);
+        } else {
+          failures.spoiled(call, frame.step.peer);
+          if (call.hasStopped()) {
+            return true;
+          }
+        }
+        held.remove(i);
+        heldFrames.giveBack(frame);
+        any = true;
+        i = 0;
+      } else {
+        i++;
+      }
+    }
+    return any;
+  }
+
+  /** Sums the contributions to a meeting if all are here. Returns whether that was so. */
+  private boolean meet(Call call, SlabRun run, Program.Meeting meeting) {
+    Program.Step[] receives = meeting.receives;
+    if (run.gathered[meeting.index] < receives.length
+        || !run.receiveReady(meeting.first)
+        || !gather(call, run, meeting)) {
+      return false;
+    }
+    int failed = applier.meet(call, run, meeting, call.contributions);
+    List<HeldFrame> held = call.held;
+    for (int i = held.size() - 1; i >= 0; i--) {
+      HeldFrame frame = held.get(i);
+      if (frame.run == run && frame.step.meeting == meeting) {
+        held.remove(i);
+        heldFrames.giveBack(frame);
+      }
+    }
+    if (failed >= 0) {
+      failures.spoiled(call, failed);
+      return true;
+    }
+    for (Program.Step receive : receives) {
+      run.receiveOver(receive);
+    }
+    return true;
+  }
+
+  /** Puts the frames of a meeting in the order of the sum. Returns whether they are complete. */
+  private static boolean gather(Call call, SlabRun run, Program.Meeting meeting) {
+    for (int i = 0; i < call.held.size(); i++) {
+      HeldFrame frame = call.held.get(i);
+      if (frame.run == run && frame.step.meeting == meeting) {
+        if (!frame.isComplete()) {
+          return false;
+        }
+        int place = 0;
+        while (meeting.receives[place] != frame.step) {
+          place++;
+        }
+        call.contributions[place] = frame;
+      }
+    }
+    return true;
+  }
+}
