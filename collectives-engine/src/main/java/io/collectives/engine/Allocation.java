@@ -63,7 +63,8 @@ final class Allocation {
         made.share();
       }
       EngineBuffer buffer =
-          new EngineBuffer(seat, type, count, made, Objects.requireNonNull(bytes));
+          new EngineBuffer(
+              seat.driver, seat::forget, type, count, made, Objects.requireNonNull(bytes));
       seat.remember(buffer);
       done = true;
       return buffer;

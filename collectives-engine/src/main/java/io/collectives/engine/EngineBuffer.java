@@ -6,18 +6,33 @@ import io.collectives.engine.memory.BufferMemory;
 import io.collectives.spi.Region;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** A buffer of a group: a region, or where the transport has none, memory of this rank. */
 final class EngineBuffer implements CollectiveBuffer, BufferMemory.InRegion {
-  private final Seat seat;
+  private final Driver driver;
+  private final Consumer<EngineBuffer> whenClosed;
   private final ElementType type;
   private final long count;
   private final @Nullable Region region;
   private volatile @Nullable ByteBuffer bytes;
 
-  EngineBuffer(Seat seat, ElementType type, long count, @Nullable Region region, ByteBuffer bytes) {
-    this.seat = seat;
+  /**
+   * A buffer of a group of a rank.
+   *
+   * @param driver that of the rank
+   * @param whenClosed hears of it with the driver's lock held
+   */
+  EngineBuffer(
+      Driver driver,
+      Consumer<EngineBuffer> whenClosed,
+      ElementType type,
+      long count,
+      @Nullable Region region,
+      ByteBuffer bytes) {
+    this.driver = driver;
+    this.whenClosed = whenClosed;
     this.type = type;
     this.count = count;
     this.region = region;
@@ -54,7 +69,6 @@ final class EngineBuffer implements CollectiveBuffer, BufferMemory.InRegion {
 
   @Override
   public void close() {
-    Driver driver = seat.driver;
     driver.lock();
     try {
       if (region != null && driver.engine().uses(region)) {
@@ -62,7 +76,7 @@ final class EngineBuffer implements CollectiveBuffer, BufferMemory.InRegion {
             this + " is used by a call under way: wait for that, or close the communicator");
       }
       bytes = null;
-      seat.forget(this);
+      whenClosed.accept(this);
     } finally {
       driver.unlock();
     }

@@ -47,13 +47,8 @@ public final class EngineRuntime implements CollectivesRuntime {
     return join(settings, wrapping, rendezvous -> {});
   }
 
-  /**
-   * Joins a job.
-   *
-   * @param meeting hears of the rendezvous before this rank meets the others there, and may close
-   *     it to end that
-   */
-  Communicator join(
+  /** See {@link World.Joining}. */
+  private Communicator join(
       JobSettings settings, UnaryOperator<Transport> wrapping, Consumer<Rendezvous> meeting) {
     TransportProvider.Endpoint endpoint = transport(settings.transport()).listen(settings);
     try (endpoint;
@@ -124,7 +119,7 @@ public final class EngineRuntime implements CollectivesRuntime {
       return new EngineCommunicator(
           new Seat(driver, Algorithms.onClassPath(), world),
           calls,
-          new World(this, driver, job, wrapping),
+          new World(this::join, driver, job, wrapping),
           EngineCommunicator.Owns.THE_JOB);
     } catch (RuntimeException | Error e) {
       driver.close();
@@ -169,6 +164,7 @@ public final class EngineRuntime implements CollectivesRuntime {
                 new JoinException(
                     "nothing on the class path knows how to meet at "
                         + settings.rendezvous()
-                        + ": allowed are file:///directory, and tcp://host:port with the dependency io.collectives:collectives-netty"));
+                        + ": allowed are file:///directory, and tcp://host:port with the dependency"
+                        + " io.collectives:collectives-netty"));
   }
 }

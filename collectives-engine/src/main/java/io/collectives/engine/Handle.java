@@ -3,4 +3,4 @@ package io.collectives.engine;
 import io.collectives.engine.run.Call;
 
 /** The user's end of a call that its method does not wait for. */
-sealed interface Handle extends Call.Completion permits AsyncHandle, PreparedCall {}
+interface Handle extends Call.Completion {}

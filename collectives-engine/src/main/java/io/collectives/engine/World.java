@@ -8,13 +8,27 @@ import io.collectives.JoinException;
 import io.collectives.UnavailableException;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.sharedmemory.Neighbourhood;
+import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Transport;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** What the groups of one job share at a rank, and what it takes to meet again. */
 final class World {
-  private final EngineRuntime runtime;
+  /** How a rank meets the others of a job. */
+  interface Joining {
+    /**
+     * Joins a job.
+     *
+     * @param meeting hears of the rendezvous before this rank meets the others there, and may close
+     *     it to end that
+     */
+    Communicator join(
+        JobSettings settings, UnaryOperator<Transport> wrapping, Consumer<Rendezvous> meeting);
+  }
+
+  private final Joining joining;
   private final Driver driver;
 
   /** How this rank joined the job; nothing if the ranks are threads of one JVM. */
@@ -24,11 +38,11 @@ final class World {
   private final UnaryOperator<Transport> wrapping;
 
   World(
-      EngineRuntime runtime,
+      Joining joining,
       Driver driver,
       @Nullable JobSettings job,
       UnaryOperator<Transport> wrapping) {
-    this.runtime = runtime;
+    this.joining = joining;
     this.driver = driver;
     this.job = job;
     this.wrapping = wrapping;
@@ -47,7 +61,8 @@ final class World {
     JobSettings settings = job;
     if (settings == null) {
       throw new UnavailableException(
-          "threads of one JVM cannot grow: nobody else can join them; make new ranks with inProcess or inThreads");
+          "threads of one JVM cannot grow: nobody else can join them; make new ranks with inProcess"
+              + " or inThreads");
     }
     if (settings.port() != 0) {
       throw new UnavailableException(
@@ -55,14 +70,15 @@ final class World {
               + settings.port()
               + " at rank "
               + settings.rank()
-              + ") cannot grow: the present world holds that port until the next one has met; join with port 0, any free one");
+              + ") cannot grow: the present world holds that port until the next one has met; join"
+              + " with port 0, any free one");
     }
     // Nobody leaves for the meeting before all have come this far.
     survivors.barrier();
     Communicator next;
     try {
       next =
-          runtime.join(
+          joining.join(
               settings.withCalls(calls),
               wrapping,
               meeting -> driver.onBreak(group, meeting::close));
