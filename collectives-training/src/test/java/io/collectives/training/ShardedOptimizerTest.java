@@ -499,7 +499,7 @@ class ShardedOptimizerTest {
   void anInterruptedRunEndsWithTheSameBits(int before, int after, @TempDir Path directory)
       throws Exception {
     boolean all = before == 3 && after == 2;
-    for (Optimizer optimizer : all ? optimizers() : List.of(Optimizer.adam(RATE))) {
+    for (Optimizer optimizer : all ? optimizers() : List.of(Optimizers.adam(RATE))) {
       for (WireType type : List.of(WireType.AS_IN_MEMORY, WireType.BFLOAT16)) {
         Path saved = directory.resolve(optimizer.name() + optimizer.hashCode() + type);
         ShardSettings settings =

@@ -16,7 +16,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>A split network.</b> Ranks that are silent may live on the other side of a dead switch and
  * agree there. So an outcome needs more survivors than ranks that are lost but not known to be
- * dead, or as many and the lowest rank among them; both cannot hold on both sides.
+ * dead, or as many and the lowest rank among them; both cannot hold on both sides. A rank that
+ * leaves tells those who were given up what it has accepted, so that it counts on one side only; if
+ * it dies in that moment, while others are silent, it may count on both.
  */
 public final class Agreement extends Consensus {
   private final Notices notices;
@@ -74,6 +76,7 @@ public final class Agreement extends Consensus {
   void end(Failure why) {
     if (!isOver()) {
       error = why;
+      tellAccepted();
       notices.sayLeft(group, why.message());
     }
   }

@@ -322,7 +322,7 @@ final class FrameApplier {
   }
 
   /** Takes the result of all contributions in the order in which they were added. */
-  private void reduceAtOnce(Call call, Memory result, long to, int count) {
+  private void reduceAtOnce(CallRun call, Memory result, long to, int count) {
     ordered.run(
         call.op,
         OrderedReduction.Manner.SEQUENTIAL,

@@ -33,7 +33,7 @@ class MemoryPropertiesTest {
 
   /** Blocks follow each other in the same way, whatever is done in them. */
   private static int[] counts(ElementType type, ReduceOp.Standard op) {
-    int most = op == ReduceOp.MIN ? Elements.of(type).block + 1 : Elements.SHORT;
+    int most = op == ReduceOp.MIN ? ElementTypes.of(type).block + 1 : Elements.SHORT;
     return Arrays.stream(counts(type))
         .filter(count -> op == ReduceOp.SUM || count <= Elements.SHORT || count == most)
         .toArray();
