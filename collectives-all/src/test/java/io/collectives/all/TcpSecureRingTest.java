@@ -8,8 +8,8 @@ import io.collectives.JobSecret;
 import io.collectives.JobSettings;
 import io.collectives.Security;
 import io.collectives.TlsFiles;
-import io.collectives.testkit.CallContractTest;
 import io.collectives.testkit.Certificates;
+import io.collectives.testkit.FailureContractTest;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -25,9 +25,12 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
-/** With a secret, TLS and checksums; meets at a port. */
+/**
+ * Failures with a secret, TLS and checksums; meets at a port. What else a call does, it does over a
+ * link; links are tried with all of these by the contract of transports.
+ */
 @Tag("once")
-final class TcpSecureRingTest extends CallContractTest {
+final class TcpSecureRingTest extends FailureContractTest {
   private static @TempDir Path directory;
   private static @Nullable TlsFiles files;
 

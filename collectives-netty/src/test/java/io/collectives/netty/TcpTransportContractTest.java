@@ -189,16 +189,9 @@ class TcpTransportContractTest {
   }
 
   @Nested
-  class UnixTls extends TlsContract {
-    UnixTls() {
-      super(SocketKind.bestUnix());
-    }
-  }
-
-  @Nested
-  class NioTls extends TlsContract {
-    NioTls() {
-      super(SocketKind.NIO);
+  class NioUnixTls extends TlsContract {
+    NioUnixTls() {
+      super(SocketKind.NIO_UNIX);
     }
   }
 }
