@@ -10,9 +10,12 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Gradients over every transport. */
+/**
+ * Gradients over threads and over sockets. Whatever moves the frames, a reducer sees a
+ * communicator, whose calls are tried over every transport by {@link EveryTransportCallTest}.
+ */
 @ParameterizedClass
-@ValueSource(strings = {"inprocess", "shm", "unix", "tcp"})
+@ValueSource(strings = {"inprocess", "tcp"})
 @Tag("once")
 final class EveryTransportGradientReducerTest extends GradientReducerContractTest {
   private final String transport;

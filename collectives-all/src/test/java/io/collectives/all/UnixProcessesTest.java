@@ -3,6 +3,9 @@ package io.collectives.all;
 import static io.collectives.all.SummingProgram.SUMMING;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.collectives.CallSettings;
+import io.collectives.Communicator;
+import io.collectives.ReduceOp;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -45,7 +48,7 @@ class UnixProcessesTest {
 
   @Test
   void survivorsNameAKilledRankAndCleanUpAfterIt() throws Exception {
-    start("unix", Integer.MAX_VALUE);
+    start();
     ranks.awaitOutput(SUMMING);
     assertEquals(SIZE, left().size());
     ranks.signal("KILL", 1);
@@ -58,17 +61,21 @@ class UnixProcessesTest {
   @ParameterizedTest
   @ValueSource(strings = {"unix", "shm"})
   void whatAKilledJobHasLeftIsDeletedByTheNext(String next) throws Exception {
-    start("unix", Integer.MAX_VALUE);
+    start();
     ranks.awaitOutput(SUMMING);
     ranks.killAll();
     assertEquals(SIZE, left().size());
     for (Path rank : left()) {
       Files.setLastModifiedTime(rank, FileTime.from(Instant.now().minus(Duration.ofMinutes(1))));
     }
-    start(next, 50);
-    for (int rank = 0; rank < SIZE; rank++) {
-      ranks.assertEnds(rank, "[" + next + "]", SUMMING, "done");
-    }
+    List<Communicator> worlds =
+        TcpJobs.join(
+            SIZE,
+            Files.createDirectory(directory.resolve("next")).toUri(),
+            CallSettings.defaults(),
+            job -> job.withTransport(next).withMemoryDirectory(sockets));
+    ThreadJobs.run(worlds, world -> world.allReduce(new float[100], ReduceOp.SUM));
+    worlds.forEach(Communicator::close);
     assertEquals(List.of(), left());
   }
 
@@ -78,16 +85,16 @@ class UnixProcessesTest {
     }
   }
 
-  private void start(String transport, int steps) throws IOException {
+  private void start() throws IOException {
     Map<String, String> environment =
         Map.of(
             "COLLECTIVES_TRANSPORT",
-            transport,
+            "unix",
             "COLLECTIVES_MEMORY_DIRECTORY",
             sockets.toString(),
             // Long enough that only the end of a process tells of it in time.
             "COLLECTIVES_SILENCE_LIMIT",
             "60");
-    ranks.start(SummingProgram.class, rank -> environment, "ring", "" + steps);
+    ranks.start(SummingProgram.class, rank -> environment, "ring", "" + Integer.MAX_VALUE);
   }
 }
