@@ -63,9 +63,9 @@ class DigitsRunTest {
   @ParameterizedTest
   @CsvSource({"SHARDED,LAMB,4", "SHARDED,LARS,4", "ALLREDUCE,MOMENTUM,2", "SERVERS,ADAM,3"})
   void digitsAreLearnt(Update update, Rule rule, int ranks) {
-    List<DigitsResult> results = run(ranks, task(update, rule, "auto", 10));
-    double accuracy = results.get(9).accuracy();
-    assertTrue(accuracy >= 0.97, "accuracy " + accuracy);
+    List<DigitsResult> results = run(ranks, task(update, rule, "auto", 6));
+    double accuracy = results.get(5).accuracy();
+    assertTrue(accuracy >= 0.95, "accuracy " + accuracy);
   }
 
   /** Whatever the algorithm, and whether each rank updates all or a shard. */
