@@ -56,9 +56,11 @@ final class Operands {
 
   /** Lets go of all arrays. */
   void clear() {
-    Arrays.fill(own, 0, size, null);
-    Arrays.fill(results, 0, resultSize, null);
-    size = 0;
-    resultSize = 0;
+    while (size > 0) {
+      own[--size] = null;
+    }
+    while (resultSize > 0) {
+      results[--resultSize] = null;
+    }
   }
 }
