@@ -23,6 +23,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -150,18 +151,9 @@ final class Accuracy implements Callable<Integer> {
           "Draw the rms errors over the ranks, or over the steps if there are several, as FILE.png or FILE.svg.")
   private Optional<Path> chart = Optional.empty();
 
-  @Option(
-      names = "--format",
-      defaultValue = "table",
-      paramLabel = "FORMAT",
-      description = "Of the figures: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
-  private PerfRow.Format format = PerfRow.Format.TABLE;
+  @Mixin private FormatOption format;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Print this help.")
-  private boolean help;
+  @Mixin private HelpOption help;
 
   @Override
   public Integer call() throws IOException {
@@ -187,11 +179,11 @@ final class Accuracy implements Callable<Integer> {
               overSteps() ? steps.get(i) : work.size().ranks(),
               deviations.get(i).rms());
         }
-        table.printSoFar(format, spec.commandLine().getOut());
+        table.printSoFar(format.wanted(), spec.commandLine().getOut());
       }
       progress.clear();
     }
-    table.print(format, spec.commandLine().getOut(), below());
+    table.print(format.wanted(), spec.commandLine().getOut(), below());
     if (chart.isPresent()) {
       picture.write(title(), chart.get());
     }

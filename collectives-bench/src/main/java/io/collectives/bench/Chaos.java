@@ -38,6 +38,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -148,7 +149,7 @@ final class Chaos implements Callable<Integer> {
       hideParamSyntax = true,
       description =
           "How ranks talk: tcp, shm, unix, auto. Each has its share of the faults, pauses and time. Default: ${DEFAULT-VALUE}.")
-  private List<Perf.Transport> transports = List.of();
+  private List<Transport> transports = List.of();
 
   @Option(
       names = "--hosts",
@@ -247,18 +248,9 @@ final class Chaos implements Callable<Integer> {
       description = "Of victims, moments and noise. Default: ${DEFAULT-VALUE}.")
   private long seed;
 
-  @Option(
-      names = "--format",
-      defaultValue = "table",
-      paramLabel = "FORMAT",
-      description = "Of the figures: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
-  private PerfRow.Format format = PerfRow.Format.TABLE;
+  @Mixin private FormatOption format;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Print this help.")
-  private boolean help;
+  @Mixin private HelpOption help;
 
   @Override
   public Integer call() throws IOException, InterruptedException {
@@ -279,7 +271,7 @@ final class Chaos implements Callable<Integer> {
         .distinct()
         .map(
             transport ->
-                new Site(transport.toString(), transport == Perf.Transport.AUTO ? hosts : 1, null))
+                new Site(transport.toString(), transport == Transport.AUTO ? hosts : 1, null))
         .toList();
   }
 
@@ -316,7 +308,7 @@ final class Chaos implements Callable<Integer> {
       spec.commandLine()
           .getErr()
           .println("collectives chaos: " + figures.lines().get(figures.lines().size() - 1));
-      return Main.FAILED;
+      return ExitStatus.FAILED;
     }
     List<String> below = new ArrayList<>(figures.lines());
     below.add(
@@ -328,8 +320,8 @@ final class Chaos implements Callable<Integer> {
             + " strangers a second, "
             + settings.rounds()
             + " rounds");
-    figures.table().print(format, spec.commandLine().getOut(), below);
-    return figures.good() ? 0 : Main.FAILED;
+    figures.table().print(format.wanted(), spec.commandLine().getOut(), below);
+    return figures.good() ? 0 : ExitStatus.FAILED;
   }
 
   private String provenance() {
@@ -366,7 +358,7 @@ final class Chaos implements Callable<Integer> {
     }
     if (harm.outcomes.isEmpty() && harm.pauseRuns.isEmpty()) {
       spec.commandLine().getErr().println("collectives chaos: nothing was done");
-      return Main.FAILED;
+      return ExitStatus.FAILED;
     }
     ChaosFigures figures = harm.figures();
     Duration awaited = joinTimeout.plusMillis(harm.meetMillis).plus(GUEST_GRACE);
@@ -379,8 +371,8 @@ final class Chaos implements Callable<Integer> {
             + (harm.meetMillis == 0
                 ? ""
                 : ", ranks met within " + Units.time(harm.meetMillis * 1e6)));
-    figures.table().print(format, spec.commandLine().getOut(), below);
-    return figures.good() ? 0 : Main.FAILED;
+    figures.table().print(format.wanted(), spec.commandLine().getOut(), below);
+    return figures.good() ? 0 : ExitStatus.FAILED;
   }
 
   /** The part of a number that falls to one of the transports. */
@@ -487,12 +479,12 @@ final class Chaos implements Callable<Integer> {
     figures
         .table()
         .print(
-            format,
+            format.wanted(),
             spec.commandLine().getOut(),
             List.of(
                 figures.verdict(),
                 provenance() + ", silence limit " + Units.time(silence.toNanos())));
-    return figures.good() ? 0 : Main.FAILED;
+    return figures.good() ? 0 : ExitStatus.FAILED;
   }
 
   /** In which phases a kind of fault can come. */
@@ -559,19 +551,19 @@ final class Chaos implements Callable<Integer> {
   }
 
   private void checkTransports() {
-    for (Perf.Transport transport : transports) {
+    for (Transport transport : transports) {
       Usage.require(
-          transport != Perf.Transport.INPROCESS,
+          transport != Transport.INPROCESS,
           spec,
           "--transport inprocess: ranks are processes; there are tcp, shm, unix and auto");
       Usage.require(
-          strangers == 0 || transport == Perf.Transport.TCP,
+          strangers == 0 || transport == Transport.TCP,
           spec,
           "--strangers " + strangers + " --transport " + transport + ": strangers come by tcp");
     }
     range("--hosts", hosts, 1, ranks());
     Usage.require(
-        hosts == 1 || transports.contains(Perf.Transport.AUTO),
+        hosts == 1 || transports.contains(Transport.AUTO),
         spec,
         "--hosts " + hosts + ": only --transport auto tells hosts apart");
     for (Site site : sites()) {
@@ -677,7 +669,7 @@ final class Chaos implements Callable<Integer> {
     all.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=error");
     List<String> words = new ArrayList<>(List.of(RANK));
     words.addAll(List.of(arguments));
-    return JavaCommand.of(Main.class, all, words);
+    return JavaCommand.of(all, words);
   }
 
   /** What a process that chaos starts is for. */

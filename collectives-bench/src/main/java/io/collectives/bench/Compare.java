@@ -110,14 +110,14 @@ final class Compare implements Callable<Integer> {
       paramLabel = "TRANSPORT",
       description =
           "How our ranks talk: ${COMPLETION-CANDIDATES}. Default: tcp for processes, inprocess for threads.")
-  private Optional<Perf.Transport> wantedTransport = Optional.empty();
+  private Optional<Transport> wantedTransport = Optional.empty();
 
   @Option(
       names = "--placement",
       paramLabel = "PLACEMENT",
       description =
           "Where our ranks run: ${COMPLETION-CANDIDATES}. Default: processes, or threads with --transport inprocess.")
-  private Optional<Perf.Placement> wantedPlacement = Optional.empty();
+  private Optional<Placement> wantedPlacement = Optional.empty();
 
   @Option(
       names = "--collective",
@@ -206,23 +206,14 @@ final class Compare implements Callable<Integer> {
           "Draw the times over the bytes, or over the ranks if there is one size only; FILE ends with .png or .svg.")
   private Optional<Path> chart = Optional.empty();
 
-  @Option(
-      names = "--format",
-      defaultValue = "table",
-      paramLabel = "FORMAT",
-      description = "Of the figures: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
-  private PerfRow.Format format = PerfRow.Format.TABLE;
+  @Mixin private FormatOption format;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Print this help.")
-  private boolean help;
+  @Mixin private HelpOption help;
 
   /** Where our ranks run, and how they talk: as wanted, or as is usual. */
-  private Perf.Placement placement = Perf.Placement.PROCESSES;
+  private Placement placement = Placement.PROCESSES;
 
-  private Perf.Transport transport = Perf.Transport.TCP;
+  private Transport transport = Transport.TCP;
 
   private final List<Row> rows = new ArrayList<>();
   private final FigureTable table =
@@ -256,13 +247,13 @@ final class Compare implements Callable<Integer> {
   public Integer call() throws Exception {
     placement = Perf.placement(wantedPlacement, wantedTransport);
     transport =
-        placement == Perf.Placement.PROCESSES && wantedTransport.isEmpty()
-            ? Perf.Transport.TCP // Which all peers have.
+        placement == Placement.PROCESSES && wantedTransport.isEmpty()
+            ? Transport.TCP // Which all peers have.
             : Perf.transport(wantedTransport, placement, spec);
     check();
     Medium medium =
-        placement == Perf.Placement.PROCESSES
-                && (transport == Perf.Transport.TCP || transport == Perf.Transport.UNIX)
+        placement == Placement.PROCESSES
+                && (transport == Transport.TCP || transport == Transport.UNIX)
             ? Medium.TCP
             : Medium.MEMORY;
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
@@ -287,13 +278,13 @@ final class Compare implements Callable<Integer> {
     }
     if (rows.isEmpty()) {
       spec.commandLine().getErr().println("collectives compare: nothing was compared");
-      return Main.FAILED;
+      return ExitStatus.FAILED;
     }
     print();
     if (chart.isPresent()) {
       draw(chart.get());
     }
-    return wrong ? Main.FAILED : 0;
+    return wrong ? ExitStatus.FAILED : 0;
   }
 
   private void check() {
@@ -572,12 +563,12 @@ final class Compare implements Callable<Integer> {
             distance.equals(Fields.NONE) ? Fields.NONE : distance + " ns",
             row.cores().toString()),
         fields);
-    table.printSoFar(format, spec.commandLine().getOut());
+    table.printSoFar(format.wanted(), spec.commandLine().getOut());
   }
 
   private void print() {
     table.print(
-        format,
+        format.wanted(),
         spec.commandLine().getOut(),
         List.of(
             Provenance.line()

@@ -92,19 +92,15 @@ final class Demo implements Callable<Integer> {
       paramLabel = "TRANSPORT",
       description =
           "How processes talk: shm (shared memory), unix (Unix-domain sockets), tcp, or auto (the fastest that reaches). Default: ${DEFAULT-VALUE}.")
-  private Perf.Transport transport = Perf.Transport.AUTO;
+  private Transport transport = Transport.AUTO;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Print this help.")
-  private boolean help;
+  @Mixin private HelpOption help;
 
   @Override
   public Integer call() throws IOException {
     TrainingTask wanted = task.checked(spec);
     Usage.require(
-        transport != Perf.Transport.INPROCESS,
+        transport != Transport.INPROCESS,
         spec,
         "--transport inprocess: processes share no such memory; use auto, shm, unix, tcp, or --placement threads");
     requireMemory(wanted.model());
@@ -136,14 +132,14 @@ final class Demo implements Callable<Integer> {
     out.println(verdict(results, good));
     out.println(Provenance.line() + ", seed " + wanted.seed());
     out.flush();
-    return good ? 0 : Main.FAILED;
+    return good ? 0 : ExitStatus.FAILED;
   }
 
   private TrainingResult run(Placement placement, Progress progress) throws IOException {
     progress.stage(title(placement) + ": starting");
     int processes = placement == Placement.PROCESSES ? task.ranks : 1;
     List<String> command =
-        JavaCommand.of(Main.class, memory(task.ranks / processes), task.arguments(placement));
+        JavaCommand.of(memory(task.ranks / processes), task.arguments(placement));
     List<Worker> workers = new ArrayList<>();
     try (ProcessGroup group = new ProcessGroup()) {
       int port = FreePort.find();
@@ -172,7 +168,7 @@ final class Demo implements Callable<Integer> {
     if (placement == Placement.THREADS) {
       return "threads in process";
     }
-    return "processes over " + (transport == Perf.Transport.TCP ? "TCP" : transport);
+    return "processes over " + (transport == Transport.TCP ? "TCP" : transport);
   }
 
   private void print(PrintWriter out, TrainingTask wanted, List<TrainingResult> results) {
@@ -267,17 +263,6 @@ final class Demo implements Callable<Integer> {
               + " MiB, this machine has "
               + Units.grouped(present)
               + "; use fewer --ranks");
-    }
-  }
-
-  /** Where the ranks of the demo run. */
-  enum Placement {
-    PROCESSES,
-    THREADS;
-
-    @Override
-    public String toString() {
-      return name().toLowerCase(Locale.ROOT);
     }
   }
 

@@ -32,8 +32,8 @@ final class FigureTable {
   }
 
   /** Prints the rows of TSV that were not printed yet: who is interrupted later keeps them. */
-  void printSoFar(PerfRow.Format format, PrintWriter out) {
-    if (format != PerfRow.Format.TSV) {
+  void printSoFar(Format format, PrintWriter out) {
+    if (format != Format.TSV) {
       return;
     }
     for (; printed < fields.size(); printed++) {
@@ -46,7 +46,7 @@ final class FigureTable {
   }
 
   /** Prints all rows, a table with lines below. */
-  void print(PerfRow.Format format, PrintWriter out, List<String> below) {
+  void print(Format format, PrintWriter out, List<String> below) {
     switch (format) {
       case TABLE -> table(out, below);
       case TSV -> printSoFar(format, out);

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -77,13 +78,9 @@ final class Flight implements Callable<Integer> {
       defaultValue = "table",
       paramLabel = "FORMAT",
       description = "Of the calls: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
-  private PerfRow.Format format = PerfRow.Format.TABLE;
+  private Format format = Format.TABLE;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Print this help.")
-  private boolean help;
+  @Mixin private HelpOption help;
 
   @Override
   public Integer call() throws IOException {
@@ -128,7 +125,7 @@ final class Flight implements Callable<Integer> {
 
   private void print(LineUp lineUp) {
     PrintWriter out = spec.commandLine().getOut();
-    PrintWriter words = format == PerfRow.Format.TABLE ? out : spec.commandLine().getErr();
+    PrintWriter words = format == Format.TABLE ? out : spec.commandLine().getErr();
     List<String> findings = lineUp.findings();
     findings.forEach(words::println);
     words.flush();
@@ -150,14 +147,14 @@ final class Flight implements Callable<Integer> {
       add(table, lineUp, row, ranks);
     }
     if (!shown.isEmpty()) {
-      if (format == PerfRow.Format.TABLE && !findings.isEmpty()) {
+      if (format == Format.TABLE && !findings.isEmpty()) {
         out.println();
       }
       table.print(
           format,
           out,
           List.of("The last " + shown.size() + " of " + rows.size() + " calls, newest last."));
-    } else if (format == PerfRow.Format.JSON) {
+    } else if (format == Format.JSON) {
       out.println("[]");
       out.flush();
     }

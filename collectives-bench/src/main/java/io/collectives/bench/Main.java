@@ -1,20 +1,10 @@
 package io.collectives.bench;
 
-import io.collectives.Collective;
 import io.collectives.CollectiveException;
-import io.collectives.ElementType;
-import io.collectives.ReduceOp;
-import io.collectives.Repeatability;
-import io.collectives.WireType;
 import io.collectives.bench.accuracy.WireChoice;
-import io.collectives.bench.chaos.Fault;
 import io.collectives.bench.chaos.Range;
-import io.collectives.bench.compare.Peer;
-import io.collectives.bench.digits.DigitsTask;
-import io.collectives.bench.model.Model;
 import io.collectives.bench.network.LinkRate;
 import io.collectives.bench.perf.AlgorithmChoice;
-import io.collectives.bench.perf.Memory;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Provenance;
 import io.collectives.bench.simulate.PlanChoice;
@@ -31,6 +21,7 @@ import java.util.stream.IntStream;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -83,16 +74,9 @@ import picocli.CommandLine.UnmatchedArgumentException;
       Chaos.Rank.class
     })
 public final class Main implements Callable<Integer> {
-  static final int FAILED = 1;
-  static final int WRONG_USAGE = 2;
-
   @Spec private CommandSpec spec;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Print this help.")
-  private boolean help;
+  @Mixin private HelpOption help;
 
   @Option(
       names = {"-V", "--version"},
@@ -113,24 +97,9 @@ public final class Main implements Callable<Integer> {
     line.registerConverter(PlanChoice.class, Usage.reader(PlanChoice::new));
     line.registerConverter(WireChoice.class, Usage.reader(WireChoice::parse));
     line.registerConverter(LinkRate.class, Usage.reader(LinkRate::parse));
-    label(line, Model.class);
-    label(line, Demo.Placement.class);
-    label(line, DigitsTask.Update.class);
-    label(line, DigitsTask.Rule.class);
-    label(line, Collective.class);
-    label(line, ElementType.class);
-    label(line, ReduceOp.Standard.class);
-    label(line, WireType.class);
-    label(line, Repeatability.class);
-    label(line, Memory.class);
-    label(line, Perf.Placement.class);
-    label(line, Perf.Transport.class);
-    label(line, PerfRow.Format.class);
-    label(line, Peer.class);
-    label(line, Simulate.Wrap.class);
-    label(line, Fault.Kind.class);
     line.registerConverter(Range.class, Usage.reader(Range::parse));
     line.registerConverter(Duration.class, Usage.reader(Usage::duration));
+    readLabels(line);
     line.setUsageHelpWidth(120);
     line.setUsageHelpLongOptionsMaxWidth(34);
     line.setParameterExceptionHandler(Main::wrongUsage);
@@ -144,8 +113,15 @@ public final class Main implements Callable<Integer> {
     return line;
   }
 
-  private static <E extends Enum<E>> void label(CommandLine line, Class<E> type) {
-    line.registerConverter(type, Usage.labels(type));
+  /** The constants of all enumerations are read by what their {@code toString} says. */
+  @SuppressWarnings({"unchecked", "rawtypes"})
+  private static void readLabels(CommandLine line) {
+    line.getSubcommands().values().stream()
+        .flatMap(command -> command.getCommandSpec().options().stream())
+        .flatMap(option -> Arrays.stream(option.auxiliaryTypes()))
+        .filter(Class::isEnum)
+        .distinct()
+        .forEach(type -> line.registerConverter((Class) type, Usage.labels((Class) type)));
   }
 
   static int run(CommandLine line, String... args) {
@@ -154,7 +130,7 @@ public final class Main implements Callable<Integer> {
       if (unknown.isPresent()) {
         line.getErr().println(unknown.get());
         line.getErr().flush();
-        return WRONG_USAGE;
+        return ExitStatus.WRONG_USAGE;
       }
       return line.execute(args);
     } catch (OutOfMemoryError e) {
@@ -163,7 +139,7 @@ public final class Main implements Callable<Integer> {
               "collectives: out of memory ("
                   + e.getMessage()
                   + "); fewer bytes or ranks, or a larger heap, may help");
-      return FAILED;
+      return ExitStatus.FAILED;
     }
   }
 
@@ -225,14 +201,14 @@ public final class Main implements Callable<Integer> {
   @Override
   public Integer call() {
     spec.commandLine().usage(spec.commandLine().getErr());
-    return WRONG_USAGE;
+    return ExitStatus.WRONG_USAGE;
   }
 
   private static int wrongUsage(ParameterException e, String[] args) {
     CommandLine line = e.getCommandLine();
     String name = line.getCommandSpec().qualifiedName();
     line.getErr().println(name + ": " + oneLine(message(e)) + "; try '" + name + " --help'");
-    return WRONG_USAGE;
+    return ExitStatus.WRONG_USAGE;
   }
 
   /** The same in fewer words than picocli's. */
@@ -269,7 +245,7 @@ public final class Main implements Callable<Integer> {
       e.printStackTrace(err);
     }
     err.flush();
-    return FAILED;
+    return ExitStatus.FAILED;
   }
 
   private static String oneLine(String text) {

@@ -80,7 +80,7 @@ import picocli.CommandLine.Spec;
           + "what they cost is measured as well."
     },
     footer = {
-      "  collectives perf                                                      2 processes over TCP, 8 B to 100 MiB",
+      "  collectives perf                                                      2 processes, 8 B to 100 MiB",
       "  collectives perf --transport shm --ranks 4                            processes that share memory",
       "  collectives perf --placement threads --transport inprocess --ranks 4  threads that share memory",
       "  collectives perf --algorithm ring,direct --bytes 64K,1M --check       two algorithms, results checked",
@@ -326,18 +326,9 @@ final class Perf implements Callable<Integer> {
               + "ends with .png or .svg.")
   private Optional<Path> chart = Optional.empty();
 
-  @Option(
-      names = "--format",
-      defaultValue = "table",
-      paramLabel = "FORMAT",
-      description = "Of the figures: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
-  private PerfRow.Format format = PerfRow.Format.TABLE;
+  @Mixin private FormatOption format;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Print this help.")
-  private boolean help;
+  @Mixin private HelpOption help;
 
   @Override
   public Integer call() throws Exception {
@@ -366,7 +357,7 @@ final class Perf implements Callable<Integer> {
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
       CoreProbe probe = new CoreProbe();
       probe.warmUp();
-      PerfRow.Printer printer = new PerfRow.Printer(format, spec.commandLine().getOut());
+      PerfPrinter printer = new PerfPrinter(format.wanted(), spec.commandLine().getOut());
       PerfBaselines baselines = new PerfBaselines();
       printer.start(jobs, linkRate, algorithms.size() > 1 || tensors.areSeveral(), rounds);
       for (List<PerfCase> cases : jobs) {
@@ -418,7 +409,7 @@ final class Perf implements Callable<Integer> {
       spec.commandLine()
           .getErr()
           .println("collectives perf: " + Units.grouped(wrong) + " elements are wrong");
-      return Main.FAILED;
+      return ExitStatus.FAILED;
     }
     return 0;
   }
@@ -508,7 +499,7 @@ final class Perf implements Callable<Integer> {
         }
       }
     }
-    table.print(format, spec.commandLine().getOut());
+    table.print(format.wanted(), spec.commandLine().getOut());
     return 0;
   }
 
@@ -805,7 +796,7 @@ final class Perf implements Callable<Integer> {
   }
 
   private static List<String> rankCommand(List<String> arguments) {
-    return JavaCommand.of(Main.class, List.of(), arguments);
+    return JavaCommand.of(List.of(), arguments);
   }
 
   private static boolean sameCode(PerfCase one, PerfCase other) {
@@ -876,31 +867,6 @@ final class Perf implements Callable<Integer> {
         CoreDistance.of(before, after),
         round,
         Optional.empty());
-  }
-
-  /** Where the ranks run. */
-  enum Placement {
-    PROCESSES,
-    THREADS;
-
-    @Override
-    public String toString() {
-      return name().toLowerCase(Locale.ROOT);
-    }
-  }
-
-  /** How the ranks talk. */
-  enum Transport {
-    AUTO,
-    TCP,
-    UNIX,
-    SHM,
-    INPROCESS;
-
-    @Override
-    public String toString() {
-      return name().toLowerCase(Locale.ROOT);
-    }
   }
 
   /** What the command and its workers are told alike. */

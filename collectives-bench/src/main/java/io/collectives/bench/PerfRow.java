@@ -2,22 +2,16 @@ package io.collectives.bench;
 
 import io.collectives.ElementType;
 import io.collectives.WireType;
-import io.collectives.bench.network.LinkRate;
 import io.collectives.bench.perf.CaseResult;
 import io.collectives.bench.perf.CoreDistance;
 import io.collectives.bench.perf.HostTraffic;
 import io.collectives.bench.perf.ModelTensors;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.report.Fields;
-import java.io.PrintWriter;
 import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What {@code perf} measured of a case in a round.
@@ -32,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 record PerfRow(
     String algorithm,
     String transport,
-    Perf.Placement placement,
+    Placement placement,
     PerfCase work,
     WireType wireType,
     CaseResult result,
@@ -154,83 +148,5 @@ record PerfRow(
 
   private static Object decimal(double value, int decimals) {
     return Fields.decimal(value, decimals);
-  }
-
-  /** How figures are printed. */
-  enum Format {
-    TABLE,
-    TSV,
-    JSON;
-
-    @Override
-    public String toString() {
-      return name().toLowerCase(Locale.ROOT);
-    }
-  }
-
-  /** Prints figures as they come: for people a line for each case, for programs all rows. */
-  static final class Printer {
-    private final Format format;
-    private final PrintWriter out;
-    private @Nullable PerfColumns table;
-    private boolean first = true;
-
-    Printer(Format format, PrintWriter out) {
-      this.format = format;
-      this.out = out;
-    }
-
-    /**
-     * Begins.
-     *
-     * @param jobs the cases of each
-     * @param link of each rank's host, if it has one of its own
-     * @param compared whether several algorithms or ways are
-     * @param rounds in how many all are measured
-     */
-    void start(List<List<PerfCase>> jobs, Optional<LinkRate> link, boolean compared, int rounds) {
-      if (format == Format.TABLE) {
-        List<PerfCase> cases = jobs.stream().flatMap(List::stream).toList();
-        table = new PerfColumns(cases, link, compared, rounds);
-        out.println(table.header());
-      } else if (format == Format.JSON) {
-        out.print("[");
-      }
-      out.flush();
-    }
-
-    /** A case in a round. */
-    void row(PerfRow row) {
-      Map<String, Object> fields = row.fields();
-      if (format == Format.TSV) {
-        if (first) {
-          out.println(Fields.tsvHeader(fields));
-        }
-        out.println(Fields.tsv(fields));
-      } else if (format == Format.JSON) {
-        out.print((first ? "\n  " : ",\n  ") + Fields.json(fields));
-      }
-      out.flush();
-      first = false;
-    }
-
-    /** A case of which all rounds are over. */
-    void line(PerfLine line) {
-      if (format == Format.TABLE) {
-        out.println(Objects.requireNonNull(table, "not started").line(line));
-        out.flush();
-      }
-    }
-
-    /** Ends, in a table with a line about how the figures were taken. */
-    void end(String settings) {
-      if (format == Format.TABLE) {
-        out.println();
-        out.println(settings);
-      } else if (format == Format.JSON) {
-        out.println("\n]");
-      }
-      out.flush();
-    }
   }
 }

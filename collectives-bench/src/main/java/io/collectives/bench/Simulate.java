@@ -23,6 +23,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -225,18 +226,9 @@ final class Simulate implements Callable<Integer> {
           "Draw the times over the ranks, or over the bytes if ranks are always as many, as FILE.png or FILE.svg.")
   private Optional<Path> chart = Optional.empty();
 
-  @Option(
-      names = "--format",
-      defaultValue = "table",
-      paramLabel = "FORMAT",
-      description = "Of the figures: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
-  private PerfRow.Format format = PerfRow.Format.TABLE;
+  @Mixin private FormatOption format;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Print this help.")
-  private boolean help;
+  @Mixin private HelpOption help;
 
   @Override
   public Integer call() throws IOException {
@@ -269,7 +261,7 @@ final class Simulate implements Callable<Integer> {
       }
       progress.clear();
     }
-    table.print(format, spec.commandLine().getOut(), assumptions());
+    table.print(format.wanted(), spec.commandLine().getOut(), assumptions());
     if (chart.isPresent()) {
       picture.write(title(), chart.get());
     }

@@ -97,7 +97,7 @@ final class SimulationTable {
   }
 
   /** Prints all rows, a table with lines below. */
-  void print(PerfRow.Format format, PrintWriter out, List<String> below) {
+  void print(Format format, PrintWriter out, List<String> below) {
     table.print(format, out, below);
   }
 

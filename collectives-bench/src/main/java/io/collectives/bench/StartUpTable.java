@@ -17,7 +17,7 @@ final class StartUpTable {
           1, "transport", "ranks", "starts", "median", "min", "max", "JVM", "join", "first sum");
 
   /** A row; the parts are medians, too, and need not add up to that of the whole. */
-  void row(Perf.Transport transport, int ranks, List<StartUp> starts) {
+  void row(Transport transport, int ranks, List<StartUp> starts) {
     long median = median(starts, StartUp::totalNanos);
     long least = starts.stream().mapToLong(StartUp::totalNanos).min().orElseThrow();
     long most = starts.stream().mapToLong(StartUp::totalNanos).max().orElseThrow();
@@ -48,7 +48,7 @@ final class StartUpTable {
         fields);
   }
 
-  void print(PerfRow.Format format, PrintWriter out) {
+  void print(Format format, PrintWriter out) {
     table.print(
         format,
         out,

@@ -72,7 +72,7 @@ final class Train implements Callable<Integer> {
       defaultValue = "processes",
       paramLabel = "PLACEMENT",
       description = "Where the ranks run: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
-  private Demo.Placement placement = Demo.Placement.PROCESSES;
+  private Placement placement = Placement.PROCESSES;
 
   @Option(
       names = "--transport",
@@ -80,7 +80,7 @@ final class Train implements Callable<Integer> {
       paramLabel = "TRANSPORT",
       description =
           "How processes talk: shm, unix, tcp, or auto (the fastest that reaches). Default: ${DEFAULT-VALUE}.")
-  private Perf.Transport transport = Perf.Transport.AUTO;
+  private Transport transport = Transport.AUTO;
 
   @Option(
       names = "--least",
@@ -90,17 +90,13 @@ final class Train implements Callable<Integer> {
           "The accuracy that is wanted at the end, in percent. Default: ${DEFAULT-VALUE}.")
   private double least;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Print this help.")
-  private boolean help;
+  @Mixin private HelpOption help;
 
   @Override
   public Integer call() throws IOException {
     DigitsTask wanted = task.checked(spec);
     Usage.require(
-        transport != Perf.Transport.INPROCESS,
+        transport != Transport.INPROCESS,
         spec,
         "--transport inprocess: processes share no such memory; use auto, shm, unix, tcp, or --placement threads");
     PrintWriter out = spec.commandLine().getOut();
@@ -135,7 +131,7 @@ final class Train implements Callable<Integer> {
         accuracy);
     out.println(Provenance.line() + ", seed " + wanted.seed());
     out.flush();
-    return good ? 0 : Main.FAILED;
+    return good ? 0 : ExitStatus.FAILED;
   }
 
   private static void row(PrintWriter out, Columns table, DigitsResult result) {
@@ -154,9 +150,8 @@ final class Train implements Callable<Integer> {
 
   private List<DigitsResult> run(Progress progress, Consumer<DigitsResult> found)
       throws IOException {
-    int processes = placement == Demo.Placement.PROCESSES ? task.ranks : 1;
-    List<String> command =
-        JavaCommand.of(Main.class, List.of("-Xmx256m"), task.arguments(placement));
+    int processes = placement == Placement.PROCESSES ? task.ranks : 1;
+    List<String> command = JavaCommand.of(List.of("-Xmx256m"), task.arguments(placement));
     List<DigitsResult> results = new ArrayList<>();
     progress.stage("starting");
     List<Worker> workers = new ArrayList<>();
@@ -164,7 +159,7 @@ final class Train implements Callable<Integer> {
       int port = FreePort.find();
       for (int rank = 0; rank < processes; rank++) {
         Map<String, String> environment =
-            placement == Demo.Placement.PROCESSES
+            placement == Placement.PROCESSES
                 ? new RankEnvironment(rank, processes, port).variables(transport.toString())
                 : Map.of();
         workers.add(Worker.start(group, rank, command, environment, System.err));
@@ -335,7 +330,7 @@ final class Train implements Callable<Integer> {
       return wanted;
     }
 
-    private List<String> arguments(Demo.Placement placement) {
+    private List<String> arguments(Placement placement) {
       return List.of(
           "train-rank",
           "--placement=" + placement,
@@ -363,13 +358,13 @@ final class Train implements Callable<Integer> {
     @Mixin private Task task = new Task();
 
     @Option(names = "--placement", required = true)
-    private Demo.Placement placement = Demo.Placement.PROCESSES;
+    private Placement placement = Placement.PROCESSES;
 
     @Override
     public Integer call() throws InterruptedException {
       ParentLines parent = ParentLines.read(System.in);
       DigitsTask wanted = task.checked(spec);
-      if (placement == Demo.Placement.PROCESSES) {
+      if (placement == Placement.PROCESSES) {
         try (Communicator world = Collectives.join()) {
           run(world, wanted);
         }

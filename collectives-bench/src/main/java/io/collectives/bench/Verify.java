@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -99,18 +100,9 @@ final class Verify implements Callable<Integer> {
           "Which dimensions of a mesh are linked end to end: x, y, xy or none. Default: ${DEFAULT-VALUE}.")
   private List<Simulate.Wrap> wraps = List.of();
 
-  @Option(
-      names = "--format",
-      defaultValue = "table",
-      paramLabel = "FORMAT",
-      description = "Of the figures: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
-  private PerfRow.Format format = PerfRow.Format.TABLE;
+  @Mixin private FormatOption format;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Print this help.")
-  private boolean help;
+  @Mixin private HelpOption help;
 
   @Override
   public Integer call() {
@@ -162,13 +154,13 @@ final class Verify implements Callable<Integer> {
                           + size.ranks()
                           + " ranks, is wrong: "
                           + e.getMessage());
-              return Main.FAILED;
+              return ExitStatus.FAILED;
             } catch (IllegalArgumentException e) {
               throw Usage.error(spec, label + ": " + e.getMessage());
             }
             int workers = workers(algorithm.algorithm(size), size.ranks());
             row(table, label, collective, figures, workers);
-            table.printSoFar(format, spec.commandLine().getOut());
+            table.printSoFar(format.wanted(), spec.commandLine().getOut());
             proven++;
           }
         }
@@ -176,7 +168,7 @@ final class Verify implements Callable<Integer> {
       progress.clear();
     }
     table.print(
-        format,
+        format.wanted(),
         spec.commandLine().getOut(),
         List.of(
             proven == 1 ? "The plan is right." : "All " + Units.grouped(proven) + " are right."));

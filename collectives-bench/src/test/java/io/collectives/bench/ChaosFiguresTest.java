@@ -79,7 +79,7 @@ class ChaosFiguresTest {
                 good(Kind.KILL, 30_500, 60_000)),
             List.of(new PauseRun(SITE, 7, 0, 0, List.of())));
     StringWriter text = new StringWriter();
-    figures.table().print(PerfRow.Format.TSV, new PrintWriter(text), List.of());
+    figures.table().print(Format.TSV, new PrintWriter(text), List.of());
     assertEquals(
         List.of(
             "transport\tfault\ttimes\tculprits\tculprits_right\tsums\tsums_right\tknown_median_ms\tknown_p90_ms\t"
@@ -158,7 +158,7 @@ class ChaosFiguresTest {
             "shm: isolate: known by every survivor within 6.00 s: NO, 0 of 1"),
         bars(figures));
     StringWriter text = new StringWriter();
-    figures.table().print(PerfRow.Format.TSV, new PrintWriter(text), List.of());
+    figures.table().print(Format.TSV, new PrintWriter(text), List.of());
     List<String> lines = text.toString().lines().toList();
     assertEquals(
         "shm\tkill, awaited\t1\t3\t3\t0\t0\t13000.000\t13000.000\t13000.000\t13000.000\t-\t-\t-\t-\t0\t0\t0\t-",

@@ -29,13 +29,13 @@ class FigureTableTest {
   @Test
   void rowsOfTsvArePrintedOnceAsSoonAsTheyAreThere() {
     row("ring", 1);
-    table.printSoFar(PerfRow.Format.TSV, out);
+    table.printSoFar(Format.TSV, out);
     assertEquals("name\ttime_us\nring\t1\n", printed());
     row("direct", 2);
-    table.printSoFar(PerfRow.Format.TSV, out);
+    table.printSoFar(Format.TSV, out);
     assertEquals("name\ttime_us\nring\t1\ndirect\t2\n", printed());
     row("auto", 3);
-    table.print(PerfRow.Format.TSV, out, List.of("below"));
+    table.print(Format.TSV, out, List.of("below"));
     assertEquals("name\ttime_us\nring\t1\ndirect\t2\nauto\t3\n", printed());
   }
 
@@ -43,11 +43,11 @@ class FigureTableTest {
   @Test
   void aTableIsPrintedAtTheEnd() {
     row("ring", 1);
-    table.printSoFar(PerfRow.Format.TABLE, out);
-    table.printSoFar(PerfRow.Format.JSON, out);
+    table.printSoFar(Format.TABLE, out);
+    table.printSoFar(Format.JSON, out);
     assertEquals("", printed());
     row("bidirectional-ring", 2);
-    table.print(PerfRow.Format.TABLE, out, List.of("below"));
+    table.print(Format.TABLE, out, List.of("below"));
     assertEquals(
         "name                time\nring                1 us\nbidirectional-ring  2 us\n\nbelow\n",
         printed());

@@ -46,7 +46,7 @@ class PerfLineTest {
     return new PerfRow(
         algorithm,
         "shm",
-        Perf.Placement.THREADS,
+        Placement.THREADS,
         work,
         WireType.INT8,
         result,

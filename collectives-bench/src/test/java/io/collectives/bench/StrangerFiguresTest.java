@@ -44,7 +44,7 @@ class StrangerFiguresTest {
   @Test
   void armsAreComparedWithinTheirRounds() {
     StringWriter text = new StringWriter();
-    figures(SMALL).table().print(PerfRow.Format.TSV, new PrintWriter(text), List.of());
+    figures(SMALL).table().print(Format.TSV, new PrintWriter(text), List.of());
     assertEquals(
         List.of(
             "strangers\tmade\tconnected\tcalls\tmedian_us\tp99_us\tmax_us\tmean_us\t"

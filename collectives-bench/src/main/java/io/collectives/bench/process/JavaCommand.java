@@ -7,7 +7,15 @@ import java.util.List;
 
 /** The command that runs this program once more: the same JVM, class path and options. */
 public final class JavaCommand {
+  /** By name, so that commands which start others need not know all of them. */
+  private static final String PROGRAM = "io.collectives.bench.Main";
+
   private JavaCommand() {}
+
+  /** The command line of a command of this program. */
+  public static List<String> of(List<String> options, List<String> arguments) {
+    return of(PROGRAM, options, arguments);
+  }
 
   /**
    * The command line. Options that were given to this JVM are passed on, except those that set heap
@@ -17,6 +25,10 @@ public final class JavaCommand {
    * @param arguments arguments of the main class
    */
   public static List<String> of(Class<?> mainClass, List<String> options, List<String> arguments) {
+    return of(mainClass.getName(), options, arguments);
+  }
+
+  private static List<String> of(String mainClass, List<String> options, List<String> arguments) {
     List<String> command = new ArrayList<>();
     command.add(executable());
     ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
@@ -28,7 +40,7 @@ public final class JavaCommand {
       command.add("--enable-native-access=ALL-UNNAMED"); // the manifest says so to java -jar only
     }
     command.addAll(options);
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), mainClass.getName()));
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), mainClass));
     command.addAll(arguments);
     return command;
   }

@@ -1,0 +1,11 @@
+package io.collectives.bench;
+
+/** How the program ends, if not with 0. */
+final class ExitStatus {
+  /** A check or a job failed. */
+  static final int FAILED = 1;
+
+  static final int WRONG_USAGE = 2;
+
+  private ExitStatus() {}
+}

@@ -1,0 +1,15 @@
+package io.collectives.bench;
+
+import java.util.Locale;
+
+/** How figures are printed. */
+enum Format {
+  TABLE,
+  TSV,
+  JSON;
+
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}

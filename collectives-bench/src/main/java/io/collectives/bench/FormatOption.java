@@ -1,0 +1,17 @@
+package io.collectives.bench;
+
+import picocli.CommandLine.Option;
+
+/** How a command prints its figures. */
+final class FormatOption {
+  @Option(
+      names = "--format",
+      defaultValue = "table",
+      paramLabel = "FORMAT",
+      description = "Of the figures: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
+  private Format wanted = Format.TABLE;
+
+  Format wanted() {
+    return wanted;
+  }
+}
