@@ -63,7 +63,7 @@ public final class HostNames {
     try {
       return answer.get(limit.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException e) {
-      throw unknown(host, e.getCause());
+      throw unknown(host, e);
     } catch (TimeoutException e) {
       throw new UnknownHostException(
           host + ": the resolver of this host gave no answer within " + limit.toMillis() + " ms");
@@ -73,8 +73,13 @@ public final class HostNames {
     }
   }
 
-  /** What a failed look-up of a name is thrown as. */
-  public static UnknownHostException unknown(String host, Throwable cause) {
+  /**
+   * What a failed look-up of a name is thrown as.
+   *
+   * @param failure as a future wraps it
+   */
+  public static UnknownHostException unknown(String host, Exception failure) {
+    Throwable cause = failure.getCause() == null ? failure : failure.getCause();
     if (cause instanceof UnknownHostException e) {
       return e;
     }

@@ -226,7 +226,7 @@ final class RendezvousSockets implements AutoCloseable {
     try {
       return present.join();
     } catch (CompletionException e) {
-      throw HostNames.unknown(place.host(), e.getCause());
+      throw HostNames.unknown(place.host(), e);
     }
   }
 

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.Objects;
 import java.util.zip.CRC32C;
 
 /**
@@ -87,7 +88,8 @@ final class SnapshotFile {
       channel.force(true);
     }
     Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
-    forceDirectory(file.toAbsolutePath().getParent());
+    Path directory = file.toAbsolutePath().getParent();
+    forceDirectory(Objects.requireNonNull(directory, "a file lies in a directory"));
   }
 
   /** The new name is on the disk only when its directory is. */
