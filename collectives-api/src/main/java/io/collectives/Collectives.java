@@ -1,7 +1,7 @@
 package io.collectives;
 
+import io.collectives.internal.Services;
 import io.collectives.spi.CollectivesRuntime;
-import io.collectives.spi.Services;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -1,6 +1,6 @@
 package io.collectives;
 
-import io.collectives.spi.Extents;
+import io.collectives.internal.Extents;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

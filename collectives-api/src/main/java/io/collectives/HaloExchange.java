@@ -1,6 +1,6 @@
 package io.collectives;
 
-import io.collectives.spi.StageHandle;
+import io.collectives.internal.StageHandle;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;

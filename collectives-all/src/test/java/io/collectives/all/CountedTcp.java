@@ -199,9 +199,9 @@ public final class CountedTcp implements TransportProvider {
     };
   }
 
-  /** A link, how many bytes of what it carries are no payload, and what its rank sends. */
+  /** A link, how many bytes of payload it has carried, and what its rank sends. */
   private static final class CountedLink extends ForwardingLink {
-    private final AtomicLong told = new AtomicLong();
+    private final AtomicLong payload = new AtomicLong();
     private final List<FrameHeader> sent;
 
     CountedLink(Link inner, List<FrameHeader> sent) {
@@ -212,9 +212,8 @@ public final class CountedTcp implements TransportProvider {
     @Override
     public boolean trySend(FrameHeader header, FrameBody body) {
       boolean accepted = inner.trySend(header, body);
-      if (accepted && header.kind != FrameHeader.Kind.DATA) {
-        told.addAndGet(header.length);
-      } else if (accepted) {
+      if (accepted && header.kind == FrameHeader.Kind.DATA) {
+        payload.addAndGet(header.length);
         FrameHeader copy = new FrameHeader();
         copy.copyFrom(header);
         sent.add(copy);
@@ -224,7 +223,7 @@ public final class CountedTcp implements TransportProvider {
 
     /** How many bytes of payload it has carried. */
     long payloadSent() {
-      return inner.bytesSent() - told.get();
+      return payload.get();
     }
   }
 

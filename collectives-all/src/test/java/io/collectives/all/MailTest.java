@@ -14,7 +14,7 @@ import io.collectives.Communicator;
 import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
-import io.collectives.spi.Mailbox;
+import io.collectives.spi.InlineExchange;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -79,7 +79,7 @@ class MailTest {
               int count =
                   sizes.nextBoolean()
                       ? sizes.nextInt(20)
-                      : Mailbox.CAPACITY / Long.BYTES - 2 + sizes.nextInt(5);
+                      : InlineExchange.CAPACITY / Long.BYTES - 2 + sizes.nextInt(5);
               long[] array = new long[count];
               Arrays.setAll(array, k -> 1000L * world.rank() + k);
               arrays.add(array);

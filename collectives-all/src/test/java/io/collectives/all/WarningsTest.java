@@ -7,7 +7,7 @@ import io.collectives.AbortedException;
 import io.collectives.CallSettings;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
-import io.collectives.spi.Log;
+import io.collectives.internal.Log;
 import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;

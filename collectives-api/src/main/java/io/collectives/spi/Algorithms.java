@@ -3,6 +3,7 @@ package io.collectives.spi;
 import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.UnavailableException;
+import io.collectives.internal.Services;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
 import java.util.LinkedHashMap;

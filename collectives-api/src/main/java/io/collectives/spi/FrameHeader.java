@@ -1,16 +1,29 @@
 package io.collectives.spi;
 
 import io.collectives.ProtocolException;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
  * What a frame says about itself. Mutable, so that one object serves many frames; used by one
  * thread at a time.
  *
+ * <p>A transport carries all of it and needs to know {@link #length} alone: one that carries bytes
+ * lets the header {@link #write} itself as {@link #BYTES} bytes, whose meaning is the business of
+ * the two ends, and {@link #read} itself there.
+ *
  * <p>{@link #round}, {@link #firstChunk} and {@link #chunkCount} are redundant: the receiver knows
  * from its own plan what comes next. They are sent so that it can check.
  */
 public final class FrameHeader {
+
+  /** How many bytes {@link #write} writes. */
+  public static final int BYTES = 100;
+
+  /** How many words tell what a call is. */
+  public static final int CALL_WORDS = 6;
+
+  private static final Kind[] KINDS = Kind.values();
 
   /** What a frame is for. */
   public enum Kind {
@@ -74,20 +87,13 @@ public final class FrameHeader {
    */
   public long tag;
 
-  /**
-   * Whether the body comes as a {@link LentBody}; said by the transport that delivers it, and not
-   * sent.
-   */
-  public boolean lent;
-
-  /** What the sender's call is; see {@link CallFingerprint}. */
-  public final long[] call = new long[CallFingerprint.WORDS];
+  /** What tells the sender's call from others; transports carry it and know nothing of it. */
+  public final long[] call = new long[CALL_WORDS];
 
   /** Sets all numbers to 0. */
   public void clear() {
     group = sequence = tag = 0;
     slab = lane = round = firstChunk = chunkCount = length = 0;
-    lent = false;
     Arrays.fill(call, 0);
   }
 
@@ -158,6 +164,63 @@ public final class FrameHeader {
             + why);
   }
 
+  /**
+   * Writes all that is sent of it, {@link #BYTES} bytes from index {@code at} on, which may be any.
+   */
+  public void write(FrameBytes target, int at) {
+    ByteBuffer bytes = target.bytes();
+    bytes.putInt(at, kind.ordinal());
+    bytes.putLong(at + 4, group);
+    bytes.putLong(at + 12, sequence);
+    bytes.putInt(at + 20, slab);
+    bytes.putInt(at + 24, lane);
+    bytes.putInt(at + 28, round);
+    bytes.putInt(at + 32, firstChunk);
+    bytes.putInt(at + 36, chunkCount);
+    bytes.putInt(at + 40, length);
+    for (int i = 0; i < CALL_WORDS; i++) {
+      bytes.putLong(at + 44 + Long.BYTES * i, call[i]);
+    }
+    bytes.putLong(at + 92, tag);
+  }
+
+  /**
+   * Reads what {@link #write} has written, and {@linkplain #check checks} it.
+   *
+   * @param sender the rank, counted in the whole job, whose frame this is
+   * @param receiver the rank that it has come to
+   * @throws ProtocolException naming both ranks and what is wrong
+   */
+  public void read(FrameBytes source, int at, int sender, int receiver) {
+    ByteBuffer bytes = source.bytes();
+    int code = bytes.getInt(at);
+    if (code < 0 || code >= KINDS.length) {
+      throw new ProtocolException(
+          "a frame from rank "
+              + sender
+              + " to rank "
+              + receiver
+              + ": kind of frame is "
+              + code
+              + ", expected at most "
+              + (KINDS.length - 1));
+    }
+    kind = KINDS[code];
+    group = bytes.getLong(at + 4);
+    sequence = bytes.getLong(at + 12);
+    slab = bytes.getInt(at + 20);
+    lane = bytes.getInt(at + 24);
+    round = bytes.getInt(at + 28);
+    firstChunk = bytes.getInt(at + 32);
+    chunkCount = bytes.getInt(at + 36);
+    length = bytes.getInt(at + 40);
+    for (int i = 0; i < CALL_WORDS; i++) {
+      call[i] = bytes.getLong(at + 44 + Long.BYTES * i);
+    }
+    tag = bytes.getLong(at + 92);
+    check(sender, receiver);
+  }
+
   /** Takes over all values of another header. */
   public void copyFrom(FrameHeader other) {
     kind = other.kind;
@@ -170,7 +233,6 @@ public final class FrameHeader {
     chunkCount = other.chunkCount;
     length = other.length;
     tag = other.tag;
-    lent = other.lent;
     System.arraycopy(other.call, 0, call, 0, call.length);
   }
 

@@ -4,16 +4,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Where a transport puts what arrives. For each frame of a link: {@link #header} once; then, if its
- * length is not zero, either {@link #bytes} as often as it takes or {@link #view} once. Frames of
- * one link do not mix; those of different links may.
+ * length is not zero, {@link #bytes} as often as it takes. Frames of one link do not mix; those of
+ * different links may.
  */
 public interface FrameSink {
 
   /**
    * A frame begins.
    *
-   * @param header valid during this call only; its checksum, version and epoch, and {@linkplain
-   *     FrameHeader#check what can be in any header}, have been checked, all else has not
+   * @param header valid during this call only. That it is one of this job's, and {@linkplain
+   *     FrameHeader#check what can be in any header}, has been checked, all else has not
    */
   void header(Link link, FrameHeader header);
 
@@ -22,19 +22,13 @@ public interface FrameSink {
    *
    * @param at the index of the first, a multiple of 8 wherever a piece begins at a multiple of 8 in
    *     the body
-   * @param length how many; a multiple of 8 unless they are the last of the frame
+   * @param length how many, at least 1; a multiple of 8 unless they are the last of the frame
    */
   void bytes(Link link, FrameBytes source, int at, int length);
 
   /**
-   * The whole body of the frame as its sender offered it, or a {@link LentBody}; the sink owes it a
-   * {@link FrameBody#release}, now or later.
-   */
-  void view(Link link, FrameBody source);
-
-  /**
    * No further frame will come on this link, and none that is sent will arrive. Called at most once
-   * for each link.
+   * for each link, after all that has come.
    *
    * @param cause nothing if the peer said that it leaves; a {@link BrokenLinkException} if the peer
    *     lives, but this rank is the one to give way

@@ -5,7 +5,8 @@ import java.nio.ByteBuffer;
 
 /**
  * Memory of this rank that peers can reach, and that of peers which belongs with it: what one
- * {@link io.collectives.CollectiveBuffer} has of each rank. Made by {@link Transport#createRegion}.
+ * {@link io.collectives.CollectiveBuffer} has of each rank. Made by {@link
+ * MemoryLeases#createRegion}.
  *
  * <p>A life: every rank makes a region, and tells the others its number; every rank maps those of
  * all others; when all have, every rank shares its own. From then on bodies that lie in it may be

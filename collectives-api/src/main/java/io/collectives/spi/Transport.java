@@ -1,8 +1,7 @@
 package io.collectives.spi;
 
-import java.io.IOException;
 import java.util.List;
-import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Carries frames between this rank and its peers, each link in order and without loss, or says that
@@ -10,8 +9,25 @@ import java.util.Map;
  *
  * <p><b>Threads.</b> All methods of a transport and its links are called by one thread at a time,
  * which may be another one each time, but for {@link #wakeup} and {@link #close}, which any thread
- * may call at any time. The sink is called from within {@link #poll} only. A transport has no
- * thread of its own: whoever waits, drives.
+ * may call at any time, also while another one is in {@link #poll} or {@link #await}, and {@link
+ * #close} from within a sink, too. The sink is called from within {@link #poll} only. A transport
+ * needs no thread of its own: whoever waits, drives.
+ *
+ * <p><b>A link's life.</b> A link is opened by {@link #link} at either end; frames that are sent
+ * before the other end is reached wait in a queue that has a bound, or are refused. It ends once,
+ * and the sink is told so by {@link FrameSink#lost} after all frames that have come: without a
+ * cause if the peer has closed its transport, with one if the peer is dead, cannot be reached
+ * within the limit of the settings, or has sent what cannot be. A peer to whom this rank was never
+ * linked is never lost. Frames that are sent on a link after its end are accepted and dropped, and
+ * their bodies released. A rank that has closed its transport itself hears of no losses.
+ *
+ * <p><b>Errors.</b> If a peer sends what {@link FrameHeader#read} refuses, its link ends at both
+ * ends: here with that error as the cause, there with a {@link BrokenLinkException}, or any cause
+ * if only the end of the connection can be told. What a sink throws comes out of {@link #poll}; the
+ * frame that it was thrown for counts as delivered, and the next poll goes on behind it.
+ *
+ * <p><b>Capabilities.</b> This interface is what every transport must do. What some can do besides
+ * has interfaces of its own, for which whoever uses a transport asks {@link #capability} once.
  */
 public interface Transport extends AutoCloseable {
 
@@ -22,43 +38,11 @@ public interface Transport extends AutoCloseable {
   int size();
 
   /**
-   * Whether the sink is given the very bodies that peers send, whose memory it may read and, as far
-   * as they allow it, write; see {@link FrameSink#view}. The same for all ranks of the job.
-   */
-  default boolean sharesMemory() {
-    return false;
-  }
-
-  /**
    * What carries its frames, by the names that users know, as {@code shm}; several if not all peers
    * are reached in the same way.
    */
   default List<String> names() {
     return List.of();
-  }
-
-  /**
-   * Whether each pair of ranks can leave each other messages; see {@link Link#post}. The same for
-   * all ranks of the job.
-   */
-  default boolean hasMailboxes() {
-    return false;
-  }
-
-  /** Whether it can make {@link #createRegion regions}. The same for all ranks of the job. */
-  default boolean lendsMemory() {
-    return false;
-  }
-
-  /**
-   * Makes memory that peers can reach, all zeros. Any thread may call this.
-   *
-   * @param length at least 1
-   * @param peers who is told of it, counted in the whole job; this rank is left out
-   * @throws IOException if there is no space for it, or no right to have it
-   */
-  default Region createRegion(int length, int[] peers) throws IOException {
-    throw new UnsupportedOperationException(this + " lends no memory");
   }
 
   /** The most bytes of buffers that it ever holds, for all links together; 0 if it has none. */
@@ -67,10 +51,23 @@ public interface Transport extends AutoCloseable {
   }
 
   /**
+   * Something that this transport can do beside what all can: {@link BodyViews}, {@link
+   * InlineExchange}, {@link MemoryLeases}, {@link MemoryFaults} or {@link PromptWaits}. The answer
+   * is the same each time, and, but for memory faults and waits, for all ranks of the job.
+   *
+   * @return nothing if it cannot do it, or does not know of it
+   */
+  default <C> @Nullable C capability(Class<C> kind) {
+    return null;
+  }
+
+  /**
    * The link to a peer, which is opened if it is not yet; returns at once in any case. Frames may
-   * be sent on it from now on. The same object each time.
+   * be sent on it from now on. The same object each time, and the one that sinks are given.
    *
    * @param peer any rank but this one
+   * @throws IllegalArgumentException if the peer is this rank
+   * @throws IndexOutOfBoundsException if there is no such rank
    */
   Link link(int peer);
 
@@ -78,46 +75,17 @@ public interface Transport extends AutoCloseable {
    * Moves what can be moved without waiting: sends what is queued, and gives the sink what has
    * arrived, on links that either side has opened.
    *
-   * @return how much was done; 0 if nothing
+   * @return how much was done; 0 if nothing, and always once this transport is closed
    */
   int poll(FrameSink sink);
 
   /**
-   * To be asked after an {@link InternalError}, which the JVM throws when memory that peers share
-   * is gone, because somebody has truncated its file: where it was used, or in the same thread some
-   * time later. If so, those links are lost, as the sink hears in the next poll, and what was under
-   * way when the error came cannot be relied upon.
-   *
-   * @return why, as in {@link FrameSink#lost}, by peer; nothing if the error means something else
-   */
-  default Map<Integer, Throwable> lostMemory() {
-    return Map.of();
-  }
-
-  /**
-   * To be called by a thread that has used the transport and is about to do something else: an
-   * error such as {@link #lostMemory} tells of that is still to come must not come there.
-   *
-   * @return whether there was none; else what the thread has done cannot be relied upon
-   */
-  default boolean settle() {
-    return true;
-  }
-
-  /**
-   * Returns when {@link #poll} may find something to do, after {@code nanos}, or when woken; may
-   * return early.
+   * Returns when {@link #poll} may find something to do, as a frame that has come or room to send
+   * that was missing, after {@code nanos}, when woken, or at once if this transport is closed; may
+   * return early. It gives nothing to a sink. A transport that is not told of arrivals returns
+   * after a moment.
    */
   void await(long nanos);
-
-  /**
-   * Whether whatever arrives ends {@link #await} at once, and costs its sender nothing more, as
-   * where the kernel wakes who waits for a socket. If not, ranks sleep only when they have waited
-   * for long.
-   */
-  default boolean wakesByArrivals() {
-    return false;
-  }
 
   /** Ends a present or else the next {@link #await}. */
   void wakeup();
@@ -125,6 +93,7 @@ public interface Transport extends AutoCloseable {
   /**
    * Tells the peers that this rank leaves, sends what is queued if that is possible soon, and frees
    * everything. Frames that were accepted from the sink's owner reach peers that keep polling.
+   * Closing again does nothing.
    */
   @Override
   void close();

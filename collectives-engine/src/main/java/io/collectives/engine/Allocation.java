@@ -5,8 +5,8 @@ import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.MismatchException;
 import io.collectives.Payload;
+import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.Region;
-import io.collectives.spi.Transport;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Objects;
@@ -24,7 +24,7 @@ final class Allocation {
 
   private final Communicator group;
   private final Seat seat;
-  private final Transport transport;
+  private final @Nullable MemoryLeases leases;
   private final ElementType type;
   private final long count;
   private @Nullable Throwable failure;
@@ -34,7 +34,7 @@ final class Allocation {
   Allocation(Communicator group, Seat seat, ElementType type, long count) {
     this.group = group;
     this.seat = seat;
-    this.transport = seat.driver.transport();
+    this.leases = seat.driver.leases();
     this.type = type;
     this.count = count;
     if (count < 0 || count > Integer.MAX_VALUE / type.bytes()) {
@@ -78,7 +78,7 @@ final class Allocation {
   private @Nullable ByteBuffer make() {
     int length = Math.toIntExact(count * type.bytes());
     try {
-      if (!transport.lendsMemory() || group.size() == 1) {
+      if (leases == null || group.size() == 1) {
         return ByteBuffer.allocateDirect(length);
       }
       int[] peers = new int[group.size()];
@@ -86,7 +86,7 @@ final class Allocation {
         peers[rank] = group.worldRank(rank);
       }
       // A mapping is never empty.
-      region = transport.createRegion(Math.max(1, length), peers);
+      region = leases.createRegion(Math.max(1, length), peers);
       return region.bytes();
     } catch (IOException | RuntimeException | OutOfMemoryError e) {
       failure = e;

@@ -1,7 +1,7 @@
 package io.collectives.engine;
 
 import io.collectives.engine.run.Group;
-import io.collectives.spi.StageHandle;
+import io.collectives.internal.StageHandle;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

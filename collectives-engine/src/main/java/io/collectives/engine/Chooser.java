@@ -4,7 +4,7 @@ import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.Explanation;
 import io.collectives.WireType;
-import io.collectives.spi.Mailbox;
+import io.collectives.spi.InlineExchange;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -112,7 +112,7 @@ final class Chooser {
    * What some calls of a group are chosen for without a measurement, all-reduces that need no
    * frames among them: the group that is tuned has frames only.
    *
-   * @param mailed up to how many bytes an exchange goes by {@link Mailbox}
+   * @param mailed up to how many bytes an exchange goes by {@link InlineExchange}
    * @param reached from how many bytes on payloads mostly lie in memory that all ranks reach, and
    *     are so long that nothing else counts: a direct all-reduce reads each number where it lies
    *     and writes it where it belongs, once

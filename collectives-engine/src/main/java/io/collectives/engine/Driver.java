@@ -6,7 +6,10 @@ import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.run.Service;
-import io.collectives.spi.Log;
+import io.collectives.internal.Log;
+import io.collectives.spi.MemoryFaults;
+import io.collectives.spi.MemoryLeases;
+import io.collectives.spi.PromptWaits;
 import io.collectives.spi.Transport;
 import java.nio.file.Path;
 import java.util.List;
@@ -39,6 +42,9 @@ final class Driver implements AutoCloseable {
 
   private final Engine engine;
   private final Transport transport;
+  private final @Nullable MemoryLeases leases;
+  private final MemoryFaults memoryFaults;
+  private final Medium medium;
   private final Idle idle;
   private final FlightLog flightLog;
   private final ReentrantLock lock = new ReentrantLock(true);
@@ -59,6 +65,9 @@ final class Driver implements AutoCloseable {
     this.engine = engine;
     this.flightLog = new FlightLog(engine, transport.rank(), flightDirectory);
     this.transport = transport;
+    this.leases = transport.capability(MemoryLeases.class);
+    this.memoryFaults = MemoryFaults.of(transport);
+    this.medium = Medium.of(transport);
     this.idle = new Idle(transport, oversubscribed);
     this.background = new Thread(this::run, "collectives-rank" + transport.rank() + "-progress");
     background.setDaemon(true);
@@ -69,14 +78,14 @@ final class Driver implements AutoCloseable {
     return engine;
   }
 
-  /** To be asked for regions; all else is the business of the engine. */
-  Transport transport() {
-    return transport;
+  /** Who makes regions; nothing if the transport has none. */
+  @Nullable MemoryLeases leases() {
+    return leases;
   }
 
   /** What the ranks of this job reach each other by. */
   Medium medium() {
-    return Medium.of(transport);
+    return medium;
   }
 
   /** What carries frames. */
@@ -164,14 +173,14 @@ final class Driver implements AutoCloseable {
     try {
       await(call);
     } catch (InternalError e) {
-      if (transport.lostMemory().isEmpty()) {
+      if (memoryFaults.lostMemory().isEmpty()) {
         throw e;
       }
-      await(call); // It came late, from what was done with that memory; see Transport.
+      await(call); // It came late, from what was done with that memory; see MemoryFaults.
     }
     CollectiveException error = call.error();
     NonFiniteException nonFinite = call.nonFinite();
-    boolean settled = transport.settle();
+    boolean settled = memoryFaults.settle();
     lock();
     try {
       if (error == null && !settled) {
@@ -248,7 +257,7 @@ final class Driver implements AutoCloseable {
     try {
       return engine.poll();
     } catch (RuntimeException | Error e) {
-      boolean explained = e instanceof InternalError && !transport.lostMemory().isEmpty();
+      boolean explained = e instanceof InternalError && !memoryFaults.lostMemory().isEmpty();
       engine.crash(e);
       if (explained) {
         return 1; // Calls end with what it means.
@@ -413,7 +422,7 @@ final class Driver implements AutoCloseable {
     Idle(Transport transport, boolean oversubscribed) {
       this.transport = transport;
       this.spins = oversubscribed ? 0 : SPINS;
-      this.sleepsIfAlone = oversubscribed && transport.wakesByArrivals();
+      this.sleepsIfAlone = oversubscribed && transport.capability(PromptWaits.class) != null;
     }
 
     void begin() {

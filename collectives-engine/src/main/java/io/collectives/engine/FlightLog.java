@@ -1,7 +1,7 @@
 package io.collectives.engine;
 
 import io.collectives.engine.run.Engine;
-import io.collectives.spi.Log;
+import io.collectives.internal.Log;
 import java.io.IOException;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.Files;

@@ -2,6 +2,8 @@ package io.collectives.engine;
 
 import io.collectives.CallSettings;
 import io.collectives.Collective;
+import io.collectives.spi.BodyViews;
+import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.Transport;
 
 /**
@@ -122,7 +124,9 @@ enum Medium {
 
   /** That of a job. */
   static Medium of(Transport transport) {
-    return transport.sharesMemory() ? THREADS : transport.lendsMemory() ? SHARED_MEMORY : SOCKETS;
+    return transport.capability(BodyViews.class) != null
+        ? THREADS
+        : transport.capability(MemoryLeases.class) != null ? SHARED_MEMORY : SOCKETS;
   }
 
   /** The settings with what they leave to the transport. */

@@ -1,7 +1,7 @@
 package io.collectives.engine;
 
 import io.collectives.Payload;
-import io.collectives.spi.Extents;
+import io.collectives.internal.Extents;
 import java.lang.ref.WeakReference;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

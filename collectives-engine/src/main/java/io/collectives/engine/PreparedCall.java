@@ -5,7 +5,7 @@ import io.collectives.Payload;
 import io.collectives.PersistentCall;
 import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Group;
-import io.collectives.spi.StageHandle;
+import io.collectives.internal.StageHandle;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

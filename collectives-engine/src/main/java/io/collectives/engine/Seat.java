@@ -10,13 +10,13 @@ import io.collectives.engine.run.AddOrder;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.run.Program;
 import io.collectives.engine.run.ProgramCompiler;
+import io.collectives.internal.CallFingerprint;
 import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
 import io.collectives.plan.Rounds;
 import io.collectives.spi.Algorithms;
-import io.collectives.spi.CallFingerprint;
-import io.collectives.spi.Mailbox;
+import io.collectives.spi.InlineExchange;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
@@ -108,7 +108,7 @@ final class Seat {
 
   private Chooser.Shortcuts shortcuts(boolean lends) {
     return new Chooser.Shortcuts(
-        group.usesMail() ? Mailbox.CAPACITY : -1,
+        group.usesMail() ? InlineExchange.CAPACITY : -1,
         lends ? 0 : driver.medium().directFrom(group.size()));
   }
 

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.CallSettings;
 import io.collectives.Collective;
-import io.collectives.spi.FrameCodec;
+import io.collectives.internal.FrameCodec;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

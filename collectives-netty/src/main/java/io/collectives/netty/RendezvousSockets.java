@@ -1,10 +1,10 @@
 package io.collectives.netty;
 
 import io.collectives.JoinException;
-import io.collectives.spi.HostNames;
-import io.collectives.spi.Log;
+import io.collectives.internal.HostNames;
+import io.collectives.internal.Log;
+import io.collectives.internal.StrangerLog;
 import io.collectives.spi.Roster;
-import io.collectives.spi.StrangerLog;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.ConnectException;

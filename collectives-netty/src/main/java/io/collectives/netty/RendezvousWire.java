@@ -1,6 +1,6 @@
 package io.collectives.netty;
 
-import static io.collectives.spi.StrangerLog.printable;
+import static io.collectives.internal.StrangerLog.printable;
 
 import io.collectives.JobSecret;
 import io.collectives.JoinException;

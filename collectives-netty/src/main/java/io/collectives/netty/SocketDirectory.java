@@ -4,8 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
-import io.collectives.spi.Log;
-import io.collectives.spi.RankDirectory;
+import io.collectives.internal.Log;
+import io.collectives.internal.RankDirectory;
 import io.collectives.spi.Roster;
 import java.io.IOException;
 import java.net.InetAddress;

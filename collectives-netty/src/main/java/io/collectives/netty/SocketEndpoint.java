@@ -1,7 +1,7 @@
 package io.collectives.netty;
 
 import io.collectives.JobSettings;
-import io.collectives.spi.Log;
+import io.collectives.internal.Log;
 import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider;

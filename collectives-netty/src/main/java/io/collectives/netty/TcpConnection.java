@@ -2,7 +2,7 @@ package io.collectives.netty;
 
 import io.collectives.JobSecret;
 import io.collectives.ProtocolException;
-import io.collectives.spi.FrameCodec;
+import io.collectives.internal.FrameCodec;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;

@@ -2,10 +2,10 @@ package io.collectives.netty;
 
 import io.collectives.JobSecret;
 import io.collectives.ProtocolException;
+import io.collectives.internal.FrameCodec;
 import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.Link;
 import io.netty.buffer.ByteBuf;
@@ -75,8 +75,6 @@ final class TcpLink implements Link {
   private int queueLength;
   private int bodyLeft; // Bytes of the present frame's body that are still to come.
   private int bodyChecksum; // That it should have.
-  private long bytesSent;
-  private long bytesReceived;
 
   TcpLink(TcpTransport transport, int peer) {
     this.transport = transport;
@@ -92,16 +90,6 @@ final class TcpLink implements Link {
   @Override
   public int peer() {
     return peer;
-  }
-
-  @Override
-  public long bytesSent() {
-    return bytesSent;
-  }
-
-  @Override
-  public long bytesReceived() {
-    return bytesReceived;
   }
 
   @Override
@@ -148,7 +136,6 @@ final class TcpLink implements Link {
         checksum = (int) sentChecksum.getValue();
       }
       encoder.encode(frame, checksum, slot.bytes, 0);
-      bytesSent += length;
       int end = FrameCodec.HEADER_LENGTH + length;
       int padded = FrameCodec.padded(end);
       while (end < padded) {
@@ -167,7 +154,6 @@ final class TcpLink implements Link {
   }
 
   private boolean drop(FrameBody body) {
-    bytesSent += body.length();
     body.release();
     return true;
   }
@@ -471,9 +457,7 @@ final class TcpLink implements Link {
           }
           bodyLeft -= length;
           check(source, at, length);
-          if (transport.bytes(this, source, at, length)) {
-            bytesReceived += length;
-          }
+          transport.bytes(this, source, at, length);
           at += FrameCodec.padded(length);
         } else if (available >= 4 && source.bytes().getInt(at) == Greeting.MAGIC) {
           if (available < Greeting.LENGTH) {

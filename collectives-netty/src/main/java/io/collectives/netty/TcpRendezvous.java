@@ -2,7 +2,7 @@ package io.collectives.netty;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
-import io.collectives.spi.HostNames;
+import io.collectives.internal.HostNames;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Roster;

@@ -2,15 +2,16 @@ package io.collectives.netty;
 
 import io.collectives.JobSecret;
 import io.collectives.JobSettings;
+import io.collectives.internal.FrameCodec;
+import io.collectives.internal.Log;
+import io.collectives.internal.StrangerLog;
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Link;
-import io.collectives.spi.Log;
+import io.collectives.spi.PromptWaits;
 import io.collectives.spi.Roster;
-import io.collectives.spi.StrangerLog;
 import io.collectives.spi.Transport;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -65,7 +66,7 @@ import org.jspecify.annotations.Nullable;
  * connection, with TLS {@link Tls#STRANGER_LENGTH}. What is wrong is logged and closed, and touches
  * no link.
  */
-final class TcpTransport implements Transport {
+final class TcpTransport implements Transport, PromptWaits {
   private static final Log LOG = Log.of(TcpTransport.class);
 
   /**
@@ -315,8 +316,8 @@ final class TcpTransport implements Transport {
   }
 
   @Override
-  public boolean wakesByArrivals() {
-    return true;
+  public <C> @Nullable C capability(Class<C> kind) {
+    return kind == PromptWaits.class ? kind.cast(this) : null;
   }
 
   @Override
@@ -720,17 +721,15 @@ final class TcpTransport implements Transport {
     }
   }
 
-  /** Gives a piece of a body to the sink; false if there is none because this rank is leaving. */
-  boolean bytes(TcpLink link, FrameBytes source, int at, int length) {
-    if (sink == null) {
-      return false;
+  /** Gives a piece of a body to the sink, unless there is none because this rank is leaving. */
+  void bytes(TcpLink link, FrameBytes source, int at, int length) {
+    if (sink != null) {
+      try {
+        sink.bytes(link, source, at, length);
+      } catch (Throwable t) {
+        sinkFailed(t);
+      }
     }
-    try {
-      sink.bytes(link, source, at, length);
-    } catch (Throwable t) {
-      sinkFailed(t);
-    }
-    return true;
   }
 
   /** Keeps what the sink has thrown, as Netty would swallow it, until the poll can throw it on. */

@@ -2,8 +2,8 @@ package io.collectives.netty;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
-import io.collectives.spi.HostNames;
-import io.collectives.spi.Log;
+import io.collectives.internal.HostNames;
+import io.collectives.internal.Log;
 import io.collectives.spi.TransportProvider;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelOption;

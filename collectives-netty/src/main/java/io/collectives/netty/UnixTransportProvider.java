@@ -2,7 +2,7 @@ package io.collectives.netty;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
-import io.collectives.spi.RankDirectory;
+import io.collectives.internal.RankDirectory;
 import io.collectives.spi.TransportProvider;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -12,9 +12,9 @@ import io.collectives.CallSettings;
 import io.collectives.JobSettings;
 import io.collectives.ProtocolException;
 import io.collectives.Security;
+import io.collectives.internal.FrameCodec;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.JobEpoch;
@@ -492,11 +492,6 @@ class BytePipeTest {
         received.add(arriving);
         arriving = null;
       }
-    }
-
-    @Override
-    public void view(Link link, FrameBody source) {
-      fail("a view of a stream");
     }
 
     @Override

@@ -179,11 +179,6 @@ final class Ranks implements AutoCloseable {
     }
 
     @Override
-    public void view(Link link, FrameBody source) {
-      fail("bytes come over TCP, not views");
-    }
-
-    @Override
     public void lost(Link link, @Nullable Throwable why) {
       losses++;
       cause = why;

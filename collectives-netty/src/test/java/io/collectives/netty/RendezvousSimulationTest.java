@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.JobSecret;
 import io.collectives.JoinException;
+import io.collectives.internal.Log;
+import io.collectives.internal.StrangerLog;
 import io.collectives.spi.JobEpoch;
-import io.collectives.spi.Log;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Rendezvous.Announcement;
 import io.collectives.spi.Roster;
-import io.collectives.spi.StrangerLog;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.ConnectException;

@@ -12,7 +12,7 @@ import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.ProtocolException;
 import io.collectives.Security;
-import io.collectives.spi.FrameCodec;
+import io.collectives.internal.FrameCodec;
 import io.collectives.spi.JobEpoch;
 import io.collectives.testkit.TcpProxy;
 import io.netty.buffer.ByteBuf;

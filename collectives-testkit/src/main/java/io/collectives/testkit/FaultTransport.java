@@ -126,11 +126,6 @@ final class FaultTransport extends ForwardingTransport {
         public void bytes(Link link, FrameBytes source, int at, int length) {}
 
         @Override
-        public void view(Link link, FrameBody source) {
-          source.release();
-        }
-
-        @Override
         public void lost(Link link, @Nullable Throwable cause) {}
       };
 
@@ -254,7 +249,7 @@ final class FaultTransport extends ForwardingTransport {
   }
 
   /** Gives on what comes before the end of its link, as bytes. */
-  private final class FaultSink extends CopyingSink {
+  private final class FaultSink extends ForwardingSink {
     FaultSink(FrameSink to) {
       super(to);
     }

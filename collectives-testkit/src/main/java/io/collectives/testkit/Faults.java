@@ -55,7 +55,7 @@ import org.jspecify.annotations.Nullable;
  * the body: for {@link #run} such a rank is lost, not wrong.
  *
  * <p>Transports that share memory carry bytes under faults: no rank reads another's arrays, short
- * exchanges have no mailboxes and {@link Communicator#allocate} lends nothing.
+ * exchanges are made of frames and {@link Communicator#allocate} lends nothing.
  *
  * <p>Immutable: each method returns other faults. May be used by several threads, for several jobs
  * at once.

@@ -5,8 +5,8 @@ import io.collectives.spi.FrameHeader;
 import io.collectives.spi.Link;
 
 /**
- * A link that does what another one does, for tests that change some of it. It has no mailboxes.
- * May be used by the threads that may use the other one.
+ * A link that does what another one does, for tests that change some of it. May be used by the
+ * threads that may use the other one.
  */
 public abstract class ForwardingLink implements Link {
   /** What this one does, but for what is overridden. */
@@ -25,15 +25,5 @@ public abstract class ForwardingLink implements Link {
   @Override
   public boolean trySend(FrameHeader header, FrameBody body) {
     return inner.trySend(header, body);
-  }
-
-  @Override
-  public long bytesSent() {
-    return inner.bytesSent();
-  }
-
-  @Override
-  public long bytesReceived() {
-    return inner.bytesReceived();
   }
 }

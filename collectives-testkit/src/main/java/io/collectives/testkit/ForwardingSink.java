@@ -1,6 +1,5 @@
 package io.collectives.testkit;
 
-import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
@@ -28,11 +27,6 @@ public abstract class ForwardingSink implements FrameSink {
   @Override
   public void bytes(Link link, FrameBytes source, int at, int length) {
     inner.bytes(link, source, at, length);
-  }
-
-  @Override
-  public void view(Link link, FrameBody source) {
-    inner.view(link, source);
   }
 
   @Override

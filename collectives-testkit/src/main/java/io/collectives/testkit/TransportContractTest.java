@@ -13,14 +13,16 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import io.collectives.CallSettings;
 import io.collectives.ProtocolException;
-import io.collectives.spi.CallFingerprint;
+import io.collectives.spi.BodyViews;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
+import io.collectives.spi.InlineExchange;
 import io.collectives.spi.Link;
-import io.collectives.spi.Mailbox;
+import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.Transport;
+import io.collectives.spi.ViewSink;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -28,6 +30,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
@@ -165,7 +168,6 @@ public abstract class TransportContractTest {
       assertEquals(sent.get(i).toString(), got.toString());
       assertEquals(sent.get(i).tag, got.tag);
       assertArrayEquals(sent.get(i).call, got.call);
-      assertFalse(got.lent, "nothing was lent");
     }
   }
 
@@ -237,8 +239,7 @@ public abstract class TransportContractTest {
           h -> h.firstChunk = Integer.MAX_VALUE,
           h -> h.chunkCount = Integer.MAX_VALUE,
           h -> h.tag = -1,
-          h -> Arrays.fill(h.call, -1),
-          h -> h.lent = true);
+          h -> Arrays.fill(h.call, -1));
 
   /** One for each kind. */
   private static final List<Consumer<FrameHeader>> NEGATIVE =
@@ -353,43 +354,30 @@ public abstract class TransportContractTest {
   }
 
   @Test
-  void countsBytesOfBodies() throws Exception {
-    open(2);
-    peers.get(0).send(1, frame(0, 1000), content(1000, 0));
-    peers.get(0).send(1, frame(0, 0), content(0, 0));
-    peers.get(0).send(1, frame(0, 9), content(9, 0));
-    peers.get(1).send(0, frame(0, 5), content(5, 0));
-    pumpUntil(() -> peers.get(1).from(0).size() == 3 && peers.get(0).from(1).size() == 1);
-    assertEquals(1009, peers.get(0).link(1).bytesSent());
-    assertEquals(5, peers.get(0).link(1).bytesReceived());
-    assertEquals(5, peers.get(1).link(0).bytesSent());
-    assertEquals(1009, peers.get(1).link(0).bytesReceived());
-  }
-
-  @Test
-  void deliversMessagesByMailbox() throws Exception {
+  void leavesMessagesInline() throws Exception {
     open(3);
-    Assumptions.assumeTrue(peers.get(0).transport.hasMailboxes(), "no mailboxes");
-    FrameBytes taken = new FrameBytes(ByteBuffer.allocateDirect(Mailbox.CAPACITY));
-    int[] lengths = {0, 1, 8, 9, Mailbox.CAPACITY - 1, Mailbox.CAPACITY};
-    long[] call = new long[CallFingerprint.WORDS];
+    assumeExchange();
+    FrameBytes taken = new FrameBytes(ByteBuffer.allocateDirect(InlineExchange.CAPACITY));
+    int[] lengths = {0, 1, 8, 9, InlineExchange.CAPACITY - 1, InlineExchange.CAPACITY};
+    long[] call = new long[FrameHeader.CALL_WORDS];
     for (int turn = 0; turn < 3 * lengths.length; turn++) {
       int length = lengths[turn % lengths.length];
       long number = turn + 5;
       for (int from = 0; from < 3; from++) {
         int to = (from + 1) % 3;
         assertFalse(
-            peers.get(to).link(from).take(turn, number, call, taken, length), "nothing is there");
+            peers.get(to).exchange().take(from, turn, number, call, taken, length),
+            "nothing is there");
         long[] fingerprint = {from, turn, -1, Long.MAX_VALUE, 0, number};
         Body body = content(length, 10 * turn + from);
-        Link link = peers.get(from).link(to);
+        InlineExchange exchange = peers.get(from).exchange();
         long now = turn;
-        pumpUntil(() -> link.post(now, number, fingerprint, body));
+        pumpUntil(() -> exchange.post(to, now, number, fingerprint, body));
         assertEquals(0, body.releases.get(), "it belongs to the sender");
         assertFalse(
-            peers.get(to).link(from).take(turn, number + 1, call, taken, length),
+            peers.get(to).exchange().take(from, turn, number + 1, call, taken, length),
             "another message was wanted");
-        assertTrue(peers.get(to).link(from).take(turn, number, call, taken, length));
+        assertTrue(peers.get(to).exchange().take(from, turn, number, call, taken, length));
         assertArrayEquals(fingerprint, call);
         byte[] bytes = new byte[length];
         taken.bytes().get(0, bytes);
@@ -403,15 +391,15 @@ public abstract class TransportContractTest {
   @Test
   void messagesOutliveTheirSender() throws Exception {
     open(2);
-    Assumptions.assumeTrue(peers.get(0).transport.hasMailboxes(), "no mailboxes");
+    assumeExchange();
     Peer reader = peers.get(1);
-    long[] call = new long[CallFingerprint.WORDS];
-    pumpUntil(() -> peers.get(0).link(1).post(0, 1, call, content(8, 3)));
+    long[] call = new long[FrameHeader.CALL_WORDS];
+    pumpUntil(() -> peers.get(0).exchange().post(1, 0, 1, call, content(8, 3)));
     List<byte[]> taken = new ArrayList<>();
     reader.onLoss =
         () -> {
-          FrameBytes room = new FrameBytes(ByteBuffer.allocateDirect(Mailbox.CAPACITY));
-          if (reader.link(0).take(0, 1, call, room, 8)) {
+          FrameBytes room = new FrameBytes(ByteBuffer.allocateDirect(InlineExchange.CAPACITY));
+          if (reader.exchange().take(0, 0, 1, call, room, 8)) {
             byte[] bytes = new byte[8];
             room.bytes().get(0, bytes);
             taken.add(bytes);
@@ -425,6 +413,51 @@ public abstract class TransportContractTest {
     join(closing);
     assertEquals(1, taken.size());
     assertArrayEquals(content(8, 3).content, taken.get(0));
+  }
+
+  private void assumeExchange() {
+    Assumptions.assumeTrue(
+        peers.get(0).transport.capability(InlineExchange.class) != null, "no inline exchange");
+  }
+
+  /** Bodies that stay where they are, if the transport can do that. */
+  @Test
+  void deliversViews() throws Exception {
+    open(3);
+    Assumptions.assumeTrue(
+        peers.get(0).transport.capability(BodyViews.class) != null, "no views of bodies");
+    for (Peer peer : peers) {
+      Objects.requireNonNull(peer.transport.capability(BodyViews.class)).viewBy(peer);
+    }
+    int[] lengths = {0, 1, 8, 4095, FRAME_LENGTH, 0, 3};
+    List<Body> bodies = new ArrayList<>();
+    for (int i = 0; i < lengths.length; i++) {
+      bodies.add(content(lengths[i], i));
+      peers.get(0).send(1, frame(i, lengths[i]), bodies.get(i));
+      peers.get(2).send(1, frame(i, lengths[i]), content(lengths[i], i));
+    }
+    Peer to = peers.get(1);
+    pumpUntil(() -> to.from(0).size() == lengths.length && to.from(2).size() == lengths.length);
+    for (int i = 0; i < lengths.length; i++) {
+      to.from(0).get(i).check(i, "length " + lengths[i]);
+      to.from(2).get(i).check(i, "length " + lengths[i]);
+      assertEquals(1, bodies.get(i).releases.get(), "releases of " + lengths[i] + " bytes");
+    }
+    assertEquals(10, to.views, "every frame with a body, and no other");
+  }
+
+  /** Whoever asks twice is told the same, by all ranks, and by one that has a peer. */
+  @Test
+  void hasTheSameCapabilitiesEachTime() throws Exception {
+    open(2);
+    exchange(0, 1);
+    for (Class<?> kind : List.of(BodyViews.class, InlineExchange.class, MemoryLeases.class)) {
+      Object one = peers.get(0).transport.capability(kind);
+      assertSame(one, peers.get(0).transport.capability(kind));
+      Object other = peers.get(1).transport.capability(kind);
+      assertEquals(one == null, other == null, kind.getSimpleName());
+    }
+    assertNull(peers.get(0).transport.capability(CharSequence.class), "nobody can do that");
   }
 
   @Test
@@ -846,13 +879,14 @@ public abstract class TransportContractTest {
   private record Waiting(int to, FrameHeader header, Body body) {}
 
   /** A rank: sends what it is told to as soon as it can, and keeps what arrives. */
-  private static final class Peer implements FrameSink {
+  private static final class Peer implements FrameSink, ViewSink {
     final Transport transport;
     final Queue<Waiting> outbox = new ArrayDeque<>();
     final Map<Integer, Frame> arriving = new HashMap<>();
     final Map<Integer, List<Frame>> received = new HashMap<>();
     final Map<Integer, @Nullable Throwable> lost = new HashMap<>();
     final AtomicInteger losses = new AtomicInteger();
+    int views;
     Consumer<Frame> onFrame = frame -> {};
     Runnable onLoss = () -> {};
 
@@ -866,6 +900,10 @@ public abstract class TransportContractTest {
 
     Link link(int peer) {
       return transport.link(peer);
+    }
+
+    InlineExchange exchange() {
+      return Objects.requireNonNull(transport.capability(InlineExchange.class));
     }
 
     List<Frame> from(int peer) {
@@ -918,11 +956,12 @@ public abstract class TransportContractTest {
     }
 
     @Override
-    public void view(Link link, FrameBody source) {
+    public void view(Link link, FrameHeader header, FrameBody source) {
+      header(link, header);
       Frame frame = arriving.get(link.peer());
-      assertNotNull(frame, "a view after a header");
-      assertEquals(frame.bytes.length, source.length());
-      assertEquals(0, frame.length, "a view is the whole body");
+      assertNotNull(frame, "a view has a body");
+      assertEquals(frame.bytes.length, source.length(), "a view is the whole body");
+      views++;
       FrameBytes copy = new FrameBytes(ByteBuffer.allocate(source.length()));
       source.store(copy, 0);
       source.release();

@@ -216,11 +216,6 @@ class AutoEndpointTest {
     public void bytes(Link link, FrameBytes source, int at, int length) {}
 
     @Override
-    public void view(Link link, FrameBody source) {
-      source.release();
-    }
-
-    @Override
     public void lost(Link link, @Nullable Throwable cause) {
       lost = true;
     }

@@ -2,7 +2,6 @@ package io.collectives.bench.chaos;
 
 import io.collectives.JobSettings;
 import io.collectives.UnavailableException;
-import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
@@ -138,11 +137,6 @@ final class Eavesdropper {
 
     @Override
     public void bytes(Link link, FrameBytes source, int at, int length) {}
-
-    @Override
-    public void view(Link link, FrameBody source) {
-      source.release();
-    }
 
     @Override
     public void lost(Link link, @Nullable Throwable cause) {}

@@ -2,8 +2,8 @@ package io.collectives.engine.auto;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
-import io.collectives.spi.Log;
-import io.collectives.spi.RankDirectory;
+import io.collectives.internal.Log;
+import io.collectives.internal.RankDirectory;
 import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider.Endpoint;

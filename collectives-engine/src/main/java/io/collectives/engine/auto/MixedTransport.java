@@ -2,6 +2,7 @@ package io.collectives.engine.auto;
 
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
+import io.collectives.spi.MemoryFaults;
 import io.collectives.spi.Transport;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -29,12 +30,13 @@ import org.jspecify.annotations.Nullable;
  * closed one after the other, in the same order at all ranks, so that two that close together go
  * through the same steps; each has a limit of its own for that.
  */
-final class MixedTransport implements Transport {
+final class MixedTransport implements Transport, MemoryFaults {
   private static final long SLEEP_NANOS = 200_000;
 
   private final int rank;
   private final @Nullable Transport[] leading;
   private final Transport[] all;
+  private final MemoryFaults[] faults;
   private final Transport sleeper;
 
   /**
@@ -46,6 +48,7 @@ final class MixedTransport implements Transport {
   MixedTransport(int rank, List<@Nullable String> names, Map<String, Transport> transports) {
     this.rank = rank;
     this.all = transports.values().toArray(Transport[]::new);
+    this.faults = Arrays.stream(all).map(MemoryFaults::of).toArray(MemoryFaults[]::new);
     this.sleeper = all[all.length - 1];
     this.leading = new Transport[names.size()];
     for (int peer = 0; peer < leading.length; peer++) {
@@ -78,6 +81,12 @@ final class MixedTransport implements Transport {
     return limit;
   }
 
+  /** What all pairs must have, as leases and exchanges, a mixture has not. */
+  @Override
+  public <C> @Nullable C capability(Class<C> kind) {
+    return kind == MemoryFaults.class ? kind.cast(this) : null;
+  }
+
   @Override
   public Link link(int peer) {
     Transport transport = leading[Objects.checkIndex(peer, leading.length)];
@@ -99,8 +108,8 @@ final class MixedTransport implements Transport {
   @Override
   public Map<Integer, Throwable> lostMemory() {
     Map<Integer, Throwable> lost = new HashMap<>();
-    for (Transport transport : all) {
-      lost.putAll(transport.lostMemory());
+    for (MemoryFaults part : faults) {
+      lost.putAll(part.lostMemory());
     }
     return lost;
   }
@@ -108,8 +117,8 @@ final class MixedTransport implements Transport {
   @Override
   public boolean settle() {
     boolean settled = true;
-    for (Transport transport : all) {
-      settled &= transport.settle();
+    for (MemoryFaults part : faults) {
+      settled &= part.settle();
     }
     return settled;
   }

@@ -1,31 +1,36 @@
 package io.collectives.engine.inprocess;
 
 import io.collectives.ProtocolException;
+import io.collectives.internal.InlineSlots;
+import io.collectives.spi.BodyViews;
 import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
+import io.collectives.spi.InlineExchange;
 import io.collectives.spi.Link;
-import io.collectives.spi.Mailbox;
 import io.collectives.spi.Transport;
+import io.collectives.spi.ViewSink;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** One rank's end of an {@link InProcessFabric}. */
-final class InProcessTransport implements Transport {
+final class InProcessTransport implements Transport, BodyViews, InlineExchange {
   private static final long LONGEST_NAP_NANOS = 1_000_000;
 
-  /** In larger jobs mailboxes would take more memory than they are worth. */
-  private static final int MOST_RANKS_WITH_MAILBOXES = 16;
+  /** In larger jobs slots would take more memory than they are worth. */
+  private static final int MOST_RANKS_WITH_SLOTS = 16;
 
   private static final int ALIGNMENT = 128;
 
   private final InProcessFabric fabric;
   private final int rank;
   private final InProcessLink[] links;
+  private @Nullable ViewSink views;
+  private FrameBytes copy = new FrameBytes(ByteBuffer.allocate(0));
   private volatile boolean closed;
   private volatile @Nullable Throwable death;
   private volatile @Nullable Thread parked;
@@ -38,11 +43,11 @@ final class InProcessTransport implements Transport {
     this.fabric = fabric;
     this.rank = rank;
     this.links = new InProcessLink[size];
-    FrameBytes mailboxes =
+    FrameBytes slots =
         new FrameBytes(
-            ByteBuffer.allocateDirect(mailboxesLength(size) + ALIGNMENT).alignedSlice(ALIGNMENT));
+            ByteBuffer.allocateDirect(slotsLength(size) + ALIGNMENT).alignedSlice(ALIGNMENT));
     for (int peer = 0; peer < size; peer++) {
-      links[peer] = new InProcessLink(peer, mailboxes);
+      links[peer] = new InProcessLink(peer, slots);
     }
   }
 
@@ -62,26 +67,32 @@ final class InProcessTransport implements Transport {
   }
 
   @Override
-  public boolean sharesMemory() {
-    return true;
+  public <C> @Nullable C capability(Class<C> kind) {
+    boolean hasIt =
+        kind == BodyViews.class || kind == InlineExchange.class && slotsLength(size()) > 0;
+    return hasIt ? kind.cast(this) : null;
   }
 
   @Override
-  public boolean hasMailboxes() {
-    return mailboxesLength(size()) > 0;
+  public void viewBy(ViewSink sink) {
+    views = sink;
   }
 
-  private static int mailboxesLength(int size) {
-    return size > 1 && size <= MOST_RANKS_WITH_MAILBOXES ? size * Mailbox.LENGTH : 0;
+  private static int slotsLength(int size) {
+    return size > 1 && size <= MOST_RANKS_WITH_SLOTS ? size * InlineSlots.LENGTH : 0;
   }
 
   @Override
   public long memoryLimit() {
-    return mailboxesLength(size());
+    return slotsLength(size());
   }
 
   @Override
   public Link link(int peer) {
+    return opened(peer);
+  }
+
+  private InProcessLink opened(int peer) {
     if (peer == rank) {
       throw new IllegalArgumentException("rank " + rank + " has no link to itself");
     }
@@ -91,6 +102,16 @@ final class InProcessTransport implements Transport {
       fabric.peer(peer).links[rank].open = true;
     }
     return link;
+  }
+
+  @Override
+  public boolean post(int peer, long turn, long number, long[] call, FrameBody body) {
+    return opened(peer).post(turn, number, call, body);
+  }
+
+  @Override
+  public boolean take(int peer, long turn, long number, long[] call, FrameBytes body, int length) {
+    return opened(peer).slots.take(turn, number, call, body, length);
   }
 
   @Override
@@ -168,19 +189,17 @@ final class InProcessTransport implements Transport {
   private final class InProcessLink implements Link {
     private final int peer;
     private final FrameQueue in = new FrameQueue();
-    private final Mailbox mailbox; // Of this rank, for the peer.
+    private final InlineSlots slots; // Of this rank, for the peer.
     private volatile boolean open;
 
     /** Whether the peer has ended this link, because of what came from here. */
     private volatile boolean severed;
 
     private boolean lost;
-    private long bytesSent;
-    private long bytesReceived;
 
-    InProcessLink(int peer, FrameBytes mailboxes) {
+    InProcessLink(int peer, FrameBytes memory) {
       this.peer = peer;
-      this.mailbox = new Mailbox(mailboxes, peer * Mailbox.LENGTH);
+      this.slots = new InlineSlots(memory, peer * InlineSlots.LENGTH);
     }
 
     int poll(FrameSink sink) {
@@ -189,8 +208,6 @@ final class InProcessTransport implements Transport {
       boolean peerClosed = other.closed;
       int work = 0;
       for (FrameQueue.Slot slot = in.peek(); slot != null && !closed; slot = in.peek()) {
-        int length = slot.header.length;
-        slot.header.lent = false;
         try {
           slot.header.check(peer, rank);
         } catch (ProtocolException e) {
@@ -198,14 +215,8 @@ final class InProcessTransport implements Transport {
           sink.lost(this, e);
           return work + 1;
         }
-        bytesReceived += length;
         try {
-          sink.header(this, slot.header);
-          if (length > 0) {
-            sink.view(this, slot.body);
-          } else {
-            slot.body.release();
-          }
+          give(slot, sink);
         } finally {
           in.remove();
         }
@@ -225,6 +236,25 @@ final class InProcessTransport implements Transport {
         work++;
       }
       return work;
+    }
+
+    private void give(FrameQueue.Slot slot, FrameSink sink) {
+      int length = slot.header.length;
+      if (length > 0 && views != null) {
+        views.view(this, slot.header, slot.body);
+        return;
+      }
+      sink.header(this, slot.header);
+      if (length > 0) {
+        if (copy.bytes().capacity() < length) {
+          copy = new FrameBytes(ByteBuffer.allocate(length));
+        }
+        slot.body.store(copy, 0);
+      }
+      slot.body.release();
+      if (length > 0) {
+        sink.bytes(this, copy, 0, length);
+      }
     }
 
     /** The peer sends nonsense: this rank has no more to do with it, and it learns that. */
@@ -262,35 +292,18 @@ final class InProcessTransport implements Transport {
       if (!other.links[rank].in.offer(header, body)) {
         return false;
       }
-      bytesSent += header.length;
       other.unpark();
       return true;
     }
 
-    @Override
-    public boolean post(long turn, long number, long[] call, FrameBody body) {
+    boolean post(long turn, long number, long[] call, FrameBody body) {
       InProcessTransport other = fabric.peer(peer);
       if (other.closed || closed) {
         return false;
       }
-      other.links[rank].mailbox.post(turn, number, call, body);
+      other.links[rank].slots.post(turn, number, call, body);
       other.unpark();
       return true;
-    }
-
-    @Override
-    public boolean take(long turn, long number, long[] call, FrameBytes body, int length) {
-      return mailbox.take(turn, number, call, body, length);
-    }
-
-    @Override
-    public long bytesSent() {
-      return bytesSent;
-    }
-
-    @Override
-    public long bytesReceived() {
-      return bytesReceived;
     }
   }
 }

@@ -7,7 +7,7 @@ import io.collectives.JoinException;
 import io.collectives.Repeatability;
 import io.collectives.Security;
 import io.collectives.TlsFiles;
-import io.collectives.spi.HostNames;
+import io.collectives.internal.HostNames;
 import java.math.BigDecimal;
 import java.net.URI;
 import java.net.URISyntaxException;

@@ -1,13 +1,14 @@
 package io.collectives.engine.run;
 
 import io.collectives.ProtocolException;
-import io.collectives.spi.CallFingerprint;
+import io.collectives.internal.CallFingerprint;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.LentBody;
 import io.collectives.spi.Link;
+import io.collectives.spi.ViewSink;
 import java.util.ArrayDeque;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -16,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * Takes what arrives: checks every frame against this rank's own calls and plans, and applies it,
  * or holds it until its turn has come.
  */
-final class Arrivals implements FrameSink {
+final class Arrivals implements FrameSink, ViewSink {
   /**
    * How many calls of a group a rank may be ahead of another one. Nearly every call needs something
    * of every rank, which keeps them together; but ranks may make some without one that is sent
@@ -86,7 +87,7 @@ final class Arrivals implements FrameSink {
         early.remove(i);
         if (accept(call, held.peer, held.header, held) && fits(call, held.peer, held, held.view)) {
           call.held.add(held);
-          turns.join(call, held, held.header);
+          turns.join(call, held, held.header, held.view != null);
         } else {
           heldFrames.discard(held);
         }
@@ -115,10 +116,15 @@ final class Arrivals implements FrameSink {
 
   @Override
   public void header(Link link, FrameHeader head) {
+    header(link, head, false);
+  }
+
+  private void header(Link link, FrameHeader head, boolean isView) {
     int peer = link.peer();
     Inbound in = inbound[peer];
     in.drop();
     in.length = head.length;
+    in.isView = isView;
     in.received = 0;
     liveness.heard(peer);
     if (in.isDistrusted && !head.kind.isNotice()) {
@@ -230,7 +236,7 @@ final class Arrivals implements FrameSink {
     if (!accept(call, peer, head, in)) {
       return;
     }
-    if (turns.join(call, in, head)) {
+    if (turns.join(call, in, head, in.isView)) {
       holdForCall(in, peer, head, call);
     } else if (in.run.receiveReady(in.step)) {
       in.call = call;
@@ -465,7 +471,7 @@ final class Arrivals implements FrameSink {
   }
 
   private @Nullable HeldFrame hold(Inbound in, int peer, FrameHeader head, List<HeldFrame> where) {
-    HeldFrame held = heldFrames.take(peer, head);
+    HeldFrame held = heldFrames.take(peer, head, in.isView);
     if (held != null) {
       where.add(held);
       // A frame without a body is complete; the object may soon hold that of another peer.
@@ -520,7 +526,8 @@ final class Arrivals implements FrameSink {
   }
 
   @Override
-  public void view(Link link, FrameBody source) {
+  public void view(Link link, FrameHeader head, FrameBody source) {
+    header(link, head, true);
     Inbound in = inbound[link.peer()];
     Call call = in.call;
     HeldFrame held = in.held;

@@ -3,7 +3,7 @@ package io.collectives.engine.run;
 import io.collectives.Collective;
 import io.collectives.CollectiveException;
 import io.collectives.NonFiniteException;
-import io.collectives.spi.CallFingerprint;
+import io.collectives.internal.CallFingerprint;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

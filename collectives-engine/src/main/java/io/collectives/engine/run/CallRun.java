@@ -13,7 +13,7 @@ import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.memory.OrderedReduction;
 import io.collectives.plan.Chunks;
-import io.collectives.spi.CallFingerprint;
+import io.collectives.internal.CallFingerprint;
 import io.collectives.spi.Region;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;

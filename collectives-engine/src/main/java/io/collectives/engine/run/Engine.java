@@ -4,7 +4,9 @@ import io.collectives.CollectiveException;
 import io.collectives.ReduceOp;
 import io.collectives.UserOp;
 import io.collectives.engine.memory.Memory;
-import io.collectives.spi.CallFingerprint;
+import io.collectives.internal.CallFingerprint;
+import io.collectives.spi.BodyViews;
+import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.Region;
 import io.collectives.spi.Transport;
 import java.util.ArrayDeque;
@@ -63,6 +65,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Engine {
   private final Transport transport;
+
   private final LongSupplier clock;
   private final HeldFrames heldFrames;
   private final Inbound[] inbound;
@@ -100,7 +103,7 @@ public final class Engine {
     }
     this.transport = transport;
     this.clock = clock;
-    this.heldFrames = new HeldFrames(heldLimit, transport.sharesMemory());
+    this.heldFrames = new HeldFrames(heldLimit);
     this.inbound = inbound;
     this.recorder = new FlightRecorder(transport.rank(), transport.size(), clock);
     this.calls = new Calls(heldFrames, recorder);
@@ -108,9 +111,17 @@ public final class Engine {
     this.sender = new Sender(transport, liveness, applier);
     this.failures = new Failures(transport, clock, calls, inbound, liveness, warnings);
     this.mail = new Mail(transport, calls, failures, liveness, applier);
-    this.turns = new Turns(failures, heldFrames, applier, transport.sharesMemory());
+    this.turns = new Turns(failures, heldFrames, applier);
     this.arrivals =
         new Arrivals(calls, failures, liveness, heldFrames, applier, inbound, mail, turns);
+    BodyViews views = transport.capability(BodyViews.class);
+    if (views != null) {
+      views.viewBy(arrivals);
+    }
+    MemoryLeases leases = transport.capability(MemoryLeases.class);
+    if (leases != null) {
+      leases.viewBy(arrivals);
+    }
   }
 
   /**
@@ -135,7 +146,7 @@ public final class Engine {
 
   /** Makes a group known. Frames of it that have come already are waiting. */
   public void add(Group group) {
-    group.mayUseMail(transport.hasMailboxes());
+    group.mayUseMail(mail.isPossible());
     calls.add(group);
     arrivals.added(group);
     failures.added(group);

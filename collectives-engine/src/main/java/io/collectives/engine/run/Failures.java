@@ -1,10 +1,12 @@
 package io.collectives.engine.run;
 
 import io.collectives.ProtocolException;
+import io.collectives.internal.CallFingerprint;
 import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
+import io.collectives.spi.MemoryFaults;
 import io.collectives.spi.Transport;
 import java.net.NoRouteToHostException;
 import java.net.SocketTimeoutException;
@@ -38,6 +40,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Failures implements Liveness.Losses {
   private final Transport transport;
+  private final MemoryFaults memoryFaults;
   private final LongSupplier clock;
   private final Calls calls;
   private final List<Call> underWay;
@@ -70,6 +73,7 @@ final class Failures implements Liveness.Losses {
       Liveness liveness,
       Consumer<String> warnings) {
     this.transport = transport;
+    this.memoryFaults = MemoryFaults.of(transport);
     this.liveness = liveness;
     this.post = new Post(transport, liveness);
     this.notices = new Notices(transport.rank(), calls.closed(), post);
@@ -257,7 +261,7 @@ final class Failures implements Liveness.Losses {
    * If memory of peers is gone, those who share it are lost, and break a group that they are in.
    */
   private void failWithLostMemory(Group group) {
-    Map<Integer, Throwable> causes = transport.lostMemory();
+    Map<Integer, Throwable> causes = memoryFaults.lostMemory();
     causes.forEach(this::lost);
     judgeDepartures();
     for (int peer : causes.keySet()) {

@@ -1,6 +1,6 @@
 package io.collectives.engine.run;
 
-import io.collectives.spi.CallFingerprint;
+import io.collectives.internal.CallFingerprint;
 import io.collectives.spi.FrameHeader;
 
 /** The failures that frames show which do not fit the calls and plans of their receiver. */

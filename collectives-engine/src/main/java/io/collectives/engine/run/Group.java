@@ -1,6 +1,6 @@
 package io.collectives.engine.run;
 
-import io.collectives.spi.CallFingerprint;
+import io.collectives.internal.CallFingerprint;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
@@ -110,9 +110,9 @@ public final class Group {
     return new Group(WORLD_ID, IntStream.range(0, size).toArray(), rank);
   }
 
-  /** Says whether the transport has mailboxes, before there are calls. */
-  void mayUseMail(boolean hasMailboxes) {
-    usesMail = hasMailboxes && isWorld() && members.length <= MOST_RANKS_WITH_MAIL;
+  /** Says whether the transport can exchange messages inline, before there are calls. */
+  void mayUseMail(boolean isPossible) {
+    usesMail = isPossible && isWorld() && members.length <= MOST_RANKS_WITH_MAIL;
   }
 
   /** Whether exchanges of few bytes go by mail, not by frames. */

@@ -16,7 +16,6 @@ final class HeldFrames {
   static final int OVERHEAD = 512;
 
   private final long limit;
-  private final boolean areViews;
   private final Deque<HeldFrame> free = new ArrayDeque<>();
 
   /** Frames of calls that this rank has not entered, in the order of arrival. */
@@ -26,15 +25,9 @@ final class HeldFrames {
   private long freeBytes;
   private int held;
 
-  /**
-   * At most {@code limit} bytes are taken at once.
-   *
-   * @param areViews whether what is held stays in the memory of its sender, so that bodies take
-   *     none
-   */
-  HeldFrames(long limit, boolean areViews) {
+  /** At most {@code limit} bytes are taken at once. */
+  HeldFrames(long limit) {
     this.limit = limit;
-    this.areViews = areViews;
   }
 
   long limit() {
@@ -50,15 +43,20 @@ final class HeldFrames {
     return early;
   }
 
-  /** A frame to hold; nothing if that would be too much. */
-  @Nullable HeldFrame take(int peer, FrameHeader header) {
+  /**
+   * A frame to hold.
+   *
+   * @param isView whether its body stays in the memory of its sender, so that it takes none
+   * @return nothing if that would be too much
+   */
+  @Nullable HeldFrame take(int peer, FrameHeader header, boolean isView) {
     HeldFrame frame = free.pollLast();
     if (frame == null) {
       frame = new HeldFrame();
     } else {
       freeBytes -= frame.size;
     }
-    int body = areViews || header.lent ? 0 : header.length;
+    int body = isView ? 0 : header.length;
     long size = (long) OVERHEAD + Math.max(frame.capacity(), HeldFrame.capacity(body));
     while (heldBytes + freeBytes + size > limit && !free.isEmpty()) {
       freeBytes -= free.removeFirst().size;

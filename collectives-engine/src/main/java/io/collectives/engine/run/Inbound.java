@@ -13,6 +13,10 @@ final class Inbound extends Target {
   final FrameBytes noticeBytes;
   int length;
   int received;
+
+  /** Whether its body is read where it is. */
+  boolean isView;
+
   @Nullable Call call;
   @Nullable HeldFrame held;
 

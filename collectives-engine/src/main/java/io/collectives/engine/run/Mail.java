@@ -1,24 +1,25 @@
 package io.collectives.engine.run;
 
 import io.collectives.Collective;
-import io.collectives.spi.CallFingerprint;
+import io.collectives.internal.CallFingerprint;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
-import io.collectives.spi.Link;
-import io.collectives.spi.Mailbox;
+import io.collectives.spi.InlineExchange;
 import io.collectives.spi.Transport;
 import java.nio.ByteBuffer;
 import java.util.Collection;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Runs exchanges of few bytes through {@linkplain Mailbox mailboxes}: each rank leaves its
- * contribution for every other one, and takes the sum when all have come. What a frame costs beside
- * its bytes (its header, its place in a queue, the word that it was read) is most of the time of
- * such a call, above all where ranks outnumber the cores and each wait is a change of threads.
+ * Runs exchanges of few bytes by an {@link InlineExchange}: each rank leaves its contribution for
+ * every other one, and takes the sum when all have come. What a frame costs beside its bytes (its
+ * header, its place in a queue, the word that it was read) is most of the time of such a call,
+ * above all where ranks outnumber the cores and each wait is a change of threads.
  *
- * <p>Only the group of all ranks of a job has mailboxes, so that a pair needs those of one group.
- * Which calls go by mail follows from what all ranks know; see {@link #fits}.
+ * <p>Only the group of all ranks of a job uses it, so that a pair needs those of one group. Which
+ * calls go by mail follows from what all ranks know; see {@link #fits}.
  *
  * <p><b>Turns.</b> Calls by mail are counted. A rank leaves what it has for one when it has taken
  * everything of the one before. So when it leaves that of turn t, everybody has left that of t - 1
@@ -27,10 +28,10 @@ import java.util.Collection;
  *
  * <p><b>Failure.</b> Rounds, steps and deadlines are those of the plan, so whoever is waited for is
  * found as in any other call. A rank that has completed a call may leave at once, while another one
- * is still to look into its mailboxes; so they are looked into before any news of a peer is heard.
+ * is still to look for messages; so they are looked into before any news of a peer is heard.
  */
 final class Mail {
-  private final Transport transport;
+  private final @Nullable InlineExchange exchange;
   private final Calls calls;
   private final Failures failures;
   private final Liveness liveness;
@@ -47,16 +48,21 @@ final class Mail {
       Failures failures,
       Liveness liveness,
       FrameApplier applier) {
-    this.transport = transport;
     this.calls = calls;
     this.failures = failures;
     this.liveness = liveness;
     this.applier = applier;
     this.out = new OutFrame(applier.scratch());
-    this.taken = new FrameBytes[transport.hasMailboxes() ? transport.size() : 0];
+    this.exchange = transport.capability(InlineExchange.class);
+    this.taken = new FrameBytes[exchange != null ? transport.size() : 0];
     for (int rank = 0; rank < taken.length; rank++) {
-      taken[rank] = new FrameBytes(ByteBuffer.allocateDirect(Mailbox.CAPACITY));
+      taken[rank] = new FrameBytes(ByteBuffer.allocateDirect(InlineExchange.CAPACITY));
     }
+  }
+
+  /** Whether the transport can carry any. */
+  boolean isPossible() {
+    return exchange != null;
   }
 
   /** Whether a call goes by mail: the same on all ranks that make the same call. */
@@ -67,7 +73,7 @@ final class Mail {
         && call.narrow == null
         && !call.checksFinite // What is found travels with frames.
         && call.slabs == 1
-        && call.count() * call.elementBytes() <= Mailbox.CAPACITY;
+        && call.count() * call.elementBytes() <= InlineExchange.CAPACITY;
   }
 
   /** Does what can be done for a call. Returns whether anything was. */
@@ -94,23 +100,24 @@ final class Mail {
   }
 
   private boolean post(Call call) {
+    InlineExchange by = Objects.requireNonNull(exchange);
     SlabRun run = call.run(0);
     LaneRun lane = run.lanes[0];
     Program.Step[] sends = lane.lane.sends;
     int before = lane.nextSend;
     while (lane.nextSend < sends.length) {
       Program.Step step = sends[lane.nextSend];
-      Link link = transport.link(call.group.members[step.peer]);
+      int peer = call.group.members[step.peer];
       int length = call.frameLength(step, 0);
       FrameBody body = FrameBody.EMPTY;
       if (length > 0) {
         out.fill(call, run, step, length);
         body = out;
       }
-      if (!link.post(call.group.mailTurn, call.sequence + 1, call.fingerprint, body)) {
+      if (!by.post(peer, call.group.mailTurn, call.sequence + 1, call.fingerprint, body)) {
         break;
       }
-      liveness.said(link.peer());
+      liveness.said(peer);
       run.sendOver(step);
       lane.nextSend++;
     }
@@ -118,6 +125,7 @@ final class Mail {
   }
 
   private boolean take(Call call) {
+    InlineExchange by = Objects.requireNonNull(exchange);
     Group group = call.group;
     SlabRun run = call.run(0);
     LaneRun lane = run.lanes[0];
@@ -128,9 +136,7 @@ final class Mail {
         int member = call.program.peers[i];
         int rank = group.members[member];
         int length = call.frameLength(lane.lane.receives[i][0], 0);
-        if (transport
-            .link(rank)
-            .take(group.mailTurn, call.sequence + 1, header.call, taken[rank], length)) {
+        if (by.take(rank, group.mailTurn, call.sequence + 1, header.call, taken[rank], length)) {
           liveness.heard(rank);
           if (!CallFingerprint.same(call.fingerprint, header.call)) {
             failures.fail(group, FrameErrors.mismatch(call, rank, header));

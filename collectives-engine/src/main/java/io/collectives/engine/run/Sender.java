@@ -1,6 +1,7 @@
 package io.collectives.engine.run;
 
-import io.collectives.spi.CallFingerprint;
+import io.collectives.internal.CallFingerprint;
+import io.collectives.spi.BodyViews;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.Link;
@@ -24,10 +25,14 @@ final class Sender {
   /** Copies that were sent but not yet read; their steps are over. */
   private final List<OutFrame> lingering = new ArrayList<>();
 
+  /** Whether peers read bodies where this rank has them. */
+  private final boolean bodiesAreViews;
+
   Sender(Transport transport, Liveness liveness, FrameApplier applier) {
     this.transport = transport;
     this.liveness = liveness;
     this.applier = applier;
+    this.bodiesAreViews = transport.capability(BodyViews.class) != null;
   }
 
   /** Takes back the copies that have been read. */
@@ -194,7 +199,7 @@ final class Sender {
    * read in place the link copies.
    */
   private boolean mustBeCopied(Call call, Program.Step step, OutFrame out) {
-    return transport.sharesMemory()
+    return bodiesAreViews
         ? step.snapshot || call.narrow != null
         : step.snapshot && out.pieces() > 0;
   }

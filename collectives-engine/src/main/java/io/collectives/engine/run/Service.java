@@ -8,7 +8,7 @@ import io.collectives.Residuals;
 import io.collectives.UserOp;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.ShapeMemory;
-import io.collectives.spi.CallFingerprint;
+import io.collectives.internal.CallFingerprint;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

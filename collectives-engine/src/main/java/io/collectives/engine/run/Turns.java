@@ -11,26 +11,25 @@ final class Turns {
   private final Failures failures;
   private final HeldFrames heldFrames;
   private final FrameApplier applier;
-  private final boolean sharesMemory;
 
-  Turns(Failures failures, HeldFrames heldFrames, FrameApplier applier, boolean sharesMemory) {
+  Turns(Failures failures, HeldFrames heldFrames, FrameApplier applier) {
     this.failures = failures;
     this.heldFrames = heldFrames;
     this.applier = applier;
-    this.sharesMemory = sharesMemory;
   }
 
   /**
    * Counts a frame to those of its meeting.
    *
+   * @param isView whether its body is read where it is
    * @return whether it waits for the others, to be applied together with them
    */
-  boolean join(Call call, Target target, FrameHeader head) {
+  boolean join(Call call, Target target, FrameHeader head, boolean isView) {
     Program.Meeting meeting = target.step.meeting;
     if (meeting == null || head.length == 0) {
       return false;
     }
-    if (!meeting.inRankOrder && (call.narrow != null || !sharesMemory && !head.lent)) {
+    if (!meeting.inRankOrder && (call.narrow != null || !isView)) {
       target.run.isApart[meeting.index] = true;
     }
     target.run.gathered[meeting.index]++;

@@ -1,7 +1,7 @@
 package io.collectives.engine.sharedmemory;
 
+import io.collectives.internal.InlineSlots;
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.Mailbox;
 
 /** What two ranks share, as one of them sees it; see {@link Ring}. */
 final class PairMemory implements AutoCloseable {
@@ -11,8 +11,8 @@ final class PairMemory implements AutoCloseable {
   final Ring.Sleep sleep;
   final Ring.Loans lent;
   final Ring.Loans borrowed;
-  final Mailbox outbox;
-  final Mailbox inbox;
+  final InlineSlots outbox;
+  final InlineSlots inbox;
 
   /**
    * Memory of {@link Ring#fileLength} bytes.

@@ -1,10 +1,10 @@
 package io.collectives.engine.sharedmemory;
 
 import io.collectives.ProtocolException;
+import io.collectives.internal.FrameCodec;
+import io.collectives.internal.InlineSlots;
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
-import io.collectives.spi.Mailbox;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
@@ -23,7 +23,7 @@ import java.util.Objects;
  *    512  whether the maker sleeps     640  whether the taker sleeps
  *   4096  states of what the maker lends, 64 bytes apart: the lender's word, 32: the borrower's
  *   8192  states of what the taker lends
- *  12288  the {@link Mailbox} of the maker: what it leaves for the taker
+ *  12288  the {@link InlineSlots} of the maker: what it leaves for the taker
  *  20480  the mailbox of the taker
  *  28672  the maker's ring: what it sends
  *      …  the taker's ring, at the next multiple of 4096
@@ -172,8 +172,8 @@ final class Ring {
   }
 
   /** What a rank leaves for the other one. */
-  static Mailbox mailbox(FrameBytes bytes, Side from) {
-    return new Mailbox(bytes, MAILBOXES + from.ordinal() * MAILBOX_DISTANCE);
+  static InlineSlots mailbox(FrameBytes bytes, Side from) {
+    return new InlineSlots(bytes, MAILBOXES + from.ordinal() * MAILBOX_DISTANCE);
   }
 
   /** Where a rank writes. */

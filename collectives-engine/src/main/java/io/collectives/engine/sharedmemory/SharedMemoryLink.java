@@ -1,15 +1,16 @@
 package io.collectives.engine.sharedmemory;
 
 import io.collectives.ProtocolException;
+import io.collectives.internal.FrameCodec;
+import io.collectives.internal.RankDirectory;
 import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
+import io.collectives.spi.InlineExchange;
 import io.collectives.spi.LendableBody;
 import io.collectives.spi.Link;
-import io.collectives.spi.RankDirectory;
 import io.collectives.spi.Region;
 import java.io.EOFException;
 import java.io.IOException;
@@ -106,8 +107,6 @@ final class SharedMemoryLink implements Link {
   private final Queue<Integer> endedRegions = new ArrayDeque<>(); // Which the peer is to hear of.
   private final long[] borrowed = new long[Ring.Loans.COUNT]; // By state, how many loans.
   private final Deque<LentFrame> freeFrames = new ArrayDeque<>();
-  private long bytesSent;
-  private long bytesReceived;
 
   SharedMemoryLink(SharedMemoryTransport transport, int peer) {
     this.transport = transport;
@@ -122,16 +121,6 @@ final class SharedMemoryLink implements Link {
   @Override
   public int peer() {
     return peer;
-  }
-
-  @Override
-  public long bytesSent() {
-    return bytesSent;
-  }
-
-  @Override
-  public long bytesReceived() {
-    return bytesReceived;
   }
 
   @Override
@@ -222,9 +211,8 @@ final class SharedMemoryLink implements Link {
     }
   }
 
-  @Override
-  public boolean post(long turn, long number, long[] call, FrameBody body) {
-    transport.enter();
+  /** See {@link InlineExchange#post}. With the lock held. */
+  boolean post(long turn, long number, long[] call, FrameBody body) {
     try {
       PairMemory to = memory;
       if (to == null || state != State.LINKED || transport.isClosing()) {
@@ -238,14 +226,11 @@ final class SharedMemoryLink implements Link {
     } catch (InternalError e) {
       transport.survive(e);
       return false;
-    } finally {
-      transport.leave();
     }
   }
 
-  @Override
-  public boolean take(long turn, long number, long[] call, FrameBytes body, int length) {
-    transport.enter();
+  /** See {@link InlineExchange#take}. With the lock held. */
+  boolean take(long turn, long number, long[] call, FrameBytes body, int length) {
     try {
       PairMemory from = memory();
       return from != null
@@ -257,13 +242,10 @@ final class SharedMemoryLink implements Link {
     } catch (InternalError e) {
       transport.survive(e);
       return false;
-    } finally {
-      transport.leave();
     }
   }
 
   private boolean drop(FrameBody body) {
-    bytesSent += body.length();
     body.release();
     return true;
   }
@@ -289,7 +271,6 @@ final class SharedMemoryLink implements Link {
   }
 
   private void lend(FrameHeader frame, LendableBody body, Ring.Writer to, int at) {
-    bytesSent += frame.length;
     if (body.isPlaced()) {
       header(frame, 0, to.bytes(), to.lend(at, 0, -1));
       body.release();
@@ -338,7 +319,6 @@ final class SharedMemoryLink implements Link {
     }
     header(frame, crc, to, at);
     body.release();
-    bytesSent += length;
   }
 
   private void header(FrameHeader frame, int bodyChecksum, FrameBytes to, int at) {
@@ -446,18 +426,18 @@ final class SharedMemoryLink implements Link {
       blame(e);
       return false;
     }
-    header.lent = lent != null;
     int length = header.length;
-    bytesReceived += length;
     given = true;
     try {
-      sink.header(this, header);
       if (lent != null) {
-        sink.view(this, lent);
-      } else if (length > 0) {
-        sink.bytes(this, from.in.bytes(), at, length);
-        if (loseIfCutOff(from)) {
-          throw new InternalError(String.valueOf(cause)); // As the JVM does, if not at once.
+        transport.views().view(this, header, lent);
+      } else {
+        sink.header(this, header);
+        if (length > 0) {
+          sink.bytes(this, from.in.bytes(), at, length);
+          if (loseIfCutOff(from)) {
+            throw new InternalError(String.valueOf(cause)); // As the JVM does, if not at once.
+          }
         }
       }
     } finally {

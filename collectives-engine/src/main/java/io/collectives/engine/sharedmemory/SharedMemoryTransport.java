@@ -1,15 +1,21 @@
 package io.collectives.engine.sharedmemory;
 
 import io.collectives.JobSettings;
+import io.collectives.internal.Log;
+import io.collectives.internal.RankDirectory;
+import io.collectives.internal.StrangerLog;
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameSink;
+import io.collectives.spi.InlineExchange;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Link;
-import io.collectives.spi.Log;
-import io.collectives.spi.RankDirectory;
+import io.collectives.spi.MemoryFaults;
+import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.Region;
 import io.collectives.spi.Rendezvous;
-import io.collectives.spi.StrangerLog;
 import io.collectives.spi.Transport;
+import io.collectives.spi.ViewSink;
 import java.io.IOException;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
@@ -59,7 +65,7 @@ import org.jspecify.annotations.Nullable;
  * mapped it, too. Only for those whom it is not yet linked with, and who are to get frames, does it
  * wait, at most {@link #CLOSE_NANOS}.
  */
-final class SharedMemoryTransport implements Transport {
+final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLeases, MemoryFaults {
   private static final Log LOG = Log.of(SharedMemoryTransport.class);
 
   /** Failures are told in a frame whose body may be longer than the longest piece of a payload. */
@@ -95,6 +101,7 @@ final class SharedMemoryTransport implements Transport {
   private final StrangerLog strangerLog = new StrangerLog(LOG);
   private final ByteBuffer wakeMessage = Conversation.wakeMessage();
   private final Consumer<SelectionKey> hear = this::hear;
+  private @Nullable ViewSink views;
   private @Nullable FrameSink sink; // During a poll.
   private final List<SharedRegion> regions = new ArrayList<>();
 
@@ -175,9 +182,24 @@ final class SharedMemoryTransport implements Transport {
     return Ring.fileLength(Ring.capacity((int) Ring.recordLength(bodyLimit(settings))));
   }
 
+  /** What is in a slot has no checksum. */
   @Override
-  public boolean lendsMemory() {
-    return true;
+  public <C> @Nullable C capability(Class<C> kind) {
+    boolean hasIt =
+        kind == MemoryLeases.class
+            || kind == MemoryFaults.class
+            || kind == InlineExchange.class && !hasChecksums();
+    return hasIt ? kind.cast(this) : null;
+  }
+
+  @Override
+  public void viewBy(ViewSink sink) {
+    views = sink;
+  }
+
+  /** Who gets leased bodies. */
+  ViewSink views() {
+    return Objects.requireNonNull(views);
   }
 
   @Override
@@ -265,14 +287,38 @@ final class SharedMemoryTransport implements Transport {
     }
     enter();
     try {
-      SharedMemoryLink link = at(peer);
-      if (!closing) {
-        link.open();
-      }
-      return link;
+      return opened(peer);
     } finally {
       leave();
     }
+  }
+
+  @Override
+  public boolean post(int peer, long turn, long number, long[] call, FrameBody body) {
+    enter();
+    try {
+      return opened(peer).post(turn, number, call, body);
+    } finally {
+      leave();
+    }
+  }
+
+  @Override
+  public boolean take(int peer, long turn, long number, long[] call, FrameBytes body, int length) {
+    enter();
+    try {
+      return opened(peer).take(turn, number, call, body, length);
+    } finally {
+      leave();
+    }
+  }
+
+  private SharedMemoryLink opened(int peer) {
+    SharedMemoryLink link = at(peer);
+    if (!closing) {
+      link.open();
+    }
+    return link;
   }
 
   private SharedMemoryLink at(int peer) {
@@ -636,12 +682,6 @@ final class SharedMemoryTransport implements Transport {
 
   ByteBuffer wakeMessage() {
     return wakeMessage;
-  }
-
-  /** What is in a mailbox has no checksum. */
-  @Override
-  public boolean hasMailboxes() {
-    return !hasChecksums();
   }
 
   boolean hasChecksums() {

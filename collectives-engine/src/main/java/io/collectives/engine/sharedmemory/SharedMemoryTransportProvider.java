@@ -2,7 +2,7 @@ package io.collectives.engine.sharedmemory;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
-import io.collectives.spi.RankDirectory;
+import io.collectives.internal.RankDirectory;
 import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider;

@@ -1,6 +1,6 @@
 package io.collectives.engine.sharedmemory;
 
-import io.collectives.spi.RankDirectory;
+import io.collectives.internal.RankDirectory;
 import io.collectives.spi.Region;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -16,18 +16,21 @@ import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.ShapeMemory;
 import io.collectives.engine.run.SimulatedNetwork.Carrier;
 import io.collectives.plan.Plan;
+import io.collectives.spi.BodyViews;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
 import io.collectives.spi.Transport;
+import io.collectives.spi.ViewSink;
 import io.collectives.testkit.ForwardingTransport;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.Random;
 import java.util.stream.IntStream;
@@ -261,7 +264,10 @@ class ArrivalOrderTest {
    * Delivers bodies of bytes in pieces of 8, one of each peer in a poll, as sockets of several
    * peers may; and, if told so, no more from one peer after some pieces.
    */
-  private static final class DrippingTransport extends ForwardingTransport implements FrameSink {
+  private static final class DrippingTransport extends ForwardingTransport
+      implements FrameSink, ViewSink {
+    private @Nullable ViewSink viewed;
+
     int stalled = -1;
     int piecesBeforeStall;
     private final List<Queue<Piece>> waiting = new ArrayList<>();
@@ -273,7 +279,7 @@ class ArrivalOrderTest {
       }
     }
 
-    /** A header, or bytes, or a view. */
+    /** A header, or bytes, or a header and a view. */
     private record Piece(
         Link link, @Nullable FrameHeader header, byte[] bytes, @Nullable FrameBody view) {}
 
@@ -286,10 +292,10 @@ class ArrivalOrderTest {
         }
         piecesBeforeStall -= peer == stalled ? 1 : 0;
         Piece piece = waiting.get(peer).remove();
-        if (piece.header != null) {
+        if (piece.view != null) {
+          Objects.requireNonNull(viewed).view(piece.link, piece.header, piece.view);
+        } else if (piece.header != null) {
           sink.header(piece.link, piece.header);
-        } else if (piece.view != null) {
-          sink.view(piece.link, piece.view);
         } else {
           FrameBytes bytes = new FrameBytes(ByteBuffer.wrap(piece.bytes));
           sink.bytes(piece.link, bytes, 0, piece.bytes.length);
@@ -316,8 +322,10 @@ class ArrivalOrderTest {
     }
 
     @Override
-    public void view(Link link, FrameBody source) {
-      waiting.get(link.peer()).add(new Piece(link, null, new byte[0], source));
+    public void view(Link link, FrameHeader header, FrameBody source) {
+      FrameHeader copy = new FrameHeader();
+      copy.copyFrom(header);
+      waiting.get(link.peer()).add(new Piece(link, copy, new byte[0], source));
     }
 
     @Override
@@ -326,8 +334,16 @@ class ArrivalOrderTest {
     }
 
     @Override
-    public boolean sharesMemory() {
-      return inner.sharesMemory();
+    public <C> @Nullable C capability(Class<C> kind) {
+      BodyViews views = inner.capability(BodyViews.class);
+      return kind != BodyViews.class || views == null
+          ? null
+          : kind.cast(
+              (BodyViews)
+                  sink -> {
+                    viewed = sink;
+                    views.viewBy(this);
+                  });
     }
   }
 }

@@ -7,17 +7,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Algorithm;
 import io.collectives.ProtocolException;
-import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.LentBody;
 import io.collectives.spi.Link;
+import io.collectives.spi.MemoryLeases;
+import io.collectives.spi.Region;
 import io.collectives.spi.Transport;
+import io.collectives.spi.ViewSink;
 import io.collectives.testkit.ForwardingSink;
 import io.collectives.testkit.ForwardingTransport;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -102,11 +105,12 @@ class LentFrameTest {
     }
   }
 
-  /** Turns views that arrive into lent bodies, in a region among other bytes, or into bytes. */
-  private final class LendingTransport extends ForwardingTransport {
+  /** Turns bodies that arrive into lent ones, in a region among other bytes, or into bytes. */
+  private final class LendingTransport extends ForwardingTransport implements MemoryLeases {
     private final Random random;
     private final int percent;
     private final Wrong wrong;
+    private @Nullable ViewSink views;
 
     LendingTransport(Transport inner, Random random, int percent, Wrong wrong) {
       super(inner);
@@ -116,11 +120,27 @@ class LentFrameTest {
     }
 
     @Override
+    public <C> @Nullable C capability(Class<C> kind) {
+      return kind == MemoryLeases.class ? kind.cast(this) : null;
+    }
+
+    @Override
+    public void viewBy(ViewSink sink) {
+      views = sink;
+    }
+
+    @Override
+    public Region createRegion(int length, int[] peers) {
+      throw new UnsupportedOperationException("what arrives is lent whatever it lies in");
+    }
+
+    @Override
     public int poll(FrameSink sink) {
       return inner.poll(new LendingSink(sink));
     }
 
     private final class LendingSink extends ForwardingSink {
+      private final FrameHeader head = new FrameHeader();
       private @Nullable Lent body;
 
       LendingSink(FrameSink sink) {
@@ -130,34 +150,28 @@ class LentFrameTest {
       @Override
       public void header(Link link, FrameHeader header) {
         body = null;
+        head.copyFrom(header);
         if (header.kind == FrameHeader.Kind.DATA
             && header.length > 0
             && random.nextInt(100) < percent) {
-          header.lent = true;
           body = new Lent(header.length, wrong);
           lent++;
           notReleased++;
+          return;
         }
         super.header(link, header);
       }
 
       @Override
       public void bytes(Link link, FrameBytes source, int at, int length) {
-        throw new AssertionError("threads of one process hand over views");
-      }
-
-      @Override
-      public void view(Link link, FrameBody source) {
         Lent to = body;
         if (to != null) {
-          source.store(to.region, Lent.OFFSET);
-          super.view(link, to);
+          assertEquals(head.length, length, "threads of one process hand over whole bodies");
+          to.region.bytes().put(Lent.OFFSET, source.bytes(), at, length);
+          Objects.requireNonNull(views).view(link, head, to);
         } else {
-          FrameBytes copy = new FrameBytes(ByteBuffer.allocateDirect(source.length() + 7 & ~7));
-          source.store(copy, 0);
-          super.bytes(link, copy, 0, source.length());
+          super.bytes(link, source, at, length);
         }
-        source.release();
       }
     }
   }

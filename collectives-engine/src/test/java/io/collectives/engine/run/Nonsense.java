@@ -2,8 +2,8 @@ package io.collectives.engine.run;
 
 import io.collectives.CollectiveException;
 import io.collectives.ProtocolException;
+import io.collectives.internal.FrameCodec;
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameHeader.Kind;
 import io.collectives.spi.FrameSink;

@@ -39,15 +39,16 @@ import org.junit.jupiter.params.provider.EnumSource;
 class OtherCollectivesTest {
   private static final Memory NOTHING = Memories.of(Payload.of(new int[0]));
 
-  private final List<Transport> transports = new ArrayList<>();
+  private final List<CountingTransport> transports = new ArrayList<>();
 
   private Bench bench(int ranks, Algorithm algorithm) {
     return new Bench(
         ranks,
         algorithm,
         (rank, transport) -> {
-          transports.add(transport);
-          return transport;
+          CountingTransport counting = new CountingTransport(transport);
+          transports.add(counting);
+          return counting;
         });
   }
 
@@ -97,7 +98,7 @@ class OtherCollectivesTest {
       for (int peer = 0; peer < 4; peer++) {
         boolean stopped = rank == bench.frozen || peer == bench.frozen;
         if (peer != rank && stopped) {
-          long sent = transports.get(rank).link(peer).bytesSent();
+          long sent = transports.get(rank).sentTo(peer);
           assertTrue(sent <= most, rank + " sent " + sent + " bytes to " + peer);
         }
       }
@@ -279,7 +280,7 @@ class OtherCollectivesTest {
   }
 
   private long sent(int from, int to) {
-    return transports.get(from).link(to).bytesSent();
+    return transports.get(from).sentTo(to);
   }
 
   private long sent(int from) {

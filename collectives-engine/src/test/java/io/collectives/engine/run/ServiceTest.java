@@ -24,6 +24,7 @@ import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
 import io.collectives.plan.PlanVerifier;
 import io.collectives.plan.Rounds;
+import io.collectives.spi.BodyViews;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.Link;
@@ -585,8 +586,8 @@ class ServiceTest {
     }
 
     @Override
-    public boolean sharesMemory() {
-      return inner.sharesMemory();
+    public <C> @Nullable C capability(Class<C> kind) {
+      return kind == BodyViews.class ? inner.capability(kind) : null;
     }
 
     @Override

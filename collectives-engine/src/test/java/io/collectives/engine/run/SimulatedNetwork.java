@@ -1,14 +1,19 @@
 package io.collectives.engine.run;
 
+import io.collectives.internal.InlineSlots;
+import io.collectives.spi.BodyViews;
 import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
+import io.collectives.spi.InlineExchange;
 import io.collectives.spi.LendableBody;
 import io.collectives.spi.Link;
-import io.collectives.spi.Mailbox;
+import io.collectives.spi.MemoryLeases;
+import io.collectives.spi.Region;
 import io.collectives.spi.Transport;
+import io.collectives.spi.ViewSink;
 import java.io.EOFException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -16,6 +21,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -39,11 +45,11 @@ final class SimulatedNetwork {
     BYTES(false, false),
     /** As between threads: the receiver has the sender's memory. */
     VIEWS(true, false),
-    /** The same, with mailboxes. */
+    /** The same, with an inline exchange. */
     VIEWS_AND_MAIL(true, true),
     /**
      * As between processes of a host: what lies in a region is lent, all else is copied, and there
-     * are mailboxes.
+     * is an inline exchange.
      */
     LOANS_AND_MAIL(false, true);
 
@@ -260,7 +266,7 @@ final class SimulatedNetwork {
     long heldUntil;
     @Nullable Throwable cause = new EOFException();
     private long lastArrival;
-    private @Nullable Mailbox mailbox;
+    private @Nullable InlineSlots slots;
 
     SimulatedLink(int from, int to) {
       this.from = from;
@@ -309,7 +315,6 @@ final class SimulatedNetwork {
     private void add(FrameHeader header, ByteBuffer bytes, @Nullable FrameBody view) {
       FrameHeader copy = new FrameHeader();
       copy.copyFrom(header);
-      copy.lent = view instanceof SimulatedLoan;
       SimulatedFrame frame = new SimulatedFrame(arrival(), copy, bytes, view);
       frames.add(frame);
       news += frame.isNews() ? 1 : 0;
@@ -363,46 +368,35 @@ final class SimulatedNetwork {
       kept.add(new Sent(to, from, copy, Arrays.copyOf(bytes(body).array(), copy.length)));
     }
 
-    @Override
-    public boolean post(long turn, long number, long[] call, FrameBody body) {
+    boolean post(long turn, long number, long[] call, FrameBody body) {
       SimulatedLink there = links[to][from];
       if (ended || dead[to] || there.silent || random.nextInt(8) == 0) {
         return false;
       }
-      there.mailbox().post(turn, number, call, body);
+      there.slots().post(turn, number, call, body);
       return true;
     }
 
-    @Override
-    public boolean take(long turn, long number, long[] call, FrameBytes body, int length) {
-      return heldUntil <= clock.getAsLong() && mailbox().take(turn, number, call, body, length);
+    boolean take(long turn, long number, long[] call, FrameBytes body, int length) {
+      return heldUntil <= clock.getAsLong() && slots().take(turn, number, call, body, length);
     }
 
-    private Mailbox mailbox() {
-      Mailbox box = mailbox;
+    private InlineSlots slots() {
+      InlineSlots box = slots;
       if (box == null) {
-        mailbox = box = new Mailbox(new FrameBytes(ByteBuffer.allocateDirect(Mailbox.LENGTH)), 0);
+        slots =
+            box = new InlineSlots(new FrameBytes(ByteBuffer.allocateDirect(InlineSlots.LENGTH)), 0);
       }
       return box;
     }
 
-    @Override
-    public long bytesSent() {
-      return 0;
-    }
-
-    @Override
-    public long bytesReceived() {
-      return 0;
-    }
-
     /** Gives what has arrived to the receiver. */
-    int deliver(FrameSink sink) {
+    int deliver(FrameSink sink, @Nullable ViewSink views) {
       int work = 0;
       while (!frames.isEmpty() && timeOf(frames.peek()) <= clock.getAsLong()) {
         SimulatedFrame frame = frames.remove();
         news -= frame.isNews() ? 1 : 0;
-        give(sink, frame.header, frame.bytes, frame.view);
+        give(sink, views, frame);
         work++;
       }
       if (ended && !endReported && frames.isEmpty() && ends <= clock.getAsLong()) {
@@ -416,21 +410,22 @@ final class SimulatedNetwork {
       return work;
     }
 
-    private void give(
-        FrameSink sink, FrameHeader header, ByteBuffer body, @Nullable FrameBody view) {
+    private void give(FrameSink sink, @Nullable ViewSink views, SimulatedFrame frame) {
+      FrameHeader header = frame.header;
+      FrameBody view = frame.view;
       if (listener != null && header.kind != FrameHeader.Kind.HEARTBEAT) {
         listener.accept("rank " + to + " gets from rank " + from + " " + header);
       }
-      sink.header(this, header);
       int length = header.length;
+      if (view != null && length > 0) {
+        Objects.requireNonNull(views).view(this, header, view);
+        return;
+      }
+      sink.header(this, header);
       if (view != null) {
-        if (length > 0) {
-          sink.view(this, view);
-        } else {
-          view.release();
-        }
+        view.release();
       } else if (length > 0) {
-        FrameBytes bytes = new FrameBytes(body);
+        FrameBytes bytes = new FrameBytes(frame.bytes);
         // As sockets do: in pieces, which end at multiples of 8.
         int first = length > 8 ? random.nextInt(length / 8) * 8 : 0;
         if (first > 0) {
@@ -466,8 +461,10 @@ final class SimulatedNetwork {
     return links[peer][rank].endReported;
   }
 
-  private final class SimulatedTransport implements Transport {
+  private final class SimulatedTransport
+      implements Transport, BodyViews, InlineExchange, MemoryLeases {
     private final int rank;
+    private @Nullable ViewSink views;
 
     SimulatedTransport(int rank) {
       this.rank = rank;
@@ -484,22 +481,37 @@ final class SimulatedNetwork {
     }
 
     @Override
-    public boolean sharesMemory() {
-      return carrier.views;
+    public <C> @Nullable C capability(Class<C> kind) {
+      boolean hasIt =
+          kind == BodyViews.class && carrier.views
+              || kind == InlineExchange.class && carrier.mail && size > 1
+              || kind == MemoryLeases.class && carrier == Carrier.LOANS_AND_MAIL;
+      return hasIt ? kind.cast(this) : null;
     }
 
     @Override
-    public boolean hasMailboxes() {
-      return carrier.mail && size > 1;
+    public void viewBy(ViewSink sink) {
+      views = sink;
     }
 
     @Override
-    public boolean lendsMemory() {
-      return carrier == Carrier.LOANS_AND_MAIL;
+    public Region createRegion(int length, int[] peers) {
+      throw new UnsupportedOperationException("bodies are lent whatever they lie in");
     }
 
     @Override
-    public Link link(int peer) {
+    public boolean post(int peer, long turn, long number, long[] call, FrameBody body) {
+      return link(peer).post(turn, number, call, body);
+    }
+
+    @Override
+    public boolean take(
+        int peer, long turn, long number, long[] call, FrameBytes body, int length) {
+      return link(peer).take(turn, number, call, body, length);
+    }
+
+    @Override
+    public SimulatedLink link(int peer) {
       SimulatedLink link = links[peer][rank];
       link.open();
       if (dead[peer]) {
@@ -517,7 +529,7 @@ final class SimulatedNetwork {
           if (peer == tampering && with != null && !links[peer][rank].ended) {
             with.before(links[peer][rank], rank, sink);
           }
-          work += links[peer][rank].deliver(sink);
+          work += links[peer][rank].deliver(sink, views);
         }
       }
       return work;

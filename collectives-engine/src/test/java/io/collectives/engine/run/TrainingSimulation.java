@@ -15,7 +15,7 @@ import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.run.SimulatedNetwork.Carrier;
-import io.collectives.spi.CallFingerprint;
+import io.collectives.internal.CallFingerprint;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;

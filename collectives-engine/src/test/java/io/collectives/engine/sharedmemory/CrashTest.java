@@ -4,13 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.collectives.spi.CallFingerprint;
+import io.collectives.internal.CallFingerprint;
+import io.collectives.internal.FrameCodec;
+import io.collectives.internal.InlineSlots;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.JobEpoch;
-import io.collectives.spi.Mailbox;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -274,7 +274,7 @@ class CrashTest {
       byte[] before = content();
       post(turn + 1);
       byte[] after = content();
-      int number = MAILBOX + turn % 2 * (Mailbox.LENGTH / 2);
+      int number = MAILBOX + turn % 2 * (InlineSlots.LENGTH / 2);
       byte[] unnumbered = after.clone();
       System.arraycopy(before, number, unnumbered, number, Long.BYTES);
       List<byte[]> crashes = between(before, unnumbered);
@@ -290,7 +290,7 @@ class CrashTest {
   /** Leaves messages of so many turns in memory of their own. */
   private void post(int turns) {
     open();
-    Mailbox mailbox = Ring.mailbox(bytes, Ring.Side.MAKER);
+    InlineSlots mailbox = Ring.mailbox(bytes, Ring.Side.MAKER);
     for (int turn = 0; turn < turns; turn++) {
       mailbox.post(turn, turn + 1, call(turn), new Message(turn));
     }

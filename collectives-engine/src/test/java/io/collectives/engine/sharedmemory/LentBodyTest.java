@@ -10,16 +10,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.ProtocolException;
 import io.collectives.Security;
+import io.collectives.internal.FrameCodec;
 import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.LendableBody;
 import io.collectives.spi.LentBody;
 import io.collectives.spi.Link;
 import io.collectives.spi.Region;
+import io.collectives.spi.ViewSink;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -71,7 +72,11 @@ class LentBodyTest {
             rank ->
                 SharedMemoryJob.settings(rank, 2, directory)
                     .withSecurity(Security.none().withChecksums(checksums))));
-    opened.forEach(transport -> heard.add(new Heard()));
+    for (SharedMemoryTransport transport : opened) {
+      Heard sink = new Heard();
+      heard.add(sink);
+      transport.viewBy(sink);
+    }
     for (SharedMemoryTransport transport : opened) {
       regions.add(transport.createRegion(LENGTH, new int[] {0, 1}));
     }
@@ -486,7 +491,7 @@ class LentBodyTest {
   }
 
   /** Keeps what comes. */
-  private static final class Heard implements FrameSink {
+  private static final class Heard implements FrameSink, ViewSink {
     private final List<LentBody> views = new ArrayList<>();
     private int headers;
     private int copies;
@@ -503,7 +508,8 @@ class LentBodyTest {
     }
 
     @Override
-    public void view(Link link, FrameBody source) {
+    public void view(Link link, FrameHeader header, FrameBody source) {
+      headers++;
       views.add((LentBody) source);
     }
 

@@ -1,11 +1,11 @@
 package io.collectives.engine.sharedmemory;
 
+import io.collectives.internal.FrameCodec;
+import io.collectives.internal.InlineSlots;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.JobEpoch;
-import io.collectives.spi.Mailbox;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -170,8 +170,8 @@ public class PairMemoryStress {
     private static final long[] CALL = {1, 2, 3, 4, 5, 3};
 
     private final FrameBytes memory = memory();
-    private final Mailbox out = Ring.mailbox(memory, Ring.Side.MAKER);
-    private final Mailbox in = Ring.mailbox(memory, Ring.Side.MAKER);
+    private final InlineSlots out = Ring.mailbox(memory, Ring.Side.MAKER);
+    private final InlineSlots in = Ring.mailbox(memory, Ring.Side.MAKER);
     private final long[] call = new long[CALL.length];
     private final FrameBytes taken = new FrameBytes(ByteBuffer.allocate(Long.BYTES));
 

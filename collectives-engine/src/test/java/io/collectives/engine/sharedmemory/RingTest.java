@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.ProtocolException;
+import io.collectives.internal.FrameCodec;
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.FrameCodec;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.JobEpoch;
 import java.lang.invoke.VarHandle;

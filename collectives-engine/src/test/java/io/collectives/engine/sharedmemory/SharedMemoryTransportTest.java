@@ -11,15 +11,17 @@ import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.ProtocolException;
 import io.collectives.Security;
+import io.collectives.internal.CallFingerprint;
+import io.collectives.internal.RankDirectory;
 import io.collectives.spi.BrokenLinkException;
-import io.collectives.spi.CallFingerprint;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
+import io.collectives.spi.InlineExchange;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Link;
-import io.collectives.spi.RankDirectory;
+import io.collectives.spi.MemoryFaults;
 import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider;
@@ -282,19 +284,19 @@ class SharedMemoryTransportTest {
   }
 
   @Test
-  void nonsenseInAMailboxNamesWhoseItIs() {
+  void nonsenseInASlotNamesWhoseItIs() {
     open(2);
     exchange(0, 1);
     exchange(1, 0);
-    int mailboxOfTaker = 20480; // Rank 1, who was asked, has made the rings.
+    int slotsOfTaker = 20480; // Rank 1, who was asked, has made the rings.
     SharedMemoryLink link = (SharedMemoryLink) opened.get(0).link(1);
     ByteBuffer memory = Objects.requireNonNull(link.memory()).out.bytes().bytes();
     FrameBytes body = new FrameBytes(ByteBuffer.allocate(8));
     long[] call = new long[CallFingerprint.WORDS];
-    Link at = opened.get(1).link(0);
-    assertFalse(at.take(0, 1, call, body, 8), "nothing is there yet");
-    memory.putLong(mailboxOfTaker, 0x5a5a5a5a5a5a5a5aL);
-    assertFalse(at.take(0, 1, call, body, 8));
+    InlineExchange at = (InlineExchange) opened.get(1);
+    assertFalse(at.take(0, 0, 1, call, body, 8), "nothing is there yet");
+    memory.putLong(slotsOfTaker, 0x5a5a5a5a5a5a5a5aL);
+    assertFalse(at.take(0, 0, 1, call, body, 8));
     pumpUntil(() -> heard.get(1).lost.containsKey(0) && heard.get(0).lost.containsKey(1));
     String why = heard.get(1).why(0, ProtocolException.class);
     assertTrue(why.contains("rank 0") && why.contains("the number of a message"), why);
@@ -331,9 +333,10 @@ class SharedMemoryTransportTest {
     assertTrue(higher.contains("truncated the file of the memory that ranks 0 and 1"), higher);
     assertTrue(lower.contains("truncated the file of the memory that ranks 0 and 1"), lower);
     assertFalse(heard.get(0).lost.get(1) instanceof BrokenLinkException, "one of them stays");
-    assertFalse(opened.get(0).lostMemory().isEmpty());
+    assertFalse(MemoryFaults.of(opened.get(0)).lostMemory().isEmpty());
     assertTrue(opened.get(0).link(1).trySend(new FrameHeader(), FrameBody.EMPTY), "dropped");
-    assertFalse(opened.get(1).link(0).post(0, 1, new long[6], FrameBody.EMPTY));
+    InlineExchange gone = (InlineExchange) opened.get(1);
+    assertFalse(gone.post(0, 0, 1, new long[6], FrameBody.EMPTY));
   }
 
   @Test
@@ -495,11 +498,6 @@ class SharedMemoryTransportTest {
       if (open == 0) {
         frames++;
       }
-    }
-
-    @Override
-    public void view(Link link, FrameBody source) {
-      throw new AssertionError("no views across processes");
     }
 
     @Override

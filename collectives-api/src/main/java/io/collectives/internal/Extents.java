@@ -1,4 +1,4 @@
-package io.collectives.spi;
+package io.collectives.internal;
 
 import io.collectives.ElementType;
 import io.collectives.Payload;

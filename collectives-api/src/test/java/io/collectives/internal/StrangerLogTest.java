@@ -1,4 +1,4 @@
-package io.collectives.spi;
+package io.collectives.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;

@@ -1,4 +1,4 @@
-package io.collectives.spi;
+package io.collectives.internal;
 
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;

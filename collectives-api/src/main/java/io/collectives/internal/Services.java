@@ -1,4 +1,4 @@
-package io.collectives.spi;
+package io.collectives.internal;
 
 import java.util.ServiceLoader;
 

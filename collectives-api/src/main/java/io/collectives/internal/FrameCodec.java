@@ -1,6 +1,10 @@
-package io.collectives.spi;
+package io.collectives.internal;
 
 import io.collectives.ProtocolException;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.FrameHeader;
+import io.collectives.spi.JobEpoch;
+import io.collectives.spi.Rendezvous;
 import java.nio.ByteBuffer;
 import java.util.zip.CRC32C;
 
@@ -8,14 +12,9 @@ import java.util.zip.CRC32C;
  * Frame headers as bytes, for transports that carry bytes. All numbers are little-endian.
  *
  * <pre>
- *     0  magic "JCOL"        4  version (16 bits), kind (8), zero (8)
- *     8  job epoch, high    16  job epoch, low, xor ranks of sender (32) and receiver (32)
- *    24  group              32  sequence
- *    40  slab (32)          44  lane (32)
- *    48  round (32)         52  first chunk (32)
- *    56  chunk count (32)   60  length of the body (32)
- *    64  fingerprint of the call, 6 words
- *   112  tag
+ *     0  magic "JC", version (16 bits)
+ *     4  what the header {@linkplain FrameHeader#write writes}, 100 bytes
+ *   104  job epoch, high  112  job epoch, low, xor ranks of sender (32) and receiver (32)
  *   120  CRC32C of the body 124  CRC32C of bytes 0 to 123
  * </pre>
  *
@@ -29,11 +28,11 @@ public final class FrameCodec {
   /** The length of a header in bytes. */
   public static final int HEADER_LENGTH = 128;
 
-  private static final int MAGIC = 'J' | 'C' << 8 | 'O' << 16 | 'L' << 24;
-  private static final int TAG_AT = 112;
+  private static final int MAGIC = 'J' | 'C' << 8;
+  private static final int HEADER_AT = 4;
+  private static final int EPOCH_AT = HEADER_AT + FrameHeader.BYTES;
   private static final int BODY_CRC_AT = 120;
   private static final int CRC_AT = 124;
-  private static final FrameHeader.Kind[] KINDS = FrameHeader.Kind.values();
 
   private final JobEpoch epoch;
   private final int sender;
@@ -70,23 +69,10 @@ public final class FrameCodec {
   /** As {@link #encode(FrameHeader, FrameBytes, int)}, with the checksum of the body. */
   public void encode(FrameHeader header, int bodyChecksum, FrameBytes target, int at) {
     ByteBuffer b = target.bytes();
-    b.putInt(at, MAGIC);
-    b.putShort(at + 4, (short) Rendezvous.PROTOCOL_VERSION);
-    b.putShort(at + 6, (short) header.kind.ordinal());
-    b.putLong(at + 8, epoch.high());
-    b.putLong(at + 16, epoch.low() ^ ranks);
-    b.putLong(at + 24, header.group);
-    b.putLong(at + 32, header.sequence);
-    b.putInt(at + 40, header.slab);
-    b.putInt(at + 44, header.lane);
-    b.putInt(at + 48, header.round);
-    b.putInt(at + 52, header.firstChunk);
-    b.putInt(at + 56, header.chunkCount);
-    b.putInt(at + 60, header.length);
-    for (int i = 0; i < CallFingerprint.WORDS; i++) {
-      b.putLong(at + 64 + 8 * i, header.call[i]);
-    }
-    b.putLong(at + TAG_AT, header.tag);
+    b.putInt(at, MAGIC | Rendezvous.PROTOCOL_VERSION << 16);
+    header.write(target, at + HEADER_AT);
+    b.putLong(at + EPOCH_AT, epoch.high());
+    b.putLong(at + EPOCH_AT + 8, epoch.low() ^ ranks);
     b.putInt(at + BODY_CRC_AT, bodyChecksum);
     b.putInt(at + CRC_AT, crc(target, at));
   }
@@ -98,11 +84,13 @@ public final class FrameCodec {
    */
   public void decode(FrameBytes source, int at, FrameHeader header) {
     ByteBuffer b = source.bytes();
-    check("magic", b.getInt(at), MAGIC);
+    check("magic", b.getShort(at), MAGIC);
     check("checksum of a header", b.getInt(at + CRC_AT), crc(source, at));
-    check("protocol version", b.getShort(at + 4) & 0xffff, Rendezvous.PROTOCOL_VERSION);
-    long theirs = b.getLong(at + 16) ^ epoch.low();
-    if (b.getLong(at + 8) == epoch.high()) {
+    check("protocol version", b.getShort(at + 2) & 0xffff, Rendezvous.PROTOCOL_VERSION);
+    long high = b.getLong(at + EPOCH_AT);
+    long low = b.getLong(at + EPOCH_AT + 8);
+    if (high == epoch.high()) {
+      long theirs = low ^ epoch.low();
       // 64 random bits are right: what differs in the others is the ranks.
       check("sender's rank", (int) (theirs >>> 32), sender);
       check("receiver's rank", (int) theirs, receiver);
@@ -113,28 +101,11 @@ public final class FrameCodec {
               + " to rank "
               + receiver
               + " is of another run of the job: its epoch is "
-              + new JobEpoch(b.getLong(at + 8), b.getLong(at + 16) ^ ranks)
+              + new JobEpoch(high, low ^ ranks)
               + ", expected "
               + epoch);
     }
-    int kind = b.getShort(at + 6) & 0xffff;
-    if (kind >= KINDS.length) {
-      check("kind of frame", kind, KINDS.length - 1);
-    }
-    header.kind = KINDS[kind];
-    header.group = b.getLong(at + 24);
-    header.sequence = b.getLong(at + 32);
-    header.slab = b.getInt(at + 40);
-    header.lane = b.getInt(at + 44);
-    header.round = b.getInt(at + 48);
-    header.firstChunk = b.getInt(at + 52);
-    header.chunkCount = b.getInt(at + 56);
-    header.length = b.getInt(at + 60);
-    header.tag = b.getLong(at + TAG_AT);
-    for (int i = 0; i < CallFingerprint.WORDS; i++) {
-      header.call[i] = b.getLong(at + 64 + 8 * i);
-    }
-    header.check(sender, receiver);
+    header.read(source, at + HEADER_AT, sender, receiver);
     if (header.length > Integer.MAX_VALUE - 7) {
       throw new ProtocolException(
           "a frame from rank " + sender + " claims a body of " + header.length + " bytes");

@@ -1,4 +1,4 @@
-package io.collectives.spi;
+package io.collectives.internal;
 
 import io.collectives.CollectiveHandle;
 import java.time.Duration;

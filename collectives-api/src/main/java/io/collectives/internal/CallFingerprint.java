@@ -1,4 +1,4 @@
-package io.collectives.spi;
+package io.collectives.internal;
 
 import io.collectives.Collective;
 import io.collectives.ElementType;
@@ -6,6 +6,7 @@ import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.UserOp;
 import io.collectives.WireType;
+import io.collectives.spi.FrameHeader;
 import java.util.Arrays;
 
 /**
@@ -28,7 +29,7 @@ import java.util.Arrays;
 public final class CallFingerprint {
 
   /** The number of words. */
-  public static final int WORDS = 6;
+  public static final int WORDS = FrameHeader.CALL_WORDS;
 
   /** Stands for counts that two ranks agree on and no other knows. */
   public static final int PAIRWISE = 1;

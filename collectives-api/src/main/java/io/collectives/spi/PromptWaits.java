@@ -1,0 +1,12 @@
+package io.collectives.spi;
+
+/**
+ * A {@link Transport#capability capability}: whatever arrives ends a wait at once, and costs its
+ * sender nothing more, as where the kernel wakes who waits for a socket. Ranks that share a
+ * processor sleep soon then; if not, only when they have waited for long.
+ */
+public interface PromptWaits {
+
+  /** As {@link Transport#await}. */
+  void await(long nanos);
+}

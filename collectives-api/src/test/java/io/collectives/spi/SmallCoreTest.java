@@ -1,0 +1,43 @@
+package io.collectives.spi;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** How much a transport has to know. */
+class SmallCoreTest {
+  private static final List<Class<?>> CORE =
+      List.of(
+          TransportProvider.class,
+          TransportProvider.Endpoint.class,
+          Transport.class,
+          Link.class,
+          FrameSink.class,
+          FrameBody.class);
+
+  private static Stream<Method> methods() {
+    return CORE.stream().flatMap(type -> Arrays.stream(type.getDeclaredMethods()));
+  }
+
+  @Test
+  void theCoreHasTwentyMethodsAndThreeWithDefaults() {
+    assertEquals(
+        20, methods().filter(method -> Modifier.isAbstract(method.getModifiers())).count());
+    assertEquals(3, methods().filter(Method::isDefault).count());
+    assertEquals(23, methods().count());
+  }
+
+  /** What a transport can do besides is an interface of its own, not a flag. */
+  @Test
+  void aTransportHasNoFlags() {
+    assertFalse(
+        Arrays.stream(Transport.class.getDeclaredMethods())
+            .anyMatch(method -> method.getReturnType() == boolean.class));
+  }
+}
