@@ -9,7 +9,7 @@ public interface Link {
   /**
    * Accepts a frame, or refuses it because too much is queued; then polling makes room. A link
    * accepts any frame whose body is at most as long as {@link
-   * io.collectives.CallSettings#frameLimit} says, or a few KiB if that is less.
+   * io.collectives.CallSettings#frameLimit} says, or 4,096 bytes if that is less.
    *
    * <p>The header is copied. The body belongs to the transport until it, or whoever it hands the
    * body to, calls {@link FrameBody#release}, exactly once for each accepted frame. A refused body
