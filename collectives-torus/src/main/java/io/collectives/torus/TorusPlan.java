@@ -1,5 +1,6 @@
 package io.collectives.torus;
 
+import io.collectives.Collective;
 import io.collectives.Mesh;
 import io.collectives.plan.DirectPlans;
 import io.collectives.plan.Effect;
@@ -58,6 +59,13 @@ import java.util.function.IntUnaryOperator;
  * <p>For a barrier all tell both neighbours in their row what they know, until the row knows of all
  * of itself, then in their column. Steps: floor(X/2) or X-1, and floor(Y/2) or Y-1.
  *
+ * <p>The <em>hierarchical</em> all-reduce has the order of rows first only, so it is for meshes
+ * whose rows are hosts: a rank reduce-scatters within its host, all-reduces its share with the
+ * ranks of the same place on other hosts, and all-gathers within its host. Shape: 2n chunks, of
+ * which each rank owns two, in 2 lanes if rows are closed; n chunks and 1 lane if no dimension is,
+ * 2n and 1 if only columns are. Steps: those of the torus. Bytes: each rank sends 2M(X-1)/X along
+ * its row, and along its column only 2(M/X)(Y-1)/Y, where a torus sends (M + M/X)(Y-1)/Y.
+ *
  * <p>A gather, a scatter and an all-to-all go straight between any two ranks, whatever lies between
  * them: these three only may use links that the mesh lacks.
  */
@@ -77,6 +85,19 @@ final class TorusPlan {
       case BARRIER -> Plan.of(request, 1, barrier(mesh));
       case GATHER, SCATTER, ALL_TO_ALL -> DirectPlans.of(request);
     };
+  }
+
+  /** The same, but for all-reduces, which are hierarchical. */
+  static Plan hierarchical(Mesh mesh, PlanRequest request) {
+    if (request.collective() != Collective.ALL_REDUCE) {
+      return of(mesh, request);
+    }
+    requireFit(mesh, request.ranks());
+    int chunksOfRank = anyClosed(rowsFirst(mesh, 0, 1)) ? 2 : 1;
+    Hierarchy order =
+        mesh.x() == 1 ? columnsFirst(mesh, 0, chunksOfRank) : rowsFirst(mesh, 0, chunksOfRank);
+    Rounds[] lanes = Arrays.stream(order.bothWays()).map(order::allReduce).toArray(Rounds[]::new);
+    return Plan.of(request, chunksOfRank * mesh.ranks(), lanes);
   }
 
   private static Plan allReduce(Mesh mesh, PlanRequest request) {

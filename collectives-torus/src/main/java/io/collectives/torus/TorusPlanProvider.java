@@ -18,6 +18,7 @@ import java.util.regex.Pattern;
 
 /** The algorithms of this module, each of which plans every collective. */
 public final class TorusPlanProvider implements PlanProvider {
+  private static final String HIERARCHICAL = "hierarchical";
   private static final Pattern MESH = Pattern.compile("(?:(\\d{1,4})x(\\d{1,4}))?");
 
   private static final List<AlgorithmSpec> ALGORITHMS =
@@ -42,6 +43,24 @@ public final class TorusPlanProvider implements PlanProvider {
                   new AlgorithmSpec.Parameters("[:XxY]", MESH, TorusPlanProvider::torus),
                   (algorithm, request) ->
                       TorusPlan.of(((Algorithm.Torus) algorithm).mesh(), request))
+              .withFigures(TorusPlanProvider::torusSteps, TorusPlanProvider::both),
+          AlgorithmSpec.of(
+                  HIERARCHICAL,
+                  "Within the rows of a mesh, which are hosts, then between them, and back.",
+                  RingPlan::of)
+              .withParameters(
+                  new AlgorithmSpec.Parameters(
+                      "[:XxY]",
+                      MESH,
+                      (text, ranks) ->
+                          Algorithm.named(HIERARCHICAL + ":" + mesh(HIERARCHICAL, text, ranks))),
+                  (algorithm, request) ->
+                      TorusPlan.hierarchical(
+                          mesh(
+                              HIERARCHICAL,
+                              ((Algorithm.Named) algorithm).parameters(),
+                              request.ranks()),
+                          request))
               .withFigures(TorusPlanProvider::torusSteps, TorusPlanProvider::both),
           AlgorithmSpec.of("direct", "Each rank serves one share to all others.", DirectPlans::of)
               .withFigures(n -> n == 1 ? 0 : 2, TorusPlanProvider::both)
@@ -147,17 +166,21 @@ public final class TorusPlanProvider implements PlanProvider {
         known.test(ranks) ? Optional.of(cost.apply(ranks)) : Optional.empty();
   }
 
-  /** Of a mesh that is written, or the one nearest to a square. */
   private static Algorithm torus(String text, int ranks) {
+    return Algorithm.torus(mesh("torus", text, ranks));
+  }
+
+  /** The mesh that is written, or the one nearest to a square. */
+  private static Mesh mesh(String algorithm, String text, int ranks) {
+    if (text.isEmpty()) {
+      return Mesh.torusOf(ranks);
+    }
     Matcher matcher = MESH.matcher(text);
     if (!matcher.matches()) {
-      throw new IllegalArgumentException("torus:" + text + ": a mesh is written XxY");
-    }
-    if (text.isEmpty()) {
-      return Algorithm.torus(Mesh.torusOf(ranks));
+      throw new IllegalArgumentException(algorithm + ":" + text + ": a mesh is written XxY");
     }
     Mesh mesh = Mesh.torus(Integer.parseInt(matcher.group(1)), Integer.parseInt(matcher.group(2)));
     TorusPlan.requireFit(mesh, ranks);
-    return Algorithm.torus(mesh);
+    return mesh;
   }
 }
