@@ -9,6 +9,10 @@ module io.collectives.api {
   exports io.collectives;
   exports io.collectives.plan;
   exports io.collectives.spi;
+  exports io.collectives.internal to
+      io.collectives.engine,
+      io.collectives.netty,
+      io.collectives.testkit;
 
   uses io.collectives.spi.CollectivesRuntime;
   uses io.collectives.spi.PlanProvider;

@@ -27,21 +27,31 @@ import java.util.regex.Pattern;
 public sealed interface Algorithm {
 
   /**
-   * For each call the algorithm that is predicted to take the least time for its payload: {@link
-   * #exchange}, {@link #binomialTree}, {@link #recursiveDoubling}, {@link #direct}, {@link
-   * #halvingDoubling} or {@link #ring}. The prediction is made from what {@link
-   * Communicator#tune()} has measured, or else from figures that hold between ranks of one host; it
-   * depends on the collective, the number of ranks and of bytes only, so all ranks choose the same.
-   * {@link Communicator#explain} tells what it chooses and why. A barrier goes by the algorithm
-   * that is chosen for all-reduces of 8 bytes.
+   * For each call the algorithm that a table says for the place of the group (threads, shared
+   * memory, sockets, several hosts), the collective, the number of ranks and the length of the
+   * payload. The first row that fits counts: of the rows of {@link #auto(String)} and {@code
+   * COLLECTIVES_AUTO} first, then of those that {@link Communicator#tune()} has measured, then of
+   * the table that is shipped. So all ranks choose the same. {@link Communicator#explain} prints
+   * the row and where it comes from. A barrier goes by the algorithm that is chosen for all-reduces
+   * of 8 bytes.
    *
-   * <p>Groups of more than 64 ranks choose among those in which a rank has few peers: {@link
-   * #binomialTree}, {@link #recursiveDoubling}, {@link #halvingDoubling} and {@link #ring}.
-   * Reductions that need all contributions at once, by their {@link Repeatability} or {@link
-   * UserOp}, are by one of those that bring them together.
+   * <p>The shipped table gives groups of more than 64 ranks algorithms in which a rank has few
+   * peers. Reductions that need all contributions at once, by their {@link Repeatability} or {@link
+   * UserOp}, pass over rows whose algorithm does not bring them together.
    */
   static Algorithm auto() {
-    return new Auto();
+    return new Auto("", "");
+  }
+
+  /**
+   * The same with rows of one's own, as {@code all-reduce: 0-4K: exchange, 4K-inf: direct;
+   * broadcast: 0-inf: halving-doubling}, which go before all others; {@code shipped} stands for the
+   * shipped table alone, whatever was measured. docs/ALGORITHMS.md has the grammar. All ranks must
+   * give the same. Rows that are wrong are an {@link IllegalArgumentException} when a communicator
+   * is made with them, which says where, and what is allowed.
+   */
+  static Algorithm auto(String rows) {
+    return new Auto(rows, "the program");
   }
 
   /**
@@ -263,8 +273,16 @@ public sealed interface Algorithm {
     return true;
   }
 
-  /** See {@link Algorithm#auto()}. */
-  record Auto() implements Algorithm {
+  /**
+   * See {@link Algorithm#auto(String)}.
+   *
+   * @param rows of a table that goes before others, {@link #SHIPPED}, or nothing
+   * @param source where they come from, for people: the name of a variable or file
+   */
+  record Auto(String rows, String source) implements Algorithm {
+    /** Stands for the shipped table alone. */
+    public static final String SHIPPED = "shipped";
+
     @Override
     public String name() {
       return "auto";

@@ -441,23 +441,23 @@ public interface Communicator extends AutoCloseable {
   Calls<PersistentCall> prepared();
 
   /**
-   * Measures what calls of this group cost, for {@link Algorithm#auto}: up to a second of calls of
-   * up to 8 MiB by each algorithm that it chooses among, and between threads of up to 32 MiB by the
-   * fastest of them if an eighth of the free heap is enough for those of all ranks. To be called by
-   * all ranks of the group, at the same place in the order of its calls; the figures are agreed on,
-   * so that all ranks choose the same ever after. Calls that are made before, and those of groups
-   * made from this one unless they are tuned themselves, are predicted by less. Best called when
-   * some seconds of calls have been made: while the just-in-time compiler is at work anything may
-   * seem fastest. If that differed too much from turn to turn it is not believed and nothing
-   * changes; {@link Explanation.Costs#measured} tells. A second time it measures anew.
+   * Measures all-reduces of this group, for {@link Algorithm#auto}: for up to a second, of 8 bytes
+   * to 8 MiB as far as the time allows, by each algorithm that the shipped table names for such a
+   * group. Where another one than the shipped row's was faster, by more than the noise and a tenth,
+   * it has a row from then on, which goes before the shipped ones; {@link Explanation#tuned} tells
+   * whether anything was measured well enough. To be called by all ranks of the group, at the same
+   * place in the order of its calls; the figures are agreed on, so that all ranks choose the same
+   * ever after. Best called when some seconds of calls have been made: while the just-in-time
+   * compiler is at work anything may seem fastest. A second time it measures anew.
    */
   void tune();
 
   /**
-   * What {@link Algorithm#auto} does with an all-reduce of so many bytes in this group, and why.
+   * What {@link Algorithm#auto} does with an all-reduce of so many bytes in this group, by which
+   * row of which table.
    *
    * @param bytes the length in memory of each rank's payload of float32 elements, at least 0;
-   *     payloads of other types are sent as they are, and so decided about as by a view with {@link
+   *     payloads of other types are sent as they are, and so decided as by a view with {@link
    *     WireType#AS_IN_MEMORY}
    */
   Explanation explain(long bytes);

@@ -11,13 +11,19 @@ import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.Explanation;
 import io.collectives.JobSettings;
+import io.collectives.JoinException;
 import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -101,10 +107,12 @@ class AutoTest {
         said.wireType(),
         sentBytes,
         said.ranks(),
+        said.asked(),
         said.chosen(),
+        said.row(),
+        said.source(),
+        said.tuned(),
         said.frameLength(),
-        said.predictions(),
-        said.costs(),
         said.libraryBytes(),
         said.transports());
   }
@@ -116,15 +124,11 @@ class AutoTest {
         assertEquals(ofRank(0, said.get(0).get(i)), ofRank(0, other.get(i)));
       }
     }
-    assertFalse(said.get(0).get(0).costs().measured());
+    assertFalse(said.get(0).get(0).tuned());
     for (Explanation explanation : said.get(0)) {
-      assertEquals(
-          explanation.predictions().get(0).micros(),
-          explanation.predictions().stream()
-              .mapToDouble(Explanation.Prediction::micros)
-              .min()
-              .orElseThrow());
-      assertTrue(explanation.toString().contains(explanation.chosen().name()));
+      assertTrue(explanation.row().endsWith(": " + explanation.chosen().name()));
+      assertTrue(explanation.toString().contains(explanation.row()));
+      assertTrue(explanation.toString().contains(explanation.source()));
       assertTrue(explanation.libraryBytes() > 0);
     }
   }
@@ -148,6 +152,108 @@ class AutoTest {
             AutoTest::sums));
   }
 
+  private JobSettings seat(int rank, int ranks, String rows) {
+    return JobSettings.of(rank, ranks, directory.toUri())
+        .withCalls(CallSettings.defaults().withAlgorithm(Algorithm.auto(rows)));
+  }
+
+  /** The user's go first, whatever a view asks; {@code shipped} is what there is without. */
+  @Test
+  void rowsOfTheUserGoBeforeAllOthers() throws Exception {
+    String rows = "all-reduce: 0-4K: recursive-doubling, 4K-1M: ring";
+    all(
+        3,
+        rank -> Collectives.join(seat(rank, 3, rows).withTransport("tcp")),
+        world -> {
+          world.allReduce(new float[1000], ReduceOp.SUM);
+          world.tune();
+          assertChosen("ring", "line 1", world, 5000);
+          assertChosen("ring", "line 1", world.using(Algorithm.auto()), 5000);
+          assertChosen("ring", "line 1", world.group(0, 1, 2), 5000);
+          Communicator shipped = world.using(Algorithm.auto("shipped"));
+          assertChosen("direct", "the shipped table", shipped, 1 << 20);
+          Communicator own = world.using(Algorithm.auto("all-reduce: 0-8K: swing"));
+          assertChosen("swing", "the program, line 1", own, 5000);
+          own.allReduce(new float[1250], ReduceOp.SUM);
+          Explanation asked = world.using(Algorithm.ring()).explain(8);
+          assertEquals(Algorithm.ring(), asked.asked());
+          assertEquals(Algorithm.recursiveDoubling(), asked.chosen());
+          assertThrows(
+              IllegalArgumentException.class, () -> world.using(Algorithm.auto("reduce: all")));
+          return 0;
+        });
+  }
+
+  private static void assertChosen(String name, String source, Communicator by, long bytes) {
+    Explanation said = by.explain(bytes);
+    assertEquals(name, said.chosen().name());
+    assertTrue(said.source().contains(source), said.source());
+  }
+
+  /** As soon as they meet, at all ranks, by either way to meet. */
+  @Test
+  void ranksWithDifferentRowsDoNotJoin() throws Exception {
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      int port = free.getLocalPort();
+      free.close();
+      for (URI place : List.of(directory.toUri(), URI.create("tcp://127.0.0.1:" + port))) {
+        List<String> errors = new ArrayList<>();
+        ExecutorService threads = Executors.newFixedThreadPool(2);
+        List<Future<String>> ends = new ArrayList<>();
+        for (int rank = 0; rank < 2; rank++) {
+          JobSettings settings =
+              JobSettings.of(rank, 2, place)
+                  .withCalls(
+                      CallSettings.defaults()
+                          .withAlgorithm(Algorithm.auto("all-reduce: 0-" + rank + "K: ring")))
+                  .withJoinTimeout(Duration.ofSeconds(20));
+          ends.add(
+              threads.submit(
+                  () ->
+                      assertThrows(JoinException.class, () -> Collectives.join(settings))
+                          .getMessage()));
+        }
+        for (Future<String> end : ends) {
+          errors.add(end.get(60, TimeUnit.SECONDS));
+        }
+        threads.shutdownNow();
+        for (String error : errors) {
+          assertTrue(error.contains("table of auto "), error);
+        }
+      }
+    }
+  }
+
+  /** Ranks that count as on two hosts, though they are threads of one. */
+  @Test
+  void ranksOfSeveralHostsTakeAHierarchy() throws Exception {
+    for (int even = 0; even < 2; even++) {
+      String last = even == 0 ? "b" : "a";
+      List<String> chosen =
+          all(
+              4,
+              rank ->
+                  Collectives.join(
+                      JobSettings.of(rank, 4, directory.toUri())
+                          .withHost(rank < 2 ? "a" : rank < 3 ? "b" : last)),
+              world -> {
+                int[] values = new int[100_000];
+                Arrays.fill(values, world.rank());
+                world.allReduce(values, ReduceOp.SUM);
+                assertEquals(6, values[99_999]);
+                Communicator pair =
+                    world.group(world.rank() < 2 ? new int[] {0, 1} : new int[] {2, 3});
+                pair.allReduce(values, ReduceOp.MAX);
+                assertEquals(6, values[0]);
+                Explanation said = world.explain(400_000);
+                assertEquals("hosts all-reduce", said.row().split(":")[0], said.toString());
+                assertTrue(said.transports().contains("tcp"), said.toString());
+                return said.chosen().name();
+              });
+      assertEquals(Set.copyOf(chosen), Set.of(even == 0 ? "hierarchical:2x2" : "ring"));
+    }
+  }
+
   /** Different sizes may mean different algorithms; what the user did wrong is what is told. */
   @Test
   void aDifferenceOfCountsIsToldAsSuch() throws Exception {
@@ -168,7 +274,7 @@ class AutoTest {
   void oneRankNeedsNothing() {
     try (Communicator world = Collectives.inProcess(1, AUTO).get(0)) {
       world.tune();
-      assertEquals(0, world.explain(100).predictions().get(0).micros());
+      assertFalse(world.explain(100).tuned());
       assertThrows(IllegalArgumentException.class, () -> world.explain(-1));
     }
   }

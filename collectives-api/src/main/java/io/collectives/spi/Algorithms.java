@@ -78,13 +78,18 @@ public final class Algorithms {
   }
 
   /**
-   * Reads an algorithm.
+   * Reads an algorithm, or {@code auto}, or {@code auto:shipped}: see {@link
+   * Algorithm#auto(String)}.
    *
    * @throws IllegalArgumentException as above
    */
   public Algorithm parseOrAuto(String text) {
     String auto = Algorithm.auto().name();
-    return text.equals(auto) ? Algorithm.auto() : parse(text, auto + ", ");
+    if (text.equals(auto)) {
+      return Algorithm.auto();
+    }
+    String shipped = auto + ":" + Algorithm.Auto.SHIPPED;
+    return text.equals(shipped) ? Algorithm.auto(Algorithm.Auto.SHIPPED) : parse(text, auto + ", ");
   }
 
   private Algorithm parse(String text, String others) {

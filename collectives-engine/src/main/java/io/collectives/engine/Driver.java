@@ -2,6 +2,7 @@ package io.collectives.engine;
 
 import io.collectives.CollectiveException;
 import io.collectives.NonFiniteException;
+import io.collectives.engine.choice.Placement;
 import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
@@ -44,7 +45,6 @@ final class Driver implements AutoCloseable {
   private final Transport transport;
   private final @Nullable MemoryLeases leases;
   private final MemoryFaults memoryFaults;
-  private final Medium medium;
   private final Idle idle;
   private final FlightLog flightLog;
   private final ReentrantLock lock = new ReentrantLock(true);
@@ -67,7 +67,6 @@ final class Driver implements AutoCloseable {
     this.transport = transport;
     this.leases = transport.capability(MemoryLeases.class);
     this.memoryFaults = MemoryFaults.of(transport);
-    this.medium = Medium.of(transport);
     this.idle = new Idle(transport, oversubscribed);
     this.background = new Thread(this::run, "collectives-rank" + transport.rank() + "-progress");
     background.setDaemon(true);
@@ -83,9 +82,9 @@ final class Driver implements AutoCloseable {
     return leases;
   }
 
-  /** What the ranks of this job reach each other by. */
-  Medium medium() {
-    return medium;
+  /** Where the members of a group are; see {@link Placement#of}. */
+  Placement placement(int[] hosts, int[] members) {
+    return Placement.of(transport, hosts, members);
   }
 
   /** What carries frames. */

@@ -16,9 +16,14 @@ import io.collectives.Repeatability;
 import io.collectives.Survivors;
 import io.collectives.UserOp;
 import io.collectives.WireType;
+import io.collectives.engine.choice.AlgorithmTable.Row;
+import io.collectives.engine.choice.Chooser;
+import io.collectives.engine.choice.Locality;
+import io.collectives.engine.choice.Tuner;
 import io.collectives.engine.run.Agreement;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.run.Program;
+import io.collectives.spi.InlineExchange;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -302,24 +307,20 @@ final class EngineCommunicator implements Communicator {
       return;
     }
     Seat own = seat.of(IntStream.range(0, size()).toArray());
+    Locality locality = seat.placement.locality();
     CallSettings plain =
-        settings.withRepeatability(Repeatability.FASTEST).withAlgorithm(Algorithm.binomialTree());
+        settings
+            .withRepeatability(Repeatability.FASTEST)
+            .withAlgorithm(Algorithm.binomialTree())
+            .withFrameLength(locality.frameLength(settings.frameLength()));
     try (Communicator group = new EngineCommunicator(own, plain, world, Owns.ITS_GROUP)) {
-      Tuner tuner =
-          new Tuner(
-              group,
-              seat.driver.medium(),
-              frames -> new EngineCommunicator(own, framed(plain, frames), world, Owns.NOTHING),
-              nanoTime);
-      Chooser tuned = tuner.run();
-      if (tuned != null) {
-        seat.decideBy(tuned);
+      Chooser shipped = own.chooser(Algorithm.auto(Algorithm.Auto.SHIPPED), own.known());
+      Tuner tuner = new Tuner(group, shipped, locality, nanoTime);
+      List<Row> rows = tuner.run(seat.group.usesMail() ? InlineExchange.CAPACITY + 1 : 0);
+      if (rows != null) {
+        seat.tuned(rows);
       }
     }
-  }
-
-  private static CallSettings framed(CallSettings settings, double frames) {
-    return settings.withFrameLength(Chooser.frameLength(settings.frameLength(), frames));
   }
 
   @Override
@@ -327,15 +328,7 @@ final class EngineCommunicator implements Communicator {
     if (bytes < 0) {
       throw new IllegalArgumentException("a payload of " + bytes + " bytes: must be at least 0");
     }
-    return seat.chooser()
-        .explain(
-            bytes,
-            settings.repeatability().needsAllAtOnce(),
-            settings.wireType(),
-            programs::sentBytes,
-            settings.frameLength(),
-            seat.driver.memoryLimit(),
-            seat.driver.transports());
+    return programs.explain(bytes);
   }
 
   @Override

@@ -1,10 +1,14 @@
 package io.collectives.engine;
 
+import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.Communicator;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.UnavailableException;
+import io.collectives.engine.auto.AutoTransportProvider;
+import io.collectives.engine.choice.AlgorithmTable;
+import io.collectives.engine.choice.Locality;
 import io.collectives.engine.inprocess.InProcessFabric;
 import io.collectives.engine.join.JobEnvironment;
 import io.collectives.engine.run.Engine;
@@ -31,6 +35,7 @@ import org.jspecify.annotations.Nullable;
 /** The runtime of this module; see {@link CollectivesRuntime}. */
 public final class EngineRuntime implements CollectivesRuntime {
   private static final Log LOG = Log.of(EngineRuntime.class);
+  private static final int[] NO_HOSTS = {};
 
   @Override
   public boolean describesJob(Map<String, String> environment) {
@@ -61,17 +66,19 @@ public final class EngineRuntime implements CollectivesRuntime {
                   settings.rank(),
                   settings.size(),
                   Rendezvous.PROTOCOL_VERSION,
-                  settings.transport(),
+                  settings.transport() + ofTable(settings.calls().algorithm()),
                   endpoint.address(),
                   "process "
                       + ProcessHandle.current().pid()
                       + " at "
                       + endpoint.address().split(" ")[0]),
               settings.joinTimeout());
+      boolean mixes = settings.transport().equals(AutoTransportProvider.NAME);
       return world(
           wrapping.apply(endpoint.open(roster)),
           settings.calls(),
           neighbours(roster, settings.rank()),
+          mixes ? AutoTransportProvider.hosts(roster) : NO_HOSTS,
           settings,
           wrapping);
     }
@@ -84,7 +91,8 @@ public final class EngineRuntime implements CollectivesRuntime {
     List<Communicator> worlds = new ArrayList<>();
     try {
       for (int rank = 0; rank < ranks; rank++) {
-        worlds.add(world(wrapping.apply(fabric.transport(rank)), calls, ranks, null, wrapping));
+        worlds.add(
+            world(wrapping.apply(fabric.transport(rank)), calls, ranks, NO_HOSTS, null, wrapping));
       }
     } catch (RuntimeException | Error e) {
       worlds.forEach(Communicator::close);
@@ -97,9 +105,10 @@ public final class EngineRuntime implements CollectivesRuntime {
       Transport transport,
       CallSettings given,
       int neighbours,
+      int[] hosts,
       @Nullable JobSettings job,
       UnaryOperator<Transport> wrapping) {
-    CallSettings calls = Medium.of(transport).resolved(given);
+    CallSettings calls = Locality.of(transport).resolved(given);
     boolean oversubscribed = neighbours > Runtime.getRuntime().availableProcessors();
     int size = transport.size();
     long heldLimit = Engine.heldLimit(size, calls.frameLength(), calls.slabsInFlight());
@@ -117,7 +126,7 @@ public final class EngineRuntime implements CollectivesRuntime {
     try {
       Group world = Group.world(size, transport.rank());
       return new EngineCommunicator(
-          new Seat(driver, Algorithms.onClassPath(), world),
+          new Seat(driver, Seat.Job.of(hosts, calls.algorithm()), world),
           calls,
           new World(this::join, driver, job, wrapping),
           EngineCommunicator.Owns.THE_JOB);
@@ -125,6 +134,13 @@ public final class EngineRuntime implements CollectivesRuntime {
       driver.close();
       throw e;
     }
+  }
+
+  /** By which ranks that have tables of their own are refused by those that have others. */
+  private static String ofTable(Algorithm algorithm) {
+    return algorithm instanceof Algorithm.Auto auto && !auto.rows().isEmpty()
+        ? ", table of auto " + AlgorithmTable.fingerprint(auto, Algorithms.onClassPath())
+        : "";
   }
 
   /** How many ranks have the host of this one in their address, this one included. */

@@ -4,13 +4,17 @@ import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.Collective;
 import io.collectives.ElementType;
+import io.collectives.Explanation;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
+import io.collectives.WireType;
+import io.collectives.engine.choice.AlgorithmTable;
+import io.collectives.engine.choice.Chooser;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.run.AddOrder;
 import io.collectives.engine.run.Program;
-import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Which program a call of a group is made by, as its settings say. Any thread may ask. */
@@ -21,14 +25,31 @@ final class Programs {
   /** That of a barrier if it needs no frames. */
   private final @Nullable Program mailedBarrier;
 
-  /** The one of the settings, or those that are chosen from. */
-  private final List<Algorithm> algorithms;
+  /** The one of the settings; nothing if it is chosen for each call. */
+  private final @Nullable Algorithm fixed;
+
+  /** Another object once the group is known better. Any thread may fill it in. */
+  private volatile Choices choices;
 
   /**
-   * Programs in use, by order and algorithm, collective and root. Those of the seat are found by a
-   * key, which is an allocation. Any thread may fill it in, with the same values.
+   * Programs in use. Those of the seat are found by a key, which is an allocation.
+   *
+   * @param chooser nothing if there is one algorithm
+   * @param programs by order and choice, collective and root; any thread may fill it in, with the
+   *     same values
    */
-  private final Program @Nullable [][] @Nullable [] programs;
+  private record Choices(
+      Seat.Known known,
+      @Nullable Chooser chooser,
+      @Nullable Program @Nullable [][] @Nullable [] programs) {
+    Choices(Seat.Known known, @Nullable Chooser chooser) {
+      this(known, chooser, table(chooser == null ? 1 : chooser.choices()));
+    }
+
+    private static @Nullable Program @Nullable [][] @Nullable [] table(int choices) {
+      return new Program[AddOrder.values().length * choices][Collective.values().length][];
+    }
+  }
 
   /**
    * Those for a seat.
@@ -38,18 +59,21 @@ final class Programs {
   Programs(Seat seat, CallSettings settings) {
     this.seat = seat;
     this.settings = settings;
-    this.algorithms =
-        settings.algorithm() instanceof Algorithm.Auto
-            ? Chooser.candidates(seat.group.size())
-            : List.of(seat.resolved(settings.algorithm()));
-    this.programs =
-        new Program[AddOrder.values().length * algorithms.size()][Collective.values().length][];
-    // An algorithm that does not fit is an error now.
-    of(0, Collective.ALL_REDUCE, 0, Order.of(settings.repeatability()));
+    boolean isAuto = settings.algorithm() instanceof Algorithm.Auto;
+    this.fixed = isAuto ? null : seat.resolved(settings.algorithm());
+    this.choices = choices(seat.known());
+    if (!isAuto) {
+      // An algorithm that does not fit is an error now.
+      served();
+    }
     this.mailedBarrier =
         seat.group.usesMail() && speaksWithAll(settings.algorithm())
             ? seat.program(Algorithm.exchange(), Collective.BARRIER, 0, AddOrder.OF_PLAN)
             : null;
+  }
+
+  private Choices choices(Seat.Known known) {
+    return new Choices(known, fixed == null ? seat.chooser(settings.algorithm(), known) : null);
   }
 
   /**
@@ -70,7 +94,7 @@ final class Programs {
   Program allReduce(Memory memory, ReduceOp op) {
     long bytes = memory.count() * memory.type().bytes();
     if (memory.type() == ElementType.FLOAT32) {
-      bytes = Chooser.crossing(bytes, settings.wireType());
+      bytes = crossing(bytes, settings.wireType());
     }
     return reduction(Collective.ALL_REDUCE, 0, bytes, memory.type(), op);
   }
@@ -80,29 +104,30 @@ final class Programs {
     if (!program.hasSeveralOwners()) {
       return program;
     }
-    if (algorithms.size() == 1) {
+    if (fixed != null) {
       throw new IllegalArgumentException(
           "a residual with the algorithm \""
               + program.algorithm().name()
               + "\", in which several ranks take the same sum: use Algorithm.direct() or another in"
               + " which one rank does");
     }
-    return of(Chooser.DIRECT, Collective.ALL_REDUCE, 0, Order.of(settings.repeatability()));
+    AddOrder order = Order.of(settings.repeatability());
+    return seat.program(Algorithm.direct(), Collective.ALL_REDUCE, 0, order);
   }
 
   /** One by which a rank that contributes nothing serves all-reduces, if this one is such. */
   Program served() {
-    return of(0, Collective.ALL_REDUCE, 0, AddOrder.OF_PLAN);
+    return of(Collective.ALL_REDUCE, 0, 0, AddOrder.OF_PLAN);
   }
 
   /** That by which it serves a reduction. */
   Program served(ReduceOp op, ElementType type, Repeatability repeatability) {
-    return of(0, Collective.ALL_REDUCE, 0, Order.of(op, type, repeatability));
+    return of(Collective.ALL_REDUCE, 0, 0, Order.of(op, type, repeatability));
   }
 
   /** That of an all-to-all in which each pair of ranks agrees on a length of its own. */
   Program pairwise() {
-    return seat.pairwise(algorithms.get(0));
+    return seat.pairwise(fixed == null ? Algorithm.exchange() : fixed);
   }
 
   /**
@@ -111,44 +136,90 @@ final class Programs {
    * @param bytes the length of the payload, which all ranks know; else anything
    */
   Program of(Collective collective, int root, long bytes) {
-    int algorithm = algorithms.size() == 1 ? 0 : seat.chooser().choose(collective, bytes);
-    return of(algorithm, collective, root, AddOrder.OF_PLAN);
+    return of(collective, root, bytes, AddOrder.OF_PLAN);
   }
 
   /** The same of a collective that reduces, in the order that it needs. */
   Program reduction(Collective collective, int root, long bytes, ElementType type, ReduceOp op) {
-    AddOrder order = Order.of(op, type, settings.repeatability());
-    int algorithm = 0;
-    if (algorithms.size() > 1) {
-      algorithm =
-          order == AddOrder.OF_RANKS
-              ? seat.chooser().chooseInOrder(collective, bytes)
-              : seat.chooser().choose(collective, bytes);
-    }
-    return of(algorithm, collective, root, order);
+    return of(collective, root, bytes, Order.of(op, type, settings.repeatability()));
   }
 
-  private Program of(int algorithm, Collective collective, int root, AddOrder order) {
+  private Program of(Collective collective, int root, long bytes, AddOrder order) {
     Shapes.root(root, seat.group.size());
-    int kind = order.ordinal() * algorithms.size() + algorithm;
-    Program[] byRoot = programs[kind][collective.ordinal()];
+    Choices now = current();
+    Chooser chooser = now.chooser;
+    Algorithm algorithm = fixed;
+    int kind = order.ordinal();
+    if (chooser != null) {
+      Chooser.Choice choice = chooser.choose(collective, bytes, order == AddOrder.OF_RANKS);
+      algorithm = choice.algorithm();
+      kind = order.ordinal() * chooser.choices() + choice.index();
+    }
+    Program[] byRoot = now.programs[kind][collective.ordinal()];
     if (byRoot == null) {
       byRoot = new Program[seat.group.size()];
-      programs[kind][collective.ordinal()] = byRoot;
+      now.programs[kind][collective.ordinal()] = byRoot;
     }
     Program program = byRoot[root];
     if (program == null) {
-      program = fitting(seat.program(algorithms.get(algorithm), collective, root, order));
+      program = fitting(seat.program(Objects.requireNonNull(algorithm), collective, root, order));
       byRoot[root] = program;
     }
     return program;
   }
 
+  private Choices current() {
+    Choices now = choices;
+    Seat.Known known = seat.known();
+    if (now.known != known && fixed == null) {
+      now = choices(known);
+      choices = now;
+    }
+    return now;
+  }
+
   /** How long the frames of a call are. */
-  int frameLength(Program program, long bytes) {
+  int frameLength(Program program) {
     int length = settings.frameLength();
-    boolean chosen = algorithms.size() > 1 && program.collective() == Collective.ALL_REDUCE;
-    return chosen ? seat.chooser().frames().length(length, bytes) : length;
+    return fixed == null && program.collective() == Collective.ALL_REDUCE
+        ? seat.placement.locality().frameLength(length)
+        : length;
+  }
+
+  /** About how many bytes cross the links for so many bytes of float32 elements in memory. */
+  private static long crossing(long bytes, WireType wire) {
+    return switch (wire) {
+      case AS_IN_MEMORY -> bytes;
+      case BFLOAT16, FLOAT16 -> bytes / 2;
+      case INT8 -> bytes / 4;
+    };
+  }
+
+  /** See {@link io.collectives.Communicator#explain}: of a view that has another algorithm, too. */
+  Explanation explain(long bytes) {
+    WireType wire = settings.wireType();
+    Seat.Known known = seat.known();
+    Chooser chooser = current().chooser;
+    if (chooser == null) {
+      chooser = seat.chooser(settings.algorithm(), known);
+    }
+    boolean inOrder = settings.repeatability().needsAllAtOnce();
+    Chooser.Choice choice = chooser.choose(Collective.ALL_REDUCE, crossing(bytes, wire), inOrder);
+    AlgorithmTable.Row row = choice.row();
+    int frameLength = seat.placement.locality().frameLength(settings.frameLength());
+    return new Explanation(
+        bytes,
+        wire,
+        sentBytes(choice.algorithm(), bytes, frameLength),
+        seat.group.size(),
+        settings.algorithm(),
+        choice.algorithm(),
+        row == null ? "none" : row.toString(),
+        row == null ? "no table has a row that fits" : row.source(),
+        known.tuned() != null,
+        frameLength,
+        seat.driver.memoryLimit(),
+        seat.driver.transports());
   }
 
   private Program fitting(Program program) {
@@ -173,7 +244,7 @@ final class Programs {
   }
 
   /** What this rank sends in an all-reduce of so many bytes of float32. */
-  long sentBytes(Algorithm algorithm, long bytes, int frameLength) {
+  private long sentBytes(Algorithm algorithm, long bytes, int frameLength) {
     AddOrder order = Order.of(settings.repeatability());
     return fitting(seat.program(algorithm, Collective.ALL_REDUCE, 0, order))
         .sentBytes(

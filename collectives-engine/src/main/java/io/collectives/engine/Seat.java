@@ -2,8 +2,14 @@ package io.collectives.engine;
 
 import io.collectives.Algorithm;
 import io.collectives.Collective;
+import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Payload;
+import io.collectives.engine.choice.AlgorithmTable;
+import io.collectives.engine.choice.AlgorithmTable.Row;
+import io.collectives.engine.choice.Chooser;
+import io.collectives.engine.choice.Locality;
+import io.collectives.engine.choice.Placement;
 import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.run.AddOrder;
@@ -16,17 +22,19 @@ import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
 import io.collectives.plan.Rounds;
 import io.collectives.spi.Algorithms;
-import io.collectives.spi.InlineExchange;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +44,7 @@ import org.jspecify.annotations.Nullable;
 final class Seat {
   private static final int PAIRWISE = -1;
   private static final long PAIR = 0x70616972L << 8;
+  private static final Algorithm.Auto NOTHING_SAID = new Algorithm.Auto("", "");
   private static final Algorithm MESSAGE = Algorithm.named(CallFingerprint.MESSAGE);
   private static final Plan ONE_HOP =
       Plan.of(
@@ -47,7 +56,8 @@ final class Seat {
   final Driver driver;
   final Group group;
   final Overlaps overlaps = new Overlaps();
-  private final Algorithms algorithms;
+  final Placement placement;
+  private final Job job;
 
   /** Its own lock, as services ask for programs while they hold the driver's. */
   private final Map<Key, Program> programs = new HashMap<>();
@@ -67,26 +77,19 @@ final class Seat {
   private final @Nullable Seat[] receiving;
 
   private @Nullable Program message;
-  private volatile Chooser chooser;
-
-  /** Whether the group has memory that all its ranks reach. */
-  private volatile boolean lends;
+  private volatile Known known;
 
   /** The seat in the group of all ranks of a job. */
-  Seat(Driver driver, Algorithms algorithms, Group world) {
-    this(driver, algorithms, world, null, driver.medium().costs, driver.medium().frames);
+  Seat(Driver driver, Job job, Group world) {
+    this(driver, job, world, null);
   }
 
-  private Seat(
-      Driver driver,
-      Algorithms algorithms,
-      Group group,
-      @Nullable Group survivorsOf,
-      Costs costs,
-      Chooser.Frames frames) {
+  private Seat(Driver driver, Job job, Group group, @Nullable Group survivorsOf) {
     this.driver = driver;
-    this.algorithms = algorithms;
+    this.job = job;
     this.group = group;
+    int[] members = IntStream.range(0, group.size()).map(group::worldRank).toArray();
+    this.placement = driver.placement(job.hosts, members);
     this.sending = new Seat[group.size()];
     this.receiving = new Seat[group.size()];
     for (ElementType type : ElementType.values()) {
@@ -102,15 +105,51 @@ final class Seat {
     } finally {
       driver.unlock();
     }
-    Chooser plain = new Chooser(group.size(), driver.medium(), costs, null, frames);
-    this.chooser = plain.with(shortcuts(false));
+    Set<Locality> traits = EnumSet.of(placement.locality());
+    if (group.usesMail()) {
+      traits.add(Locality.SLOTS);
+    }
+    this.known = new Known(traits, null);
   }
 
-  private Chooser.Shortcuts shortcuts(boolean lends) {
-    return new Chooser.Shortcuts(
-        group.usesMail() ? InlineExchange.CAPACITY : -1,
-        lends ? 0 : driver.medium().directFrom(group.size()));
+  /**
+   * What the groups of a job have in common.
+   *
+   * @param hosts by rank the number of its host; nothing if that does not matter
+   * @param auto what the settings of the job say of {@code auto}
+   * @param tables what users have written, as far as it was read
+   */
+  record Job(
+      Algorithms algorithms,
+      int[] hosts,
+      Algorithm.Auto auto,
+      Map<Algorithm.Auto, AlgorithmTable> tables) {
+
+    /**
+     * A job with these settings.
+     *
+     * @throws IllegalArgumentException if they have rows that are wrong
+     */
+    static Job of(int[] hosts, Algorithm algorithm) {
+      return new Job(
+          Algorithms.onClassPath(),
+          hosts,
+          algorithm instanceof Algorithm.Auto auto ? auto : NOTHING_SAID,
+          new ConcurrentHashMap<>());
+    }
+
+    AlgorithmTable table(Algorithm.Auto some) {
+      return tables.computeIfAbsent(some, one -> AlgorithmTable.parse(one, algorithms));
+    }
   }
+
+  /**
+   * What is known of the group; another object once something else is.
+   *
+   * @param traits by what its ranks reach each other
+   * @param tuned what {@link Communicator#tune} has found, if it was called and found anything out
+   */
+  record Known(Set<Locality> traits, @Nullable List<Row> tuned) {}
 
   /**
    * The algorithm with all that its name leaves open, for this group.
@@ -118,12 +157,12 @@ final class Seat {
    * @throws IllegalArgumentException if it does not fit the group
    */
   Algorithm resolved(Algorithm algorithm) {
-    return algorithms.forRanks(algorithm, group.size());
+    return job.algorithms.forRanks(algorithm, group.size());
   }
 
   /** Whether an algorithm can run in this group. */
   boolean suits(Algorithm algorithm) {
-    return algorithm instanceof Algorithm.Auto || algorithms.suits(algorithm, group.size());
+    return algorithm instanceof Algorithm.Auto || job.algorithms.suits(algorithm, group.size());
   }
 
   /** This rank's part of a plan, compiled when it is first asked for. */
@@ -132,7 +171,8 @@ final class Seat {
       return programs.computeIfAbsent(
           new Key(algorithm, collective, root, order),
           key -> {
-            Plan plan = algorithms.plan(algorithm, new PlanRequest(collective, group.size(), root));
+            Plan plan =
+                job.algorithms.plan(algorithm, new PlanRequest(collective, group.size(), root));
             return ProgramCompiler.compile(algorithm, plan, group.rank(), order);
           });
     }
@@ -177,14 +217,34 @@ final class Seat {
     return message;
   }
 
-  /** What decides between algorithms. */
-  Chooser chooser() {
-    return chooser;
+  /** What the next call is chosen by. */
+  Known known() {
+    return known;
   }
 
-  /** From the next call on this decides, on all ranks of the group. */
-  void decideBy(Chooser better) {
-    chooser = better.with(shortcuts(lends));
+  /** From the next call on this counts, on all ranks of the group. */
+  void tuned(List<Row> rows) {
+    known = new Known(known.traits, rows);
+  }
+
+  /**
+   * What decides between algorithms.
+   *
+   * @param asked {@code auto} with rows of its own, or all else for what the job says
+   * @throws IllegalArgumentException if the rows of the algorithm are wrong
+   */
+  Chooser chooser(Algorithm asked, Known of) {
+    boolean says = asked instanceof Algorithm.Auto own && !own.rows().isEmpty();
+    Algorithm.Auto auto = says ? (Algorithm.Auto) asked : job.auto;
+    List<Row> users = List.of();
+    List<Row> tuned = of.tuned == null ? List.of() : of.tuned;
+    if (auto.rows().equals(Algorithm.Auto.SHIPPED)) {
+      tuned = List.of();
+    } else if (!auto.rows().isEmpty()) {
+      users = job.table(auto).rows();
+    }
+    return new Chooser(
+        job.algorithms, placement, of.traits, group.size(), AlgorithmTable.inOrder(users, tuned));
   }
 
   /**
@@ -192,9 +252,9 @@ final class Seat {
    * from the next call on, which is the same one on all ranks.
    */
   void lendMemory() {
-    if (!lends) {
-      lends = true;
-      decideBy(chooser);
+    Set<Locality> traits = EnumSet.copyOf(known.traits);
+    if (traits.add(Locality.LEASES)) {
+      known = new Known(traits, known.tuned);
     }
   }
 
@@ -307,9 +367,8 @@ final class Seat {
     for (int member : members) {
       id = mix(id + member);
     }
-    Chooser now = chooser;
     Group made = new Group(id, members, own);
-    return new Seat(driver, algorithms, made, survivorsOf, now.costs(), now.frames());
+    return new Seat(driver, job, made, survivorsOf);
   }
 
   /** The finalizer of SplitMix64: every input bit changes half of the output bits. */

@@ -572,7 +572,7 @@ final class Submitter {
       ReduceOp op,
       @Nullable Memory residual) {
     Objects.requireNonNull(op, "op");
-    int frameLength = programs.frameLength(program, bytes(output));
+    int frameLength = programs.frameLength(program);
     call.describe(options, input, output, op, residual, frameLength);
   }
 

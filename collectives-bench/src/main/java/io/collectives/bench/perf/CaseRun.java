@@ -81,7 +81,7 @@ public final class CaseRun implements AutoCloseable {
     int tries = 0;
     do {
       group.tune();
-    } while (!group.explain(0).costs().measured() && ++tries < MOST_TUNINGS);
+    } while (!group.explain(0).tuned() && ++tries < MOST_TUNINGS);
   }
 
   /** Then the members are a group that is made for the case, and tuned before it is measured. */

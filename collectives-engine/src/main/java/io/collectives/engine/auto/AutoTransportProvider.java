@@ -7,6 +7,7 @@ import io.collectives.engine.sharedmemory.Neighbourhood;
 import io.collectives.engine.sharedmemory.SharedMemoryTransportProvider;
 import io.collectives.internal.Log;
 import io.collectives.internal.Services;
+import io.collectives.spi.Roster;
 import io.collectives.spi.TransportProvider;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -42,6 +43,25 @@ public final class AutoTransportProvider implements TransportProvider {
   @Override
   public String name() {
     return NAME;
+  }
+
+  /**
+   * By rank the number of its host: the same for ranks that could share memory, in the order in
+   * which they appear.
+   *
+   * @param roster of ranks that listen with this transport
+   */
+  public static int[] hosts(Roster roster) {
+    List<String> seen = new ArrayList<>();
+    int[] hosts = new int[roster.addresses().size()];
+    for (int rank = 0; rank < hosts.length; rank++) {
+      String key = AutoAddress.parse(roster.addresses().get(rank)).where().key();
+      if (!seen.contains(key)) {
+        seen.add(key);
+      }
+      hosts[rank] = seen.indexOf(key);
+    }
+    return hosts;
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.collectives.engine.join;
 
+import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.JobSecret;
 import io.collectives.JobSettings;
@@ -7,11 +8,15 @@ import io.collectives.JoinException;
 import io.collectives.Repeatability;
 import io.collectives.Security;
 import io.collectives.TlsFiles;
+import io.collectives.engine.choice.AlgorithmTable;
 import io.collectives.internal.HostNames;
+import io.collectives.spi.Algorithms;
+import java.io.IOException;
 import java.math.BigDecimal;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.UnknownHostException;
+import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -44,10 +49,12 @@ import org.jspecify.annotations.Nullable;
  * the first pod of Kubernetes' job; and on a port that every rank derives from the launcher's
  * number of the job. COLLECTIVES_RENDEZVOUS overrides all of that, and COLLECTIVES_JOB,
  * COLLECTIVES_TRANSPORT, COLLECTIVES_LISTEN, COLLECTIVES_JOIN_TIMEOUT, COLLECTIVES_CALL_TIMEOUT,
- * COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_REPEATABILITY (arrival-order, fastest, rank-order or
- * exact, see {@link Repeatability}), COLLECTIVES_FLIGHT_DIRECTORY, COLLECTIVES_MEMORY_DIRECTORY (of
- * the transports {@code shm} and {@code unix}) and COLLECTIVES_HOST (see {@link JobSettings#host})
- * what their names say. Empty variables count as not set.
+ * COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_AUTO (rows for {@link Algorithm#auto(String)}, or
+ * {@code @} and a file that holds them), COLLECTIVES_REPEATABILITY (arrival-order, fastest,
+ * rank-order or exact, see {@link Repeatability}), COLLECTIVES_FLIGHT_DIRECTORY,
+ * COLLECTIVES_MEMORY_DIRECTORY (of the transports {@code shm} and {@code unix}) and
+ * COLLECTIVES_HOST (see {@link JobSettings#host}) what their names say. Empty variables count as
+ * not set.
  *
  * <p>What keeps others out, see {@link Security}: COLLECTIVES_SECRET_FILE, a file that only its
  * owner may read, or COLLECTIVES_SECRET, the secret itself; COLLECTIVES_TLS_CERTIFICATE,
@@ -199,10 +206,31 @@ public final class JobEnvironment {
     if (has("COLLECTIVES_REPEATABILITY")) {
       calls = calls.withRepeatability(repeatability());
     }
+    if (has("COLLECTIVES_AUTO")) {
+      calls = calls.withAlgorithm(auto());
+    }
     if (has("COLLECTIVES_FLIGHT_DIRECTORY")) {
       calls = calls.withFlightDirectory(path("COLLECTIVES_FLIGHT_DIRECTORY"));
     }
     return calls;
+  }
+
+  private Algorithm auto() {
+    String text = value("COLLECTIVES_AUTO");
+    String source = "COLLECTIVES_AUTO";
+    try {
+      if (text.startsWith("@")) {
+        source = text.substring(1);
+        text = Files.readString(Path.of(source));
+      }
+      Algorithm.Auto auto = new Algorithm.Auto(text, source);
+      AlgorithmTable.fingerprint(auto, Algorithms.onClassPath());
+      return auto;
+    } catch (IOException | InvalidPathException e) {
+      throw wrong("COLLECTIVES_AUTO", "the file cannot be read: " + e);
+    } catch (IllegalArgumentException e) {
+      throw new JoinException(e.getMessage(), e);
+    }
   }
 
   private Seat seat() {

@@ -1,0 +1,303 @@
+package io.collectives.engine.choice;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.collectives.Algorithm;
+import io.collectives.Collective;
+import io.collectives.spi.Algorithms;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.function.Function;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Rows that say which algorithm a call goes by, the first one that fits. Immutable.
+ *
+ * <pre>
+ *   table  = [entry] { (";" | end of line) [entry] }      what follows a "#" is for people
+ *   entry  = [where] collective [ranks] ":" choice { "," choice }
+ *   choice = bytes ":" algorithm
+ *   where  = "slots" | "leases" | "threads" | "shared-memory" | "sockets" | "hosts"
+ *   ranks  = "4" | "3-8" | "9-inf"
+ *   bytes  = "0-4K" | "4K-inf"                            both ends belong to it
+ * </pre>
+ *
+ * <p>An algorithm is written as {@link Algorithm#parse} reads it. One without a mesh in a row of
+ * {@code hosts} gets a row of the mesh for each host.
+ *
+ * @param rows in the order in which they count
+ */
+public record AlgorithmTable(List<Row> rows) {
+  private static final String RESOURCE = "algorithms.txt";
+  private static final String ROW = "[where] collective [ranks]: bytes: algorithm, …";
+  private static final Pattern COMMENT = Pattern.compile("#[^\n]*");
+  private static final Pattern WORD = Pattern.compile("\\S+");
+  private static final Pattern RANKS = Pattern.compile("(\\d{1,9})(?:-(\\d{1,9}|inf))?");
+  private static final Pattern BYTES = Pattern.compile("(\\d{1,9}[KMG]?)-(\\d{1,9}[KMG]?|inf)");
+  private static final List<String> UNITS = List.of("G", "M", "K");
+
+  /** What the library knows of itself. */
+  public static final AlgorithmTable SHIPPED = shipped();
+
+  /** Keeps a copy. */
+  public AlgorithmTable {
+    rows = List.copyOf(rows);
+  }
+
+  /**
+   * One row.
+   *
+   * @param where nothing for everywhere
+   * @param from the least number of bytes that cross the links
+   * @param to the greatest
+   * @param source where it comes from, for people
+   */
+  public record Row(
+      @Nullable Locality where,
+      Collective collective,
+      int fromRanks,
+      int toRanks,
+      long from,
+      long to,
+      Algorithm algorithm,
+      String source) {
+
+    /** As it is written in a table. */
+    @Override
+    public String toString() {
+      String ranks =
+          fromRanks == 1 && toRanks == Integer.MAX_VALUE
+              ? ""
+              : " " + fromRanks + (toRanks == fromRanks ? "" : "-" + end(toRanks));
+      return (where == null ? "" : where + " ")
+          + collective
+          + ranks
+          + ": "
+          + bytes(from)
+          + "-"
+          + bytes(to)
+          + ": "
+          + algorithm.name();
+    }
+
+    private static String end(int ranks) {
+      return ranks == Integer.MAX_VALUE ? "inf" : Integer.toString(ranks);
+    }
+
+    private static String bytes(long bytes) {
+      if (bytes == Long.MAX_VALUE) {
+        return "inf";
+      }
+      for (String unit : UNITS) {
+        long one = unit(unit);
+        if (bytes > 0 && bytes % one == 0) {
+          return bytes / one + unit;
+        }
+      }
+      return Long.toString(bytes);
+    }
+  }
+
+  /**
+   * Reads a table of a user.
+   *
+   * @throws IllegalArgumentException if it is none, saying where, what stands there, and what may
+   */
+  public static AlgorithmTable parse(Algorithm.Auto auto, Algorithms algorithms) {
+    return new AlgorithmTable(new Parser(auto.rows(), auto.source(), algorithms::parse).rows());
+  }
+
+  private static AlgorithmTable shipped() {
+    try (InputStream in = AlgorithmTable.class.getResourceAsStream(RESOURCE)) {
+      String text = new String(Objects.requireNonNull(in, RESOURCE).readAllBytes(), UTF_8);
+      // Modules that plan them may be missing.
+      return new AlgorithmTable(new Parser(text, "the shipped table", Algorithm::named).rows());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /**
+   * By which ranks compare what users have written; the same for the same rows.
+   *
+   * @throws IllegalArgumentException if that is no table
+   */
+  public static String fingerprint(Algorithm.Auto auto, Algorithms algorithms) {
+    boolean shipped = auto.rows().equals(Algorithm.Auto.SHIPPED);
+    String rows = shipped ? auto.rows() : parse(auto, algorithms).toString();
+    CRC32C sum = new CRC32C();
+    sum.update(rows.getBytes(UTF_8));
+    return String.format(Locale.ROOT, "%08x", sum.getValue());
+  }
+
+  /**
+   * The rows of all tables, those that count first in front. Measuring tells nothing of memory that
+   * all ranks reach, so shipped rows for that stay before what was measured.
+   */
+  public static List<Row> inOrder(List<Row> users, List<Row> tuned) {
+    List<Row> rows = new ArrayList<>(users);
+    SHIPPED.rows.stream()
+        .filter(row -> row.where == Locality.SLOTS || row.where == Locality.LEASES)
+        .forEach(rows::add);
+    rows.addAll(tuned);
+    rows.addAll(SHIPPED.rows);
+    return rows;
+  }
+
+  /** A row a line. */
+  @Override
+  public String toString() {
+    return rows.stream().map(Row::toString).collect(Collectors.joining("\n"));
+  }
+
+  private static long unit(String letter) {
+    return 1L << 10 * (UNITS.size() - UNITS.indexOf(letter));
+  }
+
+  /** Reads a text, whose positions it tells in errors. */
+  private static final class Parser {
+    private final String text;
+    private final String source;
+    private final Function<String, Algorithm> algorithms;
+    private final List<Row> rows = new ArrayList<>();
+
+    Parser(String text, String source, Function<String, Algorithm> algorithms) {
+      this.text = COMMENT.matcher(text).replaceAll(found -> " ".repeat(found.group().length()));
+      this.source = source;
+      this.algorithms = algorithms;
+    }
+
+    List<Row> rows() {
+      Matcher entries = Pattern.compile("[^;\n]+").matcher(text);
+      while (entries.find()) {
+        if (!entries.group().isBlank()) {
+          entry(entries.start(), entries.end());
+        }
+      }
+      return rows;
+    }
+
+    private void entry(int from, int to) {
+      int colon = text.indexOf(':', from);
+      if (colon < 0 || colon >= to) {
+        throw wrong(from, to, "needed is " + ROW);
+      }
+      List<MatchResult> words = WORD.matcher(text).region(from, colon).results().toList();
+      int next = 0;
+      Locality where = null;
+      for (Locality some : Locality.values()) {
+        if (!words.isEmpty() && words.get(0).group().equals(some.toString())) {
+          where = some;
+          next = 1;
+        }
+      }
+      Collective collective = null;
+      for (Collective some : Collective.values()) {
+        if (next < words.size() && words.get(next).group().equals(some.toString())) {
+          collective = some;
+        }
+      }
+      if (collective == null || collective == Collective.BARRIER) {
+        throw wrong(
+            next < words.size() ? words.get(next).start() : from,
+            next < words.size() ? words.get(next).end() : colon,
+            "needed is one of "
+                + Arrays.stream(Collective.values())
+                    .filter(some -> some != Collective.BARRIER)
+                    .map(Collective::toString)
+                    .collect(Collectors.joining(", "))
+                + ", and before it there may be one of "
+                + Arrays.stream(Locality.values())
+                    .map(Locality::toString)
+                    .collect(Collectors.joining(", ")));
+      }
+      int[] ranks = {1, Integer.MAX_VALUE};
+      for (MatchResult word : words.subList(next + 1, words.size())) {
+        Matcher matcher = RANKS.matcher(word.group());
+        if (word != words.get(next + 1) || !matcher.matches()) {
+          throw wrong(word.start(), word.end(), "needed are ranks, as 4, 3-8 or 9-inf");
+        }
+        ranks[0] = Integer.parseInt(matcher.group(1));
+        String last = matcher.group(2) == null ? matcher.group(1) : matcher.group(2);
+        ranks[1] = last.equals("inf") ? Integer.MAX_VALUE : Integer.parseInt(last);
+        if (ranks[0] > ranks[1]) {
+          throw wrong(word.start(), word.end(), "needed is the least number of ranks first");
+        }
+      }
+      for (int at = colon + 1; at <= to; ) {
+        int comma = text.indexOf(',', at);
+        int end = comma < 0 || comma > to ? to : comma;
+        choice(where, collective, ranks, at, end);
+        at = end + 1;
+      }
+    }
+
+    private void choice(
+        @Nullable Locality where, Collective collective, int[] ranks, int from, int to) {
+      String written = text.substring(from, to);
+      int colon = written.indexOf(':');
+      String range = colon < 0 ? "" : written.substring(0, colon).strip();
+      Matcher bytes = BYTES.matcher(range);
+      if (!bytes.matches() || number(bytes.group(1)) > number(bytes.group(2))) {
+        throw wrong(from, to, "needed are bytes and an algorithm, as 0-4K: ring or 4K-inf: ring");
+      }
+      String name = written.substring(colon + 1).strip();
+      Algorithm algorithm;
+      try {
+        algorithm = algorithms.apply(name);
+      } catch (IllegalArgumentException e) {
+        throw wrong(from + colon + 1, to, e.getMessage());
+      }
+      rows.add(
+          new Row(
+              where,
+              collective,
+              ranks[0],
+              ranks[1],
+              number(bytes.group(1)),
+              number(bytes.group(2)),
+              algorithm,
+              source + ", line " + line(from)));
+    }
+
+    private static long number(String text) {
+      if (text.equals("inf")) {
+        return Long.MAX_VALUE;
+      }
+      String unit = text.substring(text.length() - 1);
+      return UNITS.contains(unit)
+          ? Long.parseLong(text.substring(0, text.length() - 1)) * unit(unit)
+          : Long.parseLong(text);
+    }
+
+    private long line(int at) {
+      return 1 + text.substring(0, at).chars().filter(c -> c == '\n').count();
+    }
+
+    private IllegalArgumentException wrong(int from, int to, String needed) {
+      String given = text.substring(from, to);
+      int at = from + given.length() - given.stripLeading().length();
+      return new IllegalArgumentException(
+          source
+              + ", line "
+              + line(at)
+              + ", column "
+              + (at - text.lastIndexOf('\n', at - 1))
+              + ": \""
+              + given.strip()
+              + "\": "
+              + needed);
+    }
+  }
+}

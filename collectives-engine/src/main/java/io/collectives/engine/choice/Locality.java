@@ -1,0 +1,77 @@
+package io.collectives.engine.choice;
+
+import io.collectives.CallSettings;
+import io.collectives.spi.BodyViews;
+import io.collectives.spi.MemoryLeases;
+import io.collectives.spi.Transport;
+import java.util.Locale;
+
+/**
+ * By what the ranks of a group reach each other; the first word of a row of a {@linkplain
+ * AlgorithmTable table}. A group has one of the last four, and maybe the first ones beside it.
+ */
+public enum Locality {
+  /** Exchanges of few bytes need no frames, because each rank has a slot at every other. */
+  SLOTS,
+
+  /** The group has allocated memory that all its ranks reach. */
+  LEASES,
+
+  /** Threads of one JVM, which read each other's arrays. */
+  THREADS,
+
+  /** Processes that share memory. */
+  SHARED_MEMORY,
+
+  /** Connections, and whatever mixes them with shared memory on one host. */
+  SOCKETS,
+
+  /** Several hosts, on some of which several ranks share memory. */
+  HOSTS;
+
+  private static final int IN_MEMORY = 128 << 10;
+
+  /**
+   * A segment of TCP on a loopback interface, whose MTU is 64 KiB, holds 65,483 bytes, and one that
+   * is all but empty costs about what a full one does. Three hold 196,449 bytes, and a frame with
+   * its header has 196,416: a multiple of a cache line.
+   */
+  private static final int OVER_SOCKETS = 196_288;
+
+  /** How many times as long frames of all-reduces are where nothing is copied into frames. */
+  private static final int VIEWS = 4;
+
+  /** Settings that are shorter or longer than these are meant as they are. */
+  private static final int LEAST_FRAME = 16 << 10;
+
+  private static final int MOST_FRAME = 16 << 20;
+
+  /** That of a job on one host, or whose hosts have a rank each. */
+  public static Locality of(Transport transport) {
+    return transport.capability(BodyViews.class) != null
+        ? THREADS
+        : transport.capability(MemoryLeases.class) != null ? SHARED_MEMORY : SOCKETS;
+  }
+
+  /** The settings with what they leave to the transport. */
+  public CallSettings resolved(CallSettings settings) {
+    boolean inMemory = this == THREADS || this == SHARED_MEMORY;
+    return settings.frameLength() == CallSettings.AS_SUITS_THE_TRANSPORT
+        ? settings.withFrameLength(inMemory ? IN_MEMORY : OVER_SOCKETS)
+        : settings;
+  }
+
+  /** The length of the frames of an all-reduce whose algorithm is chosen. */
+  public int frameLength(int setting) {
+    long longer = (long) VIEWS * setting;
+    return this == THREADS && longer >= LEAST_FRAME && longer <= MOST_FRAME
+        ? (int) longer
+        : setting;
+  }
+
+  /** The word in tables: {@code shared-memory}. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+}
