@@ -30,6 +30,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.channels.FileChannel;
 import java.nio.channels.NetworkChannel;
+import java.util.Map;
 import javax.net.ServerSocketFactory;
 
 /** Who may know whom, and what nobody may do. */
@@ -172,6 +173,84 @@ class ArchitectureTest {
           .should()
           .dependOnClassesThat()
           .areAssignableTo(Thread.class);
+
+  @ArchTest
+  static final ArchRule THE_ENGINE_HAS_LAYERS =
+      classes()
+          .that()
+          .resideInAPackage("io.collectives.engine.run")
+          .and()
+          .doNotHaveSimpleName("package-info")
+          .should(
+              Layers.fromBelow(
+                      "program",
+                      "AddOrder",
+                      "Contributions",
+                      "OwnersOfMeetings",
+                      "Program",
+                      "ProgramCompiler")
+                  .then("call", "CallOptions", "CallRun", "Finding", "LaneRun", "Layout", "SlabRun")
+                  .then(
+                      "frame",
+                      "BorrowedFrame",
+                      "FiniteCheck",
+                      "FrameApplier",
+                      "HeldFrame",
+                      "HeldFrames",
+                      "OutFrame",
+                      "Target",
+                      "View")
+                  .then(
+                      "group",
+                      "Call",
+                      "Calls",
+                      "ClosedGroups",
+                      "Failure",
+                      "FlightRecorder",
+                      "Group",
+                      "Inbound",
+                      "Waiting")
+                  .then(
+                      "failure",
+                      "Agreement",
+                      "Ballot",
+                      "Breaker",
+                      "Consensus",
+                      "EarlyNotices",
+                      "Failures",
+                      "FrameErrors",
+                      "Lateness",
+                      "Liveness",
+                      "Notices",
+                      "Post",
+                      "Verdict")
+                  .then("run", "Arrivals", "Engine", "Mail", "Sender", "Service", "Turns"));
+
+  @ArchTest
+  static final ArchRule THE_ENGINE_KNOWS_NO_COMMUNICATOR_AND_NO_TRANSPORT =
+      noClasses()
+          .that()
+          .resideInAPackage("io.collectives.engine.run")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "io.collectives.engine",
+              "io.collectives.engine.auto..",
+              "io.collectives.engine.inprocess..",
+              "io.collectives.engine.join..",
+              "io.collectives.engine.sharedmemory..");
+
+  /** Circles that are being untied, with the classes in the largest one. */
+  private static final Map<String, Integer> CIRCLES_LEFT =
+      Map.of(
+          "io.collectives.engine.memory", 20,
+          "io.collectives.engine.sharedmemory", 8,
+          "io.collectives.netty", 7,
+          "io.collectives.training.optimizer", 8);
+
+  @ArchTest
+  static final ArchRule FEW_CLASSES_FORM_A_CIRCLE =
+      classes().should(Circles.ofAtMost(5, CIRCLES_LEFT));
 
   @ArchTest
   static final ArchRule MEMORY_KNOWS_NO_PLANS =
