@@ -57,9 +57,10 @@ import org.jspecify.annotations.Nullable;
  * {@value Call#WORD_NANOS} ns tells all its peers in what, again and again. As soon as all ranks
  * have entered, two of different calls hear of each other.
  *
- * <p><b>Rooms.</b> This class starts calls and lets them go on; {@link Sender} sends; {@link
- * Arrivals} takes what comes; {@link Mail} does both for exchanges of few bytes; {@link Failures}
- * breaks groups; {@link Calls} keeps the books for all of them.
+ * <p><b>Parts.</b> This class starts calls and lets them go on; {@link Sender} sends; {@link
+ * Arrivals} takes what comes, and {@link Turns} applies what was held; {@link Mail} does all of it
+ * for exchanges of few bytes; {@link Failures} decides what breaks groups; {@link Calls} keeps the
+ * books for all of them.
  *
  * <p><b>Threads.</b> None of its own. One thread at a time may call it: the driver.
  */

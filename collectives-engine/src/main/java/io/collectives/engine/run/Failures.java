@@ -23,11 +23,12 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Breaks groups, so that every rank of a group gets the same error and none waits for ever.
+ * Decides what each failure breaks, so that every rank of a group gets the same error and none
+ * waits for ever.
  *
- * <p>The first failure of a group breaks it: its calls stop, and all ranks of the group that this
- * one has exchanged frames with are told, who tell theirs. Its members agree on what broke it
- * ({@link Verdict}); then the calls end.
+ * <p>The first failure of a group breaks it ({@link Breaker}): its calls stop, and all ranks of the
+ * group that this one has exchanged frames with are told ({@link Notices}), who tell theirs. Its
+ * members agree on what broke it ({@link Verdict}); then the calls end.
  *
  * <p><b>Who leaves</b> breaks no group, but fails the calls that still need it, and these break the
  * group. A rank that has ended a call has sent all that others need of it there, and nothing is to

@@ -12,8 +12,9 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A group of ranks, as one of them keeps it. All fields belong to the engine's driver, but for the
- * final ones.
+ * A group of ranks, as one of them keeps it: who is in it, how far its calls are, and what is known
+ * of its members. What is done about a failure is kept elsewhere. All fields belong to the engine's
+ * driver, but for the final ones.
  */
 public final class Group {
   private static final long WORLD_ID = 1;
