@@ -216,13 +216,13 @@ class ArchitectureTest {
                       "Ballot",
                       "Breaker",
                       "Consensus",
+                      "ControlMessages",
                       "EarlyNotices",
                       "Failures",
                       "FrameErrors",
                       "Lateness",
                       "Liveness",
                       "Notices",
-                      "Post",
                       "Verdict")
                   .then("run", "Arrivals", "Engine", "Mail", "Sender", "Service", "Turns"));
 

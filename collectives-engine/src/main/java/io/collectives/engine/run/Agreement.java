@@ -25,8 +25,8 @@ public final class Agreement extends Consensus {
   private final Breaker breaker;
   private volatile @Nullable Failure error;
 
-  Agreement(Group group, Post post, Notices notices, Breaker breaker) {
-    super(Ballot.Topic.SURVIVORS, group, post);
+  Agreement(Group group, ControlMessages messages, Notices notices, Breaker breaker) {
+    super(Ballot.Topic.SURVIVORS, group, messages);
     this.notices = notices;
     this.breaker = breaker;
   }

@@ -12,7 +12,7 @@ import java.util.function.LongSupplier;
  */
 final class Breaker {
   private final Calls calls;
-  private final Post post;
+  private final ControlMessages messages;
   private final Notices notices;
   private final LongSupplier clock;
 
@@ -22,9 +22,9 @@ final class Breaker {
   /** Those of groups of which it is not settled why they are broken. */
   private final List<Verdict> unsettled = new ArrayList<>();
 
-  Breaker(Calls calls, Post post, Notices notices, LongSupplier clock) {
+  Breaker(Calls calls, ControlMessages messages, Notices notices, LongSupplier clock) {
     this.calls = calls;
-    this.post = post;
+    this.messages = messages;
     this.notices = notices;
     this.clock = clock;
   }
@@ -47,7 +47,7 @@ final class Breaker {
       group.cause = failure;
       calls.stopAll(group);
       notices.tell(group, failure);
-      Verdict verdict = new Verdict(group, post, failure, now);
+      Verdict verdict = new Verdict(group, messages, failure, now);
       verdicts.put(group, verdict);
       verdict.join(now, Verdict.LIMIT_NANOS);
       unsettled.add(verdict);

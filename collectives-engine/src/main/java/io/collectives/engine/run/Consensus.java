@@ -30,7 +30,7 @@ abstract class Consensus {
   final Group group;
   final int me;
   private final Ballot.Topic topic;
-  private final Post post;
+  private final ControlMessages messages;
   final BitSet failed = new BitSet();
   final BitSet dead = new BitSet();
   private final BitSet toldOff = new BitSet();
@@ -55,11 +55,11 @@ abstract class Consensus {
 
   private volatile @Nullable Outcome decided;
 
-  Consensus(Ballot.Topic topic, Group group, Post post) {
+  Consensus(Ballot.Topic topic, Group group, ControlMessages messages) {
     this.topic = topic;
     this.group = group;
     this.me = group.rank;
-    this.post = post;
+    this.messages = messages;
   }
 
   /** What to agree on, of what the reports say; nothing if this rank has ended its part. */
@@ -358,7 +358,7 @@ abstract class Consensus {
 
   private void send(int member, Ballot ballot) {
     group.contacts[member] = true;
-    post.send(group.members[member], FrameHeader.Kind.AGREEMENT, group.id, ballot.body());
+    messages.send(group.members[member], FrameHeader.Kind.AGREEMENT, group.id, ballot.body());
   }
 
   /** Looks at the time. Returns how much was done. */

@@ -47,7 +47,7 @@ final class Failures implements Liveness.Losses {
   private final List<Call> underWay;
   private final Inbound[] inbound;
   private final Liveness liveness;
-  private final Post post;
+  private final ControlMessages messages;
   private final Notices notices;
   private final Breaker breaker;
   private final Lateness lateness;
@@ -76,9 +76,9 @@ final class Failures implements Liveness.Losses {
     this.transport = transport;
     this.memoryFaults = MemoryFaults.of(transport);
     this.liveness = liveness;
-    this.post = new Post(transport, liveness);
-    this.notices = new Notices(transport.rank(), calls.closed(), post);
-    this.breaker = new Breaker(calls, post, notices, clock);
+    this.messages = new ControlMessages(transport, liveness);
+    this.notices = new Notices(transport.rank(), calls.closed(), messages);
+    this.breaker = new Breaker(calls, messages, notices, clock);
     this.lateness = new Lateness(transport, calls, notices, breaker, inbound, warnings);
     this.clock = clock;
     this.calls = calls;
@@ -88,7 +88,7 @@ final class Failures implements Liveness.Losses {
 
   /** Tells, judges departures and looks at deadlines. Returns how much was done. */
   int poll(long now) {
-    int work = post.poll() + judgeDepartures();
+    int work = messages.poll() + judgeDepartures();
     for (int i = agreements.size() - 1; i >= 0; i--) {
       work += agreements.get(i).poll(now);
       if (agreements.get(i).isOver()) {
@@ -128,7 +128,7 @@ final class Failures implements Liveness.Losses {
 
   /** Whether there is something that could not be told yet. */
   boolean hasNews() {
-    return !post.isEmpty();
+    return !messages.isEmpty();
   }
 
   /** The survivors of a group have agreed to go on as another one. */
@@ -306,7 +306,7 @@ final class Failures implements Liveness.Losses {
     Shrinking shrinking = shrinking(group);
     Agreement agreement = shrinking.agreement;
     if (agreement == null) {
-      agreement = new Agreement(group, post, notices, breaker);
+      agreement = new Agreement(group, messages, notices, breaker);
       shrinking.agreement = agreement;
     }
     return agreement;
@@ -369,7 +369,7 @@ final class Failures implements Liveness.Losses {
     }
     if (!isDecided && ballot.kind() != Ballot.Kind.ABSENT) {
       FrameBody absent = Ballot.absent(members).body();
-      post.send(worldRank, FrameHeader.Kind.AGREEMENT, groupId, absent);
+      messages.send(worldRank, FrameHeader.Kind.AGREEMENT, groupId, absent);
     }
   }
 

@@ -9,12 +9,12 @@ import io.collectives.spi.FrameHeader;
 final class Notices {
   private final int me;
   private final ClosedGroups closed;
-  private final Post post;
+  private final ControlMessages messages;
 
-  Notices(int me, ClosedGroups closed, Post post) {
+  Notices(int me, ClosedGroups closed, ControlMessages messages) {
     this.me = me;
     this.closed = closed;
-    this.post = post;
+    this.messages = messages;
   }
 
   /** Tells all members of a group that this rank has exchanged frames with, or is about to. */
@@ -87,7 +87,7 @@ final class Notices {
   }
 
   private void send(int worldRank, long groupId, Failure failure) {
-    post.send(worldRank, FrameHeader.Kind.FAILURE, groupId, failure.body());
+    messages.send(worldRank, FrameHeader.Kind.FAILURE, groupId, failure.body());
   }
 
   /** Tells the members of a group that this rank takes no part in it any more. */

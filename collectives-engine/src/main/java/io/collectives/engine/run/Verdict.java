@@ -25,8 +25,8 @@ final class Verdict extends Consensus {
   private Failure evidence;
   private long nextAskNanos;
 
-  Verdict(Group group, Post post, Failure evidence, long now) {
-    super(Ballot.Topic.VERDICT, group, post);
+  Verdict(Group group, ControlMessages messages, Failure evidence, long now) {
+    super(Ballot.Topic.VERDICT, group, messages);
     this.evidence = evidence;
     this.nextAskNanos = now + ASK_NANOS;
   }

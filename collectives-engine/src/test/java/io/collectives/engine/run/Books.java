@@ -32,7 +32,7 @@ final class Books {
     books.put("departures", size(failures, "departures"));
     books.put("agreements", size(failures, "agreements"));
     books.put("early notices", size(field(failures, "early"), "notices"));
-    books.put("letters", size(field(failures, "post"), "letters"));
+    books.put("control messages", size(field(failures, "messages"), "messages"));
     books.put("questions", size(field(failures, "lateness"), "open"));
     return books;
   }
