@@ -299,7 +299,7 @@ class ArchitectureTest {
   static final ArchRule ONLY_LISTENERS_BIND =
       noClasses()
           .that()
-          .doNotHaveFullyQualifiedName("io.collectives.netty.TcpTransportProvider")
+          .doNotHaveFullyQualifiedName("io.collectives.netty.Listening")
           .and()
           .doNotHaveFullyQualifiedName("io.collectives.netty.RendezvousSockets")
           .and()

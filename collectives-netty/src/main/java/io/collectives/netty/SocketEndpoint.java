@@ -5,18 +5,10 @@ import io.collectives.internal.Log;
 import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider;
-import io.netty.channel.ServerChannel;
 import org.jspecify.annotations.Nullable;
 
 /** A rank that listens, by TCP or on a Unix-domain socket. */
 final class SocketEndpoint implements TransportProvider.Endpoint {
-
-  /**
-   * A socket that listens, and the loop that it belongs to.
-   *
-   * @param kind of this one and of those of its connections
-   */
-  record Listening(SocketKind kind, DrivenEventLoop loop, ServerChannel server) {}
 
   private static final Log LOG = Log.of(SocketEndpoint.class);
 

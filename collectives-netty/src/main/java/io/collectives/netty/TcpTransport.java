@@ -60,13 +60,18 @@ import org.jspecify.annotations.Nullable;
  * have closed, which they do on goodbye; or until they are silent for {@link #QUIET_NANOS} (they do
  * not poll now, so nothing of theirs will cross ours); at most {@link #CLOSE_NANOS}.
  *
- * <p><b>Strangers.</b> Whoever connects gets {@link #ADMISSION_SECONDS} to say a proper HELLO, and
- * to prove that they know the job's secret if there is one; when {@link #STRANGER_LIMIT}
+ * <p><b>Strangers.</b> Whoever connects gets {@link Tls#ADMISSION_SECONDS} to say a proper HELLO,
+ * and to prove that they know the job's secret if there is one; when {@link #STRANGER_LIMIT}
  * connections have not yet, no more are accepted. Until then at most 128 bytes are read from a
  * connection, with TLS {@link Tls#STRANGER_LENGTH}. What is wrong is logged and closed, and touches
  * no link.
  */
 final class TcpTransport implements Transport, PromptWaits {
+  /** The names by which users ask for it: over TCP, and over Unix-domain sockets. */
+  static final String TCP = "tcp";
+
+  static final String UNIX = "unix";
+
   private static final Log LOG = Log.of(TcpTransport.class);
 
   /**
@@ -80,9 +85,6 @@ final class TcpTransport implements Transport, PromptWaits {
 
   /** How many connections may be open that have not been admitted. */
   static final int STRANGER_LIMIT = 64;
-
-  /** How long a connection may take to be admitted. */
-  static final int ADMISSION_SECONDS = 5;
 
   /** Failures are told in a frame whose body may be longer than the longest piece of a payload. */
   private static final int CONTROL_LENGTH = 4096;
@@ -132,7 +134,7 @@ final class TcpTransport implements Transport, PromptWaits {
   TcpTransport(
       JobSettings settings,
       Roster roster,
-      SocketEndpoint.Listening listening,
+      Listening listening,
       int slotCount,
       @Nullable Tls tls,
       @Nullable SocketDirectory directory) {
@@ -416,7 +418,7 @@ final class TcpTransport implements Transport, PromptWaits {
 
   @Override
   public List<String> names() {
-    return List.of(kind.isUnix() ? UnixTransportProvider.NAME : TcpTransportProvider.NAME);
+    return List.of(kind.isUnix() ? UNIX : TCP);
   }
 
   @Override
@@ -769,11 +771,11 @@ final class TcpTransport implements Transport, PromptWaits {
               LOG.debug(
                   "closed a connection from {}: not admitted within {} s",
                   kind.origin(channel),
-                  ADMISSION_SECONDS);
+                  Tls.ADMISSION_SECONDS);
               stranger.close();
             }
           },
-          ADMISSION_SECONDS,
+          Tls.ADMISSION_SECONDS,
           TimeUnit.SECONDS);
     }
 

@@ -5,13 +5,9 @@ import io.collectives.JoinException;
 import io.collectives.internal.HostNames;
 import io.collectives.internal.Log;
 import io.collectives.spi.TransportProvider;
-import io.netty.channel.ChannelFuture;
-import io.netty.channel.ChannelOption;
-import io.netty.channel.ServerChannel;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.SocketAddress;
 import java.net.UnknownHostException;
 import java.util.function.Supplier;
 
@@ -22,7 +18,7 @@ import java.util.function.Supplier;
 public final class TcpTransportProvider implements TransportProvider {
   private static final Log LOG = Log.of(TcpTransportProvider.class);
 
-  static final String NAME = "tcp";
+  static final String NAME = TcpTransport.TCP;
 
   private final Supplier<SocketKind> kinds;
   private final int slotCount;
@@ -56,9 +52,10 @@ public final class TcpTransportProvider implements TransportProvider {
   public Endpoint listen(JobSettings settings) {
     InetAddress address = address(settings);
     Tls tls = Tls.of(settings);
-    SocketEndpoint.Listening listening;
+    Listening listening;
     try {
-      listening = bind(settings, kinds.get(), new InetSocketAddress(address, settings.port()));
+      listening =
+          Listening.bind(settings, kinds.get(), new InetSocketAddress(address, settings.port()));
     } catch (IOException e) {
       throw new JoinException(
           "rank "
@@ -73,30 +70,6 @@ public final class TcpTransportProvider implements TransportProvider {
     int port = ((InetSocketAddress) listening.server().localAddress()).getPort();
     return new SocketEndpoint(
         settings, listening, HostPort.format(address, port), slotCount, tls, null);
-  }
-
-  /** Listens at an address, of whichever kind, but lets nobody in yet. */
-  static SocketEndpoint.Listening bind(JobSettings settings, SocketKind kind, SocketAddress address)
-      throws IOException {
-    DrivenEventLoop loop = new DrivenEventLoop(kind.ioHandlers());
-    loop.enter();
-    try {
-      ServerChannel server = kind.server();
-      // Nobody is accepted before there is a roster to check them by; until then they wait in the
-      // backlog.
-      server.config().setAutoRead(false);
-      server.config().setOption(ChannelOption.SO_BACKLOG, Math.max(128, settings.size()));
-      server.unsafe().register(loop, server.newPromise());
-      ChannelFuture bound = server.bind(address);
-      if (!bound.isSuccess()) {
-        loop.destroy();
-        throw new IOException(
-            bound.cause() == null ? "no answer" : bound.cause().getMessage(), bound.cause());
-      }
-      return new SocketEndpoint.Listening(kind, loop, server);
-    } finally {
-      loop.leave();
-    }
   }
 
   private static InetAddress address(JobSettings settings) {

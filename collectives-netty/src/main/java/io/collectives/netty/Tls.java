@@ -33,6 +33,9 @@ import org.jspecify.annotations.Nullable;
  * hosts do not matter.
  */
 final class Tls {
+  /** How long a connection may take to be admitted, with TLS or without. */
+  static final int ADMISSION_SECONDS = 5;
+
   /**
    * How many bytes a stranger may send until it is admitted: a greeting, and a chain of
    * certificates.
@@ -132,7 +135,7 @@ final class Tls {
   SslHandler handler(boolean incoming, ByteBufAllocator allocator) {
     SslHandler handler = (incoming ? accepting : connecting).newHandler(allocator);
     // A peer that does not poll yet has not accepted yet: who connects can wait.
-    handler.setHandshakeTimeout(incoming ? TcpTransport.ADMISSION_SECONDS : 0, TimeUnit.SECONDS);
+    handler.setHandshakeTimeout(incoming ? ADMISSION_SECONDS : 0, TimeUnit.SECONDS);
     return handler;
   }
 

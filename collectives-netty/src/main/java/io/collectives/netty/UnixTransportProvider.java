@@ -21,7 +21,7 @@ import java.util.function.Supplier;
  * listen} and {@code port} mean nothing here.
  */
 public final class UnixTransportProvider implements TransportProvider {
-  static final String NAME = "unix";
+  static final String NAME = TcpTransport.UNIX;
 
   private final Supplier<SocketKind> kinds;
   private final int slotCount;
@@ -62,7 +62,7 @@ public final class UnixTransportProvider implements TransportProvider {
       directory = SocketDirectory.create(place, RankDirectory.YOUNG_MILLIS);
       return new SocketEndpoint(
           settings,
-          TcpTransportProvider.bind(settings, kind, kind.address(directory.socket())),
+          Listening.bind(settings, kind, kind.address(directory.socket())),
           directory.toString(),
           slotCount,
           tls,

@@ -364,7 +364,7 @@ class BytePipeTest {
             new TcpTransport(
                 settings,
                 new Roster(epoch, List.of("rank 0", "rank 1")),
-                new SocketEndpoint.Listening(SocketKind.NIO, loop, server),
+                new Listening(SocketKind.NIO, loop, server),
                 SLOTS,
                 null,
                 null);

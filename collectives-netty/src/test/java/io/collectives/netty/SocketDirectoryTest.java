@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.collectives.CallSettings;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
+import io.collectives.internal.HostAddress;
 import io.collectives.internal.RankDirectory;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Roster;
@@ -43,9 +44,10 @@ class SocketDirectoryTest {
   void onlyItsOwnerCanEnterIt() throws IOException {
     SocketDirectory own = create();
     assertEquals(
-        "rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(own.path())));
+        "rwx------",
+        PosixFilePermissions.toString(Files.getPosixFilePermissions(own.address().directory())));
     own.delete();
-    assertFalse(Files.exists(own.path()));
+    assertFalse(Files.exists(own.address().directory()));
   }
 
   @Test
@@ -64,16 +66,16 @@ class SocketDirectoryTest {
     assertTrue(Files.exists(dead.socket()));
     SocketDirectory neverListened = create();
     SocketDirectory own = SocketDirectory.create(place, 0);
-    assertTrue(Files.exists(own.path()));
-    assertFalse(Files.exists(dead.path()));
-    assertFalse(Files.exists(neverListened.path()));
+    assertTrue(Files.exists(own.address().directory()));
+    assertFalse(Files.exists(dead.address().directory()));
+    assertFalse(Files.exists(neverListened.address().directory()));
   }
 
   @Test
   void whatMayBeInUseStays() throws IOException {
     SocketDirectory live = create();
     Path ofAnotherHost = Files.createDirectory(place.resolve("collectives-unix-elsewhere-1"));
-    Path notes = Files.createFile(create().path().resolve("notes.txt"));
+    Path notes = Files.createFile(create().address().directory().resolve("notes.txt"));
     try (ServerSocketChannel server = listen(live)) {
       SocketDirectory.create(place, 0);
       assertTrue(server.isOpen());
@@ -83,7 +85,7 @@ class SocketDirectoryTest {
     }
     SocketDirectory young = create();
     create();
-    assertTrue(Files.exists(young.path()), "a rank that is just starting");
+    assertTrue(Files.exists(young.address().directory()), "a rank that is just starting");
   }
 
   /** Whatever a peer has announced. */
@@ -91,7 +93,7 @@ class SocketDirectoryTest {
   void deletesNothingThatIsNoRanks() throws IOException {
     Path other = Files.createDirectory(place.resolve("precious"));
     Path file = Files.createFile(other.resolve("socket"));
-    new SocketDirectory("host", "boot", other).deleteIfDead();
+    new SocketDirectory(new HostAddress("host", "boot", other)).deleteIfDead();
     assertTrue(Files.exists(file));
   }
 
@@ -133,7 +135,7 @@ class SocketDirectoryTest {
     UserPrincipal nobody =
         place.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByName("nobody");
     try {
-      Files.setOwner(theirs.path(), nobody);
+      Files.setOwner(theirs.address().directory(), nobody);
     } catch (IOException e) {
       Assumptions.abort("only root can give a directory to somebody else");
     }

@@ -71,9 +71,10 @@ class UnixTransportTest {
   void onlyItsUserCanReachAnEndpointThatLeavesNothing() throws Exception {
     try (TransportProvider.Endpoint endpoint = new UnixTransportProvider().listen(settings(0))) {
       SocketDirectory own = SocketDirectory.parse(endpoint.address());
-      assertEquals(List.of(own.path()), left());
+      assertEquals(List.of(own.address().directory()), left());
       assertEquals(
-          "rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(own.path())));
+          "rwx------",
+          PosixFilePermissions.toString(Files.getPosixFilePermissions(own.address().directory())));
       assertTrue(own.isAnswering());
     }
     assertEquals(List.of(), left());

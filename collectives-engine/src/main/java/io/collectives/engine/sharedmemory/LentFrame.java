@@ -7,9 +7,38 @@ import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** What a peer has lent to this rank. Reused; belongs to a {@link SharedMemoryLink}. */
+/** What a peer has lent to this rank. Reused; belongs to a {@link Borrower}. */
 final class LentFrame implements LentBody {
-  private final SharedMemoryLink link;
+  /** The link that a frame has come by. */
+  interface Borrower {
+
+    /** What the two ranks share, if they still do. */
+    @Nullable PairMemory memory();
+
+    /**
+     * The number of a loan that the peer has begun.
+     *
+     * @throws ProtocolException if the one before with this state is not over
+     */
+    long beginsToBorrow(int state);
+
+    /** A region that the peer lends, if it is mapped here. */
+    @Nullable PeerRegion regionOfPeer(int number);
+
+    /** Whether a region that the peer lends is gone; then the link is lost. */
+    boolean loseIfCutOff(PeerRegion region);
+
+    /** Whether memory of a frame is gone; then the link is lost. */
+    boolean isCutOff(LentFrame frame);
+
+    /** Goes on after an error if memory of this rank's links is gone; they are lost then. */
+    void survive(InternalError fault);
+
+    /** The peer may have its memory back. */
+    void giveBack(LentFrame frame);
+  }
+
+  private final Borrower link;
   private PeerRegion[] regions = new PeerRegion[1];
   private @Nullable PeerRegion[] targets = new PeerRegion[1];
   private int[] offsets = new int[1];
@@ -21,7 +50,7 @@ final class LentFrame implements LentBody {
   private long number; // Of the loan.
   private boolean held;
 
-  LentFrame(SharedMemoryLink link) {
+  LentFrame(Borrower link) {
     this.link = link;
   }
 

@@ -3,6 +3,7 @@ package io.collectives.engine.sharedmemory;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.collectives.JobSettings;
+import io.collectives.internal.HostAddress;
 import io.collectives.internal.RankDirectory;
 import java.io.IOException;
 import java.nio.file.Files;

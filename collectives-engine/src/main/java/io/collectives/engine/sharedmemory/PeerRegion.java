@@ -7,7 +7,7 @@ import io.collectives.spi.FrameBytes;
  * no more, and nobody here uses it. Used with the transport's lock held, but for the bytes.
  */
 final class PeerRegion {
-  private final SharedRegion counterpart;
+  private final Runnable endCounterpart;
   private final MappedMemory memory;
   private final FrameBytes bytes;
   private int uses;
@@ -16,16 +16,12 @@ final class PeerRegion {
   /**
    * Mapped memory of a peer.
    *
-   * @param counterpart this rank's region that belongs with it
+   * @param endCounterpart ends the leases of this rank's region that belongs with it
    */
-  PeerRegion(SharedRegion counterpart, MappedMemory memory) {
-    this.counterpart = counterpart;
+  PeerRegion(MappedMemory memory, Runnable endCounterpart) {
     this.memory = memory;
+    this.endCounterpart = endCounterpart;
     bytes = new FrameBytes(memory.bytes());
-  }
-
-  SharedRegion counterpart() {
-    return counterpart;
   }
 
   FrameBytes bytes() {
@@ -50,7 +46,13 @@ final class PeerRegion {
     unmapIfUnused();
   }
 
-  /** The peer lends it no more. */
+  /** The peer lends it no more; nor does this rank lend it the one that belongs with it. */
+  void ended() {
+    gone();
+    endCounterpart.run();
+  }
+
+  /** Nobody can name it any more. */
   void gone() {
     gone = true;
     unmapIfUnused();

@@ -61,7 +61,7 @@ import org.jspecify.annotations.Nullable;
  * only when one of them finds an error, and then that one says which of the two is to blame, so
  * that both mean the same: the blamed one gets a {@link BrokenLinkException}.
  */
-final class SharedMemoryLink implements Link {
+final class SharedMemoryLink implements Link, LentFrame.Borrower {
   private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
   private static final int MOST_GONE_BEFORE = 1 << 16;
   private static final long BLAME_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -482,7 +482,8 @@ final class SharedMemoryLink implements Link {
   }
 
   /** Whether a region that the peer lends is gone; then the link is lost. */
-  boolean loseIfCutOff(PeerRegion region) {
+  @Override
+  public boolean loseIfCutOff(PeerRegion region) {
     if (!cutOff && !region.isWhole()) {
       regionCutOff(false);
     }
@@ -499,7 +500,8 @@ final class SharedMemoryLink implements Link {
   }
 
   /** Whether memory of a frame is gone; then the link is lost. */
-  boolean isCutOff(LentFrame frame) {
+  @Override
+  public boolean isCutOff(LentFrame frame) {
     transport.enter();
     try {
       return frame.isCutOff();
@@ -509,7 +511,8 @@ final class SharedMemoryLink implements Link {
   }
 
   /** Goes on after an error if memory of this rank's links is gone; they are lost then. */
-  void survive(InternalError fault) {
+  @Override
+  public void survive(InternalError fault) {
     transport.survive(fault);
   }
 
@@ -537,7 +540,8 @@ final class SharedMemoryLink implements Link {
    *
    * @throws ProtocolException if the one before with this state is not over
    */
-  long beginsToBorrow(int state) {
+  @Override
+  public long beginsToBorrow(int state) {
     PairMemory with = memory();
     long number = with == null ? borrowed[state] + 1 : with.borrowed.number(state);
     if (number != borrowed[state] + 1) {
@@ -549,7 +553,8 @@ final class SharedMemoryLink implements Link {
   }
 
   /** The peer may have its memory back. */
-  void giveBack(LentFrame frame) {
+  @Override
+  public void giveBack(LentFrame frame) {
     transport.enter();
     try {
       PairMemory with = memory();
@@ -582,7 +587,8 @@ final class SharedMemoryLink implements Link {
     }
   }
 
-  @Nullable PeerRegion regionOfPeer(int number) {
+  @Override
+  public @Nullable PeerRegion regionOfPeer(int number) {
     return regions.get(number);
   }
 
@@ -616,12 +622,11 @@ final class SharedMemoryLink implements Link {
     }
   }
 
-  /** The peer lends a region no more; nor does this rank lend it the one that belongs with it. */
+  /** The peer lends a region no more. */
   private void regionGone(int number) {
     PeerRegion region = regions.remove(number);
     if (region != null) {
-      region.gone();
-      region.counterpart().endFor(peer);
+      region.ended();
     } else if (goneBefore.size() < MOST_GONE_BEFORE) {
       goneBefore.add(number);
     } else {
@@ -724,7 +729,7 @@ final class SharedMemoryLink implements Link {
     hasTried = true;
     nextTryNanos = now + RETRY_NANOS;
     Path directory = transport.address(peer).directory();
-    Path socket = directory.resolve(RankDirectory.SOCKET);
+    Path socket = transport.address(peer).socket();
     try {
       Conversation begun = Conversation.with(this, socket, transport);
       attempt = begun;
@@ -963,7 +968,8 @@ final class SharedMemoryLink implements Link {
   }
 
   /** What the two share, as soon and as long as they do, and nobody takes it from them. */
-  @Nullable PairMemory memory() {
+  @Override
+  public @Nullable PairMemory memory() {
     return cutOff ? null : memory;
   }
 

@@ -1,6 +1,7 @@
 package io.collectives.engine.sharedmemory;
 
 import io.collectives.JobSettings;
+import io.collectives.internal.HostAddress;
 import io.collectives.internal.Log;
 import io.collectives.internal.RankDirectory;
 import io.collectives.internal.StrangerLog;
@@ -66,6 +67,9 @@ import org.jspecify.annotations.Nullable;
  * wait, at most {@link #CLOSE_NANOS}.
  */
 final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLeases, MemoryFaults {
+  /** By which users ask for it. */
+  static final String NAME = "shm";
+
   private static final Log LOG = Log.of(SharedMemoryTransport.class);
 
   /** Failures are told in a frame whose body may be longer than the longest piece of a payload. */
@@ -167,7 +171,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
 
   @Override
   public List<String> names() {
-    return List.of(SharedMemoryTransportProvider.NAME);
+    return List.of(NAME);
   }
 
   /** If no peer has longer frames than this rank. */

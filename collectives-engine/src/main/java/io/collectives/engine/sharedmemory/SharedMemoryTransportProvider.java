@@ -2,6 +2,7 @@ package io.collectives.engine.sharedmemory;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
+import io.collectives.internal.HostAddress;
 import io.collectives.internal.RankDirectory;
 import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
@@ -14,7 +15,6 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 public final class SharedMemoryTransportProvider implements TransportProvider {
 
   /** By which users ask for it. */
-  public static final String NAME = "shm";
+  public static final String NAME = SharedMemoryTransport.NAME;
 
   /** For {@link java.util.ServiceLoader}. */
   public SharedMemoryTransportProvider() {}
@@ -89,7 +89,7 @@ public final class SharedMemoryTransportProvider implements TransportProvider {
       }
       server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
       try {
-        Path socket = address.directory().resolve(RankDirectory.SOCKET);
+        Path socket = address.socket();
         // Nobody is accepted before there is a roster to check them by; until then they wait.
         server.bind(UnixDomainSocketAddress.of(socket), Math.max(128, settings.size()));
         Files.setPosixFilePermissions(socket, PosixFilePermissions.fromString("rw-------"));
@@ -114,7 +114,7 @@ public final class SharedMemoryTransportProvider implements TransportProvider {
         throw new IllegalArgumentException(
             roster.addresses().size() + " addresses for a job of " + settings.size() + " ranks");
       }
-      List<@Nullable HostAddress> peers = peers(roster);
+      List<@Nullable HostAddress> peers = address.peers(settings, roster, "they share no memory");
       Selector selector = null;
       try {
         selector = Selector.open();
@@ -132,40 +132,6 @@ public final class SharedMemoryTransportProvider implements TransportProvider {
         }
         throw new JoinException("rank " + settings.rank() + " cannot wait for its peers", e);
       }
-    }
-
-    private List<@Nullable HostAddress> peers(Roster roster) {
-      List<@Nullable HostAddress> peers = new ArrayList<>();
-      for (int rank = 0; rank < settings.size(); rank++) {
-        if (roster.addresses().get(rank).isEmpty()) {
-          peers.add(null);
-          continue;
-        }
-        HostAddress peer;
-        try {
-          peer = HostAddress.parse(roster.addresses().get(rank));
-        } catch (IllegalArgumentException e) {
-          throw new JoinException("rank " + rank + " announced " + e.getMessage(), e);
-        }
-        if (!peer.isSameHost(address)) {
-          throw new JoinException(
-              "rank "
-                  + settings.rank()
-                  + " is on host "
-                  + address.host()
-                  + " (boot "
-                  + address.boot()
-                  + "), rank "
-                  + rank
-                  + " on host "
-                  + peer.host()
-                  + " (boot "
-                  + peer.boot()
-                  + "): they share no memory; use --transport tcp");
-        }
-        peers.add(peer);
-      }
-      return peers;
     }
 
     @Override

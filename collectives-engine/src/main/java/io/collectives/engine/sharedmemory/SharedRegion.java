@@ -63,7 +63,7 @@ final class SharedRegion implements Region {
     MappedMemory mapped = RingFile.open(path, bytes.capacity(), transport.rank());
     transport.enter();
     try {
-      transport.linkTo(peer).mapped(theirs, new PeerRegion(this, mapped));
+      transport.linkTo(peer).mapped(theirs, new PeerRegion(mapped, () -> endFor(peer)));
     } finally {
       transport.leave();
     }

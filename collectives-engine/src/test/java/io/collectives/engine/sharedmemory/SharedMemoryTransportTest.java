@@ -12,6 +12,7 @@ import io.collectives.JoinException;
 import io.collectives.ProtocolException;
 import io.collectives.Security;
 import io.collectives.internal.CallFingerprint;
+import io.collectives.internal.HostAddress;
 import io.collectives.internal.RankDirectory;
 import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.FrameBody;

@@ -1,4 +1,4 @@
-package io.collectives.engine.sharedmemory;
+package io.collectives.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
