@@ -5,7 +5,7 @@ import java.io.IOException;
 /**
  * A {@link Transport#capability capability}: ranks have memory that their peers can reach, so that
  * bodies which lie there are leased to the receiver instead of copied. See {@link Region} and
- * {@link LendableBody}.
+ * {@link LeasableBody}.
  */
 public interface MemoryLeases {
 

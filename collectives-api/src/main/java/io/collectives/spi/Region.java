@@ -10,7 +10,7 @@ import java.nio.ByteBuffer;
  *
  * <p>A life: every rank makes a region, and tells the others its number; every rank maps those of
  * all others; when all have, every rank shares its own. From then on bodies that lie in it may be
- * lent instead of copied (see {@link LendableBody}), until one of the two ranks closes its region.
+ * lent instead of copied (see {@link LeasableBody}), until one of the two ranks closes its region.
  *
  * <p><b>Threads.</b> Any thread may call any method.
  */

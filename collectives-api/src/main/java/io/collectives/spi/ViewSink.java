@@ -11,7 +11,7 @@ public interface ViewSink {
    * A whole frame that has a body.
    *
    * @param header as for {@link FrameSink#header}
-   * @param body as its sender has offered it, or a {@link LentBody}; the sink owes it a {@link
+   * @param body as its sender has offered it, or a {@link LeasedBody}; the sink owes it a {@link
    *     FrameBody#release}, now or later
    */
   void view(Link link, FrameHeader header, FrameBody body);

@@ -7,7 +7,7 @@ import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.UnavailableException;
 import io.collectives.engine.run.Group;
-import io.collectives.engine.sharedmemory.Neighbourhood;
+import io.collectives.engine.sharedmemory.SharedMemoryDomain;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Transport;
 import java.util.function.Consumer;
@@ -50,7 +50,7 @@ final class World {
 
   /** See {@link Communicator#host()}. */
   String host() {
-    return job == null ? "this JVM" : Neighbourhood.of(job).key();
+    return job == null ? "this JVM" : SharedMemoryDomain.of(job).key();
   }
 
   /**

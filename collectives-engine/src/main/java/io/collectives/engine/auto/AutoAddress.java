@@ -1,6 +1,6 @@
 package io.collectives.engine.auto;
 
-import io.collectives.engine.sharedmemory.Neighbourhood;
+import io.collectives.engine.sharedmemory.SharedMemoryDomain;
 import io.collectives.spi.TransportProvider.Endpoint;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
  * @param where the rank is
  * @param addresses by the name of the transport
  */
-record AutoAddress(Neighbourhood where, Map<String, String> addresses) {
+record AutoAddress(SharedMemoryDomain where, Map<String, String> addresses) {
   private static final Pattern FORM =
       Pattern.compile(
           "([!-~&&[^:/]]+)/([!-~&&[^:/]]+):([!-~&&[^:/]]+)/([0-9]{1,10})((?: [!-~]+)*)");
@@ -32,7 +32,7 @@ record AutoAddress(Neighbourhood where, Map<String, String> addresses) {
   }
 
   /** The address of endpoints, by the name of the transport. */
-  static AutoAddress of(Neighbourhood where, Map<String, Endpoint> endpoints) {
+  static AutoAddress of(SharedMemoryDomain where, Map<String, Endpoint> endpoints) {
     Map<String, String> addresses = new LinkedHashMap<>();
     endpoints.forEach((name, endpoint) -> addresses.put(name, endpoint.address()));
     return new AutoAddress(where, addresses);
@@ -66,7 +66,8 @@ record AutoAddress(Neighbourhood where, Map<String, String> addresses) {
     }
     long room = Math.min(Long.parseLong(parts.group(4)), Integer.MAX_VALUE);
     return new AutoAddress(
-        new Neighbourhood(parts.group(1), parts.group(2), parts.group(3), (int) room), addresses);
+        new SharedMemoryDomain(parts.group(1), parts.group(2), parts.group(3), (int) room),
+        addresses);
   }
 
   private static IllegalArgumentException wrong(String text) {

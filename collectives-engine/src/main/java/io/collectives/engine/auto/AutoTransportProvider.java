@@ -3,7 +3,7 @@ package io.collectives.engine.auto;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.UnavailableException;
-import io.collectives.engine.sharedmemory.Neighbourhood;
+import io.collectives.engine.sharedmemory.SharedMemoryDomain;
 import io.collectives.engine.sharedmemory.SharedMemoryTransportProvider;
 import io.collectives.internal.Log;
 import io.collectives.internal.Services;
@@ -120,7 +120,7 @@ public final class AutoTransportProvider implements TransportProvider {
   /** Leaves out endpoints, the least useful first, until the address can be announced. */
   private static AutoAddress address(
       JobSettings settings, Map<String, Endpoint> endpoints, List<String> reasons) {
-    Neighbourhood where = Neighbourhood.of(settings);
+    SharedMemoryDomain where = SharedMemoryDomain.of(settings);
     AutoAddress address = AutoAddress.of(where, endpoints);
     for (String name : List.of("unix", SharedMemoryTransportProvider.NAME)) {
       Endpoint least = endpoints.get(name);

@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
  * Which transport each pair of ranks uses. A function of the addresses that all ranks have learned
  * alike, and of a pair without order, so both ends decide the same and nothing has to be agreed on.
  *
- * <p>Ranks of one neighbourhood use shared memory, unless there is no room for the rings of all of
- * them; else Unix-domain sockets; ranks of different ones TCP. Whatever one of the two does not
- * listen with is passed over.
+ * <p>Ranks of one domain use shared memory, unless there is no room for the rings of all of them;
+ * else Unix-domain sockets; ranks of different ones TCP. Whatever one of the two does not listen
+ * with is passed over.
  */
 final class Pairing {
   /** The fastest first. */
@@ -25,7 +25,7 @@ final class Pairing {
   private final List<AutoAddress> ranks;
   private final Map<String, Crowd> crowds = new HashMap<>();
 
-  /** What ranks of one neighbourhood that could share memory are together. */
+  /** What ranks of one domain that could share memory are together. */
   private record Crowd(long ranks, int room) {
     long pairs() {
       return ranks * (ranks - 1) / 2;
@@ -59,8 +59,8 @@ final class Pairing {
   }
 
   /**
-   * Why ranks of a neighbourhood share no memory though all could, for people; nothing if they do,
-   * or for any but the first of them.
+   * Why ranks of a domain share no memory though all could, for people; nothing if they do, or for
+   * any but the first of them.
    */
   @Nullable String crowding(int rank) {
     Crowd crowd = crowds.get(ranks.get(rank).where().key());

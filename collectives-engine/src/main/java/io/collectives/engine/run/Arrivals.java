@@ -6,7 +6,7 @@ import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
-import io.collectives.spi.LentBody;
+import io.collectives.spi.LeasedBody;
 import io.collectives.spi.Link;
 import io.collectives.spi.ViewSink;
 import java.util.ArrayDeque;
@@ -561,7 +561,7 @@ final class Arrivals implements FrameSink, ViewSink {
   }
 
   private View viewOf(FrameBody body) {
-    return body instanceof LentBody lent ? BorrowedFrame.of(lent, freeBorrowed) : (View) body;
+    return body instanceof LeasedBody lent ? BorrowedFrame.of(lent, freeBorrowed) : (View) body;
   }
 
   private void finish(int peer, Inbound in) {

@@ -4,7 +4,7 @@ import io.collectives.ElementType;
 import io.collectives.engine.memory.BufferMemory;
 import io.collectives.engine.memory.Memory;
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.LentBody;
+import io.collectives.spi.LeasedBody;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
@@ -13,18 +13,18 @@ import org.jspecify.annotations.Nullable;
 /** What another process has lent to this rank. Reused. */
 final class BorrowedFrame implements View {
   private final Deque<BorrowedFrame> pool;
-  private LentBody body;
+  private LeasedBody body;
   private @Nullable BufferMemory[] sources = new BufferMemory[1];
   private @Nullable BufferMemory[] targets = new BufferMemory[1];
   private int elementBytes = 1;
 
-  private BorrowedFrame(Deque<BorrowedFrame> pool, LentBody body) {
+  private BorrowedFrame(Deque<BorrowedFrame> pool, LeasedBody body) {
     this.pool = pool;
     this.body = body;
   }
 
   /** A frame of a pool, to which it returns when it is released. */
-  static BorrowedFrame of(LentBody body, ArrayDeque<BorrowedFrame> pool) {
+  static BorrowedFrame of(LeasedBody body, ArrayDeque<BorrowedFrame> pool) {
     BorrowedFrame frame = pool.poll();
     if (frame == null) {
       frame = new BorrowedFrame(pool, body);

@@ -8,7 +8,7 @@ import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.memory.Scratch;
 import io.collectives.plan.Effect;
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.LendableBody;
+import io.collectives.spi.LeasableBody;
 import io.collectives.spi.Region;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -27,10 +27,10 @@ import org.jspecify.annotations.Nullable;
  * sender whose call fails waits for the moment that this takes.
  *
  * <p>Where the two are different processes the states are the same, but in memory that both have
- * mapped: this frame has become a {@link LendableBody.Loan} then, and the receiver has a {@link
+ * mapped: this frame has become a {@link LeasableBody.Lease} then, and the receiver has a {@link
  * BorrowedFrame}.
  */
-final class OutFrame implements View, LendableBody {
+final class OutFrame implements View, LeasableBody {
   private static final int OFFERED = 0;
   private static final int HELD_OPEN = 1;
   private static final int RELEASED = 2;
@@ -58,7 +58,7 @@ final class OutFrame implements View, LendableBody {
   private boolean placed;
 
   /** What the transport has made of it, if it has lent it to another process. */
-  private LendableBody.@Nullable Loan loan;
+  private LeasableBody.@Nullable Lease loan;
 
   private volatile int state;
 
@@ -230,7 +230,7 @@ final class OutFrame implements View, LendableBody {
   }
 
   @Override
-  public void lent(LendableBody.Loan begun) {
+  public void leased(LeasableBody.Lease begun) {
     loan = begun;
   }
 

@@ -2,13 +2,13 @@ package io.collectives.engine.sharedmemory;
 
 import io.collectives.ProtocolException;
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.LentBody;
+import io.collectives.spi.LeasedBody;
 import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** What a peer has lent to this rank. Reused; belongs to a {@link Borrower}. */
-final class LentFrame implements LentBody {
+final class LentFrame implements LeasedBody {
   /** The link that a frame has come by. */
   interface Borrower {
 

@@ -1,6 +1,6 @@
 package io.collectives.engine.sharedmemory;
 
-import io.collectives.spi.LendableBody;
+import io.collectives.spi.LeasableBody;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -62,7 +62,7 @@ final class Loans {
   }
 
   /** One body that is lent. */
-  final class Loan implements LendableBody.Loan {
+  final class Loan implements LeasableBody.Lease {
     private final int index;
     private long number;
     private boolean used;

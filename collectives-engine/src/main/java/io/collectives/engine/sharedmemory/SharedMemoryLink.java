@@ -9,7 +9,7 @@ import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.InlineExchange;
-import io.collectives.spi.LendableBody;
+import io.collectives.spi.LeasableBody;
 import io.collectives.spi.Link;
 import io.collectives.spi.Region;
 import java.io.EOFException;
@@ -34,13 +34,13 @@ import org.agrona.collections.Int2ObjectHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way to one peer: one {@link Conversation}, which is never replaced once there are rings, and
- * a ring in each direction.
+ * The way to one peer: one {@link ControlChannel}, which is never replaced once there are rings,
+ * and a ring in each direction.
  *
- * <p><b>Who connects.</b> Whoever opens the link. If both do, the conversation that the higher rank
- * begins is the one that counts: the lower one takes it instead of its own, the higher one tells
- * the lower one to yield. Whoever has yielded, or was not heard, tries again until somebody is in,
- * or nobody listens there any more.
+ * <p><b>Who connects.</b> Whoever opens the link. If both do, the control channel that the higher
+ * rank begins is the one that counts: the lower one takes it instead of its own, the higher one
+ * tells the lower one to yield. Whoever has yielded, or was not heard, tries again until somebody
+ * is in, or nobody listens there any more.
  *
  * <p><b>Before there are rings</b> frames are stored into one record's length of plain memory,
  * which is copied into the ring when there is one, and given up.
@@ -89,8 +89,8 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   private boolean wanted; // By this rank.
   private boolean hasTried;
   private long nextTryNanos;
-  private @Nullable Conversation attempt; // Begun by this rank, until there are rings.
-  private @Nullable Conversation conversation;
+  private @Nullable ControlChannel attempt; // Begun by this rank, until there are rings.
+  private @Nullable ControlChannel control;
   private @Nullable PairMemory memory;
   private @Nullable Path file; // Of the rings that the peer has not mapped yet.
   private @Nullable FrameBytes early; // Frames from before there were rings,
@@ -166,7 +166,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   private boolean send(FrameHeader frame, FrameBody body, PairMemory to) {
     boolean published = false;
     try {
-      LendableBody lent = lendable(body);
+      LeasableBody lent = lendable(body);
       int at =
           to.out.claim(
               (int)
@@ -251,8 +251,8 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   /** The body as one that can be lent to the peer now; nothing if it must be copied. */
-  private @Nullable LendableBody lendable(FrameBody body) {
-    if (checksum != null || !(body instanceof LendableBody lendable)) {
+  private @Nullable LeasableBody lendable(FrameBody body) {
+    if (checksum != null || !(body instanceof LeasableBody lendable)) {
       return null;
     }
     if (lendable.isPlaced()) {
@@ -270,7 +270,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     return lendable;
   }
 
-  private void lend(FrameHeader frame, LendableBody body, Ring.Writer to, int at) {
+  private void lend(FrameHeader frame, LeasableBody body, Ring.Writer to, int at) {
     if (body.isPlaced()) {
       header(frame, 0, to.bytes(), to.lend(at, 0, -1));
       body.release();
@@ -291,7 +291,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
     Loans.Loan loan = loans.begin();
     header(frame, 0, to.bytes(), to.lend(at, pieces, loan.index()));
-    body.lent(loan);
+    body.leased(loan);
   }
 
   private boolean storeEarly(FrameHeader frame, FrameBody body) {
@@ -339,7 +339,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   private void wakePeer() {
-    Conversation to = conversation;
+    ControlChannel to = control;
     if (to != null) {
       to.wake(transport.wakeMessage());
     }
@@ -731,7 +731,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     Path directory = transport.address(peer).directory();
     Path socket = transport.address(peer).socket();
     try {
-      Conversation begun = Conversation.with(this, socket, transport);
+      ControlChannel begun = ControlChannel.with(this, socket, transport);
       attempt = begun;
       begun.say(transport.hello(peer));
     } catch (ConnectException e) {
@@ -763,17 +763,17 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   /** A peer that may come in has connected. */
-  void greeted(Conversation by, int recordLength) {
+  void greeted(ControlChannel by, int recordLength) {
     if (state != State.APART) {
       by.sayRefusal("the link of rank " + peer + " to rank " + transport.rank() + " exists");
       transport.left(by);
       by.close();
     } else if (transport.isClosing() && !isExpecting()) {
-      by.say(Conversation.Kind.GOODBYE);
+      by.say(ControlChannel.Kind.GOODBYE);
       transport.left(by);
       by.close();
     } else if (attempt != null && peer < transport.rank()) {
-      by.say(Conversation.Kind.YIELD);
+      by.say(ControlChannel.Kind.YIELD);
       transport.left(by);
       by.close();
     } else {
@@ -783,7 +783,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  private void makeRings(Conversation by, int recordLength) {
+  private void makeRings(ControlChannel by, int recordLength) {
     int capacity = Ring.capacity(recordLength);
     Path path = transport.directory().resolve(RankDirectory.RINGS + peer);
     try {
@@ -794,13 +794,13 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
       by.sayRings(capacity, String.valueOf(path.getFileName()));
       transport.linked(this);
     } catch (IOException e) {
-      conversation = by;
+      control = by;
       giveWay(String.valueOf(e.getMessage()));
     }
   }
 
   /** The peer has made the rings. */
-  void rings(Conversation by, int capacity, String name) {
+  void rings(ControlChannel by, int capacity, String name) {
     if (by != attempt) {
       throw new ProtocolException("it makes rings unasked");
     }
@@ -815,27 +815,27 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
       MappedMemory mapped =
           RingFile.take(path, (int) Ring.fileLength(capacity), Ring.Side.TAKER.ordinal());
       linked(by, new PairMemory(mapped, Ring.Side.TAKER, capacity));
-      by.say(Conversation.Kind.MAPPED);
+      by.say(ControlChannel.Kind.MAPPED);
       transport.linked(this);
     } catch (NoSuchFileException e) {
-      // It has left; that comes next in this conversation.
+      // It has left; that comes next in this control channel.
       transport.log().debug("{} came too late for {}", this, path);
     } catch (RingFile.WrongLengthException e) {
       throw new ProtocolException(String.valueOf(e.getMessage()));
     } catch (IOException e) {
-      conversation = by;
+      control = by;
       giveWay("cannot map " + path + ": " + e.getMessage());
     }
   }
 
-  private void linked(Conversation by, PairMemory rings) {
-    Conversation other = attempt;
+  private void linked(ControlChannel by, PairMemory rings) {
+    ControlChannel other = attempt;
     attempt = null;
     if (other != null && other != by) {
       other.close();
     }
     state = State.LINKED;
-    conversation = by;
+    control = by;
     memory = rings;
     FrameBytes from = early;
     if (from != null) {
@@ -848,15 +848,15 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   /** The peer has the rings, and has deleted their file. */
-  void mapped(Conversation by) {
-    if (by == conversation) {
+  void mapped(ControlChannel by) {
+    if (by == control) {
       file = null;
       transport.settled();
     }
   }
 
   /** The peer is about to connect itself. */
-  void yielded(Conversation by) {
+  void yielded(ControlChannel by) {
     if (by == attempt) {
       attempt = null;
       by.close();
@@ -864,7 +864,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   /** The peer does not let this rank in. */
-  void refused(Conversation by, String why) {
+  void refused(ControlChannel by, String why) {
     if (by == attempt) {
       lose(
           new ProtocolException("rank " + peer + " refused rank " + transport.rank() + ": " + why));
@@ -872,12 +872,12 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   /** The peer leaves. */
-  void left(Conversation by) {
+  void left(ControlChannel by) {
     end(by, null);
   }
 
   /** The peer has found an error. */
-  void farewell(Conversation by, boolean blamed, String why) {
+  void farewell(ControlChannel by, boolean blamed, String why) {
     end(
         by,
         blamed
@@ -885,21 +885,21 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
             : new IOException("rank " + peer + " ended its link: " + why));
   }
 
-  private void end(Conversation by, @Nullable Throwable why) {
+  private void end(ControlChannel by, @Nullable Throwable why) {
     if (by == attempt) {
       lose(why);
-    } else if (by == conversation && !ending) {
+    } else if (by == control && !ending) {
       ending = true;
       cause = why;
       by.close();
     }
   }
 
-  /** A conversation has ended, without a goodbye or a farewell. */
-  void ended(Conversation by, @Nullable IOException problem) {
+  /** A control channel has ended, without a goodbye or a farewell. */
+  void ended(ControlChannel by, @Nullable IOException problem) {
     if (by == attempt) {
       attempt = null; // If nobody listens there any more, the next attempt will tell.
-    } else if (by == conversation && !parted) {
+    } else if (by == control && !parted) {
       String how = "rank " + peer + "'s process has ended without a goodbye";
       end(by, problem == null ? new EOFException(how) : new IOException(how, problem));
       transport.deserted(transport.address(peer).directory());
@@ -907,12 +907,12 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   /** The peer has said something that makes no sense. */
-  void nonsense(Conversation by, ProtocolException why) {
+  void nonsense(ControlChannel by, ProtocolException why) {
     if (by == attempt) {
-      conversation = by;
+      control = by;
       attempt = null;
     }
-    if (by == conversation) {
+    if (by == control) {
       blame(why);
     } else {
       by.close();
@@ -943,9 +943,9 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   private void sayFarewell(boolean blamed, String why) {
-    if (conversation != null && !ending && !parted) {
+    if (control != null && !ending && !parted) {
       parted = true;
-      conversation.sayFarewell(blamed, why);
+      control.sayFarewell(blamed, why);
     }
   }
 
@@ -975,11 +975,11 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
 
   /** This rank leaves. */
   void sayGoodbye() {
-    if (conversation != null && state == State.LINKED && !ending) {
+    if (control != null && state == State.LINKED && !ending) {
       parted = true;
-      conversation.say(Conversation.Kind.GOODBYE);
+      control.say(ControlChannel.Kind.GOODBYE);
     } else if (attempt != null && !isExpecting()) {
-      attempt.say(Conversation.Kind.GOODBYE);
+      attempt.say(ControlChannel.Kind.GOODBYE);
     }
   }
 
@@ -991,8 +991,8 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     if (attempt != null) {
       attempt.close();
     }
-    if (conversation != null) {
-      conversation.close();
+    if (control != null) {
+      control.close();
     }
     if (memory != null) {
       memory.close();

@@ -101,9 +101,9 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
   private final List<SharedMemoryLink> waiting = new ArrayList<>();
   private final List<SharedMemoryLink> linked = new ArrayList<>();
   private final Queue<SharedMemoryLink> losses = new ArrayDeque<>();
-  private final Set<Conversation> strangers = new HashSet<>();
+  private final Set<ControlChannel> strangers = new HashSet<>();
   private final StrangerLog strangerLog = new StrangerLog(LOG);
-  private final ByteBuffer wakeMessage = Conversation.wakeMessage();
+  private final ByteBuffer wakeMessage = ControlChannel.wakeMessage();
   private final Consumer<SelectionKey> hear = this::hear;
   private @Nullable ViewSink views;
   private @Nullable FrameSink sink; // During a poll.
@@ -115,7 +115,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
   /** How many of them there were when a thread settled last. */
   private int settledFor;
 
-  /** The directories of peers of which conversations ended without a goodbye. */
+  /** The directories of peers of which control channels ended without a goodbye. */
   private final Set<Path> deserted = new HashSet<>();
 
   private int regionsMade;
@@ -481,8 +481,8 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
   }
 
   private void hear(SelectionKey key) {
-    if (key.attachment() instanceof Conversation conversation) {
-      conversation.hear();
+    if (key.attachment() instanceof ControlChannel control) {
+      control.hear();
     } else {
       accept();
     }
@@ -491,7 +491,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
   private void accept() {
     try {
       for (SocketChannel channel = server.accept(); channel != null; channel = server.accept()) {
-        Conversation stranger = new Conversation(this, channel, selector);
+        ControlChannel stranger = new ControlChannel(this, channel, selector);
         strangers.add(stranger);
       }
     } catch (IOException e) {
@@ -641,7 +641,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
         }
       }
       MappedMemory.awaitError(); // Or it would come when nobody knows of this transport.
-      strangers.forEach(Conversation::close);
+      strangers.forEach(ControlChannel::close);
       selector.close();
     } catch (IOException e) {
       LOG.warn("rank {} cannot close its sockets", rank(), e);
@@ -712,7 +712,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
   }
 
   /** Somebody who has connected to this rank says who they are. */
-  void greeted(Conversation stranger, Hello theirs) {
+  void greeted(ControlChannel stranger, Hello theirs) {
     String objection = hello(theirs.from()).objectionTo(theirs, Ring.mostRecordLength());
     if (objection == null && addresses.get(theirs.from()) == null) {
       objection = "no memory is to be shared by ranks " + rank() + " and " + theirs.from();
@@ -728,7 +728,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
   }
 
   /** Somebody is no stranger any more. */
-  void left(Conversation stranger) {
+  void left(ControlChannel stranger) {
     strangers.remove(stranger);
   }
 
@@ -751,7 +751,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
   }
 
   /**
-   * A peer's conversation has ended without a goodbye, so its process may be dead. One that dies
+   * A peer's control channel has ended without a goodbye, so its process may be dead. One that dies
    * may listen a moment longer than it converses, so whether it does is looked at again when this
    * rank leaves.
    */

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.collectives.engine.sharedmemory.Neighbourhood;
+import io.collectives.engine.sharedmemory.SharedMemoryDomain;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -25,7 +25,7 @@ class PairingTest {
     for (String name : transports) {
       addresses.put(name, name + "-address");
     }
-    return new AutoAddress(new Neighbourhood("host", boot, place, room), addresses);
+    return new AutoAddress(new SharedMemoryDomain("host", boot, place, room), addresses);
   }
 
   @Test
@@ -98,7 +98,7 @@ class PairingTest {
     addresses.computeIfPresent(
         "shm", (name, at) -> random.nextBoolean() ? host + "/" + boot + ":" + at : "~" + at);
     return new AutoAddress(
-        new Neighbourhood(host, boot, "p" + random.nextInt(2), random.nextInt(12)), addresses);
+        new SharedMemoryDomain(host, boot, "p" + random.nextInt(2), random.nextInt(12)), addresses);
   }
 
   private static String text(Random random) {

@@ -10,7 +10,7 @@ import io.collectives.ProtocolException;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
-import io.collectives.spi.LentBody;
+import io.collectives.spi.LeasedBody;
 import io.collectives.spi.Link;
 import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.Region;
@@ -176,7 +176,7 @@ class LentFrameTest {
     }
   }
 
-  private final class Lent implements LentBody {
+  private final class Lent implements LeasedBody {
     private static final int OFFSET = 64;
 
     private final FrameBytes region;

@@ -1,12 +1,12 @@
 package io.collectives.engine.run;
 
 import io.collectives.spi.FrameBytes;
-import io.collectives.spi.LendableBody;
-import io.collectives.spi.LentBody;
+import io.collectives.spi.LeasableBody;
+import io.collectives.spi.LeasedBody;
 import org.jspecify.annotations.Nullable;
 
 /** A body that one rank lends another: what both of them see of it, as in the memory of the two. */
-final class SimulatedLoan implements LendableBody.Loan, LentBody {
+final class SimulatedLoan implements LeasableBody.Lease, LeasedBody {
   private enum State {
     OVER,
     LENT,
@@ -26,7 +26,7 @@ final class SimulatedLoan implements LendableBody.Loan, LentBody {
   private final boolean placed;
   private State state = State.LENT;
 
-  SimulatedLoan(SimulatedNetwork network, LendableBody body, int lender, int borrower) {
+  SimulatedLoan(SimulatedNetwork network, LeasableBody body, int lender, int borrower) {
     this.network = network;
     this.lender = lender;
     this.borrower = borrower;

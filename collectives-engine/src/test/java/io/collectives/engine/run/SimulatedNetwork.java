@@ -8,7 +8,7 @@ import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.InlineExchange;
-import io.collectives.spi.LendableBody;
+import io.collectives.spi.LeasableBody;
 import io.collectives.spi.Link;
 import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.Region;
@@ -346,13 +346,13 @@ final class SimulatedNetwork {
       if (carrier.views) {
         there.add(header, NOTHING, body);
       } else if (carrier == Carrier.LOANS_AND_MAIL
-          && body instanceof LendableBody lendable
+          && body instanceof LeasableBody lendable
           && (lendable.isPlaced() || lendable.pieces() > 0)) {
         SimulatedLoan loan = new SimulatedLoan(SimulatedNetwork.this, lendable, to, from);
         if (lendable.isPlaced()) {
           body.release();
         } else {
-          lendable.lent(loan);
+          lendable.leased(loan);
         }
         there.add(header, NOTHING, loan);
       } else {

@@ -16,8 +16,8 @@ import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
-import io.collectives.spi.LendableBody;
-import io.collectives.spi.LentBody;
+import io.collectives.spi.LeasableBody;
+import io.collectives.spi.LeasedBody;
 import io.collectives.spi.Link;
 import io.collectives.spi.Region;
 import io.collectives.spi.ViewSink;
@@ -114,7 +114,7 @@ class LentBodyTest {
     return offer;
   }
 
-  private LentBody borrow() {
+  private LeasedBody borrow() {
     int before = heard.get(1).views.size();
     pumpUntil(() -> heard.get(1).views.size() > before);
     return heard.get(1).views.get(before);
@@ -130,7 +130,7 @@ class LentBodyTest {
     ByteBuffer mine = regions.get(0).bytes().order(ByteOrder.LITTLE_ENDIAN);
     mine.putLong(64, 42);
     Offer offer = lend(64, 16);
-    LentBody body = borrow();
+    LeasedBody body = borrow();
     assertEquals(42, longAt(body.region(0), body.offset(0)));
     mine.putLong(64, 43);
     assertEquals(43, longAt(body.region(0), body.offset(0)), "it is the very memory");
@@ -160,7 +160,7 @@ class LentBodyTest {
   void whatWasRevokedCannotBeHeldAndIsSeenToBeRevoked() throws Exception {
     open(false);
     Offer offer = lend(0, 8);
-    LentBody body = borrow();
+    LeasedBody body = borrow();
     Objects.requireNonNull(offer.loan).revoke();
     assertFalse(body.holdOpen());
     assertTrue(body.isRevoked());
@@ -182,7 +182,7 @@ class LentBodyTest {
   void revokingWaitsForWhoWrites() throws Exception {
     open(false);
     Offer offer = lend(0, 8);
-    LentBody body = borrow();
+    LeasedBody body = borrow();
     assertTrue(body.holdOpen());
     AtomicBoolean written = new AtomicBoolean();
     AtomicBoolean seen = new AtomicBoolean();
@@ -224,7 +224,7 @@ class LentBodyTest {
     assertTrue(offers.get(Ring.Loans.COUNT).released, "copied");
     pumpUntil(() -> heard.get(1).copies == 1);
     assertEquals(Ring.Loans.COUNT, heard.get(1).views.size());
-    heard.get(1).views.forEach(LentBody::release);
+    heard.get(1).views.forEach(LeasedBody::release);
     assertTrue(offers.stream().limit(Ring.Loans.COUNT).allMatch(Offer::isOver));
     lend(0, 8);
     borrow().release();
@@ -259,7 +259,7 @@ class LentBodyTest {
     open(false);
     regions.get(0).bytes().put(100, (byte) 7);
     lend(100, 4);
-    LentBody body = borrow();
+    LeasedBody body = borrow();
     int number = regions.get(0).number();
     regions.get(0).close();
     pumpUntil(() -> link(1).regionOfPeer(number) == null);
@@ -313,7 +313,7 @@ class LentBodyTest {
       FrameHeader header = new FrameHeader();
       header.length = 8;
       assertTrue(link(0).trySend(header, new Offer(more.get(0), 64, 8)));
-      LentBody body = borrow();
+      LeasedBody body = borrow();
       assertFalse(body.isRevoked());
       file.truncate(0);
       assertEquals(owner == 0, body.isRevoked(), "what was read may have been nothing");
@@ -416,12 +416,12 @@ class LentBodyTest {
   }
 
   /** A piece of a region, to be replaced where it is. */
-  private static final class Offer implements LendableBody {
+  private static final class Offer implements LeasableBody {
     private final Region region;
     private final int offset;
     private final int length;
     private boolean released;
-    private @Nullable Loan loan;
+    private @Nullable Lease loan;
 
     Offer(Region region, int offset, int length) {
       this.region = region;
@@ -485,14 +485,14 @@ class LentBodyTest {
     }
 
     @Override
-    public void lent(Loan begun) {
+    public void leased(Lease begun) {
       loan = begun;
     }
   }
 
   /** Keeps what comes. */
   private static final class Heard implements FrameSink, ViewSink {
-    private final List<LentBody> views = new ArrayList<>();
+    private final List<LeasedBody> views = new ArrayList<>();
     private int headers;
     private int copies;
     private @Nullable Throwable lost;
@@ -510,7 +510,7 @@ class LentBodyTest {
     @Override
     public void view(Link link, FrameHeader header, FrameBody source) {
       headers++;
-      views.add((LentBody) source);
+      views.add((LeasedBody) source);
     }
 
     @Override

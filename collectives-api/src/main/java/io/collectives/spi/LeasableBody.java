@@ -3,10 +3,10 @@ package io.collectives.spi;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A body that may lie in {@link Region}s, piece by piece, so that a transport can lend it: the
+ * A body that may lie in {@link Region}s, piece by piece, so that a transport can lease it: the
  * receiver reads it, and puts a result in its place, where it is.
  */
-public interface LendableBody extends FrameBody {
+public interface LeasableBody extends FrameBody {
 
   /** The number of pieces; 0 if it must be copied. */
   int pieces();
@@ -30,13 +30,13 @@ public interface LendableBody extends FrameBody {
   boolean isPlaced();
 
   /**
-   * It was lent. Whoever sends asks the loan from now on whether it is back; {@link #release} is
+   * It was leased. Whoever sends asks the lease from now on whether it is back; {@link #release} is
    * not called.
    */
-  void lent(Loan loan);
+  void leased(Lease lease);
 
-  /** What the sender of a lent body knows of it. */
-  interface Loan {
+  /** What the sender of a leased body knows of it. */
+  interface Lease {
 
     /** Whether the receiver will not touch it any more. To be asked until it is so. */
     boolean isOver();

@@ -20,25 +20,25 @@ import java.util.zip.CRC32C;
  * @param place what tells directories, as this process sees them, and users apart
  * @param room how many pairs of ranks can have rings in the directory
  */
-public record Neighbourhood(String host, String boot, String place, int room) {
+public record SharedMemoryDomain(String host, String boot, String place, int room) {
   private static final Path PROCESS = Path.of("/proc/self");
 
   /** That of a rank with these settings. */
-  public static Neighbourhood of(JobSettings settings) {
+  public static SharedMemoryDomain of(JobSettings settings) {
     Path wanted = settings.memoryDirectory();
     Path directory = (wanted == null ? RankDirectory.usualPlace() : wanted).toAbsolutePath();
     HostAddress address = HostAddress.here(directory);
     String name = settings.host() == null ? "" : "@" + settings.host();
-    return new Neighbourhood(
+    return new SharedMemoryDomain(
         address.host(), address.boot(), place(directory) + name, room(directory, settings));
   }
 
   /** Whether ranks in both reach each other through the files of a directory; symmetric. */
-  public boolean isSame(Neighbourhood other) {
+  public boolean isSame(SharedMemoryDomain other) {
     return key().equals(other.key());
   }
 
-  /** What is the same for all ranks of a neighbourhood, and for no others. */
+  /** What is the same for all ranks of a domain, and for no others. */
   public String key() {
     return boot + ":" + place;
   }

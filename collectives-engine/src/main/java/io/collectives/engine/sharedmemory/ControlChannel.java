@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A message is its kind (one byte), the length of what follows (two bytes, little-endian), and
  * that.
  */
-final class Conversation {
+final class ControlChannel {
   /** Messages. */
   enum Kind {
     /** I am this rank: {@link Hello}. */
@@ -61,7 +61,7 @@ final class Conversation {
   private @Nullable SharedMemoryLink link; // None as long as the other one is a stranger.
 
   /** Listens to one who has connected. */
-  Conversation(SharedMemoryTransport transport, SocketChannel channel, Selector selector)
+  ControlChannel(SharedMemoryTransport transport, SocketChannel channel, Selector selector)
       throws IOException {
     this.transport = transport;
     this.channel = channel;
@@ -74,7 +74,7 @@ final class Conversation {
    *
    * @throws java.net.ConnectException if nobody listens there
    */
-  static Conversation with(SharedMemoryLink link, Path socket, SharedMemoryTransport transport)
+  static ControlChannel with(SharedMemoryLink link, Path socket, SharedMemoryTransport transport)
       throws IOException {
     SocketChannel channel = SocketChannel.open(java.net.StandardProtocolFamily.UNIX);
     try {
@@ -82,9 +82,9 @@ final class Conversation {
       if (!channel.connect(UnixDomainSocketAddress.of(socket))) {
         throw new IOException("too many ranks connect there at once");
       }
-      Conversation conversation = new Conversation(transport, channel, transport.selector());
-      conversation.link = link;
-      return conversation;
+      ControlChannel control = new ControlChannel(transport, channel, transport.selector());
+      control.link = link;
+      return control;
     } catch (IOException e) {
       channel.close();
       throw e;
@@ -255,7 +255,7 @@ final class Conversation {
     if (of == null) {
       transport
           .log()
-          .debug("rank {} closed a conversation: {}", transport.rank(), why.getMessage());
+          .debug("rank {} closed a control channel: {}", transport.rank(), why.getMessage());
       close();
       transport.left(this);
     } else {

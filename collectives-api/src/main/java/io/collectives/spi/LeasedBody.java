@@ -3,13 +3,13 @@ package io.collectives.spi;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@link LendableBody} at its receiver: the memory of another process, to be used until it is
+ * A {@link LeasableBody} at its receiver: the memory of another process, to be used until it is
  * {@linkplain #release released}. Lengths and places have been checked: each piece lies in its
  * region, and all together are as long as the header says.
  *
  * <p><b>Threads.</b> Those of a {@link Transport}.
  */
-public interface LentBody extends FrameBody {
+public interface LeasedBody extends FrameBody {
 
   /** The number of pieces. */
   int pieces();
