@@ -3,6 +3,7 @@ package io.collectives.bench;
 import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.Collective;
+import io.collectives.Collectives;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
@@ -38,6 +39,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -76,6 +78,10 @@ import picocli.CommandLine.Spec;
           + "has the medians of the rounds, beside the least and the greatest; speedup is the median of the ratios within a "
           + "round. tsv and json have every round.",
       "",
+      "auto is tuned before it is measured, auto:shipped goes by the shipped table alone. Where several algorithms are measured, "
+          + "the fastest for each payload follows the table, as a row that COLLECTIVES_AUTO understands; behind it stands how "
+          + "many times as long the others took.",
+      "",
       "Processes join as the environment says: with COLLECTIVES_SECRET_FILE, COLLECTIVES_TLS_... or COLLECTIVES_CHECKSUMS set, "
           + "what they cost is measured as well."
     },
@@ -85,6 +91,8 @@ import picocli.CommandLine.Spec;
       "  collectives perf --placement threads --transport inprocess --ranks 4  threads that share memory",
       "  collectives perf --algorithm ring,direct --bytes 64K,1M --check       two algorithms, results checked",
       "  collectives perf --algorithm ring,auto --rounds 5                     in turn, five times",
+      "  collectives perf --ranks 2,4,8 --algorithm ring,direct,auto:shipped,auto --tune-table my.table",
+      "                                                                        a table for this machine, and what auto is worth",
       "  collectives perf --collective broadcast,all-gather --ranks 4          other collectives",
       "  collectives perf --ranks 6 --algorithm ring,direct,parameter-server --servers 3 --dedicated",
       "                                                                        3 workers with a server each, beside 6 ranks",
@@ -319,6 +327,13 @@ final class Perf implements Callable<Integer> {
   private Optional<Integer> startUps = Optional.empty();
 
   @Option(
+      names = "--tune-table",
+      paramLabel = "FILE",
+      description =
+          "Write the fastest algorithm for each payload as a table that auto reads: COLLECTIVES_AUTO=@FILE.")
+  private Optional<Path> tuneTable = Optional.empty();
+
+  @Option(
       names = "--chart",
       paramLabel = "FILE",
       description =
@@ -359,6 +374,7 @@ final class Perf implements Callable<Integer> {
       probe.warmUp();
       PerfPrinter printer = new PerfPrinter(format.wanted(), spec.commandLine().getOut());
       PerfBaselines baselines = new PerfBaselines();
+      PerfBest best = new PerfBest();
       printer.start(jobs, linkRate, algorithms.size() > 1 || tensors.areSeveral(), rounds);
       for (List<PerfCase> cases : jobs) {
         int ranks = cases.stream().mapToInt(PerfCase::ranks).max().orElseThrow();
@@ -385,6 +401,7 @@ final class Perf implements Callable<Integer> {
               if (round == rounds) {
                 PerfLine line = new PerfLine(lines.get(i));
                 printer.line(line);
+                best.add(where(transport, job), line);
                 draw(picture, line);
                 wrong += Math.max(0, line.wrong());
               }
@@ -392,7 +409,7 @@ final class Perf implements Callable<Integer> {
           }
         }
       }
-      printer.end(
+      String provenance =
           Provenance.line()
               + "; "
               + placement
@@ -400,7 +417,11 @@ final class Perf implements Callable<Integer> {
               + via
               + links()
               + ", "
-              + settings(settings));
+              + settings(settings);
+      printer.end(best.rows(), provenance);
+      if (tuneTable.isPresent()) {
+        best.write(tuneTable.get(), provenance);
+      }
     }
     if (chart.isPresent()) {
       picture.write(placement + " over " + via + links(), chart.get());
@@ -412,6 +433,15 @@ final class Perf implements Callable<Integer> {
       return ExitStatus.FAILED;
     }
     return 0;
+  }
+
+  /** The word for it in tables of algorithms. */
+  private static String where(Transport transport, Ranks job) {
+    if (transport == Transport.INPROCESS) {
+      return "threads";
+    }
+    List<String> names = job.transports();
+    return names.size() > 1 ? "hosts" : names.contains("shm") ? "shared-memory" : "sockets";
   }
 
   /** How many ranks each job has, or how many of them work. */
@@ -913,7 +943,8 @@ final class Perf implements Callable<Integer> {
             CallSettings.defaults()
                 .withWireType(wireType)
                 .withRepeatability(repeatability)
-                .withFiniteCheck(finiteCheck);
+                .withFiniteCheck(finiteCheck)
+                .withAlgorithm(auto());
         if (frameLength.isPresent()) {
           settings = settings.withFrameLength(Math.toIntExact(frameLength.get().bytes()));
         }
@@ -925,6 +956,23 @@ final class Perf implements Callable<Integer> {
       } catch (IllegalArgumentException e) {
         throw Usage.error(spec, e.getMessage());
       }
+    }
+
+    /** As the environment says, whether ranks are processes of a job or not. */
+    private static Algorithm auto() {
+      String rows = System.getenv().getOrDefault("COLLECTIVES_AUTO", "");
+      return Collectives.settings(
+              Map.of(
+                  "RANK",
+                  "0",
+                  "WORLD_SIZE",
+                  "1",
+                  "COLLECTIVES_RENDEZVOUS",
+                  "tcp://localhost:1",
+                  "COLLECTIVES_AUTO",
+                  rows))
+          .calls()
+          .algorithm();
     }
 
     private List<String> arguments() {

@@ -133,7 +133,7 @@ final class PerfColumns {
 
   private static int width(PerfCase work) {
     String label = work.algorithm().label(work.ranks());
-    return label.equals("auto") ? "auto: halving-doubling".length() : label.length();
+    return label.length() + (label.startsWith("auto") ? ": halving-doubling".length() : 0);
   }
 
   private static String whole(PerfLine line, ToDoubleFunction<PerfRow> figure) {

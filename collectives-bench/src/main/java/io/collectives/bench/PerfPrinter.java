@@ -64,9 +64,13 @@ final class PerfPrinter {
     }
   }
 
-  /** Ends, in a table with a line about how the figures were taken. */
-  void end(String settings) {
+  /** Ends, in a table with the fastest, and a line about how the figures were taken. */
+  void end(List<String> best, String settings) {
     if (format == Format.TABLE) {
+      if (!best.isEmpty()) {
+        out.println();
+        best.forEach(out::println);
+      }
       out.println();
       out.println(settings);
     } else if (format == Format.JSON) {

@@ -4,7 +4,11 @@ import static java.util.stream.Collectors.joining;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.Algorithm;
 import io.collectives.Collective;
+import io.collectives.Collectives;
+import io.collectives.Communicator;
+import io.collectives.Explanation;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -50,6 +54,32 @@ class EndToEndTest {
     Invocation wrong = Invocation.of("train", "--update", "servers", "--servers", "2");
     assertEquals(2, wrong.status());
     assertTrue(wrong.err().contains("servers have parts of layers"), wrong.err());
+  }
+
+  /** What perf writes, auto reads. */
+  @Test
+  void perfWritesATableForAuto(@TempDir Path directory) throws IOException {
+    Path file = directory.resolve("my.table");
+    Invocation perf =
+        perf(
+            "--placement threads --ranks 2,3 --bytes 8,64K --algorithm swing,direct,auto:shipped,auto"
+                + " --tune-table "
+                + file);
+    assertEquals(0, perf.status(), perf.err());
+    List<String> rows =
+        Files.readAllLines(file).stream().filter(line -> !line.startsWith("#")).toList();
+    assertEquals(4, rows.size());
+    assertTrue(perf.out().contains(String.join("\n", rows)), perf.out());
+    assertTrue(
+        rows.get(0).matches(".* # 8: .*, auto:shipped: exchange [0-9.]+, auto: .*"), rows.get(0));
+    List<Communicator> worlds = Collectives.inProcess(3);
+    try {
+      Algorithm auto = Algorithm.auto(String.join(";", rows).replaceAll("#[^;]*", ""));
+      Explanation said = worlds.get(0).using(auto).explain(1 << 20);
+      assertTrue(said.row().startsWith("threads all-reduce 3: 724-inf: "), said.toString());
+    } finally {
+      worlds.forEach(Communicator::close);
+    }
   }
 
   /** Processes and threads of each transport once, every memory once, and several types once. */

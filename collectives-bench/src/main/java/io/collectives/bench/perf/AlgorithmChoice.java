@@ -83,8 +83,11 @@ public record AlgorithmChoice(String text) {
   /** As it can be written on the command line, with what was left open. */
   public String label(int ranks) {
     Algorithm algorithm = forRanks(ranks);
-    return algorithm instanceof Algorithm.ParameterServer servers && !servers.hosts().isEmpty()
-        ? text // Its name tells hosts apart, and not what they are.
+    boolean onHosts =
+        algorithm instanceof Algorithm.ParameterServer servers && !servers.hosts().isEmpty();
+    return onHosts || algorithm instanceof Algorithm.Auto
+        ? text // Its name tells hosts apart, and not what they are; that of auto not what it goes
+        // by.
         : algorithm.name();
   }
 

@@ -70,7 +70,7 @@ public final class CaseRun implements AutoCloseable {
         run.timed(batch);
         batch = Math.min(2 * batch, 1_000);
       } while (run.rankZeroSays(System.nanoTime() - start < nanos ? 1 : 0) == 1);
-      if (run.isAuto() && !run.isPartOfJob()) {
+      if (run.isTuned() && !run.isPartOfJob()) {
         tune(world);
       }
     }
@@ -97,12 +97,18 @@ public final class CaseRun implements AutoCloseable {
     return algorithm() instanceof Algorithm.Auto;
   }
 
+  /** Not if it goes by the shipped table. */
+  private boolean isTuned() {
+    return algorithm().equals(Algorithm.auto());
+  }
+
   private String chosen() {
     return members != null
             && isAuto()
             && work.collective() == Collective.ALL_REDUCE
             && work.tensors().isEmpty()
         ? (work.type() == ElementType.FLOAT32 ? members : members.using(WireType.AS_IN_MEMORY))
+            .using(algorithm())
             .explain(work.bytes())
             .chosen()
             .name()
@@ -117,7 +123,7 @@ public final class CaseRun implements AutoCloseable {
   }
 
   private CaseResult measured() {
-    if (members != null && isAuto() && isPartOfJob()) {
+    if (members != null && isTuned() && isPartOfJob()) {
       tune(members);
     }
     long wrong = checked();

@@ -224,7 +224,9 @@ public final class JobEnvironment {
         text = Files.readString(Path.of(source));
       }
       Algorithm.Auto auto = new Algorithm.Auto(text, source);
-      AlgorithmTable.fingerprint(auto, Algorithms.onClassPath());
+      if (!text.equals(Algorithm.Auto.SHIPPED)) {
+        AlgorithmTable.parse(auto, Algorithms.onClassPath());
+      }
       return auto;
     } catch (IOException | InvalidPathException e) {
       throw wrong("COLLECTIVES_AUTO", "the file cannot be read: " + e);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.Algorithm;
 import io.collectives.JobSecret;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
@@ -360,6 +361,42 @@ final class JobEnvironmentTest {
         Repeatability.RANK_ORDER,
         settings(TORCH + "COLLECTIVES_REPEATABILITY=rank-order").calls().repeatability());
     assertEquals(Repeatability.FASTEST, settings(TORCH).calls().repeatability());
+  }
+
+  @Test
+  void rowsOfAutoAreSettableByAStringOrAFile() throws Exception {
+    String rows = "all-reduce_3-8:0-4K:exchange,4K-inf:direct;broadcast:0-inf:ring";
+    assertEquals(
+        new Algorithm.Auto(rows.replace('_', ' '), "COLLECTIVES_AUTO"),
+        settings(TORCH + "COLLECTIVES_AUTO=" + rows).calls().algorithm());
+    assertEquals(
+        new Algorithm.Auto("shipped", "COLLECTIVES_AUTO"),
+        settings(TORCH + "COLLECTIVES_AUTO=shipped").calls().algorithm());
+    Path file = directory.resolve("my.table");
+    Map<String, String> variables =
+        Map.of(
+            "RANK",
+            "0",
+            "WORLD_SIZE",
+            "1",
+            "MASTER_ADDR",
+            "localhost",
+            "MASTER_PORT",
+            "1",
+            "COLLECTIVES_AUTO",
+            "@" + file);
+    Files.writeString(file, "# mine\nthreads reduce: 0-inf: ring\n");
+    assertEquals(
+        new Algorithm.Auto(Files.readString(file), file.toString()),
+        JobEnvironment.settings(variables).calls().algorithm());
+    Files.writeString(file, "# mine\nthreads reduce: 0-inf: rung\n");
+    String message =
+        assertThrows(JoinException.class, () -> JobEnvironment.settings(variables)).getMessage();
+    assertTrue(message.startsWith(file + ", line 2, column 24: \"rung\": "), message);
+    Files.delete(file);
+    message =
+        assertThrows(JoinException.class, () -> JobEnvironment.settings(variables)).getMessage();
+    assertTrue(message.contains("COLLECTIVES_AUTO=@" + file + ": the file cannot"), message);
   }
 
   @Test
