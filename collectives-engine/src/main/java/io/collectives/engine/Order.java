@@ -50,20 +50,20 @@ final class Order {
     if (type.isInteger()) {
       return AddOrder.OF_PLAN;
     }
-    return switch ((ReduceOp.Standard) op) {
-      case MIN, MAX -> AddOrder.OF_PLAN;
-      case SUM, AVERAGE -> wanted;
-      case PRODUCT -> {
-        if (repeatability == Repeatability.EXACT) {
-          throw new IllegalArgumentException(
-              "a product of "
-                  + type
-                  + " with the repeatability exact: that is for sums and averages, and for products"
-                  + " of integers; use rank-order");
-        }
-        yield wanted;
-      }
-    };
+    if (op == ReduceOp.MIN || op == ReduceOp.MAX) {
+      return AddOrder.OF_PLAN;
+    }
+    if (repeatability == Repeatability.EXACT && op != ReduceOp.SUM && op != ReduceOp.AVERAGE) {
+      throw new IllegalArgumentException(
+          "a "
+              + op
+              + " of "
+              + type
+              + " with the repeatability exact: that is for sums and averages, and for "
+              + op
+              + "s of integers; use rank-order");
+    }
+    return wanted;
   }
 
   private static String remedy(ElementType type) {

@@ -108,14 +108,7 @@ abstract class Elements {
     for (int i = 0; i < count; i++) {
       long exact = value(seed, 0, first + i, op);
       for (int rank = 1; rank < ranks; rank++) {
-        long value = value(seed, rank, first + i, op);
-        exact =
-            switch (op) {
-              case SUM, AVERAGE -> exact + value;
-              case MIN -> Math.min(exact, value);
-              case MAX -> Math.max(exact, value);
-              case PRODUCT -> exact * value;
-            };
+        exact = op.longs().applyAsLong(exact, value(seed, rank, first + i, op));
       }
       if (!holds(i, exact, op == ReduceOp.AVERAGE ? ranks : 1)) {
         wrong++;
