@@ -1,10 +1,10 @@
 package io.collectives;
 
 /**
- * A rank that lives gave up a group: it called {@link Communicator#abort}, its waiting thread was
- * interrupted, it began to {@linkplain Communicator#shrink() shrink}, or an error such as {@link
- * OutOfMemoryError} hit it in the middle of a call. Every rank of the group gets this, with the
- * same culprit.
+ * Thrown when a live rank gave up a group: it called {@link Communicator#abort}, its waiting thread
+ * was interrupted, it began to {@linkplain Communicator#shrink() shrink}, or an error such as
+ * {@link OutOfMemoryError} hit it in the middle of a call. Every rank of the group gets this
+ * exception, with the same culprit.
  */
 public final class AbortedException extends CollectiveException {
   private static final long serialVersionUID = 1L;
@@ -12,7 +12,7 @@ public final class AbortedException extends CollectiveException {
   private final int worldRank;
 
   /**
-   * An error with a message for people.
+   * Makes an exception with a message for people.
    *
    * @param worldRank the rank, counted in the whole job, that gave up
    */
@@ -22,7 +22,7 @@ public final class AbortedException extends CollectiveException {
   }
 
   /**
-   * An error with a message for people and what led to it.
+   * Makes an exception with a message for people and a cause.
    *
    * @param worldRank the rank, counted in the whole job, that gave up
    */
@@ -31,7 +31,7 @@ public final class AbortedException extends CollectiveException {
     this.worldRank = worldRank;
   }
 
-  /** The rank, counted in the whole job, that gave up the group. */
+  /** Returns the rank, counted in the whole job, that gave up the group. */
   public int worldRank() {
     return worldRank;
   }

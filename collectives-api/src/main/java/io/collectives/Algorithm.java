@@ -14,15 +14,16 @@ import java.util.regex.Pattern;
  * for one whose module is missing is an {@link UnavailableException} that names the dependency to
  * add.
  *
- * <p>The figures of each are those of an all-reduce of M bytes over n ranks; every algorithm plans
- * every other {@link Collective}, too. Its reduce-scatter and all-gather are the two halves, each
- * with half of the rounds and bytes; what differs, and what it does with a root, is said with it.
- * Gathers, scatters and all-to-alls are the same by all: every rank sends straight to the one that
- * it is for. Barriers are, too, but that of a torus.
+ * <p>The figures given for each algorithm are those of an all-reduce of M bytes over n ranks. Every
+ * algorithm also plans every other {@link Collective}: unless its description says otherwise, its
+ * reduce-scatter and its all-gather are the two halves of the all-reduce, each with half of the
+ * rounds and bytes. Gathers, scatters and all-to-alls are the same for all algorithms: every rank
+ * sends each block straight to the rank that it is for. Barriers are the same, too, except that of
+ * a torus.
  *
  * <p>Strided model-parallel rings (Kumar et al. 2021, figure 4) are not an algorithm but a group:
- * {@link Communicator#strided(int, int, int)} gives it, and any algorithm runs in it; {@link
- * ModelParallelMesh} knows which ranks are in which.
+ * {@link Communicator#strided(int, int, int)} makes it, and any algorithm runs in it; {@link
+ * ModelParallelMesh} computes which ranks form which group.
  */
 public sealed interface Algorithm {
 
@@ -55,43 +56,44 @@ public sealed interface Algorithm {
   }
 
   /**
-   * One ring: 2(n-1) rounds, each rank sends 2M(n-1)/n bytes to its right neighbour. A broadcast or
-   * reduction is a chain of n-1 rounds, in which each rank sends at most M, and a pipeline when the
-   * payload has several slabs.
+   * Passes data around one ring: it takes 2(n-1) rounds, in which each rank sends 2M(n-1)/n bytes
+   * to its right neighbour. A broadcast or reduction is a chain of n-1 rounds, in which each rank
+   * sends at most M, and a pipeline when the payload has several slabs.
    */
   static Algorithm ring() {
     return named("ring");
   }
 
   /**
-   * Two rings in opposite directions, each with half of the payload: 2(n-1) rounds. A broadcast or
-   * reduction is two chains likewise, of n-1 rounds.
+   * Runs two rings in opposite directions, each with half of the payload, in 2(n-1) rounds. A
+   * broadcast or reduction is two chains of n-1 rounds, each with half of the payload.
    */
   static Algorithm bidirectionalRing() {
     return named("bidirectional-ring");
   }
 
   /**
-   * One ring that is used both ways at once: each contribution goes the shorter way round, and the
-   * result back. 2 floor(n/2) rounds, each rank sends 2M(n-1)/n bytes, half each way. A broadcast
-   * or reduction is two chains of floor(n/2) rounds, between the root and the ranks on either side;
-   * the root of a broadcast sends 2M.
+   * Uses one ring both ways at once: each contribution goes the shorter way round, and the result
+   * comes back the same way. This takes 2 floor(n/2) rounds, in which each rank sends 2M(n-1)/n
+   * bytes, half of them each way. A broadcast or reduction is two chains of floor(n/2) rounds,
+   * between the root and the ranks on either side; the root of a broadcast sends 2M.
    */
   static Algorithm shortestWayRing() {
     return named("shortest-way-ring");
   }
 
   /**
-   * Rings along the rows and columns of a mesh, two halves of the payload at once, one column first
-   * and one row first (Ying et al. 2018, section 3.3): 2(X-1)+2(Y-1) rounds.
+   * Runs rings along the rows and columns of a mesh (Ying et al. 2018, section 3.3). The two halves
+   * of the payload move at once, one along the columns first, the other along the rows first, in
+   * 2(X-1)+2(Y-1) rounds.
    *
-   * <p>Along a dimension that does not wrap the ring is folded, so that each rank speaks with ranks
-   * at most two places from it.
+   * <p>Along a dimension that does not wrap the ring is folded, so that each rank exchanges data
+   * only with ranks at most two places from it.
    *
-   * <p>By itself a reduce-scatter goes along the columns first and an all-gather along the rows
-   * first, with all of the payload: (X-1)+(Y-1) rounds (Kumar et al. 2021, section 3.3). A
-   * broadcast or reduction goes between neighbours by the shortest way, floor(X/2)+floor(Y/2)
-   * rounds if both dimensions wrap, and a barrier likewise.
+   * <p>A reduce-scatter by itself goes along the columns first, and an all-gather by itself along
+   * the rows first, with all of the payload, in (X-1)+(Y-1) rounds (Kumar et al. 2021, section
+   * 3.3). A broadcast, a reduction and a barrier go between neighbours by the shortest way, in
+   * floor(X/2)+floor(Y/2) rounds if both dimensions wrap.
    *
    * @param mesh the arrangement; it must have as many places as the group has ranks
    */
@@ -100,147 +102,152 @@ public sealed interface Algorithm {
   }
 
   /**
-   * Every rank serves one share of the payload: 2 rounds, each rank sends 2M(n-1)/n bytes to n-1
-   * peers. A broadcast is a scatter and an all-gather, a reduction a reduce-scatter and a gather,
-   * of 2 rounds, too; the root of a broadcast sends 2M(n-1)/n.
+   * Lets every rank reduce one block of the payload for all: it takes 2 rounds, in which each rank
+   * sends 2M(n-1)/n bytes to n-1 peers. A broadcast is a scatter and an all-gather, a reduction is
+   * a reduce-scatter and a gather, in 2 rounds each; the root of a broadcast sends 2M(n-1)/n.
    */
   static Algorithm direct() {
     return named("direct");
   }
 
   /**
-   * Every rank sends the whole payload to every other, and each sums all contributions itself, in
-   * the order of ranks: 1 round, each rank sends M(n-1) bytes. Nothing is faster for payloads so
-   * small that only the number of hops counts. A barrier is the same without a payload, other
-   * collectives are those of {@link #direct}.
+   * Lets every rank send its whole payload to every other rank, and sum all contributions itself,
+   * in the order of ranks: it takes 1 round, in which each rank sends M(n-1) bytes. Nothing is
+   * faster for payloads so small that only the number of hops counts. A barrier is an exchange
+   * without a payload; other collectives are those of {@link #direct}.
    */
   static Algorithm exchange() {
     return named("exchange");
   }
 
   /**
-   * Recursive doubling (Thakur, Rabenseifner and Gropp 2005, section 4.4): in round k ranks 2^k
-   * apart swap all that they have, and both add it up in the order of ranks, so that all end with
-   * the same bits. log2 n rounds, each rank sends M log2 n bytes if n is a power of two. Otherwise
-   * some ranks hand theirs to their neighbour first and are handed the result last: floor(log2 n) +
-   * 2 rounds, and up to M bytes more. For payloads so small that the number of messages counts: n
-   * log2 n of them in all, where {@link #exchange} takes n(n-1). Other collectives are those of
-   * {@link #halvingDoubling}.
+   * Runs recursive doubling (Thakur, Rabenseifner and Gropp 2005, section 4.4): in round k ranks
+   * 2^k apart exchange all that they have, and both add it up in the order of ranks, so that all
+   * end with the same bits. If n is a power of two this takes log2 n rounds, in which each rank
+   * sends M log2 n bytes. Otherwise some ranks send their payload to their neighbour first and
+   * receive the result last, which makes floor(log2 n) + 2 rounds and up to M bytes more. It suits
+   * payloads so small that the number of messages counts: all ranks together send n log2 n of them,
+   * where {@link #exchange} takes n(n-1). Other collectives are those of {@link #halvingDoubling}.
    */
   static Algorithm recursiveDoubling() {
     return named("recursive-doubling");
   }
 
   /**
-   * A binomial tree (Thakur, Rabenseifner and Gropp 2005, section 4): the payload is reduced to
-   * rank 0 and broadcast from there, 2 ceil(log2 n) rounds. It takes 2(n-1) messages of all ranks
-   * together, the least there can be, where {@link #recursiveDoubling} takes n log2 n in half the
-   * rounds: for short payloads of ranks that outnumber the processors, where the work of all counts
-   * and not the way of one. Rank 0 sends and receives M ceil(log2 n) bytes. A barrier is the same
-   * without a payload, other collectives are those of {@link #halvingDoubling}.
+   * Reduces the payload to rank 0 along a binomial tree and broadcasts it from there (Thakur,
+   * Rabenseifner and Gropp 2005, section 4), in 2 ceil(log2 n) rounds. All ranks together send
+   * 2(n-1) messages, the least possible, where {@link #recursiveDoubling} takes n log2 n in half
+   * the rounds. It suits short payloads of ranks that outnumber the processors, where the total
+   * work counts and not the latency of one path. Rank 0 sends and receives M ceil(log2 n) bytes. A
+   * barrier is the same without a payload; other collectives are those of {@link #halvingDoubling}.
    */
   static Algorithm binomialTree() {
     return named("binomial-tree");
   }
 
   /**
-   * Recursive halving and doubling (Rabenseifner 2004): each rank sends 2M(n-1)/n bytes in 2 log2 n
-   * rounds if n is a power of two. Otherwise the ranks beyond the largest power of two hand theirs
-   * to a partner first and are handed the result last: 2 floor(log2 n) + 2 rounds, and up to M
-   * bytes more; either half takes floor(log2 n) + 2 then. A broadcast or reduction is a binomial
-   * tree of ceil(log2 n) rounds; the root of a broadcast sends M in each.
+   * Runs recursive halving and then recursive doubling (Rabenseifner 2004): each rank sends
+   * 2M(n-1)/n bytes in 2 log2 n rounds if n is a power of two. Otherwise the ranks beyond the
+   * largest power of two send their payload to a partner first and receive the result last, which
+   * makes 2 floor(log2 n) + 2 rounds and up to M bytes more; a reduce-scatter or an all-gather
+   * alone then takes floor(log2 n) + 2. A broadcast or reduction is a binomial tree of ceil(log2 n)
+   * rounds; the root of a broadcast sends M in each.
    */
   static Algorithm halvingDoubling() {
     return named("halving-doubling");
   }
 
   /**
-   * Two binary trees, each of which reduces and broadcasts half of the payload; the inner nodes of
-   * one are leaves of the other (Sanders, Speck and Träff 2009): 2 floor(log2 n) rounds, each rank
-   * sends from M to 2M bytes. A broadcast or reduction takes floor(log2 n) + 1; its root sends at
-   * most 3M/2. A reduce-scatter or all-gather is that of {@link #halvingDoubling}.
+   * Uses two binary trees, each of which reduces and broadcasts half of the payload; the inner
+   * nodes of one are leaves of the other (Sanders, Speck and Träff 2009). It takes 2 floor(log2 n)
+   * rounds, in which each rank sends from M to 2M bytes. A broadcast or reduction takes floor(log2
+   * n) + 1; its root sends at most 3M/2. Reduce-scatters and all-gathers are those of {@link
+   * #halvingDoubling}.
    */
   static Algorithm doubleBinaryTree() {
     return named("double-binary-tree");
   }
 
   /**
-   * A parameter server whose servers are the first ranks of the group, each of which serves an
-   * equal share of every buffer (Herring, Thangakrishnan et al. 2020, section III): 2 rounds. Other
-   * collectives are those of {@link #direct}.
+   * Uses the first ranks of the group as parameter servers, each of which reduces an equal share of
+   * every buffer (Herring, Thangakrishnan et al. 2020, section III), in 2 rounds. Other collectives
+   * are those of {@link #direct}.
    *
-   * @param servers how many ranks serve, from 1 to the size of the group
+   * @param servers the number of ranks that serve, from 1 to the size of the group
    */
   static Algorithm parameterServer(int servers) {
     return parameterServer(servers, 0);
   }
 
   /**
-   * A parameter server with servers that do nothing else: of n ranks the last {@code dedicated}
+   * Uses parameter servers of which some do nothing else: of n ranks the last {@code dedicated}
    * contribute nothing to an all-reduce and get no result, and the other servers are the first
-   * ranks. A rank that only works sends M bytes and receives M, half of what it takes to reduce
-   * without servers; a dedicated server sends and receives (n - dedicated) M / servers.
+   * ranks. A rank that is only a worker sends M bytes and receives M, half of what a reduction
+   * without servers takes; a dedicated server sends and receives (n - dedicated) M / servers.
    *
-   * <p>Part s of a buffer is the sum of the workers' from rank s (modulo their number) on, so the
-   * bits are the same whether servers are dedicated or among the workers, as long as there are as
-   * many workers and servers, and no more servers than workers; unless the wire type is narrow,
-   * because what a worker serves to itself is not rounded. {@link Repeatability} asks for other
-   * orders. Dedicated servers make the all-reduces with the others, passing payloads of the same
-   * type and count that are left alone; or they {@linkplain Communicator#serve serve} whatever
-   * comes. An average is one over the workers. In all other collectives all ranks are alike.
-   * Gradients are reduced by them through the {@code ParameterServers} of the module
-   * collectives-ps.
+   * <p>Server s adds up part s of a buffer in the order of the workers, beginning with worker s
+   * (modulo their number). So the bits do not depend on whether servers are dedicated or are
+   * workers, too, as long as the numbers of workers and servers are the same and there are no more
+   * servers than workers. A narrow wire type is the exception, because what a worker sends to
+   * itself is not rounded. {@link Repeatability} can ask for other orders. Dedicated servers either
+   * call each all-reduce with the others, with payloads of the same type and count, which stay
+   * untouched, or they {@linkplain Communicator#serve serve} whatever arrives. An average is one
+   * over the workers. In all other collectives all ranks have the same role. Gradients are reduced
+   * by servers through the {@code ParameterServers} of the module collectives-ps.
    *
-   * @param servers how many ranks serve, from 1 to the size of the group
-   * @param dedicated how many of them do nothing else, less than the size of the group
+   * @param servers the number of ranks that serve, from 1 to the size of the group
+   * @param dedicated the number of servers that do nothing else, less than the size of the group
    */
   static Algorithm parameterServer(int servers, int dedicated) {
     return new ParameterServer(servers, dedicated);
   }
 
   /**
-   * A parameter server, as {@link #parameterServer(int, int)}, of ranks that are together on hosts
-   * (Herring, Thangakrishnan et al. 2020, sections III-3 and III-A). Either adds 2 rounds to the 2:
+   * Uses parameter servers as {@link #parameterServer(int, int)} does, for ranks that share hosts
+   * (Herring, Thangakrishnan et al. 2020, sections III-3 and III-A). Each of two extensions adds 2
+   * rounds to the 2:
    *
    * <ul>
    *   <li><b>Hierarchy.</b> The workers of a host reduce-scatter among themselves first, so that
-   *       each of g sends its gth of the sum to the servers only, and all-gather last. On the host
-   *       of a server that is a worker, too, its whole part goes straight to it. If all workers are
-   *       on one host they have nothing to reduce first, and are taken as if they were alone.
-   *   <li><b>Proxies.</b> Ranks that only serve and are together are the proxies of <em>one</em>
-   *       server. Each speaks with its share of the workers; between themselves they reduce-scatter
-   *       what they were sent, and all-gather the sums. A server of P proxies has no more
-   *       connections to workers than one without, and at most P(P-1)/2 between them.
+   *       each of g workers sends only its gth of the sum to the servers, and all-gather last. On
+   *       the host of a server that is also a worker, all of its part goes straight to it. If all
+   *       workers are on one host, there is nothing to reduce first, and each counts as alone on
+   *       its host.
+   *   <li><b>Proxies.</b> Dedicated servers on the same host are the proxies of <em>one</em>
+   *       server. Each exchanges data with its share of the workers; among themselves they
+   *       reduce-scatter what they received, and all-gather the sums. A server of P proxies has no
+   *       more connections to workers than one without proxies, and at most P(P-1)/2 between the
+   *       proxies.
    * </ul>
    *
    * <p>Partial sums are passed on, so sums cannot be taken in the order of ranks, or exactly.
    *
-   * @param servers how many ranks serve, from 1 to the size of the group
-   * @param dedicated how many of them do nothing else, less than the size of the group
-   * @param hosts for each rank of the group the number of its host: workers of the same number are
-   *     together, and so are ranks of the same number that only serve. Nothing for ranks that are
-   *     all alone. See {@link ParameterServer#hosts(int, int, int, int)}
+   * @param servers the number of ranks that serve, from 1 to the size of the group
+   * @param dedicated the number of servers that do nothing else, less than the size of the group
+   * @param hosts for each rank of the group the number of its host: workers of the same number
+   *     share a host, and so do dedicated servers of the same number. An empty list says that each
+   *     rank has a host of its own. See {@link ParameterServer#hosts(int, int, int, int)}
    */
   static Algorithm parameterServer(int servers, int dedicated, List<Integer> hosts) {
     return new ParameterServer(servers, dedicated, hosts);
   }
 
   /**
-   * Reads an algorithm as people write it: {@code auto}, or one that a module on the class path
-   * plans, of this library or not, as in {@code ring}, {@code torus:4x2}, {@code
-   * parameter-server:2}. What it leaves open, such as the mesh of a {@code torus}, is as suits the
-   * group that it is used in.
+   * Parses the name of an algorithm: {@code auto}, or one that a module on the class path plans,
+   * whether it belongs to this library or not. Examples are {@code ring}, {@code torus:4x2} and
+   * {@code parameter-server:2}. What the name leaves open, such as the mesh of {@code torus}, is
+   * chosen for the group in which the algorithm is used.
    *
-   * @throws IllegalArgumentException if there is none of that name, or its parameters are none; the
-   *     message lists all
+   * @throws IllegalArgumentException if there is no algorithm of that name, or its parameters are
+   *     invalid; the message lists all names
    */
   static Algorithm parse(String text) {
     return Algorithms.onClassPath().parseOrAuto(text);
   }
 
   /**
-   * The algorithm of a name, as {@link #parse} reads it, whether a module plans it or not: that
-   * shows when it is used.
+   * Returns the algorithm of a name, as {@link #parse} reads it, without a check that a module
+   * plans it: that is found when it is used.
    *
    * @param name at most 64 lower-case letters, digits, spaces and {@code -_=.:+/}
    */
@@ -249,26 +256,29 @@ public sealed interface Algorithm {
   }
 
   /**
-   * The name by which ranks compare their calls, as {@code ring} or {@code torus:4x2}: lower-case
-   * letters, digits, spaces and {@code -_=.:+/}, of which the first 24 count.
+   * Returns the name by which ranks compare their calls, such as {@code ring} or {@code torus:4x2}.
+   * It consists of lower-case letters, digits, spaces and {@code -_=.:+/}, of which the first 24
+   * count.
    */
   String name();
 
-  /** What stands before the colon of the name: the entry in the list of algorithms. */
+  /**
+   * Returns the part of the name before the colon, which is the entry in the list of algorithms.
+   */
   default String family() {
     int colon = name().indexOf(':');
     return colon < 0 ? name() : name().substring(0, colon);
   }
 
   /**
-   * The Maven artifact that plans it, as {@code io.collectives:collectives-torus}, if it is this
-   * library's own; a hint for errors.
+   * Returns the Maven artifact that plans this algorithm if it is one of this library, such as
+   * {@code io.collectives:collectives-torus}; error messages use it as a hint.
    */
   default String artifact() {
     return "io.collectives:collectives-torus";
   }
 
-  /** Whether it can run in a group of that many ranks. */
+  /** Returns whether the algorithm can run in a group of the given number of ranks. */
   default boolean fits(int ranks) {
     return true;
   }
@@ -309,10 +319,9 @@ public sealed interface Algorithm {
   /**
    * See {@link Algorithm#parameterServer(int, int, List)}.
    *
-   * @param servers how many ranks serve
-   * @param dedicated how many of them contribute nothing
-   * @param hosts by rank the number of its host, numbered in the order in which they appear;
-   *     nothing if each rank is alone
+   * @param servers the number of ranks that serve @param dedicated the number of servers that
+   *     contribute nothing @param hosts for each rank the number of its host; hosts are numbered in
+   *     the order in which they appear; empty if each rank has a host of its own
    */
   record ParameterServer(int servers, int dedicated, List<Integer> hosts) implements Algorithm {
     /** Checks the number of servers, and numbers the hosts. */
@@ -342,12 +351,15 @@ public sealed interface Algorithm {
       hosts = numbered(hosts, hosts.size() - dedicated);
     }
 
-    /** Ranks that are all alone. */
+    /** Makes the algorithm for ranks of which each has a host of its own. */
     public ParameterServer(int servers, int dedicated) {
       this(servers, dedicated, List.of());
     }
 
-    /** In the order in which they appear, the workers' first; nothing if no ranks are together. */
+    /**
+     * Numbers hosts in the order in which they appear, the workers' first; returns an empty list if
+     * no ranks share a host.
+     */
     private static List<Integer> numbered(List<Integer> hosts, int workers) {
       Map<Integer, Integer> numbers = new HashMap<>();
       List<Integer> numbered = new ArrayList<>();
@@ -363,12 +375,12 @@ public sealed interface Algorithm {
     }
 
     /**
-     * Hosts of ranks that follow each other.
+     * Returns the hosts of ranks that are placed one host after the other.
      *
      * @param workers the first ranks, among them servers that work
-     * @param workersPerHost of each host but the last, which has those that are left
-     * @param dedicated the last ranks, which only serve
-     * @param proxies how many of these make up a server; {@code dedicated} is a multiple of it
+     * @param workersPerHost the number of workers on each host but the last, which has the
+     *     rest @param dedicated the last ranks, which only serve @param proxies the number of these
+     *     that make up a server; {@code dedicated} is a multiple of it
      */
     public static List<Integer> hosts(int workers, int workersPerHost, int dedicated, int proxies) {
       if (workersPerHost < 1 || proxies < 1 || dedicated % proxies != 0) {
@@ -392,8 +404,9 @@ public sealed interface Algorithm {
     }
 
     /**
-     * As {@code parameter-server:2}; with dedicated servers, as {@code parameter-server:1+2}; on
-     * hosts, as {@code servers 1+2 on 1a2b3c}, a number that tells their ranks.
+     * Returns a name such as {@code parameter-server:2}, with dedicated servers {@code
+     * parameter-server:1+2}, and on hosts {@code servers 1+2 on 1a2b3c}, where the last word is a
+     * hash of the hosts.
      */
     @Override
     public String name() {
@@ -409,7 +422,7 @@ public sealed interface Algorithm {
       return "parameter-server";
     }
 
-    /** How many servers are workers, too. */
+    /** Returns the number of servers that are also workers. */
     public int shared() {
       return servers - dedicated;
     }
@@ -426,7 +439,7 @@ public sealed interface Algorithm {
   }
 
   /**
-   * An algorithm that is told by its name alone; see {@link Algorithm#parse(String)}.
+   * An algorithm that is identified by its name alone; see {@link Algorithm#parse(String)}.
    *
    * @param name the name on the wire
    */
@@ -443,7 +456,7 @@ public sealed interface Algorithm {
       }
     }
 
-    /** What stands behind the colon; empty if nothing does. */
+    /** Returns the part of the name after the colon; empty if there is none. */
     public String parameters() {
       int colon = name.indexOf(':');
       return colon < 0 ? "" : name.substring(colon + 1);

@@ -2,15 +2,15 @@ package io.collectives;
 
 import java.util.stream.IntStream;
 
-/** A group of the same ranks for each lane. */
+/** A reduction by all-reduces, with a group of the same ranks for each lane. */
 final class AllReduceLanes implements BufferReduction {
 
-  /** So many calls the engine keeps frames for. */
+  /** The number of calls under way for which the engine keeps frames. */
   private static final int MOST_LANES = 8;
 
   private final Communicator[] lanes;
 
-  /** Whether what rounding takes from a buffer is kept for its next step. */
+  /** True if the rounding error of a buffer is kept and added in its next step. */
   private final boolean feedsBack;
 
   private final Residuals residuals = new Residuals();
@@ -31,7 +31,7 @@ final class AllReduceLanes implements BufferReduction {
             && !settings.algorithm().equals(Algorithm.exchange());
   }
 
-  /** A group of the ranks of another one, whose calls have an order of their own. */
+  /** Makes a group of the same ranks whose calls have an order of their own. */
   static Communicator sameRanks(Communicator group) {
     return group.group(IntStream.range(0, group.size()).toArray());
   }

@@ -1,16 +1,16 @@
 package io.collectives;
 
 /**
- * Numbers of {@link ElementType#BFLOAT16}, held in a {@code short}: sign, 8 bits of exponent, 7 of
- * mantissa, which is the upper half of a {@code float}. Every {@code bfloat16} is a {@code float};
- * its range is that of {@code float}, its precision 2 to 3 decimal digits.
+ * Conversions of {@link ElementType#BFLOAT16} numbers, which are held in a {@code short}: sign, 8
+ * bits of exponent, 7 of mantissa, the upper half of a {@code float}. Every {@code bfloat16} is a
+ * {@code float}; its range is that of {@code float}, its precision 2 to 3 decimal digits.
  */
 public final class Bfloat16 {
   private Bfloat16() {}
 
   /**
-   * The nearest {@code bfloat16}; of two that are equally near the one whose last bit is 0. What is
-   * beyond the greatest becomes infinite; NaN stays NaN, with its sign and upper bits.
+   * Returns the nearest {@code bfloat16}; of two that are equally near, the one whose last bit is
+   * 0. A number beyond the greatest becomes infinite; NaN stays NaN, with its sign and upper bits.
    */
   public static short of(float value) {
     int bits = Float.floatToRawIntBits(value);
@@ -20,7 +20,7 @@ public final class Bfloat16 {
     return (short) (bits + 0x7fff + (bits >>> 16 & 1) >>> 16);
   }
 
-  /** The same number as a {@code float}. */
+  /** Returns the number as a {@code float}. */
   public static float toFloat(short bits) {
     return Float.intBitsToFloat(bits << 16);
   }

@@ -6,25 +6,25 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a communicator does unless a call says otherwise. All ranks must use the same algorithm,
- * wire type, repeatability, finite check, frame length and number of slabs in flight.
+ * The settings of the calls of a communicator. All ranks must use the same algorithm, wire type,
+ * repeatability, finite check, frame length and number of slabs in flight.
  *
  * @param algorithm the route of the payload
  * @param timeout the longest time from the start of a call to its end, more than zero
- * @param wireType as what the elements of a float32 reduction cross the links
- * @param repeatability what the bits of a floating-point reduction may depend on
- * @param finiteCheck whether reductions tell who contributed a number that is not finite, by a
- *     {@link NonFiniteException}; see {@link Communicator#checkingFinite()}
+ * @param wireType the type to which the elements of a float32 reduction are converted for
+ *     sending @param repeatability the facts on which the bits of a floating-point reduction may
+ *     depend @param finiteCheck whether a reduction throws a {@link NonFiniteException} that names
+ *     the rank which contributed a number that is not finite; see {@link
+ *     Communicator#checkingFinite()}
  * @param frameLength the most bytes of payload that one frame carries, at least 64, or {@link
- *     #AS_SUITS_THE_TRANSPORT}; long payloads are cut into slabs so that frames keep within it
- * @param slabsInFlight how many slabs of one call may be under way at once, from 1 to 64; with the
- *     frame length it bounds how much data is queued on a link
- * @param silenceLimit after how long without a sign of life a peer is taken for dead, an eighth
- *     more if its rank is the lower one; at least 100 milliseconds. Ranks that are connected beat
- *     16 times as often
- * @param flightDirectory where each rank writes its {@linkplain Communicator#flightRecord() flight
- *     record} when a call fails, as {@code flight-rank-3.tsv}; may differ between ranks; nothing is
- *     written if there is none
+ *     #AUTO}; long payloads are cut into slabs so that frames keep within it
+ * @param slabsInFlight the number of slabs of one call that may be under way at once, from 1 to 64;
+ *     with the frame length it bounds how much data is queued on a link @param silenceLimit the
+ *     time without a message after which a peer is taken for dead, an eighth more if its rank is
+ *     the lower one; at least 100 milliseconds. Connected ranks send keep-alives 16 times in this
+ *     time @param flightDirectory the directory in which each rank writes its {@linkplain
+ *     Communicator#flightRecord() flight record} when a call fails, as {@code flight-rank-3.tsv};
+ *     it may differ between ranks; null writes nothing
  */
 public record CallSettings(
     Algorithm algorithm,
@@ -37,11 +37,11 @@ public record CallSettings(
     Duration silenceLimit,
     @Nullable Path flightDirectory) {
   /**
-   * The frame length that leaves it to the transport: 128 KiB where all ranks share memory, else
-   * 196,288 bytes, which with a header fill three segments of TCP on a loopback interface (frames
-   * of 128 KiB take three, too, the last one all but empty).
+   * The value of {@link #frameLength} that lets the library choose by the transport: 128 KiB where
+   * all ranks share memory, else 196,288 bytes, which with a header fill three segments of TCP on a
+   * loopback interface (frames of 128 KiB take three, too, and leave the last one almost empty).
    */
-  public static final int AS_SUITS_THE_TRANSPORT = 0;
+  public static final int AUTO = 0;
 
   private static final int LONGEST_THAT_SUITS = 192 * 1024;
 
@@ -52,7 +52,7 @@ public record CallSettings(
           WireType.AS_IN_MEMORY,
           Repeatability.FASTEST,
           false,
-          AS_SUITS_THE_TRANSPORT,
+          AUTO,
           2,
           Duration.ofSeconds(5),
           null);
@@ -73,8 +73,7 @@ public record CallSettings(
               + " with the wire type int8: the frame length decides which elements share an"
               + " exponent, so the bits would depend on it; use bfloat16, float16 or as-in-memory");
     }
-    if (frameLength != AS_SUITS_THE_TRANSPORT
-        && (frameLength < 64 || frameLength > 64 * 1024 * 1024)) {
+    if (frameLength != AUTO && (frameLength < 64 || frameLength > 64 * 1024 * 1024)) {
       throw new IllegalArgumentException(
           "frame length "
               + frameLength
@@ -92,19 +91,20 @@ public record CallSettings(
   }
 
   /**
-   * {@link Algorithm#auto}, 30 seconds, elements as in memory and not checked, the fastest sums,
-   * frames as long as suits the transport, 2 slabs in flight, 5 seconds of silence.
+   * Returns the default settings: {@link Algorithm#auto}, a timeout of 30 seconds, elements sent as
+   * they are in memory and not checked, {@link Repeatability#FASTEST}, the frame length {@link
+   * #AUTO}, 2 slabs in flight, a silence limit of 5 seconds, and no flight records.
    */
   public static CallSettings defaults() {
     return DEFAULTS;
   }
 
-  /** The most bytes that a frame carries, whatever the transport. */
+  /** Returns the largest number of payload bytes in a frame, whatever the transport. */
   public int frameLimit() {
-    return frameLength == AS_SUITS_THE_TRANSPORT ? LONGEST_THAT_SUITS : frameLength;
+    return frameLength == AUTO ? LONGEST_THAT_SUITS : frameLength;
   }
 
-  /** The same with another algorithm. */
+  /** Returns these settings with another algorithm. */
   public CallSettings withAlgorithm(Algorithm other) {
     return new CallSettings(
         other,
@@ -118,7 +118,7 @@ public record CallSettings(
         flightDirectory);
   }
 
-  /** The same with another time limit. */
+  /** Returns these settings with another time limit. */
   public CallSettings withTimeout(Duration other) {
     return new CallSettings(
         algorithm,
@@ -132,7 +132,7 @@ public record CallSettings(
         flightDirectory);
   }
 
-  /** The same with another wire type. */
+  /** Returns these settings with another wire type. */
   public CallSettings withWireType(WireType other) {
     return new CallSettings(
         algorithm,
@@ -146,7 +146,7 @@ public record CallSettings(
         flightDirectory);
   }
 
-  /** The same with another repeatability. */
+  /** Returns these settings with another repeatability. */
   public CallSettings withRepeatability(Repeatability other) {
     return new CallSettings(
         algorithm,
@@ -160,7 +160,7 @@ public record CallSettings(
         flightDirectory);
   }
 
-  /** The same with numbers checked, or not. */
+  /** Returns these settings with the check for finite numbers switched on or off. */
   public CallSettings withFiniteCheck(boolean other) {
     return new CallSettings(
         algorithm,
@@ -174,7 +174,7 @@ public record CallSettings(
         flightDirectory);
   }
 
-  /** The same with another frame length, in bytes. */
+  /** Returns these settings with another frame length, in bytes, or {@link #AUTO}. */
   public CallSettings withFrameLength(int other) {
     return new CallSettings(
         algorithm,
@@ -188,7 +188,7 @@ public record CallSettings(
         flightDirectory);
   }
 
-  /** The same with another number of slabs in flight. */
+  /** Returns these settings with another number of slabs in flight. */
   public CallSettings withSlabsInFlight(int other) {
     return new CallSettings(
         algorithm,
@@ -202,7 +202,7 @@ public record CallSettings(
         flightDirectory);
   }
 
-  /** The same with a directory for flight records. */
+  /** Returns these settings with a directory for flight records. */
   public CallSettings withFlightDirectory(Path other) {
     return new CallSettings(
         algorithm,
@@ -216,7 +216,7 @@ public record CallSettings(
         Objects.requireNonNull(other));
   }
 
-  /** The same with another limit of silence. */
+  /** Returns these settings with another silence limit. */
   public CallSettings withSilenceLimit(Duration other) {
     return new CallSettings(
         algorithm,

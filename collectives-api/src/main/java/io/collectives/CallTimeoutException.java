@@ -1,9 +1,9 @@
 package io.collectives;
 
 /**
- * A call did not end by its deadline, because a rank that beats has not made it, or is stuck in it.
- * The message tells for what it was waited. {@link Communicator#shrink()} goes on with all ranks
- * that take part in it.
+ * Thrown when a call did not end by its deadline, because a rank that still sends keep-alives has
+ * not made the call, or is stuck in it. The message says what was waited for. {@link
+ * Communicator#shrink()} makes a group of all ranks that call it.
  */
 public final class CallTimeoutException extends CollectiveException {
   private static final long serialVersionUID = 1L;
@@ -11,16 +11,16 @@ public final class CallTimeoutException extends CollectiveException {
   private final int worldRank;
 
   /**
-   * An error with a message for people.
+   * Makes an exception with a message for people.
    *
-   * @param worldRank the rank, counted in the whole job, that lags
+   * @param worldRank the rank, counted in the whole job, for which the others waited
    */
   public CallTimeoutException(String message, int worldRank) {
     super(message);
     this.worldRank = worldRank;
   }
 
-  /** The rank, counted in the whole job, that the others waited for in the end. */
+  /** Returns the rank, counted in the whole job, for which the others waited in the end. */
   public int worldRank() {
     return worldRank;
   }

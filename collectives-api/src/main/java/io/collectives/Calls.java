@@ -3,15 +3,16 @@ package io.collectives;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The calls of a group in another manner than to make them and wait: {@link Communicator#async}
- * starts them, {@link Communicator#prepared} prepares them. Each method is that of the same name
- * and arguments of {@link Communicator}, which says what it does and what its arguments are.
+ * The calls of a group in a form that does not wait: those of {@link Communicator#async} start a
+ * call, those of {@link Communicator#prepared} prepare it. Each method has the name and the
+ * arguments of a method of {@link Communicator}, which documents them.
  *
- * <p>Memory belongs to the library until what is returned says that the call has ended.
+ * <p>Memory belongs to the library until the returned object says that the call has ended.
  *
  * <p>It may be used by any thread, like the communicator that it is a view of.
  *
- * @param <R> what each call gives: a {@link CollectiveHandle} or a {@link PersistentCall}
+ * @param <R> the type that each method returns: a {@link CollectiveHandle} or a {@link
+ *     PersistentCall}
  */
 public interface Calls<R> {
 

@@ -1,13 +1,14 @@
 package io.collectives;
 
 /**
- * The calls in which all ranks of a group take part.
+ * The collectives: calls in which all ranks of a group take part.
  *
- * <p>Where a payload is dealt to the ranks, <em>part i</em> is what rank i owns: of {@code count}
- * elements and n ranks those from {@code floor(i * count / n)} to {@code floor((i + 1) * count /
- * n)}, whatever the algorithm; {@link io.collectives.plan.Chunks#start Chunks.start(count, i, n)}
- * counts it out. So a {@link #REDUCE_SCATTER} and then an {@link #ALL_GATHER} make an {@link
- * #ALL_REDUCE}, and what a rank does to its own part between them reaches all.
+ * <p>Where a payload is distributed over the ranks, <em>part i</em> is the block that rank i owns:
+ * of {@code count} elements and n ranks, the elements from {@code floor(i * count / n)} to {@code
+ * floor((i + 1) * count / n)}, whatever the algorithm; {@link io.collectives.plan.Chunks#start
+ * Chunks.start(count, i, n)} computes it. So a {@link #REDUCE_SCATTER} and then an {@link
+ * #ALL_GATHER} make an {@link #ALL_REDUCE}, and a change that a rank makes to its own part between
+ * the two reaches all ranks.
  */
 public enum Collective {
   /** Every rank ends with the reduction of all ranks' payloads. */
@@ -26,7 +27,7 @@ public enum Collective {
   GATHER("gather", true),
   /** The root starts with the payload; rank i ends with part i. */
   SCATTER("scatter", true),
-  /** Rank i ends with part i of the payload of each rank. */
+  /** Rank i ends with part i of the payload of every rank. */
   ALL_TO_ALL("all-to-all", false);
 
   private final String label;
@@ -37,12 +38,12 @@ public enum Collective {
     this.rooted = rooted;
   }
 
-  /** Whether one rank, the root, has a part of its own, so that all must name the same one. */
+  /** Returns whether the collective has a root, which must be the same on all ranks. */
   public boolean rooted() {
     return rooted;
   }
 
-  /** The name in tables, on the command line and in errors, as {@code all-reduce}. */
+  /** Returns the name in tables, on the command line and in errors, such as {@code all-reduce}. */
   @Override
   public String toString() {
     return label;

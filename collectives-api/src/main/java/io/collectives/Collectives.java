@@ -9,7 +9,7 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 /**
- * The ways into a group of ranks.
+ * The entry points: each method joins or makes a group of ranks.
  *
  * <pre>{@code
  * try (Communicator world = Collectives.join()) {
@@ -21,25 +21,27 @@ public final class Collectives {
   private Collectives() {}
 
   /**
-   * Joins the job that the environment of this process describes and waits until all its ranks
-   * have.
+   * Joins the job that the environment of this process describes and waits until all its ranks have
+   * joined.
    *
-   * <p>Recognised, in this order: {@code RANK}, {@code WORLD_SIZE}, {@code MASTER_ADDR}, {@code
-   * MASTER_PORT}; Open MPI's {@code OMPI_COMM_WORLD_*}; {@code PMI_*}; {@code SLURM_*}; Kubernetes'
-   * {@code JOB_COMPLETION_INDEX}.
+   * <p>These variables are recognised, in this order: {@code RANK}, {@code WORLD_SIZE}, {@code
+   * MASTER_ADDR}, {@code MASTER_PORT}; Open MPI's {@code OMPI_COMM_WORLD_*}; {@code PMI_*}; {@code
+   * SLURM_*}; Kubernetes' {@code JOB_COMPLETION_INDEX}.
    *
-   * @throws JoinException if the environment describes no job, or not all ranks of it met in time
+   * @throws JoinException if the environment describes no job, or not all of its ranks joined in
+   *     time
    */
   public static Communicator join() {
     return join(settings(System.getenv()));
   }
 
   /**
-   * As {@link #join()}, but if the environment describes no job, this process is a job of its own:
-   * the same program runs with a launcher and without. What describes a part of a job, as a {@code
-   * WORLD_SIZE} without a {@code RANK}, is an error as in {@link #join()}.
+   * Joins a job as {@link #join()} does, or makes a job of this process alone if the environment
+   * describes none, so that the same program runs with and without a launcher. An environment that
+   * describes a job only in part, such as a {@code WORLD_SIZE} without a {@code RANK}, is an error
+   * as in {@link #join()}.
    *
-   * @throws JoinException if not all ranks of the job met in time, or its description is wrong
+   * @throws JoinException if not all ranks of the job joined in time, or its description is wrong
    */
   public static Communicator joinOrAlone() {
     Map<String, String> environment = System.getenv();
@@ -47,10 +49,10 @@ public final class Collectives {
   }
 
   /**
-   * The job that an environment describes, as {@link #join()} would join it; to be changed, and
-   * then joined by {@link #join(JobSettings)}.
+   * Returns the settings with which {@link #join()} would join the job that an environment
+   * describes. They can be changed and then passed to {@link #join(JobSettings)}. @param
+   * environment variables, as {@link System#getenv()} returns them
    *
-   * @param environment as {@link System#getenv()}
    * @throws JoinException if it describes no job
    */
   public static JobSettings settings(Map<String, String> environment) {
@@ -58,9 +60,8 @@ public final class Collectives {
   }
 
   /**
-   * Joins a job and waits until all its ranks have.
-   *
-   * @throws JoinException if not all ranks met in time, or this one was refused
+   * Joins a job and waits until all its ranks have joined. @throws JoinException if not all ranks
+   * joined in time, or this one was refused
    */
   public static Communicator join(JobSettings settings) {
     return runtime().join(settings, UnaryOperator.identity());
@@ -70,13 +71,13 @@ public final class Collectives {
    * Makes a job of threads in this JVM.
    *
    * @param ranks the number of ranks, at least 1
-   * @return a communicator for each rank, each to be used by a thread of its own and closed
+   * @return a communicator for each rank; a thread of its own uses and closes each of them
    */
   public static List<Communicator> inProcess(int ranks) {
     return inProcess(ranks, CallSettings.defaults());
   }
 
-  /** As {@link #inProcess(int)}, with other defaults for calls. */
+  /** Makes a job of threads as {@link #inProcess(int)} does, with other settings of calls. */
   public static List<Communicator> inProcess(int ranks, CallSettings calls) {
     if (ranks < 1) {
       throw new IllegalArgumentException("job of " + ranks + " ranks: at least 1 is needed");
@@ -88,8 +89,8 @@ public final class Collectives {
    * Runs {@code body} once for each of {@code ranks} ranks, each in a thread of its own, and waits
    * until all have ended. Their communicators are closed.
    *
-   * @throws CollectiveException the first error of a rank, with the others' as suppressed ones;
-   *     also other unchecked errors
+   * @throws CollectiveException if a rank throws it; the first exception of a rank is thrown,
+   *     whatever unchecked exception it is, with those of the others as suppressed ones
    */
   public static void inThreads(int ranks, Consumer<? super Communicator> body) {
     List<Communicator> worlds = inProcess(ranks);

@@ -1,15 +1,15 @@
 package io.collectives;
 
-/** The group was closed by this rank, before or during the call. */
+/** Thrown when this rank closed the group, before or during the call. */
 public final class CommunicatorClosedException extends CollectiveException {
   private static final long serialVersionUID = 1L;
 
-  /** An error with a message for people. */
+  /** Makes an exception with a message for people. */
   public CommunicatorClosedException(String message) {
     super(message);
   }
 
-  /** An error with a message for people and what led to it. */
+  /** Makes an exception with a message for people and a cause. */
   public CommunicatorClosedException(String message, Throwable cause) {
     super(message, cause);
   }

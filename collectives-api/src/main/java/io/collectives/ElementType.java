@@ -1,6 +1,6 @@
 package io.collectives;
 
-/** The numbers that a {@link Payload} is made of. */
+/** The types of the elements of a {@link Payload}. */
 public enum ElementType {
   /** IEEE 754 binary32, a Java {@code float}. */
   FLOAT32("float32", 4),
@@ -12,12 +12,13 @@ public enum ElementType {
   INT64("int64", 8),
   /**
    * The upper half of a {@code float}, held in a Java {@code short}; see {@link Bfloat16}. Each
-   * operation is done in float32 and rounded to the nearest, of two equally near ones to the even.
+   * operation is done in float32 and rounded to the nearest number, of two equally near ones to the
+   * even one.
    */
   BFLOAT16("bfloat16", 2),
   /**
    * IEEE 754 binary16, held in a Java {@code short}; see {@link Float16}. Each operation is done in
-   * float32 and rounded to the nearest, of two equally near ones to the even.
+   * float32 and rounded to the nearest number, of two equally near ones to the even one.
    */
   FLOAT16("float16", 2),
   /** Two's complement, a Java {@code byte}; sums and products wrap around. */
@@ -33,12 +34,12 @@ public enum ElementType {
     this.bytes = bytes;
   }
 
-  /** The length of one element in bytes. */
+  /** Returns the length of one element in bytes. */
   public int bytes() {
     return bytes;
   }
 
-  /** Whether the numbers are integers; else they are floating-point numbers. */
+  /** Returns whether the numbers are integers and not floating-point numbers. */
   public boolean isInteger() {
     return switch (this) {
       case INT32, INT64, INT8, UINT8 -> true;
@@ -46,7 +47,7 @@ public enum ElementType {
     };
   }
 
-  /** The name in tables, on the command line and in errors, as {@code float32}. */
+  /** Returns the name in tables, on the command line and in errors, such as {@code float32}. */
   @Override
   public String toString() {
     return label;

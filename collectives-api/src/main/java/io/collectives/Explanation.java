@@ -4,13 +4,13 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How {@link Algorithm#auto} decides about an all-reduce.
+ * The choice of {@link Algorithm#auto} for an all-reduce, and its reasons.
  *
  * @param bytes the length of each rank's payload in memory
- * @param wireType as what its elements cross the links
- * @param sentBytes how much of the payload this rank sends with the chosen algorithm, in bytes as
- *     they cross the links and without headers. Where ranks share memory, nothing is copied for
- *     that unless elements are {@linkplain WireType narrow}
+ * @param wireType the type to which its elements are converted for sending @param sentBytes the
+ *     number of bytes that this rank sends with the chosen algorithm, after conversion to the wire
+ *     type and without headers. Where ranks share memory, nothing is copied for that unless
+ *     elements are {@linkplain WireType narrow}
  * @param ranks the number of ranks in the group
  * @param asked the algorithm of the view that was asked: {@code auto}, or one that overrules it
  * @param chosen the algorithm that {@code auto} takes
@@ -24,8 +24,8 @@ import java.util.Locale;
  * @param libraryBytes the most memory that the library takes for frames and links of the whole job
  *     at this rank, in bytes, beside what reduce-scatters and the like keep (see {@link
  *     Communicator}); work memory of all-reduces is none
- * @param transports what carries frames between this rank and the others of the job, as {@code shm}
- *     and {@code tcp}
+ * @param transports the names of the transports between this rank and the others of the job, such
+ *     as {@code shm} and {@code tcp}
  */
 public record Explanation(
     long bytes,
@@ -46,7 +46,7 @@ public record Explanation(
     transports = List.copyOf(transports);
   }
 
-  /** Some lines for people. */
+  /** Returns some lines for people. */
   @Override
   public String toString() {
     return String.format(

@@ -1,9 +1,9 @@
 package io.collectives;
 
 /**
- * Numbers of {@link ElementType#FLOAT16}, IEEE 754 binary16, held in a {@code short}: sign, 5 bits
- * of exponent, 10 of mantissa. The greatest is 65,504, the least above zero 2<sup>-24</sup>. Every
- * {@code float16} is a {@code float}.
+ * Conversions of {@link ElementType#FLOAT16} numbers, IEEE 754 binary16, which are held in a {@code
+ * short}: sign, 5 bits of exponent, 10 of mantissa. The greatest number is 65,504, the least above
+ * zero is 2<sup>-24</sup>. Every {@code float16} is a {@code float}.
  */
 public final class Float16 {
   private static final int INFINITY = 0x7c00;
@@ -11,8 +11,9 @@ public final class Float16 {
   private Float16() {}
 
   /**
-   * The nearest {@code float16}; of two that are equally near the one whose last bit is 0. What
-   * rounds beyond the greatest becomes infinite; NaN stays NaN, with its sign and upper bits.
+   * Returns the nearest {@code float16}; of two that are equally near, the one whose last bit is 0.
+   * A number that rounds beyond the greatest becomes infinite; NaN stays NaN, with its sign and
+   * upper bits.
    */
   public static short of(float value) {
     int bits = Float.floatToRawIntBits(value);
@@ -33,7 +34,7 @@ public final class Float16 {
     return (short) (sign | rounded);
   }
 
-  /** The same number as a {@code float}. */
+  /** Returns the number as a {@code float}. */
   public static float toFloat(short bits) {
     int magnitude = (bits & 0x7fff) << 13;
     if (magnitude >= INFINITY << 13) {

@@ -3,19 +3,19 @@ package io.collectives;
 import java.util.Arrays;
 
 /**
- * What the ranks of a {@link GradientReducer} agree on in the first step: that all have registered
- * the same, and in which order rank 0's tensors became ready.
+ * The agreement of the ranks of a {@link GradientReducer} in the first step: that all have
+ * registered the same tensors, and in which order those of rank 0 became ready.
  */
 final class FusionAgreement {
   private FusionAgreement() {}
 
   /**
-   * Takes over rank 0's order, after a comparison of what the two have registered. All ranks call
-   * this.
+   * Returns rank 0's order, after a check that this rank has registered the same tensors. All ranks
+   * call this.
    *
-   * @param group in which it is told
-   * @param registered what this rank has, in lines: how it is reduced, and then a tensor each
-   * @param order of this rank's tensors; only that of rank 0 is looked at
+   * @param group the group in which ranks agree @param registered a description of this rank's
+   *     reducer: a line for the reduction, then a line for each tensor @param order the order of
+   *     this rank's tensors; only that of rank 0 is used
    * @return rank 0's order
    * @throws MismatchException if rank 0 has registered something else
    */

@@ -4,11 +4,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A fusion buffer of a {@link GradientReducer}, and how far it is in this step. Guarded by the
+ * A fusion buffer of a {@link GradientReducer} and its state in this step. It is guarded by the
  * reducer's lock.
  */
 final class FusionBuffer {
-  /** What a buffer has of a tensor, mostly all of it. */
+  /** The range of a tensor that lies in a buffer, mostly all of it. */
   record Slice(GradientReducer.Tensor tensor, long offset, long count) {
     Payload payload() {
       Payload whole = tensor.payload;
@@ -20,13 +20,13 @@ final class FusionBuffer {
   final int lane;
   final List<Slice> slices;
 
-  /** Where the gradients lie. */
+  /** The memory of the gradients. */
   Payload payload;
 
-  /** Whether they lie elsewhere since. */
+  /** True if gradients have been given other memory since {@link #payload} was made. */
   boolean isMoved;
 
-  /** How many of the slices are not ready in this step. */
+  /** The number of slices that are not ready in this step. */
   int waiting;
 
   /** The reduction, once it has begun. */
@@ -34,7 +34,7 @@ final class FusionBuffer {
 
   boolean isReduced;
 
-  /** What the check of this step's reduction says. */
+  /** The result of the check of this step's reduction; null if all numbers are finite. */
   @Nullable NonFiniteException nonFinite;
 
   FusionBuffer(int index, int lanes, List<Slice> slices) {
@@ -44,7 +44,7 @@ final class FusionBuffer {
     this.payload = describe(slices);
   }
 
-  /** Begins a step: nothing is ready. */
+  /** Begins a step, in which no slice is ready yet. */
   void clear() {
     nonFinite = null;
     waiting = slices.size();
@@ -60,7 +60,7 @@ final class FusionBuffer {
     }
   }
 
-  /** The number at a position of the buffer. */
+  /** Returns the gradient at a position of the buffer. */
   NonFiniteGradient gradient(int worldRank, long position, double value) {
     long index = position;
     int i = 0;

@@ -11,11 +11,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which tensors, or parts of them, make up which fusion buffer. Follows from the tensors, an order
- * of them and the settings, so that it is the same on all ranks.
+ * The assignment of tensors, or parts of them, to fusion buffers. It is computed from the tensors,
+ * their order and the settings, so that it is the same on all ranks.
  */
 final class FusionLayout {
-  /** In the order in which they are complete on rank 0; buffer i is in lane {@code i % lanes}. */
+  /**
+   * The buffers in the order in which they are complete on rank 0; buffer i is in lane {@code i %
+   * lanes}.
+   */
   final FusionBuffer[] buffers;
 
   final int lanes;
@@ -26,14 +29,14 @@ final class FusionLayout {
   private final List<Tensor> tensors;
   private final FusionSettings settings;
 
-  /** How long balanced buffers are to be, and why. */
+  /** The length of balanced buffers and its reason; null if buffers are not balanced. */
   private final @Nullable BufferLength cut;
 
   /**
    * Lays tensors out.
    *
-   * @param order the tensors' indexes, as they become ready
-   * @param reduction has so many lanes at the most, and tells how long balanced buffers are to be
+   * @param order the tensors' indexes in the order in which they become ready @param reduction the
+   *     reduction that gives the most lanes and the length of balanced buffers
    */
   FusionLayout(
       List<Tensor> tensors, int[] order, FusionSettings settings, BufferReduction reduction) {
@@ -56,7 +59,7 @@ final class FusionLayout {
         some.stream().map(of -> of.toArray(FusionBuffer[]::new)).toArray(FusionBuffer[][]::new);
   }
 
-  /** The buffers that a tensor is in. */
+  /** Returns the buffers that hold a tensor. */
   FusionBuffer[] of(Tensor tensor) {
     return ofTensors[tensor.index];
   }
@@ -67,7 +70,7 @@ final class FusionLayout {
         : reduction.balancedLength(length(tensors));
   }
 
-  /** How many bytes tensors have. */
+  /** Returns the number of bytes of tensors. */
   static long length(List<Tensor> tensors) {
     return tensors.stream().mapToLong(tensor -> tensor.payload.length()).sum();
   }
@@ -91,13 +94,13 @@ final class FusionLayout {
       last = place;
     }
 
-    /** How many elements of a type there is room for. */
+    /** Returns the number of elements of a type that still fit. */
     long room(ElementType type) {
       return (limit - length) / type.bytes();
     }
   }
 
-  /** Whole tensors, in their order. */
+  /** Puts whole tensors into buffers, in their order. */
   private List<Fused> fuse(int[] order) {
     Map<ElementType, Fused> open = new EnumMap<>(ElementType.class);
     List<Fused> all = new ArrayList<>();
@@ -115,7 +118,7 @@ final class FusionLayout {
     return all;
   }
 
-  /** Tensors in their order, cut where a buffer is full. */
+  /** Puts tensors into buffers, in their order, and cuts them where a buffer is full. */
   private List<Fused> cut(int[] order, int length) {
     Map<ElementType, Fused> open = new EnumMap<>(ElementType.class);
     List<Fused> all = new ArrayList<>();
@@ -139,7 +142,7 @@ final class FusionLayout {
     return all;
   }
 
-  /** How tensors are fused, and how the length of the buffers came about. */
+  /** Describes how tensors are fused and why the buffers have their length. */
   String explain() {
     String what = length(tensors) + " bytes of " + tensors.size() + " tensors in " + buffers.length;
     return cut == null

@@ -4,21 +4,21 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * How a {@link GradientReducer} fuses tensors and what a step may look like. All ranks must use the
- * same; a difference is found in the first step.
+ * The settings of a {@link GradientReducer}: how it fuses tensors, and what is allowed in a step.
+ * All ranks must use the same settings; a difference is found in the first step.
  *
  * @param op {@link ReduceOp#SUM} or {@link ReduceOp#AVERAGE}
  * @param bufferLength the most bytes of a fusion buffer, at least 1; a tensor that is longer has a
- *     buffer of its own, unless buffers are balanced; if they are, 0 for {@linkplain
- *     BufferReduction#balancedLength what is best}. Short buffers can be reduced while the backward
- *     pass still runs, long ones cost fewer calls
+ *     buffer of its own, unless buffers are balanced; if they are, 0 stands for {@linkplain
+ *     BufferReduction#balancedLength the best length}. Short buffers can be reduced while the
+ *     backward pass still runs, long ones cost fewer calls
  * @param firstBufferLength the most bytes of the first buffer, at least 1; shorter than the others,
- *     so that the network has something to do soon; not looked at if buffers are balanced
- * @param findUnused whether tensors that are not ready when the step ends count as unused; else
- *     they are an error. Costs one more small call at the end of a step, which tells {@link
- *     GradientReducer#usedBy who used what}
- * @param uneven whether ranks may {@linkplain GradientReducer#join() take part without data}. Costs
- *     one more small call at the beginning of a step, which runs beside the backward pass
+ *     so that the network starts to work early; unused if buffers are balanced
+ * @param findUnused whether tensors that are not ready when the step ends count as unused;
+ *     otherwise they are an error. This costs one more small call at the end of a step, which finds
+ *     {@link GradientReducer#usedBy how many ranks used each tensor}
+ * @param uneven whether ranks may {@linkplain GradientReducer#join() take part without data}. This
+ *     costs one more small call at the beginning of a step, which runs beside the backward pass
  * @param balanced whether all buffers of an element type have the same length, but for the last; a
  *     tensor then may lie in several, each of which is reduced as soon as it is complete
  */
@@ -52,33 +52,33 @@ public record FusionSettings(
   }
 
   /**
-   * Averages, buffers of 25 MiB, the first of 1 MiB; every tensor is ready in each step of each
-   * rank.
+   * Returns settings for averages in buffers of 25 MiB, the first of 1 MiB, where every tensor is
+   * ready in each step of each rank.
    */
   public static FusionSettings defaults() {
     return DEFAULTS;
   }
 
   /**
-   * Averages, balanced buffers as long as is best for the model and the servers (Thangakrishnan et
-   * al. 2020, <em>Herring</em>, section III-1); every tensor is ready in each step of each rank.
+   * Returns settings for averages in balanced buffers, whose length is the best for the model and
+   * the servers (Thangakrishnan et al. 2020, <em>Herring</em>, section III-1), where every tensor
+   * is ready in each step of each rank.
    */
   public static FusionSettings balancedBuffers() {
     return DEFAULTS.withBalanced(true).withBufferLength(0);
   }
 
   /**
-   * The same with what the environment says: COLLECTIVES_BUFFER_LENGTH, the length of buffers in
-   * bytes.
+   * Returns these settings with those that environment variables set: COLLECTIVES_BUFFER_LENGTH is
+   * the length of buffers in bytes.
    */
   public FusionSettings withEnvironment() {
     return withEnvironment(System.getenv());
   }
 
   /**
-   * The same with what an environment says, as {@link #withEnvironment()}.
-   *
-   * @throws IllegalArgumentException if a variable is no length
+   * Returns these settings with those that the given variables set, as {@link #withEnvironment()}
+   * does. @throws IllegalArgumentException if the value of a variable is no length
    */
   public FusionSettings withEnvironment(Map<String, String> environment) {
     String value = environment.get(LENGTH_VARIABLE);
@@ -93,32 +93,32 @@ public record FusionSettings(
     }
   }
 
-  /** The same with another operation. */
+  /** Returns these settings with another operation. */
   public FusionSettings withOp(ReduceOp other) {
     return new FusionSettings(other, bufferLength, firstBufferLength, findUnused, uneven, balanced);
   }
 
-  /** The same with another length of buffers, in bytes. */
+  /** Returns these settings with another length of buffers, in bytes. */
   public FusionSettings withBufferLength(int other) {
     return new FusionSettings(op, other, firstBufferLength, findUnused, uneven, balanced);
   }
 
-  /** The same with another length of the first buffer, in bytes. */
+  /** Returns these settings with another length of the first buffer, in bytes. */
   public FusionSettings withFirstBufferLength(int other) {
     return new FusionSettings(op, bufferLength, other, findUnused, uneven, balanced);
   }
 
-  /** The same with unused tensors found, or not. */
+  /** Returns these settings with the search for unused tensors switched on or off. */
   public FusionSettings withFindUnused(boolean other) {
     return new FusionSettings(op, bufferLength, firstBufferLength, other, uneven, balanced);
   }
 
-  /** The same with uneven steps, or without. */
+  /** Returns these settings with uneven steps allowed or not. */
   public FusionSettings withUneven(boolean other) {
     return new FusionSettings(op, bufferLength, firstBufferLength, findUnused, other, balanced);
   }
 
-  /** The same with balanced buffers, or without. */
+  /** Returns these settings with balanced buffers or without. */
   public FusionSettings withBalanced(boolean other) {
     return new FusionSettings(op, bufferLength, firstBufferLength, findUnused, uneven, other);
   }

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  *   Tensor weight = reducer.register("weight", Payload.of(weightGradients)); // once
  *   Tensor bias = reducer.register("bias", Payload.of(biasGradients));
  *   for (...) {
- *     ...                    // backward pass; whenever a gradient is there, in any order:
+ *     ...                    // backward pass; whenever a gradient is ready, in any order:
  *     reducer.ready(bias);
  *     reducer.ready(weight);
  *     reducer.await();       // all gradients are the averages now
@@ -28,57 +28,58 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p><b>Fusion buffers.</b> Small tensors are cheaper to reduce together. In the first step rank 0
- * notes in which order its tensors become ready, and {@link #await} tells all ranks; from then on
- * everybody knows which tensors make up which buffer, and nothing has to be negotiated
- * (Thangakrishnan et al. 2020, <em>Herring</em>, section III-2). A buffer is a {@linkplain
- * Payload#of(List) payload of parts}: it is reduced where the gradients lie, and nothing is copied
- * to be fused. All tensors of a buffer are of one type; a tensor that is longer than a buffer has
- * one of its own. In the first step nothing is reduced before {@link #await}.
+ * records the order in which its tensors become ready, and {@link #await} sends it to all ranks;
+ * from then on every rank knows which tensors make up which buffer, and nothing has to be
+ * negotiated (Thangakrishnan et al. 2020, <em>Herring</em>, section III-2). A buffer is a
+ * {@linkplain Payload#of(List) payload of parts}: it is reduced in place, and fusing copies
+ * nothing. All tensors of a buffer are of one type; a tensor that is longer than a buffer has one
+ * of its own. In the first step nothing is reduced before {@link #await}.
  *
  * <p><b>Balanced buffers.</b> With {@link FusionSettings#balanced()} tensors are cut at the borders
  * of buffers, so that all buffers of a type have the same length but the last (the paper's section
- * III-1): then no tensor, however long, holds up the servers that it would fall to, or has to be
- * complete before any of the buffers that hold a part of it is reduced. {@link #explain()} tells
- * how their length came about.
+ * III-1): then the servers share the work of a long tensor, and a buffer that holds a part of it is
+ * reduced as soon as that part and the rest of the buffer are ready. {@link #explain()} says how
+ * their length was chosen.
  *
- * <p><b>Order.</b> Ranks may make tensors ready in different orders, and in another one in each
- * step. A buffer whose tensors are all ready is reduced at once, unless the one before it in its
- * <em>lane</em> is not reduced yet: buffer i is in lane {@code i % lanes}, each lane is a group of
- * its own, and takes its buffers in order, one at a time. Nothing can deadlock: of the buffers of a
- * lane that some rank has not reduced yet, all ranks have reduced what comes before the first, so
- * each of them begins with it as soon as its own backward pass has made it ready, whatever happens
- * in other lanes. One lane is the strict order of PyTorch's data-parallel training; a lane for each
- * buffer would be Herring's any order, at the price of as many calls under way. Two lanes, the
- * default, let a buffer overtake the one before it, and a new one begin while another ends.
+ * <p><b>Order.</b> Tensors may become ready in different orders on different ranks and in different
+ * steps. A buffer whose tensors are all ready is reduced at once, unless the buffer before it in
+ * its <em>lane</em> is not reduced yet: buffer i is in lane {@code i % lanes}, each lane is a group
+ * of its own, and reduces its buffers in order, one at a time. This cannot deadlock: consider the
+ * first buffer of a lane that some rank has not reduced yet. All ranks have reduced the buffers
+ * before it, so each rank starts to reduce it as soon as its own backward pass has made it ready,
+ * whatever happens in other lanes. One lane is the strict order of PyTorch's data-parallel
+ * training; a lane for each buffer would be Herring's arbitrary order, at the price of as many
+ * calls under way. Two lanes, the default, let a buffer overtake the one before it, and a new one
+ * begin while another ends.
  *
- * <p><b>Errors.</b> The first error ends the reducer on all ranks: what is under way ends, and
- * every rank gets the same {@link CollectiveException}, from the method that it is in or enters
- * next. A tensor that is not ready at {@link #await}, or is made ready twice in a step, or with
- * other memory of another type or size, is an {@link AbortedException} that names the tensor and
- * the rank; other tensors than rank 0's are a {@link MismatchException} in the first step. No
- * message is sent for that as long as all goes well: the rank that finds a mistake aborts the
- * groups in which the others wait. So an error may strike a rank that is still at the end of the
- * step before, and one that has finished the step already gets it in the next.
+ * <p><b>Errors.</b> The first error ends the reducer on all ranks: reductions under way end, and
+ * every rank gets the same {@link CollectiveException}, from the method that it is in or calls
+ * next. A tensor that is not ready at {@link #await}, that is made ready twice in a step, or whose
+ * new memory has another type or size, is an {@link AbortedException} that names the tensor and the
+ * rank; tensors that differ from those of rank 0 are a {@link MismatchException} in the first step.
+ * These checks send no message as long as no error occurs: the rank that finds a mistake aborts the
+ * groups in which the others wait. So an error may reach a rank that is still at the end of the
+ * step before, and a rank that has finished the step already gets it in the next one.
  *
- * <p><b>After a failure.</b> The group that the reducer was made of is not broken by errors of the
- * reducer. If a rank has failed, {@linkplain Communicator#shrink() shrink} that group; then {@link
- * #on} makes a reducer of what is left, with the same tensors and order. What a tensor holds after
- * a failed step is undefined, because it is reduced where it lies: compute the gradients again.
- * Some ranks may have finished the step in which others failed: {@link #completedSteps()} tells
- * them apart, and an all-reduce of it by {@link ReduceOp#MIN} tells all from which step to go on; a
- * rank that is ahead repeats one.
+ * <p><b>After a failure.</b> An error of the reducer does not break the group that it was made of.
+ * If a rank has failed, {@linkplain Communicator#shrink() shrink} that group; then {@link #on}
+ * makes a reducer for the new group, with the same tensors and order. The contents of a tensor are
+ * undefined after a failed step, because it is reduced in place: compute the gradients again. Some
+ * ranks may have finished the step in which others failed: {@link #completedSteps()} tells them
+ * apart, and an all-reduce of this number by {@link ReduceOp#MIN} gives the step from which all
+ * ranks go on; a rank that is ahead repeats one step.
  *
- * <p><b>Loss scaling.</b> A reducer of a group that {@linkplain Communicator#checkingFinite()
- * checks} its numbers tells after each step whether all gradients are finite, and all ranks come to
- * the same answer without a message of their own. What is not finite is no error here, and the step
- * counts:
+ * <p><b>Loss scaling.</b> If its group {@linkplain Communicator#checkingFinite() checks} its
+ * numbers, a reducer reports after each step whether all gradients are finite. All ranks get the
+ * same answer without an additional message. A gradient that is not finite is no error here, and
+ * the step counts:
  *
  * <pre>{@code
  * GradientReducer reducer = GradientReducer.of(world.checkingFinite(), settings);
  * ...
  *   reducer.await();
  *   if (reducer.nonFinite().isPresent()) {
- *     scale /= 2;            // and no update: on all ranks alike
+ *     scale /= 2;            // and no update, on all ranks
  *   } else {
  *     ...                    // update the parameters with the gradients divided by the scale
  *   }
@@ -86,8 +87,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Memory.</b> A reducer holds no gradients, only descriptions: some 200 bytes for each
  * tensor; with the wire type {@code int8} the reduction by all-reduces also keeps {@linkplain
- * BufferReduction#allReduce what is lost by rounding}. {@link #toString()} tells how long the
- * buffers are. A step allocates some hundred bytes for each buffer, for the handles of its calls;
+ * BufferReduction#allReduce the rounding errors}. {@link #toString()} contains the length of the
+ * buffers. A step allocates some hundred bytes for each buffer, for the handles of its calls;
  * {@link #ready} allocates nothing.
  *
  * <p><b>Threads.</b> {@link #ready} and {@link #unused} may be called by several threads of a
@@ -107,44 +108,46 @@ public final class GradientReducer implements AutoCloseable {
   private final FusionSettings settings;
   private final BufferReduction reduction;
 
-  /** What there is to say beside the buffers goes here, in the same order on all ranks. */
+  /** The group for all messages other than buffers; its calls have the same order on all ranks. */
   private final Communicator control;
 
   /**
-   * Its first call, made by all ranks at once: who has had nothing to do with anybody in a group
-   * could not tell them why it leaves.
+   * The first call of {@link #control}, which all ranks make at once: a rank that has never
+   * exchanged a message in a group could not tell the others why it leaves.
    */
   private final CollectiveHandle meeting;
 
   private final ReentrantLock lock = new ReentrantLock();
   private final List<Tensor> tensors = new ArrayList<>();
 
-  /** That of the tensors, until the first step begins. */
+  /** The memory of the tensors, until the first step begins. */
   private Extents memory = new Extents();
 
-  /** What each tensor is in this step. */
+  /** The state of each tensor in this step. */
   private byte[] states = new byte[0];
 
-  /** How many tensors are {@link #WAITING}. */
+  /** The number of tensors that are {@link #WAITING}. */
   private int waiting;
 
-  /** Until there is a layout, the tensors in the order in which they became ready. */
+  /** The tensors in the order in which they became ready, until there is a layout. */
   private int[] arrivals = new int[0];
 
   private int arrived;
 
-  /** Before there is a layout: the order that another group's reducer had. */
+  /**
+   * The order of the reducer that this one follows, until there is a layout; null if there is none.
+   */
   private int @Nullable [] knownOrder;
 
-  /** The buffers; nothing before the first step ends. */
+  /** The buffers; null before the first step ends. */
   private @Nullable FusionLayout layout;
 
-  /** For each lane, the first of its buffers that is not reduced in this step. */
+  /** The first buffer of each lane that is not reduced in this step. */
   private int[] next = new int[0];
 
   private boolean begun;
 
-  /** How many ranks contribute to this step, -1 if that is not known yet. */
+  /** The number of ranks that contribute to this step, -1 if it is not known yet. */
   private int contributors;
 
   private int lastContributors;
@@ -170,22 +173,20 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   /**
-   * A reducer by all-reduces in two lanes.
-   *
-   * @param group the ranks that compute gradients; all of them call this, at the same place among
-   *     the groups that they make of it, and within the time limit of its calls. The reducer has
-   *     groups of its own, with the settings of this one, so that other calls need no order among
-   *     the reducer's
+   * Makes a reducer by all-reduces in two lanes. @param group the ranks that compute gradients; all
+   * of them call this, in the same order as they make other groups of it, and within the time limit
+   * of its calls. The reducer has groups of its own, with the settings of this one, so that other
+   * calls need no order among the reducer's
    */
   public static GradientReducer of(Communicator group, FusionSettings settings) {
     return of(group, settings, BufferReduction.allReduce(group, LANES));
   }
 
   /**
-   * A reducer whose buffers are reduced in a way of one's own.
+   * Makes a reducer whose buffers are reduced by the given operation.
    *
    * @param group as in {@link #of(Communicator, FusionSettings)}
-   * @param reduction of the ranks of the group; closed with the reducer
+   * @param reduction an operation of the ranks of the group; it is closed with the reducer
    */
   public static GradientReducer of(
       Communicator group, FusionSettings settings, BufferReduction reduction) {
@@ -193,7 +194,7 @@ public final class GradientReducer implements AutoCloseable {
     return new GradientReducer(group, settings, reduction, List.of());
   }
 
-  /** A tensor of gradients, known to a reducer and those that follow it. */
+  /** A tensor of gradients that is registered with a reducer and with those that follow it. */
   public static final class Tensor {
     final int index;
     final String name;
@@ -205,7 +206,7 @@ public final class GradientReducer implements AutoCloseable {
       this.payload = payload;
     }
 
-    /** What it was registered as. */
+    /** Returns the name under which it was registered. */
     public String name() {
       return name;
     }
@@ -221,14 +222,13 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   /**
-   * Makes a tensor known. All ranks register the same tensors in the same order, before the first
-   * step.
+   * Registers a tensor. All ranks register the same tensors in the same order, before the first
+   * step. @param name the name in errors and layouts, of one line @param gradients the memory to
+   * read and write in each step, of any kind on each rank. It is of one type; other tensors may be
+   * of other types
    *
-   * @param name for errors and layouts; one line
-   * @param gradients read and written in each step; lies where it likes on each rank. Of one type;
-   *     other tensors may be of other types
-   * @throws IllegalArgumentException also if they overlap those of another tensor, whose sums would
-   *     be taken in the same memory
+   * @throws IllegalArgumentException also if the memory overlaps that of another tensor, which is
+   *     reduced in place, too
    */
   public Tensor register(String name, Payload gradients) {
     if (name.indexOf('\n') >= 0) {
@@ -269,19 +269,17 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   /**
-   * The gradients of a tensor are there.
-   *
-   * @throws CollectiveException if that was said before in this step, or the reducer has ended
+   * Declares that the gradients of a tensor are ready. @throws CollectiveException if the tensor
+   * was ready before in this step, or the reducer has ended
    */
   public void ready(Tensor tensor) {
     settle(tensor, READY, null);
   }
 
   /**
-   * As {@link #ready(Tensor)}, for gradients that lie in other memory than before, from now on. To
-   * be avoided where it can be: the description of a buffer is made anew.
-   *
-   * @param gradients of the tensor's type and count
+   * Declares, as {@link #ready(Tensor)} does, that the gradients of a tensor are ready, and that
+   * they lie in other memory from now on. Avoid this where possible, because the description of the
+   * buffer is made again. @param gradients the new memory, of the tensor's type and count
    */
   public void ready(Tensor tensor, Payload gradients) {
     checkType(tensor.name, Objects.requireNonNull(gradients, "gradients"));
@@ -289,8 +287,8 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   /**
-   * A tensor has no gradients on this rank in this step: it contributes zeros, which are written to
-   * its memory.
+   * Declares that a tensor has no gradients on this rank in this step: it contributes zeros, which
+   * are written to its memory.
    *
    * @throws CollectiveException if the tensor is ready already, or the reducer has ended
    */
@@ -366,7 +364,7 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   /**
-   * Ends a step: waits until all tensors are reduced, on this rank.
+   * Ends a step: waits until all tensors are reduced on this rank.
    *
    * @throws CollectiveException if a tensor is not ready, unless that is {@linkplain
    *     FusionSettings#findUnused() allowed}; if another rank failed, made a mistake or is late; or
@@ -394,8 +392,8 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   /**
-   * Takes part in a step without data: contributes zeros to all tensors, and counts for nothing in
-   * an average. For ranks whose data are used up before others'. Afterwards the tensors hold the
+   * Takes part in a step without data: contributes zeros to all tensors, and does not count in an
+   * average. Ranks that run out of data before others call this. Afterwards the tensors hold the
    * same result as on all ranks, so that this rank can update its parameters as they do:
    *
    * <pre>{@code
@@ -404,13 +402,12 @@ public final class GradientReducer implements AutoCloseable {
    * }
    * }</pre>
    *
-   * <p>How many ranks have data is found by one small all-reduce of the group, which begins as soon
-   * as the step does on each rank. No buffer is reduced before it has ended.
+   * <p>One small all-reduce of the group counts the ranks that have data; it begins on each rank
+   * with the step. No buffer is reduced before it has ended.
    *
    * @return whether there was a step: false as soon as all ranks call this, and then tensors are
-   *     left as they are. More steps may follow
-   * @throws IllegalStateException if the steps were not said to be {@linkplain
-   *     FusionSettings#uneven() uneven}
+   *     left as they are. More steps may follow @throws IllegalStateException if the settings do
+   *     not allow {@linkplain FusionSettings#uneven() uneven} steps
    * @throws CollectiveException if a tensor is ready already, another rank fails, or the reducer
    *     has ended
    */
@@ -431,7 +428,7 @@ public final class GradientReducer implements AutoCloseable {
     return conclude();
   }
 
-  /** The first thing of a step. To be called with the lock held. */
+  /** Begins a step, if it has not begun. The caller holds the lock. */
   private void begin(int contributes) {
     if (begun || error != null) {
       return;
@@ -451,7 +448,7 @@ public final class GradientReducer implements AutoCloseable {
     }
   }
 
-  /** Has more done when a call has ended. */
+  /** Arranges that the next reductions are started when a call has ended. */
   private void watch(CollectiveHandle handle, int lane) {
     if (!handle.isDone()) {
       handle.whenComplete((nothing, failure) -> ended(lane));
@@ -545,7 +542,7 @@ public final class GradientReducer implements AutoCloseable {
     return await(told);
   }
 
-  /** None before the first step ends. */
+  /** Returns the buffers; there are none before the first step ends. */
   private FusionBuffer[] buffers() {
     return layout == null ? NO_BUFFERS : layout.buffers;
   }
@@ -572,7 +569,7 @@ public final class GradientReducer implements AutoCloseable {
     }
   }
 
-  /** Begins what can be begun. To be called with the lock held. */
+  /** Starts the reductions that can be started. The caller holds the lock. */
   private void advance() {
     for (int lane = 0; lane < next.length; lane++) {
       advance(lane);
@@ -634,7 +631,10 @@ public final class GradientReducer implements AutoCloseable {
     watch(handle, buffer.lane);
   }
 
-  /** Whether the operation of the settings is right for a sum over all ranks. */
+  /**
+   * Returns whether a reduction over all ranks by the settings' operation is right: whether all
+   * ranks contribute or the operation is a sum.
+   */
   private boolean isWhole() {
     return contributors == group.size() || settings.op() == ReduceOp.SUM;
   }
@@ -659,7 +659,7 @@ public final class GradientReducer implements AutoCloseable {
     contributors = settings.uneven() ? -1 : group.size();
   }
 
-  /** What the step's checks have found, in an order that all ranks have. */
+  /** Returns the first finding of the step's checks, in an order that is the same on all ranks. */
   private Optional<NonFiniteGradient> lowest() {
     NonFiniteException lowest = null;
     FusionBuffer in = null;
@@ -675,12 +675,12 @@ public final class GradientReducer implements AutoCloseable {
         : Optional.of(in.gradient(lowest.worldRank(), lowest.index(), lowest.value()));
   }
 
-  /** By rank, results last. */
+  /** Returns the order of a finding: by rank, results last. */
   private static int place(NonFiniteException found) {
     return found.worldRank() < 0 ? Integer.MAX_VALUE : found.worldRank();
   }
 
-  /** Comes to know with all ranks what the buffers are. */
+  /** Agrees with all ranks on the buffers. */
   private void layOut() {
     int[] order = FusionAgreement.reach(control, registered(), order());
     // From here on errors come by the lanes, too, in which nobody has met yet.
@@ -715,7 +715,10 @@ public final class GradientReducer implements AutoCloseable {
     return text.toString();
   }
 
-  /** Rank 0's order: as before, or as tensors became ready, and then backwards. */
+  /**
+   * Returns rank 0's order: the known one, or else that in which tensors became ready, followed by
+   * the other tensors backwards.
+   */
   private int[] order() {
     if (knownOrder != null) {
       return knownOrder;
@@ -740,7 +743,7 @@ public final class GradientReducer implements AutoCloseable {
     lock.lock();
   }
 
-  /** Lets go of the lock, and tells the other ranks if there is an error since. */
+  /** Releases the lock, and tells the other ranks if there is a new error. */
   private void unlock() {
     CollectiveException news = isErrorTold ? null : error;
     isErrorTold = error != null;
@@ -756,7 +759,7 @@ public final class GradientReducer implements AutoCloseable {
     reduction.abort(reason);
   }
 
-  /** Ends the reducer because of a mistake of this rank. To be called with the lock held. */
+  /** Ends the reducer because of a mistake of this rank. The caller holds the lock. */
   private void fail(String mistake) {
     int me = group.worldRank(group.rank());
     fail(
@@ -765,7 +768,7 @@ public final class GradientReducer implements AutoCloseable {
             me));
   }
 
-  /** Ends the reducer. To be called with the lock held. */
+  /** Ends the reducer. The caller holds the lock. */
   private void fail(CollectiveException why) {
     if (error == null) {
       error = RelayedError.original(why);
@@ -779,7 +782,9 @@ public final class GradientReducer implements AutoCloseable {
     }
   }
 
-  /** Waits until nothing is under way any more, so that all memory is the user's again. */
+  /**
+   * Waits until no reduction is under way any more, so that all memory belongs to the caller again.
+   */
   private void drain() {
     for (FusionBuffer buffer : buffers()) {
       CollectiveHandle handle = buffer.handle;
@@ -803,8 +808,8 @@ public final class GradientReducer implements AutoCloseable {
   // ------------------------------------------------------------------ questions
 
   /**
-   * Whether this step's result of a tensor is there already, before {@link #await} returns: then
-   * the memory is the user's again.
+   * Returns whether a tensor already holds this step's result, before {@link #await} returns; if
+   * so, its memory belongs to the caller again.
    */
   public boolean isReduced(Tensor tensor) {
     lock();
@@ -818,8 +823,8 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   /**
-   * How many ranks made a tensor ready in the last step; if none did, it is best left alone by the
-   * update.
+   * Returns the number of ranks that made a tensor ready in the last step; if it is 0, the update
+   * should leave the tensor's parameters as they are.
    *
    * @throws IllegalStateException if the reducer does not {@linkplain FusionSettings#findUnused()
    *     find} unused tensors, or before the end of the first step
@@ -838,7 +843,9 @@ public final class GradientReducer implements AutoCloseable {
     }
   }
 
-  /** How many ranks had data in the last step; 0 before the end of the first one. */
+  /**
+   * Returns the number of ranks that had data in the last step; 0 before the end of the first one.
+   */
   public int contributors() {
     lock();
     try {
@@ -849,12 +856,11 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   /**
-   * What the check of the last step has found: a gradient that is infinite or not a number, of the
-   * lowest rank that contributed one, in the first buffer in which it did; else one of the results.
-   * The same on all ranks, those that {@linkplain #join() joined} included.
-   *
-   * @return nothing if all gradients are finite, as they are said to be where the group does not
-   *     {@linkplain Communicator#checkingFinite() check} them, or before the end of the first step
+   * Returns a gradient of the last step that is infinite or not a number: one of the lowest rank
+   * that contributed such a number, in the first buffer in which it did; otherwise one of the
+   * results. It is the same on all ranks, those that {@linkplain #join() joined} included. @return
+   * empty if all gradients are finite, if the group does not {@linkplain
+   * Communicator#checkingFinite() check} them, and before the end of the first step
    */
   public Optional<NonFiniteGradient> nonFinite() {
     lock();
@@ -865,7 +871,10 @@ public final class GradientReducer implements AutoCloseable {
     }
   }
 
-  /** How many steps have ended well on this rank, those of earlier groups included. */
+  /**
+   * Returns the number of steps that have ended without an error on this rank, those of earlier
+   * groups included.
+   */
   public long completedSteps() {
     lock();
     try {
@@ -875,7 +884,10 @@ public final class GradientReducer implements AutoCloseable {
     }
   }
 
-  /** Lets all ranks know that this one cannot go on: all of them get the reason as an error. */
+  /**
+   * Ends the reducer on all ranks because this one cannot go on: all of them get an error with the
+   * reason.
+   */
   public void abort(String reason) {
     lock();
     try {
@@ -886,12 +898,11 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   /**
-   * A reducer of the same tensors for another group, as after {@link Communicator#shrink()}. All
-   * ranks of that group make one, those that are new by {@link #of}; rank 0's order is told once
-   * more in the first step. This reducer is closed.
-   *
-   * @param other as in {@link #of(Communicator, FusionSettings)}
-   * @throws IllegalStateException if this one's buffers are not reduced by all-reduces
+   * Makes a reducer of the same tensors for another group, for example after {@link
+   * Communicator#shrink()}. All ranks of that group make one, new ranks by {@link #of}; rank 0
+   * sends its order once more in the first step. This reducer is closed. @param other the group, as
+   * in {@link #of(Communicator, FusionSettings)} @throws IllegalStateException if this reducer does
+   * not reduce its buffers by all-reduces
    */
   public GradientReducer on(Communicator other) {
     if (!(reduction instanceof AllReduceLanes)) {
@@ -906,10 +917,10 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   /**
-   * As {@link #on(Communicator)}, with buffers that are reduced in a way of one's own.
-   *
-   * @param other as in {@link #of(Communicator, FusionSettings)}
-   * @param by of the ranks of that group; closed with the new reducer
+   * Makes a reducer of the same tensors for another group, as {@link #on(Communicator)} does, whose
+   * buffers are reduced by the given operation. @param other the group, as in {@link
+   * #of(Communicator, FusionSettings)} @param by an operation of the ranks of that group; it is
+   * closed with the new reducer
    */
   public GradientReducer on(Communicator other, BufferReduction by) {
     close();
@@ -919,7 +930,7 @@ public final class GradientReducer implements AutoCloseable {
     return made;
   }
 
-  /** Ends what is under way and leaves the reducer's groups. Closing again does nothing. */
+  /** Ends the reductions under way and leaves the reducer's groups. Closing again does nothing. */
   @Override
   public void close() {
     reduction.close();
@@ -927,8 +938,8 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   /**
-   * How tensors are fused, and how the length of the buffers came about; known after the first
-   * step, the same on all ranks.
+   * Describes how tensors are fused and how the length of the buffers was chosen; known after the
+   * first step, the same on all ranks.
    */
   public String explain() {
     lock();
@@ -939,7 +950,10 @@ public final class GradientReducer implements AutoCloseable {
     }
   }
 
-  /** How many buffers there are, and of what length; all are in the tensors' own memory. */
+  /**
+   * Returns a text with the number of the buffers and their lengths; all are in the tensors' own
+   * memory.
+   */
   @Override
   public String toString() {
     lock();

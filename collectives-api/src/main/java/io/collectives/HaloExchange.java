@@ -10,31 +10,32 @@ import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Neighbours on a grid of ranks give each other the borders of their tiles: spatial partitioning
- * (Kumar et al. 2021, section 3.1), stencils.
+ * An exchange of borders between neighbours on a grid of ranks, as spatial partitioning (Kumar et
+ * al. 2021, section 3.1) and stencils need it.
  *
  * <p><b>Grid.</b> Ranks stand on a grid of one, two or three dimensions in row-major order: on
  * {@code {2, 3}} rank 4 stands in row 1, column 1. A dimension may wrap, so that its first and last
  * places are neighbours.
  *
- * <p><b>Tile.</b> A payload of as many dimensions, in row-major order, with a <em>halo</em> of
- * {@code width} elements at both ends of each dimension. {@link #exchange} fills the halo with what
- * the neighbours have there, corners included, from their tiles without the halos; where there is
- * no neighbour the halo stays as it is. In one dimension, of width 1:
+ * <p><b>Tile.</b> A tile is a payload of as many dimensions, in row-major order, with a
+ * <em>halo</em> of {@code width} elements at both ends of each dimension. {@link #exchange} fills
+ * the halo, corners included, with the elements that the neighbours have there in their tiles
+ * without the halos; where there is no neighbour the halo stays as it is. In one dimension, with
+ * width 1, this is:
  *
  * <pre>
  *   rank 0  [h| a b c |h]      [.| a b c |d]
  *   rank 1  [h| d e f |h]  =&gt;  [c| d e f |.]
  * </pre>
  *
- * <p>Each rank sends one message to each of its up to 2, 8 or 26 neighbours, and they go
- * {@linkplain Communicator#send beside} all other calls of the group. Borders are read and halos
- * written where they lie, so nothing is packed first. The tile belongs to the library while an
+ * <p>Each rank sends one message to each of its up to 2, 8 or 26 neighbours; these messages are
+ * {@linkplain Communicator#send independent} of all other calls of the group. Borders are read and
+ * halos written in place, so nothing is packed first. The tile belongs to the library while an
  * exchange is under way. Ranks make the same exchanges in the same order; tiles of neighbours may
- * differ in the dimension in which they are neighbours only. Where borders do not fit there is a
- * {@link MismatchException}.
+ * differ only in the dimension in which they are neighbours. Borders that do not fit are a {@link
+ * MismatchException}.
  *
- * <p>For use by one thread at a time, and one exchange at a time. The first exchange of a tile
+ * <p>One thread at a time may use it, for one exchange at a time. The first exchange of a tile
  * makes all descriptions; later ones use them again.
  */
 public final class HaloExchange {
@@ -42,7 +43,7 @@ public final class HaloExchange {
 
   private final Communicator group;
 
-  /** This rank alone, if it is its own neighbour. */
+  /** A group of this rank alone, if it is its own neighbour. */
   private final @Nullable Communicator alone;
 
   private final List<Message> messages;
@@ -56,18 +57,17 @@ public final class HaloExchange {
   }
 
   /**
-   * What goes one way and what comes the same way.
-   *
-   * @param to who gets the border, -1 if nobody
-   * @param from whose border fills the halo on the other side, -1 if nobody's
+   * The two messages of one direction: the border that this rank sends and the halo that it
+   * receives. @param to the rank that gets the border, -1 if there is none @param from the rank
+   * whose border fills the halo on the opposite side, -1 if there is none
    */
   private record Message(int to, Payload border, int from, Payload halo) {}
 
   /**
-   * A grid of the ranks of a group.
+   * Makes a grid of the ranks of a group.
    *
    * @param places the number of places in each dimension; their product is the size of the group
-   * @param wrap whether each dimension wraps; none does if nothing is given
+   * @param wrap whether each dimension wraps; no dimension wraps if this is empty
    */
   public static Grid on(Communicator group, int[] places, boolean... wrap) {
     if (places.length < 1
@@ -91,7 +91,10 @@ public final class HaloExchange {
     return new Grid(group, places.clone(), Arrays.copyOf(wrap, places.length));
   }
 
-  /** The product of counts, which are at least 1; some number above the limit if it is more. */
+  /**
+   * Returns the product of counts, which are at least 1, or some number above the limit if the
+   * product is above it.
+   */
   private static long product(int[] counts, long limit) {
     long product = 1;
     for (int i = 0; i < counts.length && product <= limit; i++) {
@@ -112,33 +115,33 @@ public final class HaloExchange {
       this.wrap = wrap;
     }
 
-    /** The exchange of an array's borders; see {@link #tile(Payload, int[], int...)}. */
+    /** Describes the exchange of an array's borders; see {@link #tile(Payload, int[], int...)}. */
     public HaloExchange tile(float[] tile, int[] shape, int... widths) {
       return tile(Payload.of(tile), shape, widths);
     }
 
-    /** The exchange of an array's borders; see {@link #tile(Payload, int[], int...)}. */
+    /** Describes the exchange of an array's borders; see {@link #tile(Payload, int[], int...)}. */
     public HaloExchange tile(double[] tile, int[] shape, int... widths) {
       return tile(Payload.of(tile), shape, widths);
     }
 
-    /** The exchange of an array's borders; see {@link #tile(Payload, int[], int...)}. */
+    /** Describes the exchange of an array's borders; see {@link #tile(Payload, int[], int...)}. */
     public HaloExchange tile(int[] tile, int[] shape, int... widths) {
       return tile(Payload.of(tile), shape, widths);
     }
 
-    /** The exchange of an array's borders; see {@link #tile(Payload, int[], int...)}. */
+    /** Describes the exchange of an array's borders; see {@link #tile(Payload, int[], int...)}. */
     public HaloExchange tile(long[] tile, int[] shape, int... widths) {
       return tile(Payload.of(tile), shape, widths);
     }
 
     /**
-     * The exchange of the borders of a tile, which may be used as often as one likes.
+     * Describes the exchange of the borders of a tile; the result may be used any number of
+     * times. @param tile the elements in row-major order; their values may change between exchanges
      *
-     * @param tile in row-major order; its contents may change between exchanges
      * @param shape the number of elements in each dimension, halo included
-     * @param widths the width of the halo, or one for each dimension; may be 0, and at most a third
-     *     of the shape, so that a border comes from one neighbour
+     * @param widths the width of the halo, or one for each dimension; from 0 to a third of the
+     *     shape, so that a border comes from one neighbour
      */
     public HaloExchange tile(Payload tile, int[] shape, int... widths) {
       int[] width = check(tile, shape, widths);
@@ -212,7 +215,7 @@ public final class HaloExchange {
       return width;
     }
 
-    /** The rank some places away, -1 if there is none. */
+    /** Returns the rank some places away, -1 if there is none. */
     private int neighbour(int[] step, int sign) {
       int rank = 0;
       int stride = 1;
@@ -234,8 +237,8 @@ public final class HaloExchange {
   }
 
   /**
-   * The border that goes in a direction, or the halo that is filled by what comes in it: that on
-   * the opposite side.
+   * Returns the border that is sent in a direction, or the halo that is filled by the message of
+   * that direction, which lies on the opposite side.
    */
   private static Payload region(
       Payload tile, int[] shape, int[] width, int[] step, boolean isBorder) {
@@ -259,7 +262,7 @@ public final class HaloExchange {
     return rectangles(tile, shape, first, end);
   }
 
-  /** The elements between {@code first} and {@code end} in all dimensions, where they lie. */
+  /** Returns the elements between {@code first} and {@code end} in all dimensions, in place. */
   private static Payload rectangles(Payload tile, int[] shape, int[] first, int[] end) {
     int last = shape.length - 1;
     int run = end[last] - first[last];
@@ -318,14 +321,13 @@ public final class HaloExchange {
     }
   }
 
-  /** Several calls as one, which ends with the last of them. */
+  /** A handle of several calls, which ends with the last of them. */
   private static final class All extends StageHandle {
     private final List<CollectiveHandle> handles;
 
     /**
-     * Of these.
-     *
-     * @param refused why there are not more of them; nothing if these are all
+     * Makes a handle of these calls. @param refused the error for which no more calls were made;
+     * null if these are all
      */
     All(List<CollectiveHandle> handles, @Nullable RuntimeException refused) {
       this.handles = handles;
@@ -361,7 +363,7 @@ public final class HaloExchange {
       return true;
     }
 
-    /** Waits for one call; whatever becomes of it, the others are still under way. */
+    /** Waits for one call and ignores its error, because the others are still under way. */
     private static void ended(Runnable wait) {
       try {
         wait.run();

@@ -9,11 +9,11 @@ import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 
-/** What is done to a payload without other ranks. */
+/** Operations on a payload that need no other ranks. */
 final class InPlace {
   private InPlace() {}
 
-  /** All elements become 0. */
+  /** Sets all elements to 0. */
   static void zero(Payload payload) {
     if (payload instanceof Payload.OfParts several) {
       several.parts().forEach(InPlace::zero);
@@ -89,7 +89,7 @@ final class InPlace {
     }
   }
 
-  /** A buffer of the elements of one part, from 0 to its capacity. */
+  /** Returns a buffer of the elements of one part, from 0 to its capacity. */
   private static Buffer elements(Payload payload) {
     if (payload instanceof Payload.OfBuffer direct) {
       return direct.buffer() instanceof ByteBuffer bytes

@@ -10,16 +10,16 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * What all ranks of a job know and nobody else does. Ranks prove to each other that they know it,
- * without telling it, before anything else is said.
+ * A secret that all ranks of a job know and no other process knows. Ranks prove to each other that
+ * they know it, without sending it, before they send anything else.
  *
- * <p>Whoever can listen to such a proof can try secrets until one fits, so it must not be a word
- * that people can remember: {@code openssl rand -hex 32} makes a good one. The bytes never leave
- * this object, nor does any text of it show them. Immutable.
+ * <p>An attacker who records such a proof can try secrets until one fits, so a secret must not be a
+ * word that people can remember: {@code openssl rand -hex 32} makes a good one. The bytes never
+ * leave this object, and its texts do not show them. Instances are immutable.
  */
 public final class JobSecret {
 
-  /** The fewest bytes of a secret. */
+  /** The smallest number of bytes of a secret. */
   public static final int SHORTEST = 16;
 
   private static final String ALGORITHM = "HmacSHA256";
@@ -39,7 +39,7 @@ public final class JobSecret {
   }
 
   /**
-   * A secret of these bytes, which are copied.
+   * Makes a secret of the given bytes, which are copied.
    *
    * @throws IllegalArgumentException if there are fewer than {@link #SHORTEST}
    */
@@ -48,7 +48,7 @@ public final class JobSecret {
   }
 
   /**
-   * A secret of the UTF-8 of a text.
+   * Makes a secret of a text in UTF-8.
    *
    * @throws IllegalArgumentException if there are fewer than {@link #SHORTEST} bytes
    */
@@ -57,7 +57,7 @@ public final class JobSecret {
   }
 
   /**
-   * The secret in a file: all its bytes but the ends of line behind the last one.
+   * Reads the secret in a file: all its bytes except line ends at the end.
    *
    * @throws JoinException if the file cannot be read, if anybody but its owner may read or change
    *     it, or if it is too short or too long
@@ -76,8 +76,8 @@ public final class JobSecret {
   }
 
   /**
-   * The HMAC-SHA256 of the parts, one behind the other, with this secret as its key. Whoever
-   * compares it must use {@link MessageDigest#isEqual}.
+   * Returns the HMAC-SHA256 of the concatenated parts, with this secret as its key. Compare it with
+   * {@link MessageDigest#isEqual}.
    *
    * @return 32 bytes
    */
@@ -95,20 +95,21 @@ public final class JobSecret {
   }
 
   /**
-   * Whether it is the same secret, found out in a time that does not depend on where they differ.
+   * Returns whether the other object is the same secret, in a time that does not depend on where
+   * they differ.
    */
   @Override
   public boolean equals(Object other) {
     return other instanceof JobSecret secret && MessageDigest.isEqual(bytes, secret.bytes);
   }
 
-  /** Tells nothing but the length. */
+  /** Returns a hash code that depends on the length only. */
   @Override
   public int hashCode() {
     return bytes.length;
   }
 
-  /** Tells nothing. */
+  /** Returns a text that does not show the secret. */
   @Override
   public String toString() {
     return "JobSecret(not shown)";

@@ -8,28 +8,25 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which seat this process takes in which job, and how the ranks find each other.
+ * The settings with which a process joins a job: its rank, and how the ranks find each other.
  *
- * @param job the name of the job; ranks of another name are refused
+ * @param job the name of the job; ranks with another job name are refused
  * @param rank this process's rank, from 0 to {@code size - 1}
  * @param size the number of ranks
- * @param rendezvous where the ranks meet: {@code tcp://host:port}, where rank 0 listens, or {@code
- *     file:///directory}, a directory that all ranks see
+ * @param rendezvous the place where the ranks find each other: {@code tcp://host:port}, where rank
+ *     0 listens, or {@code file:///directory}, a directory that all ranks see
  * @param transport the name of the transport: {@code auto}, with which each pair of ranks takes the
- *     fastest that reaches from one to the other, or {@code shm}, {@code unix} or {@code tcp} for
- *     all pairs
- * @param listen the address, or name of one, on which this rank accepts its peers; loopback unless
- *     told otherwise
+ *     fastest transport that connects them, or {@code shm}, {@code unix} or {@code tcp} for all
+ *     pairs
+ * @param listen the address or host name on which this rank accepts its peers; loopback by default
  * @param port the port on which this rank accepts its peers, 0 for any free one
- * @param joinTimeout how long to wait until all ranks have met
- * @param calls what the communicator does unless a call says otherwise
- * @param security what keeps others out
- * @param memoryDirectory where the transports {@code shm} and {@code unix} make their directories,
- *     in which files are mapped; nothing for the usual place, in memory where the host has such a
- *     file system
- * @param host what {@code auto} is to take this rank's host for: ranks that give different names do
- *     not share memory or Unix-domain sockets, wherever they are; 1 to 64 letters, digits, dots,
- *     dashes and underscores, or nothing
+ * @param joinTimeout the time to wait until all ranks have joined @param calls the settings of the
+ *     communicator's calls @param security the protection against processes that do not belong to
+ *     the job @param memoryDirectory the directory in which the transports {@code shm} and {@code
+ *     unix} make directories of mapped files; null for the default, which is in memory where the
+ *     host has such a file system @param host the host name that the transport {@code auto} uses
+ *     for this rank: ranks with different names use neither shared memory nor Unix-domain sockets,
+ *     wherever they run; 1 to 64 letters, digits, dots, dashes and underscores, or null
  */
 public record JobSettings(
     String job,
@@ -84,10 +81,9 @@ public record JobSettings(
   }
 
   /**
-   * Settings with the usual values: job {@code default}, transport {@code auto}, loopback, any
-   * port, 60 seconds to join, no security beyond that.
-   *
-   * @param rendezvous where the ranks meet
+   * Returns settings with the default values: job {@code default}, transport {@code auto},
+   * loopback, any port, 60 seconds to join, no security beyond that. @param rendezvous the place
+   * where the ranks find each other
    */
   public static JobSettings of(int rank, int size, URI rendezvous) {
     return new JobSettings(
@@ -105,7 +101,7 @@ public record JobSettings(
         null);
   }
 
-  /** The same with another name of the job. */
+  /** Returns these settings with another name of the job. */
   public JobSettings withJob(String other) {
     return new JobSettings(
         other,
@@ -122,7 +118,7 @@ public record JobSettings(
         host);
   }
 
-  /** The same with another transport. */
+  /** Returns these settings with another transport. */
   public JobSettings withTransport(String other) {
     return new JobSettings(
         job,
@@ -139,7 +135,7 @@ public record JobSettings(
         host);
   }
 
-  /** The same with another address and port to listen on. */
+  /** Returns these settings with another address and port to listen on. */
   public JobSettings withListen(String address, int otherPort) {
     return new JobSettings(
         job,
@@ -156,7 +152,7 @@ public record JobSettings(
         host);
   }
 
-  /** The same with another time limit for joining. */
+  /** Returns these settings with another time limit for joining. */
   public JobSettings withJoinTimeout(Duration other) {
     return new JobSettings(
         job,
@@ -173,7 +169,7 @@ public record JobSettings(
         host);
   }
 
-  /** The same with other defaults for calls. */
+  /** Returns these settings with other settings of calls. */
   public JobSettings withCalls(CallSettings other) {
     return new JobSettings(
         job,
@@ -190,7 +186,7 @@ public record JobSettings(
         host);
   }
 
-  /** The same with other security. */
+  /** Returns these settings with other security settings. */
   public JobSettings withSecurity(Security other) {
     return new JobSettings(
         job,
@@ -207,7 +203,7 @@ public record JobSettings(
         host);
   }
 
-  /** The same with another directory for memory that ranks share. */
+  /** Returns these settings with another directory for memory that ranks share. */
   public JobSettings withMemoryDirectory(Path other) {
     return new JobSettings(
         job,
@@ -224,7 +220,7 @@ public record JobSettings(
         host);
   }
 
-  /** The same with another name of this rank's host. */
+  /** Returns these settings with another name of this rank's host. */
   public JobSettings withHost(String other) {
     return new JobSettings(
         job,

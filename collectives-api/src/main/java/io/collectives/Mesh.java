@@ -1,8 +1,8 @@
 package io.collectives;
 
 /**
- * An arrangement of ranks in {@code y} rows of {@code x}: rank {@code r} stands in column {@code r
- * % x} of row {@code r / x}.
+ * An arrangement of ranks in {@code y} rows of {@code x}: rank {@code r} is in column {@code r % x}
+ * of row {@code r / x}.
  *
  * <p>A dimension that wraps has a link from its last place to its first (a torus); one that does
  * not is a line. The TPU multipod of Kumar et al. 2021, section 1, is {@code new Mesh(128, 32,
@@ -27,14 +27,14 @@ public record Mesh(int x, int y, boolean wrapX, boolean wrapY) {
     }
   }
 
-  /** A mesh that wraps in both dimensions. */
+  /** Returns a mesh that wraps in both dimensions. */
   public static Mesh torus(int x, int y) {
     return new Mesh(x, y, true, true);
   }
 
   /**
-   * The mesh nearest to a square that wraps in both dimensions and has exactly {@code ranks}
-   * places.
+   * Returns the mesh nearest to a square that wraps in both dimensions and has exactly {@code
+   * ranks} places.
    */
   public static Mesh torusOf(int ranks) {
     if (ranks < 1) {
@@ -47,17 +47,20 @@ public record Mesh(int x, int y, boolean wrapX, boolean wrapY) {
     return torus(ranks / y, y);
   }
 
-  /** The number of places. */
+  /** Returns the number of places. */
   public int ranks() {
     return x * y;
   }
 
-  /** The rank in the given column and row. */
+  /** Returns the rank in the given column and row. */
   public int rankAt(int column, int row) {
     return row * x + column;
   }
 
-  /** As {@code 4x2} when both dimensions wrap, {@code 128x32 wrap=y}, {@code 3x3 wrap=none}. */
+  /**
+   * Returns {@code 4x2} when both dimensions wrap, otherwise a text such as {@code 128x32 wrap=y}
+   * or {@code 3x3 wrap=none}.
+   */
   @Override
   public String toString() {
     String wraps = wrapX ? (wrapY ? "" : " wrap=x") : (wrapY ? " wrap=y" : " wrap=none");

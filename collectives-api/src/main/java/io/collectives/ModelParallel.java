@@ -5,17 +5,18 @@ import java.util.List;
 
 /**
  * The groups of a rank in a job with strided model parallelism (Kumar et al. 2021, figure 4), each
- * with the algorithm that fits its place on the mesh; {@link ModelParallelMesh} draws them.
+ * with the algorithm that suits its position on the mesh; {@link ModelParallelMesh} has a picture
+ * of them.
  *
  * <p>The groups are independent of each other: calls on different ones may be under way at once, be
  * made in different orders on different ranks, and be waited for in any order. On each group the
- * rules of {@link Communicator} hold. All ranks of the job make this object, or none. Usable by any
- * thread.
+ * rules of {@link Communicator} hold. Either all ranks of the job make this object or none does.
+ * Any thread may use it.
  */
 public final class ModelParallel implements AutoCloseable {
   private final ModelParallelMesh mesh;
 
-  /** What the others are views of. */
+  /** The groups of which the other fields are views. */
   private final List<Communicator> groups = new ArrayList<>();
 
   private final Communicator modelGroup;
@@ -42,10 +43,8 @@ public final class ModelParallel implements AutoCloseable {
   }
 
   /**
-   * The groups of this rank. No bytes move until their first calls.
-   *
-   * @param job a group with a rank for each place of the mesh, rank r at place r; its time limit
-   *     and the like are those of the new groups
+   * Makes the groups of this rank. No bytes move until their first calls. @param job a group with a
+   * rank for each place of the mesh, rank r at place r; the new groups have its settings
    */
   public static ModelParallel of(Communicator job, ModelParallelMesh mesh) {
     if (job.size() != mesh.mesh().ranks()) {
@@ -59,27 +58,36 @@ public final class ModelParallel implements AutoCloseable {
     return new ModelParallel(job, mesh);
   }
 
-  /** The arrangement. */
+  /** Returns the mesh. */
   public ModelParallelMesh mesh() {
     return mesh;
   }
 
-  /** The ranks that share a model with this one, by shard: for activations. */
+  /**
+   * Returns the group of the ranks that share a model with this one, in the order of shards;
+   * activations are exchanged in it.
+   */
   public Communicator modelGroup() {
     return modelGroup;
   }
 
-  /** The ranks of this one's column, by row. */
+  /** Returns the group of the ranks in this one's column, in the order of rows. */
   public Communicator column() {
     return column;
   }
 
-  /** The ranks of this one's row that hold the same shard, by column. */
+  /**
+   * Returns the group of the ranks in this one's row that hold the same shard, in the order of
+   * columns.
+   */
   public Communicator stridedRow() {
     return stridedRow;
   }
 
-  /** All ranks that hold the same shard, on {@link ModelParallelMesh#replicaMesh}. */
+  /**
+   * Returns the group of all ranks that hold the same shard, arranged on {@link
+   * ModelParallelMesh#replicaMesh}.
+   */
   public Communicator replicas() {
     return replicas;
   }

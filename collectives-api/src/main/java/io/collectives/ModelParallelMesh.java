@@ -1,13 +1,13 @@
 package io.collectives;
 
 /**
- * A mesh of ranks on which {@code ways} neighbours along X share one model: strided model
- * parallelism, Kumar et al. 2021, figure 4.
+ * A mesh of ranks on which {@code ways} neighbours along X share one model. This is the strided
+ * model parallelism of Kumar et al. 2021, figure 4.
  *
  * <p>Each run of {@code ways} columns of a row is one <em>model group</em>, whose ranks hold the
  * shards 0 to {@code ways - 1} of the model's weights. The ranks that hold the same shard are its
- * <em>replicas</em>; it is their gradients that are summed. On 8 by 2 ranks and with 4 ways, rank
- * and shard are:
+ * <em>replicas</em>; the gradients of replicas are summed. On 8 by 2 ranks with 4 ways, ranks and
+ * shards are:
  *
  * <pre>
  *              model group          model group
@@ -33,7 +33,8 @@ package io.collectives;
  * <p>Groups hold ranks of the mesh in ascending order, and are new arrays for each call.
  *
  * @param mesh the arrangement of all ranks
- * @param ways how many neighbours along X share a model; the mesh's width is a multiple of it
+ * @param ways the number of neighbours along X that share a model; the mesh's width is a multiple
+ *     of it
  */
 public record ModelParallelMesh(Mesh mesh, int ways) {
 
@@ -50,28 +51,28 @@ public record ModelParallelMesh(Mesh mesh, int ways) {
     }
   }
 
-  /** Which shard of the model a rank holds, from 0 to {@code ways - 1}. */
+  /** Returns the shard of the model that a rank holds, from 0 to {@code ways - 1}. */
   public int shard(int rank) {
     return column(rank) % ways;
   }
 
-  /** The ranks that share a model with this one: entry i holds shard i. */
+  /** Returns the ranks that share a model with this one: entry i holds shard i. */
   public int[] modelGroup(int rank) {
     return strided(check(rank) - shard(rank), 1, ways);
   }
 
-  /** The ranks of this one's column, by row. */
+  /** Returns the ranks of this one's column, in the order of rows. */
   public int[] columnGroup(int rank) {
     return strided(column(rank), mesh.x(), mesh.y());
   }
 
-  /** The ranks of this one's row that hold the same shard, by column. */
+  /** Returns the ranks of this one's row that hold the same shard, in the order of columns. */
   public int[] stridedRowGroup(int rank) {
     return strided(check(rank) - column(rank) + shard(rank), ways, groupsInRow());
   }
 
   /**
-   * All ranks that hold the same shard as this one: entry i stands at place i of {@link
+   * Returns all ranks that hold the same shard as this one: entry i is at place i of {@link
    * #replicaMesh}.
    */
   public int[] replicaGroup(int rank) {
@@ -79,16 +80,17 @@ public record ModelParallelMesh(Mesh mesh, int ways) {
   }
 
   /**
-   * The arrangement of a replica group: as many rows, and a column for each model group of a row.
-   * It wraps where the whole mesh does, and along X its neighbours are {@code ways} places apart.
+   * Returns the mesh of a replica group: it has as many rows, and a column for each model group of
+   * a row. It wraps where the whole mesh does, and along X its neighbours are {@code ways} places
+   * apart.
    */
   public Mesh replicaMesh() {
     return new Mesh(groupsInRow(), mesh.y(), mesh.wrapX(), mesh.wrapY());
   }
 
   /**
-   * The arrangement of a model group: one row, which wraps only if it is a whole row of a mesh that
-   * does.
+   * Returns the mesh of a model group: one row, which wraps only if it is a whole row of a mesh
+   * that does.
    */
   public Mesh modelMesh() {
     return new Mesh(ways, 1, mesh.wrapX() && ways == mesh.x(), false);

@@ -1,8 +1,9 @@
 package io.collectives;
 
 /**
- * What a {@link GradientReducer} whose group is {@linkplain Communicator#checkingFinite() checking}
- * has found in a step: the same on all ranks.
+ * A gradient that is infinite or not a number, as a {@link GradientReducer} whose group {@linkplain
+ * Communicator#checkingFinite() checks} its numbers has found it in a step. It is the same on all
+ * ranks.
  *
  * @param worldRank the rank, counted in the whole job, that contributed the number; -1 if all
  *     contributions to the tensor's buffer are finite and the result is not

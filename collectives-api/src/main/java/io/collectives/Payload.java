@@ -18,32 +18,32 @@ import java.util.stream.Stream;
 /**
  * The memory that a call reads or writes: a range of one array, one direct buffer, a range of a
  * {@link CollectiveBuffer}, {@linkplain #strided runs} of one of these that lie a fixed distance
- * apart, or several of all these in a row, as the tensors of a model, of one type or of several.
+ * apart, or several of these one after the other, such as the tensors of a model, of one type or of
+ * several.
  *
  * <p>A payload is a description; it copies nothing and owns nothing. While a call that was given it
- * is under way, the library owns the memory: reading or writing it then gives undefined numbers.
- * Payloads are immutable and may be used by any thread and in any number of calls; keeping one and
- * using it again spares an allocation.
+ * is under way, the library owns the memory: a program that reads or writes it then gets undefined
+ * numbers. Payloads are immutable and may be used by any thread and in any number of calls; keeping
+ * one and using it again spares an allocation.
  */
 public sealed interface Payload {
 
   /**
-   * The type of every element.
-   *
-   * @throws UnsupportedOperationException if they are of {@linkplain OfTensors several types}
+   * Returns the type of every element. @throws UnsupportedOperationException if they are of
+   * {@linkplain OfTensors several types}
    */
   ElementType type();
 
-  /** The number of elements; may exceed 2^31 when there are several parts. */
+  /** Returns the number of elements, which may exceed 2^31 when there are several parts. */
   long count();
 
-  /** The number of bytes. */
+  /** Returns the number of bytes. */
   default long length() {
     return count() * type().bytes();
   }
 
   /**
-   * A range of this payload, in the same memory. It must be of one type.
+   * Returns a range of this payload, in the same memory. The payload must be of one type.
    *
    * @param offset the first element
    * @param count the number of elements; may be 0
@@ -53,28 +53,28 @@ public sealed interface Payload {
     return Ranges.slice(this, offset, count);
   }
 
-  /** All elements of an array. */
+  /** Describes all elements of an array. */
   static Payload of(float[] array) {
     return of(array, 0, array.length);
   }
 
-  /** All elements of an array. */
+  /** Describes all elements of an array. */
   static Payload of(double[] array) {
     return of(array, 0, array.length);
   }
 
-  /** All elements of an array. */
+  /** Describes all elements of an array. */
   static Payload of(int[] array) {
     return of(array, 0, array.length);
   }
 
-  /** All elements of an array. */
+  /** Describes all elements of an array. */
   static Payload of(long[] array) {
     return of(array, 0, array.length);
   }
 
   /**
-   * All elements of an array of numbers of 16 bits.
+   * Describes all elements of an array of numbers of 16 bits.
    *
    * @param type {@link ElementType#BFLOAT16} or {@link ElementType#FLOAT16}
    */
@@ -82,33 +82,33 @@ public sealed interface Payload {
     return of(array, 0, array.length, type);
   }
 
-  /** All elements of an array, as {@link ElementType#INT8}. */
+  /** Describes all elements of an array as {@link ElementType#INT8}. */
   static Payload of(byte[] array) {
     return of(array, 0, array.length, ElementType.INT8);
   }
 
-  /** {@code count} elements of an array from {@code offset} on. */
+  /** Describes {@code count} elements of an array from {@code offset} on. */
   static Payload of(float[] array, int offset, int count) {
     return new OfArray(ElementType.FLOAT32, array, offset, checkRange(offset, count, array.length));
   }
 
-  /** {@code count} elements of an array from {@code offset} on. */
+  /** Describes {@code count} elements of an array from {@code offset} on. */
   static Payload of(double[] array, int offset, int count) {
     return new OfArray(ElementType.FLOAT64, array, offset, checkRange(offset, count, array.length));
   }
 
-  /** {@code count} elements of an array from {@code offset} on. */
+  /** Describes {@code count} elements of an array from {@code offset} on. */
   static Payload of(int[] array, int offset, int count) {
     return new OfArray(ElementType.INT32, array, offset, checkRange(offset, count, array.length));
   }
 
-  /** {@code count} elements of an array from {@code offset} on. */
+  /** Describes {@code count} elements of an array from {@code offset} on. */
   static Payload of(long[] array, int offset, int count) {
     return new OfArray(ElementType.INT64, array, offset, checkRange(offset, count, array.length));
   }
 
   /**
-   * {@code count} elements of an array of numbers of 16 bits from {@code offset} on.
+   * Describes {@code count} elements of an array of numbers of 16 bits from {@code offset} on.
    *
    * @param type {@link ElementType#BFLOAT16} or {@link ElementType#FLOAT16}
    */
@@ -117,7 +117,7 @@ public sealed interface Payload {
   }
 
   /**
-   * {@code count} elements of an array of numbers of 8 bits from {@code offset} on.
+   * Describes {@code count} elements of an array of numbers of 8 bits from {@code offset} on.
    *
    * @param type {@link ElementType#INT8} or {@link ElementType#UINT8}
    */
@@ -135,10 +135,9 @@ public sealed interface Payload {
   }
 
   /**
-   * The bytes between position and limit of a direct buffer, whose own position, limit and order
-   * are left alone.
-   *
-   * @param buffer direct, in native byte order, its remaining length a multiple of the type's
+   * Describes the bytes between position and limit of a direct buffer, whose own position, limit
+   * and order do not change. @param buffer a direct buffer in native byte order, whose remaining
+   * length is a multiple of the type's length
    */
   static Payload of(ByteBuffer buffer, ElementType type) {
     Objects.requireNonNull(type, "type");
@@ -162,8 +161,8 @@ public sealed interface Payload {
   }
 
   /**
-   * The elements between position and limit of a view of a direct buffer in native order, or of an
-   * array.
+   * Describes the elements between position and limit of a view of a direct buffer in native order,
+   * or of an array.
    */
   static Payload of(FloatBuffer buffer) {
     checkOrder(buffer.order());
@@ -173,8 +172,8 @@ public sealed interface Payload {
   }
 
   /**
-   * The elements between position and limit of a view of a direct buffer in native order, or of an
-   * array.
+   * Describes the elements between position and limit of a view of a direct buffer in native order,
+   * or of an array.
    */
   static Payload of(DoubleBuffer buffer) {
     checkOrder(buffer.order());
@@ -184,8 +183,8 @@ public sealed interface Payload {
   }
 
   /**
-   * The elements between position and limit of a view of a direct buffer in native order, or of an
-   * array.
+   * Describes the elements between position and limit of a view of a direct buffer in native order,
+   * or of an array.
    */
   static Payload of(IntBuffer buffer) {
     checkOrder(buffer.order());
@@ -195,8 +194,8 @@ public sealed interface Payload {
   }
 
   /**
-   * The elements between position and limit of a view of a direct buffer in native order, or of an
-   * array.
+   * Describes the elements between position and limit of a view of a direct buffer in native order,
+   * or of an array.
    */
   static Payload of(LongBuffer buffer) {
     checkOrder(buffer.order());
@@ -206,8 +205,8 @@ public sealed interface Payload {
   }
 
   /**
-   * The numbers of 16 bits between position and limit of a view of a direct buffer in native order,
-   * or of an array.
+   * Describes the numbers of 16 bits between position and limit of a view of a direct buffer in
+   * native order, or of an array.
    *
    * @param type {@link ElementType#BFLOAT16} or {@link ElementType#FLOAT16}
    */
@@ -220,8 +219,7 @@ public sealed interface Payload {
   }
 
   /**
-   * Several payloads, one after the other, as if they were one: the tensors of a model, wherever
-   * each of them lies.
+   * Joins several payloads into one, for example the tensors of a model; each stays where it lies.
    *
    * <p>If they are of several types, the elements of each type are a sequence of their own, in the
    * order of the parts; see {@link OfTensors} for the calls that take such a payload.
@@ -251,21 +249,20 @@ public sealed interface Payload {
   }
 
   /**
-   * Runs of elements that lie a fixed distance apart, one after the other, as the vector type of
-   * MPI: run i is elements {@code [offset + i * stride, offset + i * stride + run)} of another
-   * payload. They are read and written where they lie; nothing is copied to be sent.
+   * Describes runs of elements that lie a fixed distance apart, as the vector type of MPI does: run
+   * i is elements {@code [offset + i * stride, offset + i * stride + run)} of another payload. They
+   * are read and written in place; nothing is copied for sending.
    *
    * <pre>{@code
    * // columns 2 to 4 of a matrix of 100 rows and 10 columns
    * Payload.strided(Payload.of(matrix), 2, 100, 3, 10)
    * }</pre>
    *
-   * @param base of one type
-   * @param offset where the first run begins
-   * @param runs how many there are; may be 0
-   * @param run the number of elements of each; may be 0
-   * @param stride from the beginning of a run to that of the next one, at least 0. If it is less
-   *     than {@code run}, runs overlap: such a payload can be read, but calls refuse to write it
+   * @param base a payload of one type @param offset the first element of the first run @param runs
+   *     the number of runs; may be 0 @param run the number of elements of each; may be 0
+   * @param stride the distance from the beginning of a run to that of the next one, at least 0. If
+   *     it is less than {@code run}, runs overlap: calls can read such a payload, but refuse to
+   *     write it
    * @throws IndexOutOfBoundsException if a run does not lie within the base
    */
   static Payload strided(Payload base, long offset, int runs, int run, long stride) {
@@ -273,14 +270,12 @@ public sealed interface Payload {
   }
 
   /**
-   * A rectangle of a matrix, row by row, where it lies.
+   * Describes a rectangle of a matrix, row by row, in place. @param matrix the rows of the matrix,
+   * one after the other @param columns the number of elements of each row of the matrix
    *
-   * @param matrix its rows, one after the other
-   * @param columns the number of elements of each row of the matrix
-   * @param firstRow of the rectangle in the matrix
-   * @param firstColumn of the rectangle in the matrix
-   * @param rowCount of the rectangle
-   * @param columnCount of the rectangle
+   * @param firstRow the first row of the rectangle @param firstColumn the first column of the
+   *     rectangle @param rowCount the number of rows of the rectangle @param columnCount the number
+   *     of columns of the rectangle
    * @throws IndexOutOfBoundsException if the rectangle does not lie within the matrix
    */
   static Payload submatrix(
@@ -356,23 +351,22 @@ public sealed interface Payload {
   }
 
   /**
-   * A range of a Java array; made by the {@code of} methods.
+   * A range of a Java array, as the {@code of} methods make it. @param type the element type, which
+   * fits the type of the array @param array a {@code float[]}, {@code double[]}, {@code int[]},
+   * {@code long[]} or {@code short[]}
    *
-   * @param type the element type that belongs to the array's
-   * @param array a {@code float[]}, {@code double[]}, {@code int[]}, {@code long[]} or {@code
-   *     short[]}
    * @param offset the index of the first element
    * @param count the number of elements
    */
   record OfArray(ElementType type, Object array, int offset, long count) implements Payload {}
 
   /**
-   * A direct buffer, from 0 to its capacity; made by the {@code of} methods.
+   * A direct buffer, from 0 to its capacity, as the {@code of} methods make it.
    *
    * @param type the element type
-   * @param buffer a direct {@link ByteBuffer} in native order, or the view that belongs to the type
-   * @param source the caller's buffer that it is a slice of
-   * @param at how many bytes from the beginning of that one it begins
+   * @param buffer a direct {@link ByteBuffer} in native order, or the view that belongs to the
+   *     type @param source the caller's buffer, of which {@code buffer} is a slice @param at the
+   *     number of bytes from the beginning of {@code source} to that of {@code buffer}
    */
   record OfBuffer(ElementType type, Buffer buffer, Buffer source, long at) implements Payload {
     private static OfBuffer of(ElementType type, Buffer source, Buffer slice) {
@@ -386,8 +380,8 @@ public sealed interface Payload {
   }
 
   /**
-   * A range of a buffer that a communicator has allocated; made by {@link
-   * CollectiveBuffer#payload}.
+   * A range of a buffer that a communicator has allocated, as {@link CollectiveBuffer#payload}
+   * makes it.
    *
    * @param buffer the buffer
    * @param offset the index of the first element
@@ -406,12 +400,14 @@ public sealed interface Payload {
   }
 
   /**
-   * Runs of one payload, a fixed distance apart; made by {@link Payload#strided}.
+   * Runs of one payload, a fixed distance apart, as {@link Payload#strided} makes them. @param base
+   * a payload that consists of neither parts nor runs; it begins with the first run and ends with
+   * the last one
    *
-   * @param base no parts and no runs itself; begins with the first run and ends with the last one
    * @param runs the number of runs, at least 2
    * @param run the number of elements of each, at least 1
-   * @param stride from the beginning of a run to that of the next one; never {@code run}
+   * @param stride the distance from the beginning of a run to that of the next one; never {@code
+   *     run}
    */
   record OfStrided(Payload base, int runs, int run, int stride) implements Payload {
     @Override
@@ -424,14 +420,14 @@ public sealed interface Payload {
       return (long) runs * run;
     }
 
-    /** Whether elements belong to several runs, so that the payload cannot be written. */
+    /** Returns whether elements belong to several runs, so that the payload cannot be written. */
     public boolean overlaps() {
       return stride < run;
     }
   }
 
   /**
-   * Payloads of one type in a row; made by {@link Payload#of(List)}.
+   * Payloads of one type one after the other, as {@link Payload#of(List)} makes them.
    *
    * @param parts the payloads, none of which consists of parts itself
    * @param count the number of elements in all
@@ -448,19 +444,19 @@ public sealed interface Payload {
   }
 
   /**
-   * Payloads of several types; made by {@link Payload#of(List)}.
+   * Payloads of several types, as {@link Payload#of(List)} makes them.
    *
-   * <p>All-reduce, broadcast, reduce, send and receive take such a payload, as they take any other,
-   * and make a call of their own for each type, all under way at once; {@link
-   * Communicator#nextSequence} counts each. All ranks pass the same types in the same order, each
-   * with the same number of elements; how these are cut into parts is up to each rank. Calls in
-   * which a payload is dealt to the ranks refuse it.
+   * <p>All-reduce, broadcast, reduce, send and receive take such a payload like any other, and make
+   * one call for each type; these calls are under way at once; {@link Communicator#nextSequence}
+   * counts each. All ranks pass the same types in the same order, each with the same number of
+   * elements; each rank may cut these into other parts. Calls that distribute a payload over the
+   * ranks refuse it.
    *
    * @param byType the payload of each type, in the order in which the types came first
    */
   record OfTensors(List<Payload> byType) implements Payload {
 
-    /** The types, in their order; at least two. */
+    /** Returns the types, at least two, in their order. */
     public List<ElementType> types() {
       return byType.stream().map(Payload::type).toList();
     }

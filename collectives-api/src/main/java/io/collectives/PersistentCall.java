@@ -4,7 +4,7 @@ import java.time.Duration;
 
 /**
  * A call that was prepared once and can be made any number of times, on the same memory: its
- * arguments are checked, its plan is chosen and its tables are laid out, so that making it looks
+ * arguments are checked, its plan is chosen and its tables are laid out, so that a start looks
  * nothing up and allocates nothing.
  *
  * <pre>{@code
@@ -18,48 +18,52 @@ import java.time.Duration;
  * }
  * }</pre>
  *
- * <p><b>Same calls everywhere.</b> To prepare is a matter of this rank alone; nothing is sent, and
- * other ranks may make the same call in the usual way. Each start is a call of the group like any
- * other: all ranks start the same calls in the same order. One difference is left to the caller:
- * {@link Algorithm#auto} chooses when a call is prepared, so prepare it on all ranks before, or on
- * all after, a {@link Communicator#tune}.
+ * <p><b>Same calls everywhere.</b> A rank prepares a call on its own: nothing is sent, and other
+ * ranks may make the same call in the usual way. Each start is a call of the group like any other:
+ * all ranks start the same calls in the same order. The caller must avoid one difference: {@link
+ * Algorithm#auto} chooses when a call is prepared, so all ranks must prepare it before, or all
+ * after, a {@link Communicator#tune}.
  *
  * <p><b>Types.</b> A persistent call is of one type; for a {@linkplain Payload.OfTensors payload of
  * several} prepare a call for each of {@code byType()}, and start them one after the other.
  *
  * <p><b>Memory.</b> The payloads belong to the library from {@link #start} to {@link #await}, and
- * to the caller in between. A call keeps its tables, and memory for what passes through this rank,
- * to itself until it is closed; that of a reduce-scatter is described with {@link Communicator}.
+ * to the caller in between. A call keeps its tables and its work memory until it is closed; {@link
+ * Communicator} describes the work memory of a reduce-scatter.
  *
- * <p><b>Threads.</b> One thread at a time; not always the same. {@link #isDone} may be asked by
- * any. Different calls, of one group or several, may be made by different threads at the same time,
- * under the rules for the order of a group's calls. What is started is carried on by a daemon
- * thread, or by the thread that awaits it; {@link #run} needs no other thread.
+ * <p><b>Threads.</b> One thread at a time may use a call; it need not always be the same thread.
+ * Any thread may call {@link #isDone}. Different calls, of one group or several, may be made by
+ * different threads at the same time, under the rules for the order of a group's calls. A daemon
+ * thread, or the thread that awaits it, carries on a call that was started; {@link #run} needs no
+ * other thread.
  *
  * <p>The idea is that of MPI 4's persistent collectives ({@code MPI_Allreduce_init}).
  */
 public interface PersistentCall extends AutoCloseable {
 
   /**
-   * Starts the call and returns at once; the deadline runs from now.
+   * Starts the call and returns at once; the deadline counts from this moment.
    *
    * @throws IllegalStateException if it was started and not awaited, was closed, or needs a {@link
    *     CollectiveBuffer} that is closed
    * @throws CollectiveException if an earlier start has failed, for the reason for which the group
-   *     is broken; all else arrives by {@link #await}
+   *     is broken; {@link #await} throws all other errors
    */
   void start();
 
-  /** Whether nothing is under way: the call has not been started, or what was started has ended. */
+  /**
+   * Returns whether nothing is under way: the call has not been started, or its last start has
+   * ended.
+   */
   boolean isDone();
 
   /**
-   * Waits until what was started has ended; the waiting thread helps to move it on. Then the call
+   * Waits until the started call has ended; the waiting thread helps to move it on. Then the call
    * may be started again.
    *
    * @throws IllegalStateException if it was not started since it was last awaited
    * @throws CollectiveException if the call failed
-   * @throws NonFiniteException if its check has found something
+   * @throws NonFiniteException if its check has found a number that is not finite
    */
   void await();
 
@@ -69,19 +73,19 @@ public interface PersistentCall extends AutoCloseable {
    * @return whether the call has ended, so that it may be started again
    * @throws IllegalStateException if it was not started since it was last awaited
    * @throws CollectiveException if the call failed
-   * @throws NonFiniteException if its check has found something
+   * @throws NonFiniteException if its check has found a number that is not finite
    */
   boolean await(Duration timeout);
 
   /**
-   * Makes the call and waits for it: {@link #start} and {@link #await}, but all by this thread,
-   * which is faster.
+   * Makes the call and waits for it, as {@link #start} and {@link #await} do, but in this thread
+   * alone, which is faster.
    */
   void run();
 
   /**
-   * Lets go of the payloads and all else. Waits for what was started and not awaited, whose outcome
-   * is lost; that has a deadline. Closing again does nothing.
+   * Frees all resources and drops the payloads. Waits for a call that was started and not awaited,
+   * at most until its deadline; its outcome is lost. Closing again does nothing.
    */
   @Override
   void close();

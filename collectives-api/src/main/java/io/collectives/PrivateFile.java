@@ -9,11 +9,11 @@ import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 
-/** Files that hold something which not everybody may know. */
+/** Checks of files whose contents are secret. */
 final class PrivateFile {
   private static final int LONGEST = 64 * 1024;
 
-  /** Who may do anything with a file. */
+  /** The users that may have any permission on a file. */
   enum Readers {
     OWNER("its owner", "600", "rwx------"),
     OWNER_AND_GROUP("its owner and its group", "640", "rwxrwx---");
@@ -32,8 +32,8 @@ final class PrivateFile {
   private PrivateFile() {}
 
   /**
-   * Fails if anybody else may do anything with the file. Where files have no POSIX permissions, as
-   * on Windows, nothing is checked.
+   * Fails if other users than those have any permission on the file. Where files have no POSIX
+   * permissions, as on Windows, nothing is checked.
    */
   static void check(Path file, String what, Readers readers) {
     try {
@@ -62,8 +62,8 @@ final class PrivateFile {
   }
 
   /**
-   * Fails if the file is there and is no regular one, or a link to one: reading from a pipe or a
-   * device may take for ever.
+   * Fails if the file exists and is neither a regular file nor a link to one: reading from a pipe
+   * or a device may take for ever.
    */
   static void checkRegular(Path file, String what) {
     if (Files.exists(file) && !Files.isRegularFile(file)) {
@@ -71,7 +71,7 @@ final class PrivateFile {
     }
   }
 
-  /** All bytes of a file that is its owner's only. */
+  /** Reads all bytes of a file that only its owner may read. */
   static byte[] read(Path file, String what) {
     checkRegular(file, what);
     check(file, what, Readers.OWNER);

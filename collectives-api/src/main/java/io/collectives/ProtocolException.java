@@ -1,15 +1,18 @@
 package io.collectives;
 
-/** Bytes arrived that no rank of this job could have sent: damage on the way, or a bug. */
+/**
+ * Thrown when bytes arrived that no rank of this job could have sent, because they were damaged on
+ * the way or because of a bug.
+ */
 public final class ProtocolException extends CollectiveException {
   private static final long serialVersionUID = 1L;
 
-  /** An error with a message for people. */
+  /** Makes an exception with a message for people. */
   public ProtocolException(String message) {
     super(message);
   }
 
-  /** An error with a message for people and what led to it. */
+  /** Makes an exception with a message for people and a cause. */
   public ProtocolException(String message, Throwable cause) {
     super(message, cause);
   }

@@ -10,7 +10,7 @@ import java.nio.ShortBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Parts of payloads, described anew; nothing is copied. */
+/** Makes payloads of parts of other payloads; nothing is copied. */
 final class Ranges {
   private Ranges() {}
 
@@ -76,7 +76,7 @@ final class Ranges {
     return run <= count && (runs == 1 || stride <= (count - run) / (runs - 1));
   }
 
-  /** Elements {@code [offset, offset + count)} of a payload, which must lie within it. */
+  /** Returns elements {@code [offset, offset + count)} of a payload, which must lie within it. */
   static Payload slice(Payload payload, long offset, long count) {
     if (payload instanceof Payload.OfArray array) {
       return new Payload.OfArray(array.type(), array.array(), array.offset() + (int) offset, count);
@@ -114,7 +114,7 @@ final class Ranges {
     return pieces.isEmpty() ? slice(parts.get(0), 0, 0) : Payload.of(pieces);
   }
 
-  /** The end of a run, whole runs, and the beginning of one. */
+  /** Returns a range of runs: the end of a run, whole runs, and the beginning of one. */
   private static Payload slice(Payload.OfStrided strided, int offset, int count) {
     int run = strided.run();
     int within = offset % run;

@@ -1,20 +1,20 @@
 package io.collectives;
 
 /**
- * A rank left or died while others needed it. Every surviving rank of the group gets this, with the
- * same culprit, as {@link CollectiveException} says; of several that died at once it is one, and
- * {@link Communicator#shrink()} goes on without all of them.
+ * Thrown when a rank left or died while others needed it. Every surviving rank of the group gets
+ * this exception, with the same culprit, as {@link CollectiveException} says. If several ranks died
+ * at once, it names one of them; {@link Communicator#shrink()} leaves out all of them.
  */
 public final class RankFailedException extends CollectiveException {
   private static final long serialVersionUID = 1L;
 
-  /** How a rank failed. */
+  /** The ways in which a rank can fail. */
   public enum Verdict {
     /** Its process has ended, its connection broke, or it has closed the group. */
     DEAD,
     /**
-     * It gave no sign of life for the limit of silence: it is stopped, or cut off. It may live on,
-     * but is given up for good.
+     * It sent no message for the silence limit: it is stopped, or cut off. It may still run, but is
+     * given up for good.
      */
     UNRESPONSIVE
   }
@@ -23,7 +23,7 @@ public final class RankFailedException extends CollectiveException {
   private final Verdict verdict;
 
   /**
-   * An error with a message for people.
+   * Makes an exception with a message for people.
    *
    * @param worldRank the rank, counted in the whole job, that failed
    */
@@ -33,12 +33,14 @@ public final class RankFailedException extends CollectiveException {
     this.verdict = verdict;
   }
 
-  /** The rank, counted in the whole job, that failed; this rank itself if others gave it up. */
+  /**
+   * Returns the rank, counted in the whole job, that failed; this rank itself if others gave it up.
+   */
   public int worldRank() {
     return worldRank;
   }
 
-  /** How it failed. */
+  /** Returns how the rank failed. */
   public Verdict verdict() {
     return verdict;
   }

@@ -6,11 +6,13 @@ import java.util.function.IntBinaryOperator;
 import java.util.function.LongBinaryOperator;
 
 /**
- * How the elements of several ranks become one: a {@link Standard} op, or a {@link UserOp}.
+ * A reduction operation, which combines the elements of several ranks into one: a {@link Standard}
+ * op, or a {@link UserOp}.
  *
  * <p>For floating-point types NaN wins over every other value in each of the standard ops, and
- * infinities follow IEEE 754. The order in which a sum or product is taken depends on the algorithm
- * and the number of ranks, and on nothing else; {@link Repeatability} asks for more.
+ * infinities follow IEEE 754. The order in which a sum or product is computed depends on the
+ * algorithm and the number of ranks, and on nothing else; {@link Repeatability} can ask for other
+ * orders.
  */
 public sealed interface ReduceOp permits ReduceOp.Standard, UserOp {
   // No default methods: they would make this initialize with Standard, which it needs itself.
@@ -34,10 +36,10 @@ public sealed interface ReduceOp permits ReduceOp.Standard, UserOp {
   Standard PRODUCT = Standard.PRODUCT;
 
   /**
-   * The ops that the library knows; each is for all element types. What an op does with two numbers
-   * is said here once, in each arithmetic that there is: {@link ElementType#BFLOAT16} and {@link
-   * ElementType#FLOAT16} use that of {@code float}, and numbers of 8 bits that of {@code int},
-   * whose lowest 8 bits are the result.
+   * The standard ops; each supports all element types. An op says once what it does with two
+   * numbers, in each arithmetic: {@link ElementType#BFLOAT16} and {@link ElementType#FLOAT16} use
+   * that of {@code float}, and 8-bit integers that of {@code int}, of whose result they keep the
+   * lowest 8 bits.
    */
   enum Standard implements ReduceOp {
     /** See {@link ReduceOp#SUM}. */
@@ -116,7 +118,7 @@ public sealed interface ReduceOp permits ReduceOp.Standard, UserOp {
       return x ^ ((x ^ y) & ((d ^ ((x ^ y) & (d ^ x))) >> 63));
     }
 
-    /** The name in tables, on the command line and in errors, as {@code sum}. */
+    /** Returns the name in tables, on the command line and in errors, such as {@code sum}. */
     @Override
     public String toString() {
       return label;

@@ -5,9 +5,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * An error of one group as the reason for which its rank aborts others, and back: so that all ranks
- * get the same error, whichever of several groups they wait in. For a {@link BufferReduction} of
- * several groups.
+ * Conversions between the error of one group and the reason for which a rank aborts other groups.
+ * With them all ranks get the same error, whichever of several groups they wait in. A {@link
+ * BufferReduction} of several groups uses them.
  */
 public final class RelayedError {
   private static final Pattern TEXT =
@@ -17,7 +17,7 @@ public final class RelayedError {
 
   private RelayedError() {}
 
-  /** An error as a reason to {@linkplain Communicator#abort abort} other groups. */
+  /** Returns an error as a reason to {@linkplain Communicator#abort abort} other groups. */
   public static String reason(CollectiveException error) {
     String kind = "aborted";
     int rank = -1;
@@ -35,7 +35,10 @@ public final class RelayedError {
     return "gradients are not reduced (" + kind + " " + rank + "): " + error.getMessage();
   }
 
-  /** The error that another rank has aborted a group for; the error itself if that is not so. */
+  /**
+   * Returns the error for which another rank has aborted a group, or the given error if it contains
+   * no other one.
+   */
   public static CollectiveException original(CollectiveException error) {
     Matcher text = TEXT.matcher(String.valueOf(error.getMessage()));
     if (!(error instanceof AbortedException aborted) || !text.find()) {

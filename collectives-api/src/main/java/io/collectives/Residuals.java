@@ -6,23 +6,23 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What rounding to a narrow {@link WireType} has taken from buffers, for a {@link BufferReduction}
- * that adds it in their next step: a residual for each buffer, as {@link
- * Communicator#allReduce(Payload, Payload, ReduceOp, Payload)} wants it, made when it is first
- * asked for.
+ * The rounding errors of a narrow {@link WireType} in buffers, for a {@link BufferReduction} that
+ * adds them in the next step. They are kept as one residual for each buffer, as {@link
+ * Communicator#allReduce(Payload, Payload, ReduceOp, Payload)} needs it; it is made at the first
+ * request.
  *
- * <p>Memory: 4 bytes for each element. Any thread may call it.
+ * <p>A residual takes 4 bytes of memory for each element. Any thread may call the methods.
  */
 public final class Residuals {
-  /** The most elements of an array. */
+  /** The largest number of elements of an array. */
   private static final int LONGEST = 1 << 28;
 
   private final Map<Integer, Residual> byIndex = new HashMap<>();
 
-  /** None yet. */
+  /** Makes an empty collection of residuals. */
   public Residuals() {}
 
-  /** What a buffer has lost, in the unit of an op. */
+  /** The residual of a buffer, in the unit of an op. */
   private record Residual(Payload payload, ReduceOp op) {
     static Residual ofZeros(long count, ReduceOp op) {
       List<Payload> parts = new ArrayList<>();
@@ -34,12 +34,9 @@ public final class Residuals {
   }
 
   /**
-   * The residual of a buffer: the same as last time, or zeros if there is none or if the buffer is
-   * reduced by another op or has another length now.
-   *
-   * @param index of the buffer
-   * @param count how many elements it has
-   * @param op by which it is reduced
+   * Returns the residual of a buffer: the one of the last call, or zeros if there is none or if the
+   * buffer is now reduced by another op or has another length. @param index the index of the
+   * buffer @param count its number of elements @param op the op by which it is reduced
    */
   public synchronized Payload of(int index, long count, ReduceOp op) {
     Residual kept = byIndex.get(index);

@@ -9,18 +9,20 @@ import java.util.List;
 /**
  * The files, all in PEM format, with which a rank takes part in TLS.
  *
- * <p>The rank's certificate says which seats it is good for: it must have {@link #identity} as a
- * subject alternative name of type URI. It may have several, as for all ranks of one host. If it
- * restricts its extended key usage, both client and server authentication must be allowed.
+ * <p>The certificate says for which ranks it is valid: it must have {@link #identity} as a subject
+ * alternative name of type URI. It may have several such names, for example for all ranks of one
+ * host. If it restricts its extended key usage, both client and server authentication must be
+ * allowed.
  *
  * @param certificate the rank's certificate, followed by those that lead to a trusted one
- * @param key its private key, PKCS #8, not encrypted; only the file's owner and group may read it
+ * @param key the private key of the certificate, PKCS #8, not encrypted; only the file's owner and
+ *     group may read it
  * @param trust the certificates whose holders may certify ranks: as few as possible, usually one
  *     that was made for this purpose
  */
 public record TlsFiles(Path certificate, Path key, Path trust) {
 
-  /** The name that the certificate of a rank must have. */
+  /** Returns the name that the certificate of a rank must have. */
   public static String identity(String job, int rank) {
     StringBuilder name = new StringBuilder("collectives://job/");
     for (byte b : job.getBytes(StandardCharsets.UTF_8)) {
@@ -40,10 +42,8 @@ public record TlsFiles(Path certificate, Path key, Path trust) {
   }
 
   /**
-   * Looks at the files, not into them.
-   *
-   * @throws JoinException if one of them is not there or no regular file, or if everybody may read
-   *     the key
+   * Checks that the files can be used, without reading them. @throws JoinException if one of them
+   * does not exist or is no regular file, or if all users may read the key
    */
   public void check() {
     for (Path file : List.of(certificate, key, trust)) {

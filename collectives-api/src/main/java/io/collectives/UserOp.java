@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reduction of the user's own: what becomes of two elements, said for each Java type that it is
- * used with.
+ * A user-defined reduction operation: a function that combines two elements, given for each Java
+ * type that the op is used with.
  *
  * <pre>{@code
  * ReduceOp farthest =
@@ -18,35 +18,36 @@ import org.jspecify.annotations.Nullable;
  * world.allReduce(gradients, farthest);
  * }</pre>
  *
- * <p>The op must be <b>associative</b>, at least to within the rounding that the user accepts,
- * because libraries reduce parts first; and either commutative, so that any algorithm can run it,
- * or {@link #inRankOrder}: then the results are {@code ((x0 op x1) op x2) …} in the order of ranks,
- * by the algorithms that {@link Repeatability} names. Elements are reduced each by itself: what
- * belongs together, as the two coefficients of an affine map, must be packed into one element.
+ * <p>The op must be <b>associative</b>, at least to within the rounding error that the user
+ * accepts, because partial results are combined; and either commutative, so that any algorithm can
+ * run it, or {@link #inRankOrder}: then the results are {@code ((x0 op x1) op x2) …} in the order
+ * of ranks, by the algorithms that {@link Repeatability} names. Each element is reduced by itself:
+ * values that belong together, such as the two coefficients of an affine map, must be packed into
+ * one element.
  *
  * <p><b>Types.</b> {@code floats} serve {@link ElementType#FLOAT32}, and {@link
- * ElementType#BFLOAT16} and {@link ElementType#FLOAT16}, whose elements come as {@code float} and
- * are rounded afterwards. There is no op of one's own for {@link ElementType#INT8} and {@link
- * ElementType#UINT8}. A call with a type for which nothing was said is an {@link
+ * ElementType#BFLOAT16} and {@link ElementType#FLOAT16}, whose elements are passed as {@code float}
+ * and rounded afterwards. {@link ElementType#INT8} and {@link ElementType#UINT8} have no
+ * user-defined ops. A call with a type for which the op has no function is an {@link
  * IllegalArgumentException} before anything is sent.
  *
- * <p><b>Kernels.</b> A lambda of two numbers is called for each element. One of arrays is called
- * for ranges, and is as fast as the standard ops if its loop is as plain as theirs: all arrays at
- * the same index, no branches. It may be handed the arrays of a call or blocks of the library's;
- * {@code result} may be {@code left}, and it must touch nothing but the range.
+ * <p><b>Kernels.</b> A function of two numbers is called for each element. A function of arrays is
+ * called for ranges, and is as fast as the standard ops if its loop is as plain as theirs: all
+ * arrays at the same index, no branches. It gets the arrays of a call or blocks of the library;
+ * {@code result} may be {@code left}, and it must write nothing outside the range.
  *
  * <p><b>Threads.</b> Ranks in one process, and several calls under way, may run an op at the same
  * time, on the calling threads or one of the library: it must have no state, must not wait, and
- * must not call the library. What it throws aborts the call on every rank ({@link
+ * must not call the library. An exception that it throws aborts the call on every rank ({@link
  * AbortedException}).
  *
  * <p><b>Same op everywhere.</b> All ranks of a call must use an op of the same name; a difference
- * is a {@link MismatchException}. That the same name means the same is up to the user.
+ * is a {@link MismatchException}. The program must make sure that the same name means the same op.
  *
- * <p>Immutable.
+ * <p>Instances are immutable.
  */
 public final class UserOp implements ReduceOp {
-  /** How long a name can be. */
+  /** The largest length of a name. */
   public static final int NAME_LENGTH = 8;
 
   private static final Pattern ALLOWED = Pattern.compile("[a-z0-9 _=.-]{1," + NAME_LENGTH + "}");
@@ -73,55 +74,64 @@ public final class UserOp implements ReduceOp {
     this.longs = longs;
   }
 
-  /** Two numbers become one. */
+  /** A function that combines two numbers. */
   @FunctionalInterface
   public interface FloatBinaryOperator {
-    /** The left one comes from lower ranks, if the op is in rank order. */
+    /**
+     * Returns the combination of two numbers. The left one comes from lower ranks if the op is in
+     * rank order.
+     */
     float applyAsFloat(float left, float right);
   }
 
-  /** {@code result[i] = left[i] op right[i]} for i from {@code from} to {@code to}, exclusive. */
+  /** A function that computes {@code result[i] = left[i] op right[i]} for a range of arrays. */
   @FunctionalInterface
   public interface FloatKernel {
-    /** Writes {@code result}, which may be {@code left}, in the range only. */
+    /**
+     * Writes {@code result}, which may be {@code left}, from {@code from} to {@code to}, exclusive.
+     */
     void combine(float[] result, float[] left, float[] right, int from, int to);
   }
 
-  /** {@code result[i] = left[i] op right[i]} for i from {@code from} to {@code to}, exclusive. */
+  /** A function that computes {@code result[i] = left[i] op right[i]} for a range of arrays. */
   @FunctionalInterface
   public interface DoubleKernel {
-    /** Writes {@code result}, which may be {@code left}, in the range only. */
+    /**
+     * Writes {@code result}, which may be {@code left}, from {@code from} to {@code to}, exclusive.
+     */
     void combine(double[] result, double[] left, double[] right, int from, int to);
   }
 
-  /** {@code result[i] = left[i] op right[i]} for i from {@code from} to {@code to}, exclusive. */
+  /** A function that computes {@code result[i] = left[i] op right[i]} for a range of arrays. */
   @FunctionalInterface
   public interface IntKernel {
-    /** Writes {@code result}, which may be {@code left}, in the range only. */
+    /**
+     * Writes {@code result}, which may be {@code left}, from {@code from} to {@code to}, exclusive.
+     */
     void combine(int[] result, int[] left, int[] right, int from, int to);
   }
 
-  /** {@code result[i] = left[i] op right[i]} for i from {@code from} to {@code to}, exclusive. */
+  /** A function that computes {@code result[i] = left[i] op right[i]} for a range of arrays. */
   @FunctionalInterface
   public interface LongKernel {
-    /** Writes {@code result}, which may be {@code left}, in the range only. */
+    /**
+     * Writes {@code result}, which may be {@code left}, from {@code from} to {@code to}, exclusive.
+     */
     void combine(long[] result, long[] left, long[] right, int from, int to);
   }
 
   /**
-   * An associative and commutative op, for no type yet.
-   *
-   * @param name lower-case letters, digits, spaces and {@code -_=.}, 1 to {@value #NAME_LENGTH} of
-   *     them; not that of a {@link ReduceOp.Standard} op
+   * Makes an associative and commutative op, which supports no type yet. @param name 1 to {@value
+   * #NAME_LENGTH} lower-case letters, digits, spaces and {@code -_=.}; not the name of a {@link
+   * ReduceOp.Standard} op
    */
   public static UserOp commutative(String name) {
     return named(name, true);
   }
 
   /**
-   * An associative op whose operands may not change places, for no type yet.
-   *
-   * @param name as in {@link #commutative}
+   * Makes an associative op whose operands may not change places, which supports no type
+   * yet. @param name the name, as in {@link #commutative}
    */
   public static UserOp inRankOrder(String name) {
     return named(name, false);
@@ -145,7 +155,7 @@ public final class UserOp implements ReduceOp {
     return new UserOp(name, commutative, null, null, null, null);
   }
 
-  /** The same op for float32, bfloat16 and float16, too. */
+  /** Returns this op with a function for float32, bfloat16 and float16. */
   public UserOp withFloats(FloatBinaryOperator op) {
     Objects.requireNonNull(op, "op");
     return withFloats(
@@ -156,13 +166,13 @@ public final class UserOp implements ReduceOp {
         });
   }
 
-  /** The same op for float32, bfloat16 and float16, too. */
+  /** Returns this op with a function for float32, bfloat16 and float16. */
   public UserOp withFloats(FloatKernel kernel) {
     return new UserOp(
         name, commutative, Objects.requireNonNull(kernel, "kernel"), doubles, ints, longs);
   }
 
-  /** The same op for float64, too. */
+  /** Returns this op with a function for float64. */
   public UserOp withDoubles(DoubleBinaryOperator op) {
     Objects.requireNonNull(op, "op");
     return withDoubles(
@@ -173,13 +183,13 @@ public final class UserOp implements ReduceOp {
         });
   }
 
-  /** The same op for float64, too. */
+  /** Returns this op with a function for float64. */
   public UserOp withDoubles(DoubleKernel kernel) {
     return new UserOp(
         name, commutative, floats, Objects.requireNonNull(kernel, "kernel"), ints, longs);
   }
 
-  /** The same op for int32, too. */
+  /** Returns this op with a function for int32. */
   public UserOp withInts(IntBinaryOperator op) {
     Objects.requireNonNull(op, "op");
     return withInts(
@@ -190,13 +200,13 @@ public final class UserOp implements ReduceOp {
         });
   }
 
-  /** The same op for int32, too. */
+  /** Returns this op with a function for int32. */
   public UserOp withInts(IntKernel kernel) {
     return new UserOp(
         name, commutative, floats, doubles, Objects.requireNonNull(kernel, "kernel"), longs);
   }
 
-  /** The same op for int64, too. */
+  /** Returns this op with a function for int64. */
   public UserOp withLongs(LongBinaryOperator op) {
     Objects.requireNonNull(op, "op");
     return withLongs(
@@ -207,18 +217,18 @@ public final class UserOp implements ReduceOp {
         });
   }
 
-  /** The same op for int64, too. */
+  /** Returns this op with a function for int64. */
   public UserOp withLongs(LongKernel kernel) {
     return new UserOp(
         name, commutative, floats, doubles, ints, Objects.requireNonNull(kernel, "kernel"));
   }
 
-  /** Whether operands may change places, so that every algorithm can run it. */
+  /** Returns whether operands may change places, so that every algorithm can run the op. */
   public boolean isCommutative() {
     return commutative;
   }
 
-  /** Whether it was said what becomes of elements of a type. */
+  /** Returns whether the op has a function for elements of a type. */
   public boolean supports(ElementType type) {
     return switch (type) {
       case FLOAT32, BFLOAT16, FLOAT16 -> floats != null;
@@ -230,36 +240,37 @@ public final class UserOp implements ReduceOp {
   }
 
   /**
-   * {@code result[i] = left[i] op right[i]} for i from {@code from} to {@code to}, exclusive.
+   * Computes {@code result[i] = left[i] op right[i]} for i from {@code from} to {@code to},
+   * exclusive.
    *
-   * @throws IllegalStateException if the op is for no floats
+   * @throws IllegalStateException if the op has no function for floats
    */
   public void combine(float[] result, float[] left, float[] right, int from, int to) {
     given(floats, ElementType.FLOAT32).combine(result, left, right, from, to);
   }
 
   /**
-   * As {@link #combine(float[], float[], float[], int, int)}.
+   * Computes as {@link #combine(float[], float[], float[], int, int)} does.
    *
-   * @throws IllegalStateException if the op is for no doubles
+   * @throws IllegalStateException if the op has no function for doubles
    */
   public void combine(double[] result, double[] left, double[] right, int from, int to) {
     given(doubles, ElementType.FLOAT64).combine(result, left, right, from, to);
   }
 
   /**
-   * As {@link #combine(float[], float[], float[], int, int)}.
+   * Computes as {@link #combine(float[], float[], float[], int, int)} does.
    *
-   * @throws IllegalStateException if the op is for no ints
+   * @throws IllegalStateException if the op has no function for ints
    */
   public void combine(int[] result, int[] left, int[] right, int from, int to) {
     given(ints, ElementType.INT32).combine(result, left, right, from, to);
   }
 
   /**
-   * As {@link #combine(float[], float[], float[], int, int)}.
+   * Computes as {@link #combine(float[], float[], float[], int, int)} does.
    *
-   * @throws IllegalStateException if the op is for no longs
+   * @throws IllegalStateException if the op has no function for longs
    */
   public void combine(long[] result, long[] left, long[] right, int from, int to) {
     given(longs, ElementType.INT64).combine(result, left, right, from, to);
@@ -272,7 +283,7 @@ public final class UserOp implements ReduceOp {
     return kernel;
   }
 
-  /** Its name. */
+  /** Returns the name. */
   @Override
   public String toString() {
     return name;

@@ -181,12 +181,12 @@ class FiniteCheckTest {
         List<Culprit> culprits,
         int memory,
         @Nullable Culprit expected) {
-      Cells plain = new Cells(type, count, 0);
+      TestPayload plain = new TestPayload(type, count, 0);
       plain.fill(culprits);
       group.allReduce(plain.payload, ReduceOp.AVERAGE);
-      Cells source = new Cells(type, count, memory);
+      TestPayload source = new TestPayload(type, count, memory);
       source.fill(culprits);
-      Cells target = memory == 0 ? new Cells(type, count, 0) : source;
+      TestPayload target = memory == 0 ? new TestPayload(type, count, 0) : source;
       Communicator checking = group.checkingFinite();
       assertNamed(
           expected, () -> checking.allReduce(source.payload, target.payload, ReduceOp.AVERAGE));
@@ -199,9 +199,9 @@ class FiniteCheckTest {
     private void reduce(
         ElementType type, int count, List<Culprit> culprits, @Nullable Culprit expected) {
       int root = count % ranks;
-      Cells source = new Cells(type, count, 0);
+      TestPayload source = new TestPayload(type, count, 0);
       source.fill(culprits);
-      Payload result = rank == root ? new Cells(type, count, 0).payload : null;
+      Payload result = rank == root ? new TestPayload(type, count, 0).payload : null;
       assertNamed(
           rank == root ? expected : null,
           () -> world.checkingFinite().reduce(source.payload, result, ReduceOp.SUM, root));
@@ -210,7 +210,7 @@ class FiniteCheckTest {
     /** All tell of contributions, only the owner of a part of results in it. */
     private void reduceScatter(
         ElementType type, int count, List<Culprit> culprits, @Nullable Culprit expected) {
-      Cells source = new Cells(type, count, 0);
+      TestPayload source = new TestPayload(type, count, 0);
       source.fill(culprits);
       // Many parts are empty, which keeps nobody from knowing.
       long[] counts = new long[ranks];
@@ -227,7 +227,7 @@ class FiniteCheckTest {
           boolean isHere = lowest >= start && lowest < start + length;
           mine = isHere ? new Culprit(-1, lowest, expected.value) : null;
         }
-        Payload part = new Cells(type, (int) length, 0).payload;
+        Payload part = new TestPayload(type, (int) length, 0).payload;
         Communicator checking = world.checkingFinite();
         assertNamed(
             mine,
@@ -254,7 +254,7 @@ class FiniteCheckTest {
     }
 
     /** Numbers in an array, a direct buffer, or one of the communicator. */
-    private final class Cells {
+    private final class TestPayload {
       final Payload payload;
       private final ElementType type;
       private final int count;
@@ -263,7 +263,7 @@ class FiniteCheckTest {
       private final double[] doubles;
       private final short[] shorts;
 
-      Cells(ElementType type, int count, int memory) {
+      TestPayload(ElementType type, int count, int memory) {
         this.type = type;
         this.count = count;
         bytes =

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * One of two server processes is killed some steps after a snapshot. Another takes its seat, both
+ * One of two server processes is killed some steps after a checkpoint. Another takes its seat, both
  * servers restore, and training ends with the bits of one that nothing has happened to.
  */
 @Tag("process")
@@ -45,33 +45,34 @@ class RestoredServerTest {
 
   private final List<Process> processes = new ArrayList<>();
 
-  /** What each rank runs: rank, place to meet, directory for snapshots, whether it is new. */
+  /** What each rank runs: rank, place to meet, directory for checkpoints, whether it is new. */
   static final class Program {
     public static void main(String[] arguments) {
       int rank = Integer.parseInt(arguments[0]);
-      Path snapshots = Path.of(arguments[2]);
+      Path checkpoints = Path.of(arguments[2]);
       Communicator world =
           Collectives.join(JobSettings.of(rank, WORKERS + SERVERS, URI.create(arguments[1])));
       if (!arguments[3].equals("new")) {
         try {
-          train(world, snapshots, Integer.MAX_VALUE, System.out::println);
+          train(world, checkpoints, Integer.MAX_VALUE, System.out::println);
         } catch (RankFailedException e) {
           System.out.println("lost rank " + e.worldRank() + ".");
         }
         world = world.shrink().group().grow();
       }
       try (Communicator full = world) {
-        System.out.println(train(full, snapshots, STEPS, System.out::println) + ".");
+        System.out.println(train(full, checkpoints, STEPS, System.out::println) + ".");
       }
     }
 
     /** What the weights are at the end. */
-    static String train(Communicator world, Path snapshots, int steps, Consumer<String> progress) {
+    static String train(
+        Communicator world, Path checkpoints, int steps, Consumer<String> progress) {
       Roles roles = Roles.dedicated(WORKERS + SERVERS, SERVERS);
       try (ParameterStore store = ParameterStore.of(world, roles, Staleness.synchronous())) {
         if (!store.isWorker()) {
-          boolean isRestored = store.restore(snapshots);
-          store.serve(Optimizers.momentum(step -> 0.01, 0.9), snapshots);
+          boolean isRestored = store.restore(checkpoints);
+          store.serve(Optimizers.momentum(step -> 0.01, 0.9), checkpoints);
           return isRestored ? "served what was restored" : "served";
         }
         float[] weights = new float[COUNT];
@@ -85,8 +86,8 @@ class RestoredServerTest {
           }
           store.step();
           if (store.clock() == 20 && world.rank() == 0) {
-            store.snapshot();
-            progress.accept("has a snapshot.");
+            store.checkpoint();
+            progress.accept("has a checkpoint.");
           }
         }
         store.finish();
@@ -116,7 +117,7 @@ class RestoredServerTest {
                 Program.train(world, directory.resolve("unbroken"), STEPS, line -> {}));
     unbroken.forEach(Communicator::close);
 
-    await(0, "has a snapshot.");
+    await(0, "has a checkpoint.");
     processes.get(KILLED).destroyForcibly().waitFor();
     processes.set(KILLED, start(KILLED, place, "new"));
     for (int rank = 0; rank < size; rank++) {
@@ -146,9 +147,9 @@ class RestoredServerTest {
   }
 
   private Process start(int rank, URI place, String age) throws IOException {
-    Path snapshots = directory.resolve("snapshots");
+    Path checkpoints = directory.resolve("checkpoints");
     return JavaProcess.of(
-            output(rank, age), Program.class, "" + rank, "" + place, "" + snapshots, age)
+            output(rank, age), Program.class, "" + rank, "" + place, "" + checkpoints, age)
         .start();
   }
 }

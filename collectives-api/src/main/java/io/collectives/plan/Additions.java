@@ -2,13 +2,13 @@ package io.collectives.plan;
 
 import java.util.Arrays;
 
-/** Where the contributions to an all-reduce are added up, as its plan tells. */
+/** Questions about the additions of an all-reduce, which its plan answers. */
 public final class Additions {
   private Additions() {}
 
   /**
-   * Whether all contributions to an element come to whoever adds them in one round, so that it can
-   * take their sum in the order of ranks, or exactly; else partial sums are passed on.
+   * Returns whether all contributions to an element reach the rank that adds them in one round, so
+   * that it can add them in the order of ranks, or exactly; otherwise partial sums are passed on.
    */
   public static boolean areAtOnce(Plan plan) {
     int chunks = plan.chunks();
@@ -44,8 +44,8 @@ public final class Additions {
   }
 
   /**
-   * Whether more than one rank takes the same sum, so that none can keep what a narrow wire lost of
-   * it.
+   * Returns whether more than one rank computes the same sum, so that no rank can keep the rounding
+   * error of a narrow wire type in it.
    */
   public static boolean areRepeated(Plan plan) {
     int workers = plan.contributors();

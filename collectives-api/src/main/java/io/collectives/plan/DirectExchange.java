@@ -1,26 +1,27 @@
 package io.collectives.plan;
 
 /**
- * Two phases of one round each, in which every rank speaks with every owner of a chunk: chunk s is
- * owned by rank s, for each of the first {@code owners} ranks. A reduce-scatter and then an
- * all-gather make an all-reduce: the direct one when every rank is an owner, the parameter server's
- * when some are.
+ * Two phases of one round each, in which every rank exchanges data with every owner of a chunk:
+ * rank s owns chunk s, for each of the first {@code owners} ranks. A reduce-scatter and then an
+ * all-gather make an all-reduce: the direct one when every rank is an owner, that of parameter
+ * servers when some are.
  *
- * <p>The transfers are named by distance: first those between neighbours, then those two places
+ * <p>The transfers are listed by distance: first those between neighbours, then those two places
  * apart, and so on. So at no time do all ranks send to the same one; and rank s, to which rank s +
- * 1 sends first of all and rank s + 2 second, adds in about the order in which frames come. That
- * order is fixed: chunk s is x(s) + x(s+1) + … + x(s-1), from the left.
+ * 1 sends first and rank s + 2 second, adds in about the order in which frames arrive. That order
+ * is fixed: chunk s is x(s) + x(s+1) + … + x(s-1), from the left.
  */
 public final class DirectExchange {
   private DirectExchange() {}
 
   /**
-   * Every rank sends each owner its part: afterwards rank s holds the sum of chunk s.
+   * Makes the rounds in which every rank sends each owner its chunk: afterwards rank s holds the
+   * sum of chunk s.
    *
    * <p>Of M bytes in {@code owners} chunks, an owner sends M(S-1)/S and receives M(n-1)/S; any
    * other rank sends M.
    *
-   * @param owners from 1 to {@code ranks}
+   * @param owners the number of owners, from 1 to {@code ranks}
    */
   public static Rounds reduceScatter(int ranks, int owners) {
     return byDistance(
@@ -28,10 +29,10 @@ public final class DirectExchange {
   }
 
   /**
-   * Every owner sends its chunk to every rank: what an owner sent in {@link #reduceScatter} it now
-   * receives, and the other way round.
+   * Makes the rounds in which every owner sends its chunk to every rank: its transfers are those of
+   * {@link #reduceScatter} in the opposite direction.
    *
-   * @param owners from 1 to {@code ranks}
+   * @param owners the number of owners, from 1 to {@code ranks}
    */
   public static Rounds allGather(int ranks, int owners) {
     return byDistance(
@@ -39,8 +40,8 @@ public final class DirectExchange {
   }
 
   /**
-   * Every rank sends the one chunk to every other: afterwards all hold its sum, which each has
-   * taken in the order of ranks. Each rank sends M(n-1) bytes.
+   * Makes the rounds in which every rank sends the only chunk to every other: afterwards all ranks
+   * hold its sum, which each has computed in the order of ranks. Each rank sends M(n-1) bytes.
    */
   public static Rounds everything(int ranks) {
     return byDistance(

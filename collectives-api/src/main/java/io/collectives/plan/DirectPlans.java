@@ -1,32 +1,32 @@
 package io.collectives.plan;
 
 /**
- * The plans in which every rank speaks with every other without a detour: those of {@link
- * io.collectives.Algorithm#direct}, and, for collectives in which nothing is gained by passing
- * chunks on, those of the other algorithms, too.
+ * The plans in which ranks send each chunk straight to its destination: those of {@link
+ * io.collectives.Algorithm#direct}, and, for collectives in which passing on chunks gains nothing,
+ * also those of the other algorithms.
  *
- * <p>Shape, for n ranks and a payload of M bytes (of an all-to-all: M for each rank); 1 lane, and
- * part r is chunk r. Steps and bytes are 0 for one rank.
+ * <p>For n ranks and a payload of M bytes (in an all-to-all, M for each rank) the plans have 1
+ * lane, and part r is chunk r. Steps and bytes are 0 for one rank.
  *
  * <ul>
  *   <li>all-reduce: n chunks, 2 rounds; each rank sends 2M(n-1)/n.
  *   <li>reduce-scatter, all-gather: n chunks, 1 round; each rank sends M(n-1)/n.
- *   <li>broadcast: n chunks, 2 rounds; the root deals the parts, then each rank sends its own to
+ *   <li>broadcast: n chunks, 2 rounds; the root scatters the parts, then each rank sends its own to
  *       all that lack it. The root sends 2M(n-1)/n, each other rank M(n-2)/n.
  *   <li>reduce: n chunks, 2 rounds; a reduce-scatter, then each rank sends its part to the root.
  *       The root sends M(n-1)/n, each other rank M.
  *   <li>gather, scatter: n chunks, 1 round; each rank but the root sends, or receives, M/n. No rank
- *       ever holds what it has not got or is not to get.
+ *       ever holds data that it neither contributes nor is to get.
  *   <li>all-to-all: n n chunks, n-1 rounds; in round k rank r sends to r+k+1, so that each rank
- *       sends one chunk and receives one; each rank sends M(n-1)/n. No rank ever holds what it has
- *       not got or is not to get.
+ *       sends one chunk and receives one; each rank sends M(n-1)/n. No rank ever holds data that it
+ *       neither contributes nor is to get.
  *   <li>barrier: {@link Dissemination}.
  * </ul>
  */
 public final class DirectPlans {
   private DirectPlans() {}
 
-  /** The plan of any collective for any number of ranks. */
+  /** Makes the plan of any collective for any number of ranks. */
   public static Plan of(PlanRequest request) {
     int ranks = request.ranks();
     int root = request.root();
@@ -46,8 +46,8 @@ public final class DirectPlans {
   }
 
   /**
-   * The plan of {@link io.collectives.Algorithm#exchange}: all-reduces and barriers have 1 chunk
-   * and 1 round, in which each rank sends M(n-1); other collectives are as above.
+   * Makes a plan of {@link io.collectives.Algorithm#exchange}: all-reduces and barriers have 1
+   * chunk and 1 round, in which each rank sends M(n-1); other plans are those of {@link #of}.
    */
   public static Plan exchange(PlanRequest request) {
     return switch (request.collective()) {
@@ -78,7 +78,7 @@ public final class DirectPlans {
         });
   }
 
-  /** Each rank sends its part to all but the root, which has it. */
+  /** Makes the rounds in which each rank sends its part to all but the root, which has it. */
   private static Rounds spread(int ranks, int root) {
     return once(
         ranks,
@@ -103,7 +103,10 @@ public final class DirectPlans {
         });
   }
 
-  /** One round, named by distance from 1 to n-1, so that at no time all ranks send to one. */
+  /**
+   * Makes one round of transfers listed by distance from 1 to n-1, so that at no time all ranks
+   * send to one.
+   */
   private static Rounds once(int ranks, Rounds.Round byDistance) {
     return Rounds.of(
         ranks == 1 ? 0 : 1,

@@ -3,17 +3,17 @@ package io.collectives.plan;
 import io.collectives.Collective;
 
 /**
- * The barrier of every algorithm that has none of its own: in round k each rank tells the rank 2^k
- * places ahead what it knows, so that after ceil(log2 n) rounds every rank knows that every rank
- * has entered (Hensgen, Finkel and Manber 1988).
+ * The barrier of every algorithm that has none of its own: in round k each rank sends all that it
+ * knows to the rank 2^k places ahead, so that after ceil(log2 n) rounds every rank knows that every
+ * rank has entered (Hensgen, Finkel and Manber 1988).
  *
- * <p>Shape: 1 chunk, 1 lane, ceil(log2 n) rounds, n transfers in each. A rank hears of some ranks
- * more than once, which a barrier may.
+ * <p>The plan has 1 chunk, 1 lane and ceil(log2 n) rounds, with n transfers in each. A rank learns
+ * of some ranks more than once, which a barrier allows.
  */
 public final class Dissemination {
   private Dissemination() {}
 
-  /** The barrier of a group of {@code ranks}. */
+  /** Makes the barrier of a group of {@code ranks}. */
   public static Plan barrier(int ranks) {
     Rounds rounds =
         Rounds.of(

@@ -1,9 +1,9 @@
 package io.collectives.plan;
 
-/** What a transfer does to the receiver's chunks. */
+/** The effect of a transfer on the receiver's chunks. */
 public enum Effect {
-  /** They are combined with what arrives. */
+  /** The chunks are combined with the chunks that arrive. */
   REDUCE,
-  /** They become what arrives. */
+  /** The chunks are replaced by the chunks that arrive. */
   REPLACE
 }

@@ -3,20 +3,18 @@ package io.collectives.plan;
 import io.collectives.Collective;
 
 /**
- * The two ends of a collective: which chunks each rank holds before the first round, as its
- * contribution, and which it must hold after the last.
- *
- * @param contributors how many ranks, the first ones, contribute to an all-reduce and get its
- *     result
- * @param chunksOfPart how many chunks the part of a rank has (in an all-to-all, that of a pair); 0
- *     where the payload is not dealt to ranks
+ * The start and the end of a collective: the chunks that each rank holds before the first round, as
+ * its contribution, and those that it must hold after the last. @param contributors the number of
+ * ranks, the first ones, that contribute to an all-reduce and get its result @param chunksOfPart
+ * the number of chunks of the part of a rank (in an all-to-all, of a pair); 0 where the payload is
+ * not distributed over the ranks
  */
 record Ends(Collective collective, int ranks, int root, int contributors, int chunksOfPart) {
 
   /**
-   * Those of a plan, whose number of chunks and root are checked.
-   *
-   * @throws InvalidPlanException if the chunks cannot be dealt to the ranks, or there is no root
+   * Returns the ends of a plan, whose number of chunks and root are checked. @throws
+   * InvalidPlanException if the chunks cannot be distributed over the ranks, or there is no such
+   * root
    */
   static Ends of(Plan plan) {
     Collective collective = plan.collective();
@@ -64,12 +62,12 @@ record Ends(Collective collective, int ranks, int root, int contributors, int ch
     return new Ends(collective, ranks, root, contributors, chunksOfPart);
   }
 
-  /** Whether a rank neither contributes nor gets the result. */
+  /** Returns whether a rank neither contributes nor gets the result. */
   boolean serves(int rank) {
     return rank >= contributors;
   }
 
-  /** Whether a rank contributes to a chunk. */
+  /** Returns whether a rank contributes to a chunk. */
   boolean holds(int rank, int chunk) {
     return switch (collective) {
       case ALL_REDUCE -> !serves(rank);
@@ -80,7 +78,7 @@ record Ends(Collective collective, int ranks, int root, int contributors, int ch
     };
   }
 
-  /** Whether a rank must end with all contributions to a chunk. */
+  /** Returns whether a rank must end with all contributions to a chunk. */
   boolean needs(int rank, int chunk) {
     return switch (collective) {
       case ALL_REDUCE -> !serves(rank);

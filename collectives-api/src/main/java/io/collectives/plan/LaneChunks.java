@@ -3,8 +3,8 @@ package io.collectives.plan;
 import java.util.Arrays;
 
 /**
- * Which lane each chunk belongs to, and its place among the chunks of that lane: so what is kept
- * for each chunk of each rank need only be kept for the chunks of one lane at a time.
+ * The lane to which each chunk belongs, and its place among the chunks of that lane. With it the
+ * verifier keeps a state for each chunk of each rank only for the chunks of one lane at a time.
  *
  * <p>A chunk belongs to the first lane that names it, and to lane 0 if none does. Places are in the
  * order of chunks, so a range of chunks of one lane is a range of places.
@@ -60,12 +60,12 @@ final class LaneChunks {
     return placeOf[chunk];
   }
 
-  /** The chunks of a lane by their places. */
+  /** Returns the chunks of a lane, ordered by place. */
   int[] of(int lane) {
     return chunksOf[lane];
   }
 
-  /** The number of chunks of the lane that has most. */
+  /** Returns the number of chunks of the lane that has most. */
   int most() {
     return Arrays.stream(chunksOf).mapToInt(chunks -> chunks.length).max().orElseThrow();
   }

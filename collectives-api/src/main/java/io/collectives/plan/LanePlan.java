@@ -3,7 +3,7 @@ package io.collectives.plan;
 import io.collectives.Collective;
 import java.util.List;
 
-/** A plan put together from the rounds of its lanes. */
+/** A plan that consists of the rounds of its lanes. */
 record LanePlan(PlanRequest request, int contributors, int chunks, List<Rounds> rounds)
     implements Plan {
 

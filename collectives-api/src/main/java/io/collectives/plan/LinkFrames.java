@@ -4,8 +4,8 @@ import java.util.Arrays;
 
 /**
  * The links (from, to) that a plan uses, each with the number of frames that the latest round put
- * on it. A hash table with open addressing, so that a plan of all n(n-1) links costs at most 64
- * bytes for each.
+ * on it. It is a hash table with open addressing, so that a plan of all n(n-1) links costs at most
+ * 64 bytes for each.
  */
 final class LinkFrames {
   private static final long FREE = -1;
@@ -13,7 +13,7 @@ final class LinkFrames {
   private final int ranks;
   private long[] keys = newKeys(64);
 
-  /** The number of the latest round above, its frames in the low 32 bits. */
+  /** The number of the latest round in the high 32 bits, its frames in the low 32 bits. */
   private long[] frames = new long[64];
 
   private int size;
@@ -22,7 +22,7 @@ final class LinkFrames {
     this.ranks = ranks;
   }
 
-  /** The number of different links. */
+  /** Returns the number of different links. */
   int size() {
     return size;
   }
@@ -34,8 +34,8 @@ final class LinkFrames {
   /**
    * Counts a frame.
    *
-   * @param round a number that no other round has, from 1
-   * @return how many frames the round has put on the link by now
+   * @param round the number of the round, from 1, which no other round has @return the number of
+   *     frames that the round has put on the link so far
    */
   int add(int from, int to, int round) {
     long key = key(from, to);

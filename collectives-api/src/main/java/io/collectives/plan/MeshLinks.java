@@ -7,7 +7,7 @@ final class MeshLinks {
   private MeshLinks() {}
 
   /**
-   * Walks through a plan whose ranks are known to be valid.
+   * Checks a plan whose ranks are known to be valid.
    *
    * @throws InvalidPlanException at the first transfer that needs a link which the mesh lacks
    */

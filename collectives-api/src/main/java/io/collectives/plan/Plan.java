@@ -5,96 +5,94 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A collective, written from above for all ranks at once: lanes of rounds of {@link Transfer}s
- * between chunks.
+ * A collective as a schedule for all ranks at once: lanes of rounds of {@link Transfer}s between
+ * chunks.
  *
  * <p>The payload is cut into {@link #chunks} ranges of equal length (to within one element), chunk
  * 0 first. A lane is a sequence of rounds on chunks of its own; lanes run side by side. The
  * transfers of a round may all be under way at once, and each carries what its chunks held when the
  * round began.
  *
- * <p>Chunks have the same numbers at all ranks. Where the payload is dealt to n ranks there are n k
- * of them, and part i, which is that of rank i, is the k from i k on. The payload of an all-to-all
- * is those of all ranks, one after the other: n n k chunks, of which the k from (i n + j) k on are
- * what rank i has for rank j.
+ * <p>Chunks have the same numbers at all ranks. Where the payload is distributed over n ranks there
+ * are n k chunks, and part i, which belongs to rank i, consists of the k chunks from i k on. The
+ * payload of an all-to-all consists of those of all ranks, one after the other: n n k chunks, of
+ * which the k from (i n + j) k on are the data that rank i sends to rank j.
  *
  * <p>A plan is a pure function: immutable, usable by any thread, and the same each time it is
  * asked. Rounds are generated when asked for and never held, because a ring of 4,096 ranks has 33
- * million transfers. It knows no bytes, no sockets and no threads; an engine moves bytes by it, a
- * {@link PlanVerifier} moves sets of contributors.
+ * million transfers. A plan knows no bytes, no sockets and no threads; an engine moves bytes by it,
+ * and a {@link PlanVerifier} moves sets of contributors.
  *
  * <p>When several transfers of one round reduce into the same chunk of the same rank, they are
- * combined in the order in which the round names them, or, in an exchange (see {@link
+ * combined in the order in which the round lists them, or, in an exchange (see {@link
  * PlanVerifier}), in the order of ranks; so the bits of a sum do not depend on timing.
  */
 public interface Plan {
 
   /**
-   * The plan with the given lanes.
-   *
-   * @param chunks at least 1
-   * @param lanes at least one; they use no chunk in common
+   * Makes a plan of the given lanes. @param chunks the number of chunks, at least 1 @param lanes
+   * the lanes, at least one; they use no chunk in common
    */
   static Plan of(PlanRequest request, int chunks, Rounds... lanes) {
     return of(request, request.ranks(), chunks, lanes);
   }
 
   /**
-   * The plan with the given lanes, of an all-reduce in which some ranks only serve.
+   * Makes a plan of the given lanes for an all-reduce in which some ranks only serve.
    *
    * @param contributors see {@link #contributors()}
-   * @param chunks at least 1
-   * @param lanes at least one; they use no chunk in common
+   * @param chunks the number of chunks, at least 1 @param lanes the lanes, at least one; they use
+   *     no chunk in common
    */
   static Plan of(PlanRequest request, int contributors, int chunks, Rounds... lanes) {
     return new LanePlan(request, contributors, chunks, List.of(lanes));
   }
 
   /**
-   * The plan with the given lanes, of a collective without a root or with rank 0 as its root.
+   * Makes a plan of the given lanes for a collective without a root or with rank 0 as its root.
    *
-   * @param ranks at least 1
-   * @param chunks at least 1
-   * @param lanes at least one; they use no chunk in common
+   * @param ranks the number of ranks, at least 1
+   * @param chunks the number of chunks, at least 1 @param lanes the lanes, at least one; they use
+   *     no chunk in common
    */
   static Plan of(Collective collective, int ranks, int chunks, Rounds... lanes) {
     return of(PlanRequest.of(collective, ranks), chunks, lanes);
   }
 
-  /** What it does; the verifier proves that it does. */
+  /** Returns the collective that the plan performs; the verifier proves that it does. */
   Collective collective();
 
-  /** The number of ranks in the group. */
+  /** Returns the number of ranks in the group. */
   int ranks();
 
-  /** The root of a {@linkplain Collective#rooted rooted} collective; 0 if it has none. */
+  /** Returns the root of a {@linkplain Collective#rooted rooted} collective; 0 if it has none. */
   default int root() {
     return 0;
   }
 
   /**
-   * How many ranks contribute, and get the result: ranks 0 to {@code contributors() - 1}. The
-   * others, of which there are none but in an all-reduce, serve them. A chunk of a rank that serves
-   * holds nothing at first, so the first contribution is put there, and those that follow are added
-   * to it.
+   * Returns the number of ranks that contribute and get the result: ranks 0 to {@code
+   * contributors() - 1}. The other ranks, which exist only in an all-reduce, serve them. A chunk of
+   * a rank that serves holds nothing at first, so the first contribution is put there, and those
+   * that follow are added to it.
    */
   default int contributors() {
     return ranks();
   }
 
-  /** The number of chunks, at least 1. */
+  /** Returns the number of chunks, at least 1. */
   int chunks();
 
-  /** The number of lanes, at least 1. */
+  /** Returns the number of lanes, at least 1. */
   int lanes();
 
-  /** The number of rounds of a lane. */
+  /** Returns the number of rounds of a lane. */
   int rounds(int lane);
 
-  /** Names the transfers of a round, in the same order each time. */
+  /** Passes the transfers of a round to a sink, in the same order each time. */
   void transfers(int lane, int round, Transfer.Sink sink);
 
-  /** The transfers of a round as a list, for people and tests. */
+  /** Returns the transfers of a round as a list, for people and tests. */
   default List<Transfer> transfers(int lane, int round) {
     List<Transfer> list = new ArrayList<>();
     transfers(

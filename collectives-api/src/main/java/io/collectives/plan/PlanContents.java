@@ -5,9 +5,9 @@ import java.util.Arrays;
 import java.util.SplittableRandom;
 
 /**
- * What every chunk of every rank holds while {@link PlanVerifier} walks through a plan, one {@code
- * long} each: the set of its contributors, or a sum that stands for it. Lanes are walked through
- * one after the other, so only the chunks of one are kept at a time.
+ * The contents of every chunk of every rank while {@link PlanVerifier} walks through a plan. They
+ * are one {@code long} each: the set of the contributors, or a sum that stands for it. Lanes are
+ * walked through one after the other, so only the chunks of one are kept at a time.
  *
  * <p>A round is first read and then applied, so that every transfer carries what its chunks held
  * when the round began.
@@ -21,7 +21,7 @@ abstract class PlanContents {
   private final int cellsOfRank;
   private final Ends ends;
 
-  /** What each rank holds of the chunks of the lane. */
+  /** The contents of the lane's chunks at each rank. */
   private final long[] held;
 
   /** All contributions to each chunk. */
@@ -35,7 +35,10 @@ abstract class PlanContents {
 
   private int moveValues;
 
-  /** What the chunks of the round's transfers held when it began, in the order of the transfers. */
+  /**
+   * The contents of the chunks of the round's transfers when it began, in the order of the
+   * transfers.
+   */
   private long[] carried = new long[1024];
 
   private int carriedCount;
@@ -43,10 +46,10 @@ abstract class PlanContents {
   int lane;
   int round;
 
-  /** Rounds of all lanes are counted, from 1. */
+  /** The number of the round, from 1, counted over all lanes. */
   int roundNumber;
 
-  /** How many chunks the transfer carries that is being applied. */
+  /** The number of chunks of the transfer that is being applied. */
   int chunksOfMove;
 
   PlanContents(Plan plan, LaneChunks laneChunks, Ends ends) {
@@ -58,30 +61,32 @@ abstract class PlanContents {
     complete = new long[plan.chunks()];
   }
 
-  /** What stands for the contribution of a rank. */
+  /** Returns the value that stands for the contribution of a rank. */
   abstract long ofRank(int rank);
 
-  /** What a chunk holds after a reduction, or an error if it must not be. */
+  /**
+   * Returns the contents of a chunk after a reduction, or throws if the reduction breaks a rule.
+   */
   abstract long reduce(long before, long arriving, int from, int to, int chunk);
 
-  /** Whether a rank may send, or reduce into, a chunk that holds nothing that is counted here. */
+  /** Returns whether a rank may send, or reduce into, a chunk without contents. */
   abstract boolean mayHoldNothing();
 
   /**
-   * What is wrong with {@code value}, which is not {@code complete}, as {@code lacks the
-   * contribution of rank 3}.
+   * Describes the fault of {@code value}, which is not {@code complete}, in words such as {@code
+   * lacks the contribution of rank 3}.
    */
   abstract String lack(long value, long complete);
 
   /**
-   * Whether several ranks complete one of the chunks by a reduction; then {@link SumOrders} must
-   * prove that they take the same sum.
+   * Returns whether several ranks complete one of the chunks by a reduction; then {@link SumOrders}
+   * must prove that they compute the same sum.
    */
   boolean hasSeveralOwners() {
     return false;
   }
 
-  /** Before the first round of a lane. */
+  /** Prepares for the first round of a lane. */
   final void start(int lane) {
     int[] chunks = laneChunks.of(lane);
     for (int rank = 0; rank < ranks; rank++) {
@@ -94,7 +99,7 @@ abstract class PlanContents {
     }
   }
 
-  /** All contributions to a chunk. */
+  /** Returns all contributions to a chunk. */
   final long complete(int chunk) {
     return complete[chunk];
   }
@@ -126,8 +131,8 @@ abstract class PlanContents {
   }
 
   /**
-   * The round has a transfer from some cells to others, a chunk of a rank being a cell; heard of
-   * all of its transfers before any of them is applied.
+   * Notes a transfer of the round from some cells to others, where a cell is a chunk of a rank; all
+   * transfers of a round are noted before any of them is applied.
    */
   void read(int sent, int written, int count, Effect effect) {}
 
@@ -154,7 +159,7 @@ abstract class PlanContents {
     }
   }
 
-  /** After the last round of a lane. */
+  /** Checks the contents after the last round of a lane. */
   final void end(int lane) {
     for (int rank = 0; rank < ranks; rank++) {
       for (int chunk : laneChunks.of(lane)) {
@@ -172,7 +177,7 @@ abstract class PlanContents {
     }
   }
 
-  /** Whether this is what a rank is to have of a chunk in the end, and what may replace others. */
+  /** Returns whether the value is complete: a rank may end with it, and it may replace others. */
   boolean isComplete(long value, int chunk) {
     return value == complete[chunk];
   }
@@ -201,7 +206,10 @@ abstract class PlanContents {
     return Math.addExact(length, Math.max(length / 2, more));
   }
 
-  /** Sets of up to 64 contributors as bits; each may come to a chunk once. */
+  /**
+   * Contents that are sets of up to 64 contributors as bits; each contributor may reach a chunk
+   * once.
+   */
   static final class Once extends PlanContents {
     private final Owners owners;
 
@@ -246,8 +254,8 @@ abstract class PlanContents {
   }
 
   /**
-   * Sums of a random number for each contributor. A chunk that holds one of them twice, or lacks
-   * one, has the right sum with a probability of about 2^-64.
+   * Contents that are sums of a random number for each contributor. A chunk that holds one of them
+   * twice, or lacks one, has the right sum with a probability of about 2^-64.
    */
   static final class Sums extends PlanContents {
     private final long seed;
@@ -290,8 +298,8 @@ abstract class PlanContents {
   }
 
   /**
-   * Which of 64 ranks, from {@code first} on, a rank knows to have entered; it may hear of them
-   * often.
+   * Contents that are sets of those of 64 ranks, from {@code first} on, that are known to have
+   * entered; a rank may learn of them more than once.
    */
   static final class Entered extends PlanContents {
     private final int first;
@@ -306,7 +314,7 @@ abstract class PlanContents {
       return rank >= first && rank - first < Long.SIZE ? 1L << (rank - first) : 0;
     }
 
-    /** A rank that knows of none of these 64 has entered itself, and may say so. */
+    /** A rank may send even if it knows of none of these 64, because it has entered itself. */
     @Override
     boolean mayHoldNothing() {
       return true;
@@ -327,16 +335,16 @@ abstract class PlanContents {
   private static final class Owners {
     private final boolean maySeveral;
 
-    /** The first one of each chunk. */
+    /** The first owner of each chunk. */
     private final int[] ownerOfChunk;
 
-    /** Whether a chunk has another one, too. */
+    /** True for chunks that have more than one owner. */
     private final boolean[] shared;
 
-    /** Whether a chunk was reduced together with others. */
+    /** True for chunks that were reduced together with others. */
     private final boolean[] withOthers;
 
-    /** Whether any chunk has several. */
+    /** True if any chunk has several owners. */
     private boolean several;
 
     Owners(Plan plan) {

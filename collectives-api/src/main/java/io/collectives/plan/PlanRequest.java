@@ -3,12 +3,11 @@ package io.collectives.plan;
 import io.collectives.Collective;
 
 /**
- * What a plan is asked for.
+ * The request for a plan. @param collective the collective that the plan is to perform
  *
- * @param collective what it is to do
  * @param ranks the number of ranks in the group, at least 1
- * @param root the rank from which, or to which, a {@linkplain Collective#rooted rooted} collective
- *     goes; 0 for the others, which have none
+ * @param root the root of a {@linkplain Collective#rooted rooted} collective; 0 for the others,
+ *     which have none
  */
 public record PlanRequest(Collective collective, int ranks, int root) {
 
@@ -28,7 +27,7 @@ public record PlanRequest(Collective collective, int ranks, int root) {
     }
   }
 
-  /** A collective without a root, or with rank 0 as its root. */
+  /** Makes a request for a collective without a root, or with rank 0 as its root. */
   public static PlanRequest of(Collective collective, int ranks) {
     return new PlanRequest(collective, ranks, 0);
   }

@@ -4,7 +4,7 @@ import java.util.Arrays;
 
 /**
  * The rules of {@link PlanVerifier} that need no contents: ranks, chunks, lanes, collisions within
- * a round, frames on a link. Counts the figures on the way.
+ * a round, frames on a link. It also counts the figures of the plan.
  */
 final class PlanShape {
   private final Plan plan;
@@ -16,8 +16,8 @@ final class PlanShape {
   private final int cellsOfRank;
 
   /**
-   * For each chunk of the lane of each rank the number of the round that wrote it last: as it is if
-   * it was reduced into, negative if it was replaced. What earlier lanes left has other numbers.
+   * The number of the round that wrote each chunk of the lane at each rank last: positive if it was
+   * reduced into, negative if it was replaced. Numbers that earlier lanes left are different.
    */
   private final int[] written;
 

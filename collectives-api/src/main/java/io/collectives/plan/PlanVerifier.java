@@ -22,22 +22,23 @@ import io.collectives.Mesh;
  * <p><b>What holds for contributions.</b> A rank contributes to a chunk if it holds it before the
  * first round. Nobody sends a chunk of which it holds nothing. Several ranks contribute to the
  * chunks of an all-reduce, a reduce-scatter and a reduce, namely all; one to those of the others,
- * which reduce nothing. No contribution reaches a chunk twice, and nothing is reduced into a chunk
- * that holds nothing, but at a rank that serves: there are such ranks in an all-reduce whose plan
- * has fewer {@linkplain Plan#contributors() contributors} than ranks. A REPLACE carries a chunk
- * that is complete: it holds all contributions to it.
+ * which reduce nothing. No contribution reaches a chunk twice. Nothing is reduced into a chunk that
+ * holds nothing, except at a rank that only serves: there are such ranks in an all-reduce whose
+ * plan has fewer {@linkplain Plan#contributors() contributors} than ranks. A REPLACE carries a
+ * chunk that is complete: it holds all contributions to it.
  *
  * <p><b>What holds for sums.</b> All ranks end with the same bits, whatever op they reduce with. A
  * chunk with several contributors becomes complete by REDUCE at exactly one rank, its
  * <em>owner</em>, by the last REDUCE of it that the plan names, and everywhere else by REPLACE: so
  * the owner may divide it (an average) or round it (a narrow wire type) before it goes on. Only in
  * an all-reduce to which all ranks contribute it may become complete by REDUCE at several ranks,
- * which divide and round it, too. Then it is sent by itself, without other chunks, and they must
- * take the very same sum: the same operands, in the same places. Which sum a rank takes is said by
- * three rules. In an <em>exchange</em>, where it is sent the single contribution of every other
- * rank in one round, it takes them in the order of ranks. If it sends the chunk in the round in
- * which it is reduced into, as partners do that swap what they have, the lower rank's operand comes
- * first, and its own is rounded like what it sends. Else its own comes first.
+ * which divide and round it, too. Then it is sent by itself, without other chunks, and these ranks
+ * must compute the very same sum: the same operands, in the same places. Three rules define the sum
+ * that a rank computes. In an <em>exchange</em>, where it receives the single contribution of every
+ * other rank in one round, it adds them in the order of ranks. If it sends the chunk in the round
+ * in which it is reduced into, as partners do that exchange their chunks, the lower rank's operand
+ * comes first, and its own operand is rounded like the one that it sends. Otherwise its own operand
+ * comes first.
  *
  * <p><b>What holds at the ends.</b> With part i of n ranks being the chunks from i k to (i + 1) k -
  * 1 of n k, and the pair (i, j) those from (i n + j) k on of n n k:
@@ -55,19 +56,19 @@ import io.collectives.Mesh;
  * <tr><td>all-to-all</td><td>rank i: each pair (i, j)</td><td>rank j: each pair (i, j)</td></tr>
  * </table>
  *
- * <p>What else a rank holds at the end is undefined. A root must be a rank, and is 0 where there is
+ * <p>All other contents at the end are undefined. A root must be a rank, and is 0 where there is
  * none.
  *
  * <p><b>What holds for a barrier.</b> It has one chunk, which stands for "these ranks have
- * entered"; REDUCE unites such sets, and hearing of a rank twice does no harm. At the end every
- * rank knows of every rank.
+ * entered"; REDUCE unites such sets, and learning of a rank twice does no harm. At the end every
+ * rank knows that every rank has entered.
  *
  * <p><b>What holds on a mesh</b>, if one is given. A transfer goes along one row or one column. If
  * that dimension wraps, its ranks are neighbours, the last place being the first one's. If not, it
  * is a line, and its ranks are at most two places apart: a folded ring leaves out every other
  * place, whose two links then carry the transfer. So no transfer needs a link that the mesh lacks.
  *
- * <p>Up to 64 ranks, and for barriers of any size, the sets are exact and an error names the
+ * <p>For up to 64 ranks, and for barriers of any size, the sets are exact and an error names the
  * contributor. Other plans of more ranks are checked by sums of random 64-bit tags, one for each
  * rank; a contribution that comes twice is then found where the sum is used, not where it arises,
  * and not at all if a replacement mends it.
@@ -79,7 +80,7 @@ import io.collectives.Mesh;
  */
 public final class PlanVerifier {
 
-  /** How many transfers a round may put on a link, unless said otherwise. */
+  /** The number of transfers that a round may put on a link by default. */
   public static final int FRAMES_PER_LINK = 4;
 
   private static final long SEED = 0x636f6c6c65637469L;
@@ -89,7 +90,7 @@ public final class PlanVerifier {
   /**
    * Verifies a plan with up to {@link #FRAMES_PER_LINK} transfers on a link in a round.
    *
-   * @return what the plan costs
+   * @return the costs of the plan
    * @throws InvalidPlanException at the first rule that is broken
    */
   public static PlanFigures verify(Plan plan) {
@@ -99,9 +100,9 @@ public final class PlanVerifier {
   /**
    * Verifies a plan.
    *
-   * @param framesPerLink how many transfers a round may put on a link
-   * @param seed of the tags that stand for contributions if there are more than 64 ranks
-   * @return what the plan costs
+   * @param framesPerLink the number of transfers that a round may put on a link @param seed the
+   *     seed of the tags that stand for contributions if there are more than 64 ranks
+   * @return the costs of the plan
    * @throws InvalidPlanException at the first rule that is broken
    */
   public static PlanFigures verify(Plan plan, int framesPerLink, long seed) {
@@ -127,8 +128,8 @@ public final class PlanVerifier {
    * Verifies a plan with up to {@link #FRAMES_PER_LINK} transfers on a link in a round, and that
    * each transfer goes over links that a mesh has.
    *
-   * @param mesh with as many places as the plan has ranks
-   * @return what the plan costs
+   * @param mesh a mesh with as many places as the plan has ranks
+   * @return the costs of the plan
    * @throws InvalidPlanException at the first rule that is broken
    */
   public static PlanFigures verify(Plan plan, Mesh mesh) {
@@ -138,10 +139,10 @@ public final class PlanVerifier {
   /**
    * Verifies a plan, and that each transfer goes over links that a mesh has.
    *
-   * @param mesh with as many places as the plan has ranks
-   * @param framesPerLink how many transfers a round may put on a link
-   * @param seed of the tags that stand for contributions if there are more than 64 ranks
-   * @return what the plan costs
+   * @param mesh a mesh with as many places as the plan has ranks
+   * @param framesPerLink the number of transfers that a round may put on a link @param seed the
+   *     seed of the tags that stand for contributions if there are more than 64 ranks
+   * @return the costs of the plan
    * @throws InvalidPlanException at the first rule that is broken
    */
   public static PlanFigures verify(Plan plan, Mesh mesh, int framesPerLink, long seed) {

@@ -5,29 +5,31 @@ import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /**
- * A sequence of rounds: what lanes are put together from.
+ * A sequence of rounds, of which lanes are made.
  *
- * <p>Three ways of building are enough for the plans of this library: {@link #of} from a function
- * of the round's number, {@link #then} for phases one after the other, {@link #sideBySide} for
- * groups of ranks that do the same at once. A {@link Plan} runs several of them side by side as
- * lanes, which do not wait for each other.
+ * <p>Three ways of building are enough for the plans of this library: {@link #of} for rounds that a
+ * function of the round's number lists, {@link #then} for phases one after the other, {@link
+ * #sideBySide} for groups of ranks that do the same at once. A {@link Plan} runs several of them
+ * side by side as lanes, which do not wait for each other.
  *
- * <p>Like a plan it is a pure function: immutable, usable by any thread, generated when asked for
- * and never held.
+ * <p>Like a plan, it is a pure function: immutable, usable by any thread, and generated when asked
+ * for and never held.
  */
 public interface Rounds {
 
-  /** The number of rounds, which may be 0. */
+  /** Returns the number of rounds, which may be 0. */
   int count();
 
   /**
-   * Names the transfers of a round, in the same order each time.
-   *
-   * @param round from 0 to {@code count() - 1}
+   * Passes the transfers of a round to a sink, in the same order each time. @param round the number
+   * of the round, from 0 to {@code count() - 1}
    */
   void transfers(int round, Transfer.Sink sink);
 
-  /** These rounds, then those of the next phase: {@code count() + next.count()} of them. */
+  /**
+   * Returns these rounds followed by those of the next phase: {@code count() + next.count()} of
+   * them.
+   */
   default Rounds then(Rounds next) {
     Rounds first = this;
     int turn = first.count();
@@ -43,9 +45,8 @@ public interface Rounds {
   }
 
   /**
-   * As many rounds as said, each named by one function.
-   *
-   * @param count may be 0
+   * Makes rounds whose transfers a function lists. @param count the number of rounds, which may be
+   * 0
    */
   static Rounds of(int count, Round round) {
     if (count < 0) {
@@ -65,8 +66,8 @@ public interface Rounds {
   }
 
   /**
-   * Parts that run in the same rounds: round i holds round i of part 0, then of part 1, and so on;
-   * a part that has ended is left out. As many rounds as the longest part.
+   * Makes rounds of parts that run side by side: round i holds round i of part 0, then of part 1,
+   * and so on; a part that has ended is left out. There are as many rounds as the longest part has.
    */
   static Rounds sideBySide(int parts, IntFunction<Rounds> part) {
     Rounds[] all = IntStream.range(0, parts).mapToObj(part).toArray(Rounds[]::new);
@@ -85,7 +86,7 @@ public interface Rounds {
         });
   }
 
-  /** Names the transfers of a round, given its number. */
+  /** A function that lists the transfers of a round, given its number. */
   @FunctionalInterface
   interface Round {
     /** See {@link Rounds#transfers}. */

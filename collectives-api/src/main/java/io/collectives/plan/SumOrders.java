@@ -4,44 +4,47 @@ import java.util.Arrays;
 import java.util.SplittableRandom;
 
 /**
- * In what order each rank has put together what it holds of each chunk, for plans in which several
- * ranks complete one, so that all must take the same sum. To be walked through after the sets of
- * contributors, which are known to be right.
+ * The order in which each rank has added up its contents of each chunk, for plans in which several
+ * ranks complete a chunk, so that all must compute the same sum. It is checked after the sets of
+ * contributors, which are then known to be right.
  *
  * <p>A sum is an expression: contributions are its leaves, and each addition is a node with a left
  * and a right operand. An expression is held as a random number that is computed from those of its
- * operands, so that two that differ have the same one with a probability of about 2^-64. Nothing is
- * taken for granted of the addition, not even that it is commutative.
+ * operands, so that two that differ have the same one with a probability of about 2^-64. No
+ * property of the addition is assumed, not even that it is commutative.
  *
- * <p>What crosses a link may be rounded (a narrow wire type), which is written as a node with one
- * operand. Three rules tell what a rank does with what is reduced into a chunk in a round; the
- * engine follows the same:
+ * <p>A value that crosses a link may be rounded (by a narrow wire type), which is written as a node
+ * with one operand. Three rules define how a rank combines the values that are reduced into a chunk
+ * in a round; the engine follows the same rules:
  *
  * <ul>
- *   <li>The contributions of all other ranks, each by itself, are taken in the order of ranks, this
- *       one's in its place and as others get it.
- *   <li>If the rank sends the chunk in that round, it takes what it holds as others get it, and the
- *       lower rank's is the left operand.
- *   <li>Else what it holds is as it is, and the left operand.
+ *   <li>If the contributions of all other ranks arrive, each by itself, they are added in the order
+ *       of ranks, with this rank's own contribution in its place and rounded as the others get it.
+ *   <li>If the rank sends the chunk in that round, its own value is rounded as the others get it,
+ *       and the lower rank's value is the left operand.
+ *   <li>Otherwise its own value is not rounded, and is the left operand.
  * </ul>
  *
- * <p>Who completes a chunk rounds it, so a replacement is what it was where it comes from.
+ * <p>The rank that completes a chunk rounds it, so a replacement is the same as at its source.
  */
 final class SumOrders extends PlanContents {
   private final long[] leaves;
 
-  /** All contributions in the order of ranks. */
+  /** The sum of all contributions in the order of ranks. */
   private final long inRankOrder;
 
-  /** By cell: the number of the last round in which it was sent, or reduced into. */
+  /**
+   * The number of the last round in which each cell was sent; {@link #reducedIn} is that in which
+   * it was reduced into.
+   */
   private final int[] sentIn;
 
   private final int[] reducedIn;
 
-  /** By cell: how many reductions that round has. */
+  /** The number of reductions into each cell in that round. */
   private final int[] reductions;
 
-  /** By chunk: the first complete sum that was seen; 0 if none was. */
+  /** The first complete sum of each chunk that was seen; 0 if none was. */
   private final long[] firstSums;
 
   SumOrders(Plan plan, LaneChunks laneChunks, Ends ends, long seed) {
@@ -95,7 +98,9 @@ final class SumOrders extends PlanContents {
     return false;
   }
 
-  /** The sum that is asked for first, whose contributions are all there, is what all must have. */
+  /**
+   * Returns whether the sum equals the first complete sum of the chunk, which all ranks must have.
+   */
   @Override
   boolean isComplete(long value, int chunk) {
     if (firstSums[chunk] == 0) {

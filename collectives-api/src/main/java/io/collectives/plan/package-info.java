@@ -1,5 +1,5 @@
 /**
- * The plan: what an algorithm is to this library, and the proof that one is right.
+ * Plans, which are the algorithms of this library, and the verifier that proves them right.
  *
  * <p>A plan knows ranks and chunks; it must not know bytes, element types, transports or threads.
  */

@@ -8,7 +8,7 @@ import io.collectives.bench.compare.Medium;
 import io.collectives.bench.compare.MissingPeerException;
 import io.collectives.bench.compare.PairedTimes;
 import io.collectives.bench.compare.Peer;
-import io.collectives.bench.compare.Workshop;
+import io.collectives.bench.compare.PeerBuild;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.perf.CaseResult;
 import io.collectives.bench.perf.CoreDistance;
@@ -257,22 +257,21 @@ final class Compare implements Callable<Integer> {
             ? Medium.TCP
             : Medium.MEMORY;
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
-      Workshop workshop =
-          new Workshop(
+      PeerBuild build =
+          new PeerBuild(
               directory.orElseGet(Compare::besideThisProgram),
               Optional.ofNullable(System.getenv("PATH")).orElse(""),
               install,
               progress::stage);
-      List<Peer> ready = prepare(workshop, medium, progress);
+      List<Peer> ready = prepare(build, medium, progress);
       if (!ready.isEmpty()) {
         probe.warmUp();
-        try (Contenders contenders =
-            new Contenders(
-                workshop, medium, Duration.ofNanos((long) (limitSeconds * 1e9)), progress)) {
+        try (Peers peers =
+            new Peers(build, medium, Duration.ofNanos((long) (limitSeconds * 1e9)), progress)) {
           for (int size : ranks) {
-            compare(size, ready, contenders, progress);
+            compare(size, ready, peers, progress);
           }
-          wrong |= contenders.wereWrong();
+          wrong |= peers.wereWrong();
         }
       }
     }
@@ -357,7 +356,7 @@ final class Compare implements Callable<Integer> {
     }
   }
 
-  private List<Peer> prepare(Workshop workshop, Medium medium, Progress progress)
+  private List<Peer> prepare(PeerBuild build, Medium medium, Progress progress)
       throws InterruptedException {
     List<Peer> ready = new ArrayList<>();
     for (Peer peer : peers) {
@@ -380,7 +379,7 @@ final class Compare implements Callable<Integer> {
         continue;
       }
       try {
-        peer.prepare(workshop);
+        peer.prepare(build);
         ready.add(peer);
       } catch (MissingPeerException | IOException e) {
         without(progress, peer.toString(), e.getMessage());
@@ -393,41 +392,36 @@ final class Compare implements Callable<Integer> {
     progress.say("collectives compare: without " + what + ": " + why);
   }
 
-  private void compare(int size, List<Peer> ready, Contenders contenders, Progress progress)
+  private void compare(int size, List<Peer> ready, Peers peers, Progress progress)
       throws Exception {
     progress.stage("starting " + size + " " + placement);
     try (Ranks ours =
         Perf.start(size, placement, transport, CallSettings.defaults(), List.of("perf-rank"))) {
       for (Collective collective : collectives) {
         progress.stage(size + " " + placement + ", " + collective + ": warming up");
-        compare(ours, collective, size, ready, contenders, progress);
+        compare(ours, collective, size, ready, peers, progress);
       }
     }
   }
 
   /** Other variants take part in the next collective. */
   private void compare(
-      Ranks ours,
-      Collective collective,
-      int size,
-      List<Peer> ready,
-      Contenders contenders,
-      Progress progress)
+      Ranks ours, Collective collective, int size, List<Peer> ready, Peers peers, Progress progress)
       throws Exception {
     List<PerfCase> cases = sizes.stream().map(bytes -> work(collective, size, bytes)).toList();
     long warmUpNanos = (long) (warmUpSeconds * 1e9);
     warmUp(ours, cases, warmUpNanos);
     try {
       for (Peer peer : ready) {
-        contenders.enter(peer, collective, size, cases, warmUpNanos);
+        peers.enter(peer, collective, size, cases, warmUpNanos);
       }
       for (PerfCase work : cases) {
         for (Peer peer : ready) {
-          rounds(ours, peer, contenders, work, progress);
+          rounds(ours, peer, peers, work, progress);
         }
       }
     } finally {
-      contenders.close();
+      peers.close();
     }
   }
 
@@ -457,11 +451,10 @@ final class Compare implements Callable<Integer> {
   }
 
   /** All rounds of one peer for one case. */
-  private void rounds(
-      Ranks ours, Peer peer, Contenders contenders, PerfCase work, Progress progress)
+  private void rounds(Ranks ours, Peer peer, Peers peers, PerfCase work, Progress progress)
       throws Exception {
     Map<String, PairedTimes> times = new LinkedHashMap<>();
-    if (!contenders.has(peer)) {
+    if (!peers.has(peer)) {
       return;
     }
     double nanos = 0;
@@ -487,7 +480,7 @@ final class Compare implements Callable<Integer> {
       do {
         before = cores.await(probe, spec, progress);
         mine = ours.measure(work);
-        measured = contenders.measure(peer, work);
+        measured = peers.measure(peer, work);
         after = probe.nanos();
       } while (CoreDistance.of(before) != CoreDistance.of(after) && ++attempt < ATTEMPTS);
       if (!isRight(mine, "this library, " + work.collective(), progress)) {

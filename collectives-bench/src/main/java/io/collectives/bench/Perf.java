@@ -534,7 +534,7 @@ final class Perf implements Callable<Integer> {
   }
 
   private String settings(CallSettings settings) {
-    return (settings.frameLength() == CallSettings.AS_SUITS_THE_TRANSPORT
+    return (settings.frameLength() == CallSettings.AUTO
             ? ""
             : "frames of " + new ByteSize(settings.frameLength()) + ", ")
         + settings.slabsInFlight()

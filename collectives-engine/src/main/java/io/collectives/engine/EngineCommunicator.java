@@ -342,13 +342,13 @@ final class EngineCommunicator implements Communicator {
   }
 
   @Override
-  public Communicator split(int colour, int key) {
+  public Communicator split(int color, int key) {
     int size = size();
     long[] wishes = new long[2 * size];
-    allGather(Payload.of(new long[] {colour, key}), Payload.of(wishes));
+    allGather(Payload.of(new long[] {color, key}), Payload.of(wishes));
     int[] ranks =
         IntStream.range(0, size)
-            .filter(rank -> wishes[2 * rank] == colour)
+            .filter(rank -> wishes[2 * rank] == color)
             .boxed()
             .sorted(
                 (a, b) ->
@@ -357,7 +357,7 @@ final class EngineCommunicator implements Communicator {
                         : a - b)
             .mapToInt(Integer::intValue)
             .toArray();
-    return of(seat.ofSplit(ranks, colour));
+    return of(seat.ofSplit(ranks, color));
   }
 
   @Override

@@ -10,39 +10,40 @@ import io.collectives.plan.Transfer;
 import java.util.stream.IntStream;
 
 /**
- * Workers that push to, and pull from, S servers which each serve an equal part of every buffer:
- * the balanced fusion buffers of Herring (Thangakrishnan et al. 2020, section III). Dedicated
- * servers are the last ranks and contribute nothing; the other servers are workers, too, the first
- * ranks.
+ * The plan of parameter servers: workers push to, and pull from, S servers, each of which reduces
+ * an equal part of every buffer: the balanced fusion buffers of Herring (Thangakrishnan et al.
+ * 2020, section III). Dedicated servers are the last ranks and contribute nothing; the other
+ * servers are workers, too, the first ranks.
  *
- * <p>Shape: S chunks, 1 lane; every worker has a link to and from every server. The servers own the
- * chunks in the order of their ranks.
+ * <p>The plan has S chunks and 1 lane; every worker has a link to and from every server. The
+ * servers own the chunks in the order of their ranks.
  *
  * <p>Steps: 2. Bytes, with W workers: a worker that does not serve sends M and receives M; one that
  * serves sends, and receives, M(S-1)/S for itself and M(W-1)/S for the others; a dedicated server M
- * W/S. With S = W servers that are all dedicated everybody sends M; with as many that are workers
- * 2M(W-1)/W, no less than in a ring, but in two steps.
+ * W/S. With S = W servers that are all dedicated every rank sends M; with as many that are workers
+ * every rank sends 2M(W-1)/W, no less than in a ring, but in two steps.
  *
- * <p>The transfers are named by distance, worker s + d with the server of chunk s: so workers speak
- * with different servers at a time, and chunk s is x(s) + x(s+1) + … + x(s-1), from the left,
- * whether its server is one of the workers or not.
+ * <p>The transfers are listed by distance, worker s + d with the server of chunk s: so at any time
+ * workers exchange data with different servers, and chunk s is x(s) + x(s+1) + … + x(s-1), from the
+ * left, whether its server is one of the workers or not.
  *
- * <p><b>On hosts</b> (section III-A) of g workers each there is a step before, in which each gets
- * from the others of its host its {@linkplain Shares share} and adds, and one after, in which it
- * tells them. In between it sends, and receives, M/g; a dedicated server M H/S, of H hosts. Each
- * part has a lane of its own, because what a worker sends of one does not wait for another.
+ * <p><b>On hosts</b> (section III-A) of g workers each there is a step before, in which each worker
+ * receives its {@linkplain Shares share} from the others of its host and adds it up, and one after,
+ * in which it sends them the results. In between a worker sends, and receives, M/g, and a dedicated
+ * server M H/S, of H hosts. Each part has a lane of its own, because a worker's transfers of one
+ * part do not wait for those of another.
  *
- * <p><b>Proxies</b> (section III-3): a server is P ranks, each of which speaks with a share of the
- * workers, and then, in two steps in the middle, with the others: it is sent what they have of the
- * chunks that it adds up, at most M/S (P-1)/P, and tells them the sums. Each of them has links to
- * about a Pth of the workers, and to the others.
+ * <p><b>Proxies</b> (section III-3): a server consists of P ranks, each of which exchanges data
+ * with a share of the workers, and then, in two steps in the middle, with the other proxies: it
+ * receives their contributions to the chunks that it adds up, at most M/S (P-1)/P, and sends them
+ * the sums. Each proxy has links to about a Pth of the workers, and to the other proxies.
  */
 final class ParameterServerPlan {
   private final Shares shares;
   private final int firstServer;
   private final int endServer;
 
-  /** Of the parts of some servers. */
+  /** Makes a plan for the parts of some servers. */
   private ParameterServerPlan(Shares shares, int firstServer, int endServer) {
     this.shares = shares;
     this.firstServer = firstServer;
@@ -63,7 +64,7 @@ final class ParameterServerPlan {
             : new Rounds[] {new ParameterServerPlan(shares, 0, servers).rounds()});
   }
 
-  /** In, and back the same way. */
+  /** Makes the rounds to the servers and back the same way. */
   private Rounds rounds() {
     return onHosts(Effect.REDUCE)
         .then(withServers(Effect.REDUCE))
@@ -73,7 +74,7 @@ final class ParameterServerPlan {
         .then(onHosts(Effect.REPLACE));
   }
 
-  /** A round, if there is anything to do in it. */
+  /** Makes a round, or none if there is nothing to do in it. */
   private static Rounds round(boolean needed, Rounds.Round round) {
     return Rounds.of(needed ? 1 : 0, round);
   }
@@ -140,7 +141,7 @@ final class ParameterServerPlan {
         });
   }
 
-  /** To the owner of some chunks of a part, to be added, or back from it. */
+  /** Lists the transfers of some chunks of a part to their owner, to be added, or back from it. */
   private void move(
       Transfer.Sink sink, int other, int owner, int server, int from, int count, Effect effect) {
     boolean in = effect == Effect.REDUCE;

@@ -26,7 +26,7 @@ public final class ParameterServerPlanProvider implements PlanProvider {
           .withFigures(n -> n == 1 ? 0 : 2, ParameterServerPlanProvider::bytes)
           .withCost(ParameterServerPlanProvider::cost);
 
-  /** For the service loader. */
+  /** Makes the provider; the service loader calls this. */
   public ParameterServerPlanProvider() {}
 
   @Override
@@ -42,7 +42,10 @@ public final class ParameterServerPlanProvider implements PlanProvider {
         : DirectPlans.of(request);
   }
 
-  /** Of a server among n/2: its own contribution to the others, and sums to all others. */
+  /**
+   * Returns the bytes that a server among n/2 sends: its own contribution to the others, and sums
+   * to all others.
+   */
   private static double bytes(int ranks) {
     int servers = Math.max(1, ranks / 2);
     return (servers - 1.0 + ranks - 1) / servers;

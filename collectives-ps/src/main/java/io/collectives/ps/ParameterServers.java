@@ -33,32 +33,31 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p><b>Order without negotiation.</b> The {@link GradientReducer} tells all workers once in which
- * order the gradients of the first one became ready; from then on each knows where each gradient
- * lies in which buffer. Servers are told nothing: the first frame of a buffer that comes to one
- * says what it is, and every other one is compared with it. So buffers may change from step to
- * step.
+ * <p><b>Order without negotiation.</b> The {@link GradientReducer} sends all workers once the order
+ * in which the gradients of the first one became ready; from then on each knows the place of each
+ * gradient in the buffers. Servers need not be told: the first frame of a buffer that arrives
+ * describes it, and every other one is compared with it. So buffers may change from step to step.
  *
  * <p><b>Equal shares.</b> Of a buffer, server i of S adds part i; parts differ by at most one
  * element. Workers with M bytes of gradients send each of S servers M/S and get as much back; a
  * dedicated server that W workers share receives and sends W M/S. So with as many servers as
  * workers every rank sends M bytes and receives M, where a ring takes nearly 2 M.
  *
- * <p><b>Segments.</b> A share crosses the links in frames of {@link
- * io.collectives.CallSettings#frameLength()}. A server adds each as it arrives and sends it back
- * when that of the last worker is in, while later ones come. It adds in the order of workers,
- * beginning with another one for each share, so the bits do not depend on who is late, nor on
- * whether its servers are dedicated (see {@link io.collectives.Algorithm#parameterServer(int,
+ * <p><b>Segments.</b> A share is sent in frames of {@link
+ * io.collectives.CallSettings#frameLength()}. A server adds each frame as it arrives and sends it
+ * back when that of the last worker has arrived, while later ones arrive. It adds in the order of
+ * workers, beginning with another worker for each share, so the bits depend neither on the timing
+ * nor on whether servers are dedicated (see {@link io.collectives.Algorithm#parameterServer(int,
  * int)}); or, as {@code world}'s {@link io.collectives.Repeatability} says, in the order of
- * arrival, in which nobody's segments wait for those of a slower worker, in the order of ranks, or
- * exactly. A server needs memory for the frames under way only, {@code 2 slabsInFlight} of each
- * buffer that is, and what waits for its turn, however large the model.
+ * arrival, in which no segment waits for those of a slower worker, in the order of ranks, or
+ * exactly. A server needs memory only for the frames under way, {@code 2 slabsInFlight} of each
+ * buffer under way, and for those that wait for their turn, however large the model is.
  *
- * <p><b>Error feedback.</b> With the wire type {@code int8} each worker keeps what rounding takes
- * from its buffers, as in {@link BufferReduction#allReduce}, and each server, dedicated or not,
- * what rounding takes from the sums of its shares, and adds it in the next step: 4 bytes for each
- * element of a buffer at a worker, and of its shares at a server. Buffers are known to servers by
- * their index; when the length of one or the op changes both begin with zeros.
+ * <p><b>Error feedback.</b> With the wire type {@code int8} each worker keeps the rounding errors
+ * of its buffers, as in {@link BufferReduction#allReduce}, and each server, dedicated or not, those
+ * of the sums of its shares, and adds them in the next step: 4 bytes for each element of a buffer
+ * at a worker, and of its shares at a server. Servers recognise buffers by their index; when the
+ * length of a buffer or the op changes, workers and servers begin with zeros.
  *
  * <p><b>Hosts and proxies.</b> Workers of one host may add among themselves first, and a dedicated
  * server may be several ranks, each with a share of the workers: see {@link Roles}. The reduce-
@@ -67,10 +66,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Failures.</b> If a rank is lost, all others get a {@link RankFailedException} that names
  * it: workers from their reducer, dedicated servers from {@link #serve()}. {@linkplain
- * Communicator#shrink Shrink} the job then; {@link #on} gives those who are left their roles, and
- * {@link GradientReducer#on(Communicator, BufferReduction)} goes on with the gradients.
+ * Communicator#shrink Shrink} the job then; {@link #on} gives the ranks that are left their roles,
+ * and {@link GradientReducer#on(Communicator, BufferReduction)} makes a reducer with the same
+ * gradients.
  *
- * <p><b>Threads.</b> Those of {@link BufferReduction} and {@link Communicator}.
+ * <p><b>Threads.</b> The rules are those of {@link BufferReduction} and {@link Communicator}.
  */
 public final class ParameterServers implements AutoCloseable {
   private static final int LANES = 2;
@@ -79,7 +79,7 @@ public final class ParameterServers implements AutoCloseable {
   private final Communicator world;
   private final Roles roles;
 
-  /** What the lanes are views of. */
+  /** The groups of which the lanes are views. */
   private final List<Communicator> groups = new ArrayList<>();
 
   private final List<Communicator> lanes = new ArrayList<>();
@@ -88,9 +88,9 @@ public final class ParameterServers implements AutoCloseable {
   private ParameterServers(Communicator world, Roles roles, int laneCount) {
     this.world = world;
     this.roles = roles;
-    int[] seats = roles.seats();
+    int[] order = roles.order();
     for (int lane = 0; lane < laneCount; lane++) {
-      Communicator group = world.group(seats);
+      Communicator group = world.group(order);
       groups.add(group);
       lanes.add(group.using(roles.algorithm()));
     }
@@ -98,11 +98,11 @@ public final class ParameterServers implements AutoCloseable {
   }
 
   /**
-   * The servers of a job, for two buffers at a time.
+   * Sets up the servers of a job, for two buffers at a time. @param world the job; all of its ranks
+   * call this, in the same order as they make other groups of it, and within the time limit of its
+   * calls; its settings are those of the servers @param roles the role of each rank, the same on
+   * all ranks
    *
-   * @param world all of its ranks call this, at the same place among the groups that they make of
-   *     it, and within the time limit of its calls; its settings are those of the servers
-   * @param roles the same on all ranks, as many as there are
    * @throws CollectiveException if a rank is lost, or does not call this in time
    */
   public static ParameterServers of(Communicator world, Roles roles) {
@@ -110,11 +110,10 @@ public final class ParameterServers implements AutoCloseable {
   }
 
   /**
-   * The servers of a job.
+   * Sets up the servers of a job. @param world the job, as in {@link #of(Communicator,
+   * Roles)} @param roles the role of each rank, the same on all ranks @param lanes the number of
+   * buffers that may be under way at once, from 1 to 8, the same on all ranks
    *
-   * @param world as in {@link #of(Communicator, Roles)}
-   * @param roles the same on all ranks, as many as there are
-   * @param lanes the same on all ranks, from 1 to 8: how many buffers are under way at once
    * @throws CollectiveException if a rank is lost, or does not call this in time
    */
   public static ParameterServers of(Communicator world, Roles roles, int lanes) {
@@ -127,12 +126,15 @@ public final class ParameterServers implements AutoCloseable {
     }
     roles.requireFit();
     ParameterServers servers = new ParameterServers(world, roles, lanes);
-    servers.meet();
+    servers.makeFirstCall();
     return servers;
   }
 
-  /** From here on every worker and every server can tell each other why it leaves. */
-  private void meet() {
+  /**
+   * Makes a first call of the groups, after which every worker and every server can tell each other
+   * why it leaves.
+   */
+  private void makeFirstCall() {
     Payload nothing = Payload.of(new float[0]);
     try {
       List<CollectiveHandle> handles =
@@ -147,29 +149,29 @@ public final class ParameterServers implements AutoCloseable {
   }
 
   /**
-   * How long balanced fusion buffers are, unless that is set: a sixteenth of the model, so that
-   * nearly all of it is reduced beside the backward pass; but as long that each server's share
-   * fills a frame of 128 KiB, and at most 1 GiB.
+   * Returns the default length of balanced fusion buffers: a sixteenth of the model, so that nearly
+   * all of it is reduced during the backward pass; but so much that each server's share fills a
+   * frame of 128 KiB, and at most 1 GiB.
    *
    * @param modelLength the bytes of all gradients
-   * @param servers at least 1
+   * @param servers the number of servers, at least 1
    */
   public static BufferReduction.BufferLength bufferLength(long modelLength, int servers) {
     return ServedReduction.balancedLength(modelLength, servers);
   }
 
-  /** What each rank of the job does. */
+  /** Returns the role of each rank of the job. */
   public Roles roles() {
     return roles;
   }
 
-  /** Whether this rank computes gradients; if not, it {@linkplain #serve() serves}. */
+  /** Returns whether this rank computes gradients; if not, it {@linkplain #serve() serves}. */
   public boolean isWorker() {
     return roles.of(world.rank()).works();
   }
 
   /**
-   * The group of the ranks that compute gradients, in the order of their ranks in the job.
+   * Returns the group of the ranks that compute gradients, in the order of their ranks in the job.
    *
    * @throws IllegalStateException on a dedicated server
    */
@@ -182,8 +184,9 @@ public final class ParameterServers implements AutoCloseable {
   }
 
   /**
-   * What a {@link GradientReducer} of the {@linkplain #workers() workers} gives its buffers to.
-   * There is one; it is closed with the reducer, and then this rank leaves its servers.
+   * Returns the operation by which a {@link GradientReducer} of the {@linkplain #workers() workers}
+   * reduces its buffers. There is one such object; it is closed with the reducer, and then this
+   * rank leaves its servers.
    *
    * @throws IllegalStateException on a dedicated server
    */
@@ -193,7 +196,8 @@ public final class ParameterServers implements AutoCloseable {
   }
 
   /**
-   * Serves the workers until all of them have closed their reducers. On dedicated servers, once.
+   * Serves the workers until all of them have closed their reducers. Each dedicated server calls
+   * this once.
    *
    * @throws CollectiveException if a rank is lost, makes a mistake or aborts
    * @throws IllegalStateException on a worker
@@ -227,13 +231,11 @@ public final class ParameterServers implements AutoCloseable {
   }
 
   /**
-   * The same roles for the ranks that are left of this job, on the same hosts. A server goes on
-   * with the proxies that are left of it; those that are too many for the workers that are left
-   * become servers of their own. If no server is left, all that are left serve as well. This one is
-   * closed.
-   *
-   * @param left all of its ranks call this, as in {@link #of(Communicator, Roles)}; they were ranks
-   *     of this job. For others make new roles
+   * Sets up servers with the same roles for the ranks that are left of this job, on the same hosts.
+   * A server goes on with the proxies that are left of it; proxies that are too many for the
+   * workers that are left become servers of their own. If no server is left, all ranks serve as
+   * well. This object is closed. @param left a group of ranks of this job; all of them call this,
+   * as in {@link #of(Communicator, Roles)}. For other ranks make new roles
    */
   public ParameterServers on(Communicator left) {
     int laneCount = lanes.size();
@@ -255,7 +257,7 @@ public final class ParameterServers implements AutoCloseable {
             + " has no role yet: make roles for all ranks, and ParameterServers.of(world, roles)");
   }
 
-  /** Leaves the groups that this has made. Closing again does nothing. */
+  /** Leaves the groups that this object has made. Closing again does nothing. */
   @Override
   public void close() {
     groups.forEach(Communicator::close);
@@ -264,7 +266,10 @@ public final class ParameterServers implements AutoCloseable {
     }
   }
 
-  /** What this rank does, and how much memory the library takes at it for frames and links. */
+  /**
+   * Returns a text with this rank's role, and the memory that the library takes for frames and
+   * links at this rank.
+   */
   @Override
   public String toString() {
     return "rank "

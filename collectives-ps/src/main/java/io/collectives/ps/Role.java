@@ -1,14 +1,16 @@
 package io.collectives.ps;
 
-/** What a rank of a job with parameter servers does. */
+/** The role of a rank in a job with parameter servers. */
 public enum Role {
   /** Computes gradients. */
   WORKER,
 
-  /** Adds the gradients of others and computes none: a dedicated server. */
+  /** The rank adds the gradients of others and computes none: it is a dedicated server. */
   SERVER,
 
-  /** Computes gradients and adds those of others, too: a server among the workers. */
+  /**
+   * The rank computes gradients and adds those of others, too: it is a server among the workers.
+   */
   BOTH;
 
   boolean works() {

@@ -13,27 +13,26 @@ import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
 /**
- * The role of each rank of a group: at least one works and at least one serves.
+ * The roles of the ranks of a group: at least one rank is a worker and at least one serves.
  *
- * <p>In the set-up of the Herring paper (Thangakrishnan et al. 2020, section III-A) there are as
+ * <p>In the setup of the Herring paper (Thangakrishnan et al. 2020, section III-A) there are as
  * many dedicated servers as workers, on hosts of the same bandwidth: then every host sends and
  * receives each byte of the gradients once, half of what a ring takes. Servers among the workers
- * cost no hosts, and take what a ring does, in two hops.
+ * need no additional hosts, and send as much as a ring does, in two hops.
  *
- * <p><b>Hosts.</b> Workers of one host may reduce among themselves first, over what reaches fastest
- * from one to the other, so that each sends its share of their sum only: {@link #withHosts(List)}.
- * <b>Proxies.</b> A dedicated server may be made of several ranks, threads of one process or
- * processes of one host, each of which speaks with some of the workers: {@link #withProxies(int)}.
- * See {@link Algorithm#parameterServer(int, int, List)}.
+ * <p><b>Hosts.</b> Workers of one host may reduce among themselves first, over the fastest
+ * transport between them, so that each sends only its share of their sum: {@link #withHosts(List)}.
+ * <b>Proxies.</b> A dedicated server may consist of several ranks, threads of one process or
+ * processes of one host, each of which exchanges data with some of the workers: {@link
+ * #withProxies(int)}. See {@link Algorithm#parameterServer(int, int, List)}.
  *
- * @param ofRanks by rank
- * @param together by rank the lowest rank that it is together with: a worker with those of its
- *     host, a dedicated server with the proxies of the same server. A rank that is alone has its
- *     own
+ * @param ofRanks the role of each rank @param together for each rank the lowest rank of its set:
+ *     the workers of one host form a set, and so do the proxies of one server. A rank that is alone
+ *     has its own number
  */
 public record Roles(List<Role> ofRanks, List<Integer> together) {
 
-  /** Checks that there is work and somebody to serve, and that only equals are together. */
+  /** Checks that there are workers and servers, and that each set consists of equal roles. */
   public Roles {
     ofRanks = List.copyOf(ofRanks);
     together = List.copyOf(together);
@@ -52,7 +51,7 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
     }
   }
 
-  /** Ranks that are all alone. */
+  /** Makes roles of ranks that are all alone on their hosts. */
   public Roles(List<Role> ofRanks) {
     this(ofRanks, IntStream.range(0, ofRanks.size()).boxed().toList());
   }
@@ -70,7 +69,7 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
                 });
   }
 
-  /** Names for who is together, each kind of ranks by itself. */
+  /** Numbers the sets of ranks, separately for workers and dedicated servers. */
   private static List<Integer> numbered(List<Role> roles, IntFunction<?> nameOfRank) {
     Map<List<Object>, Integer> lowest = new HashMap<>();
     List<Integer> together = new ArrayList<>();
@@ -83,10 +82,8 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
   }
 
   /**
-   * The last ranks serve and do nothing else.
-   *
-   * @param ranks of the job
-   * @param servers from 1 to {@code ranks - 1}
+   * Makes the last ranks dedicated servers. @param ranks the number of ranks of the job @param
+   * servers the number of servers, from 1 to {@code ranks - 1}
    */
   public static Roles dedicated(int ranks, int servers) {
     requireServers(ranks, servers, ranks - 1);
@@ -96,11 +93,10 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
   }
 
   /**
-   * The last ranks serve and do nothing else, several of them for each server.
-   *
-   * @param ranks of the job
-   * @param servers at least 1; {@code servers * proxies} ranks serve, at most {@code ranks - 1}
-   * @param proxies of each server, as in {@link #withProxies}
+   * Makes the last ranks dedicated servers, several of them for each server. @param ranks the
+   * number of ranks of the job @param servers the number of servers, at least 1; {@code servers *
+   * proxies} ranks serve, at most {@code ranks - 1} @param proxies the number of ranks of each
+   * server, as in {@link #withProxies}
    */
   public static Roles dedicated(int ranks, int servers, int proxies) {
     if (servers < 1 || proxies < 1 || (long) servers * proxies > ranks - 1) {
@@ -117,10 +113,8 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
   }
 
   /**
-   * All ranks work, and the first ones serve, too.
-   *
-   * @param ranks of the job
-   * @param servers from 1 to {@code ranks}
+   * Makes all ranks workers, of which the first ones also serve. @param ranks the number of ranks
+   * of the job @param servers the number of servers, from 1 to {@code ranks}
    */
   public static Roles shared(int ranks, int servers) {
     requireServers(ranks, servers, ranks);
@@ -137,14 +131,14 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
   }
 
   /**
-   * The same with servers that are each made of several of the ranks that only serve, in the order
-   * of ranks: the first {@code proxies} of them are the first server, and so on.
+   * Returns these roles with servers that each consist of several dedicated ranks, in the order of
+   * ranks: the first {@code proxies} of them are the first server, and so on.
    *
-   * <p>They are to be on one host, where they reach each other by shared memory. Each needs a
-   * worker of its own among those that speak with the server, so there are at most as many as
-   * these: all workers, or of each host those whose share is of the server's part, at least one.
-   *
-   * @param proxies the number of ranks that only serve is a multiple of it
+   * <p>The proxies of a server should be on one host, where they communicate by shared memory. Each
+   * needs a worker of its own among those that exchange data with the server, so there are at most
+   * as many proxies as such workers: all workers, or from each host those whose share belongs to
+   * the server's part, at least one. @param proxies the number of ranks of each server; the number
+   * of dedicated ranks is a multiple of it
    */
   public Roles withProxies(int proxies) {
     int[] dedicated = ranks(role -> !role.works());
@@ -163,9 +157,8 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
   }
 
   /**
-   * The same with workers that reduce among those of their host first.
-   *
-   * @param hosts by rank the name of its host; those of dedicated servers do not matter
+   * Returns these roles with workers that first reduce among those of their host. @param hosts for
+   * each rank the name of its host; those of dedicated servers are ignored
    */
   public Roles withHosts(List<String> hosts) {
     if (hosts.size() != size()) {
@@ -178,69 +171,66 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
   }
 
   /**
-   * The same with workers that reduce among those of their host first, as {@link #withHosts(List)},
-   * whose hosts are found: those of {@link Communicator#host()}, so that COLLECTIVES_HOST can tell
-   * them, too.
-   *
-   * @param world all ranks of it call this, in the same order as its other calls
+   * Returns these roles with workers that first reduce among those of their host, as {@link
+   * #withHosts(List)} does, with the hosts that {@link Communicator#host()} returns;
+   * COLLECTIVES_HOST can set them, too. @param world the job; all its ranks call this, in the same
+   * order as its other calls
    */
   public Roles withHostsOf(Communicator world) {
     return RolesEnvironment.hosts(this, world);
   }
 
   /**
-   * What the environment says, see {@link #fromEnvironment(Communicator, Map)}.
-   *
-   * @param world all ranks of it call this, in the same order as its other calls
+   * Returns the roles that environment variables set; see {@link #fromEnvironment(Communicator,
+   * Map)}. @param world the job; all its ranks call this, in the same order as its other calls
    */
   public static Roles fromEnvironment(Communicator world) {
     return fromEnvironment(world, System.getenv());
   }
 
   /**
-   * What the environments of all ranks say together. COLLECTIVES_ROLE, which is {@code worker},
-   * {@code server} or {@code both}, is the role of the rank that has it. COLLECTIVES_SERVERS says
-   * how many servers there are: if roles are not given they are the last ranks, dedicated; else the
-   * number is compared with theirs. A rank without either is a worker, unless no rank has any: then
-   * all work and serve. COLLECTIVES_PROXIES says of how many ranks each dedicated server is made, 1
-   * if it does not, see {@link #withProxies}; COLLECTIVES_HIERARCHY, {@code true} or {@code false},
-   * whether the workers of a host reduce among themselves first, see {@link #withHostsOf}. A
-   * variable that is the same for all may be set on some of them.
-   *
-   * @param world all ranks of it call this, in the same order as its other calls
-   * @throws IllegalArgumentException on all ranks if a value is none of these, or they do not go
-   *     together
+   * Returns the roles that the environment variables of all ranks set together. COLLECTIVES_ROLE,
+   * which is {@code worker}, {@code server} or {@code both}, is the role of the rank that has it.
+   * COLLECTIVES_SERVERS is the number of servers: if no roles are given, they are the last ranks,
+   * dedicated; otherwise the number is compared with the roles. A rank without either variable is a
+   * worker, unless no rank has any: then all ranks are workers and servers. COLLECTIVES_PROXIES is
+   * the number of ranks of each dedicated server, 1 by default, see {@link #withProxies};
+   * COLLECTIVES_HIERARCHY, {@code true} or {@code false}, says whether the workers of a host reduce
+   * among themselves first, see {@link #withHostsOf}. A variable that is the same for all ranks may
+   * be set on some of them. @param world the job; all its ranks call this, in the same order as its
+   * other calls @throws IllegalArgumentException on all ranks if a value is invalid, or values
+   * contradict each other
    */
   public static Roles fromEnvironment(Communicator world, Map<String, String> environment) {
     return RolesEnvironment.read(world, environment);
   }
 
-  /** How many ranks there are. */
+  /** Returns the number of ranks. */
   public int size() {
     return ofRanks.size();
   }
 
-  /** The role of a rank. */
+  /** Returns the role of a rank. */
   public Role of(int rank) {
     return ofRanks.get(rank);
   }
 
-  /** How many ranks compute gradients. */
+  /** Returns the number of ranks that compute gradients. */
   public int workers() {
     return ranks(Role::works).length;
   }
 
-  /** How many servers add the gradients of others, each its part. */
+  /** Returns the number of servers, each of which adds its part of the gradients. */
   public int servers() {
     return ranks(role -> role == Role.BOTH).length + dedicated();
   }
 
-  /** How many of them do nothing else. */
+  /** Returns the number of dedicated servers. */
   public int dedicated() {
     return (int) firsts(role -> !role.works());
   }
 
-  /** How many hosts the workers are on; as many as there are workers if each is alone. */
+  /** Returns the number of the workers' hosts, which is the number of workers if each is alone. */
   public int hosts() {
     return (int) firsts(Role::works);
   }
@@ -249,17 +239,19 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
     return Arrays.stream(ranks(wanted)).filter(rank -> together.get(rank) == rank).count();
   }
 
-  /** By what the workers reduce in a group in the order of {@link #seats()}. */
+  /**
+   * Returns the algorithm by which the workers reduce in a group in the order of {@link #order()}.
+   */
   Algorithm.ParameterServer algorithm() {
     int dedicated = ranks(role -> !role.works()).length;
     return new Algorithm.ParameterServer(
         ranks(Role::serves).length,
         dedicated,
-        Arrays.stream(seats()).mapToObj(together::get).toList());
+        Arrays.stream(order()).mapToObj(together::get).toList());
   }
 
-  /** All ranks, servers among the workers first, dedicated ones last. */
-  int[] seats() {
+  /** Returns all ranks, servers among the workers first, dedicated ones last. */
+  int[] order() {
     return IntStream.concat(
             IntStream.concat(
                 IntStream.of(ranks(role -> role == Role.BOTH)),
@@ -268,14 +260,15 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
         .toArray();
   }
 
-  /** The ranks that compute gradients, in their own order. */
+  /** Returns the ranks that compute gradients, in their own order. */
   int[] workerRanks() {
     return ranks(Role::works);
   }
 
   /**
-   * The same roles for those who are left, who stay together. Proxies that are too many for the
-   * workers that are left become servers of their own. If no server is left, all serve as well.
+   * Returns these roles for the ranks that are left, with the same sets. Proxies that are too many
+   * for the workers that are left become servers of their own. If no server is left, all ranks
+   * serve as well.
    *
    * @param left the ranks that are left, in their new order
    */
@@ -311,7 +304,7 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
     return IntStream.range(0, size()).filter(rank -> wanted.test(of(rank))).toArray();
   }
 
-  /** As {@code 4 workers, 2 of which serve, and 1 dedicated server}. */
+  /** Returns a text such as {@code 4 workers, 2 of which serve, and 1 dedicated server}. */
   @Override
   public String toString() {
     int dedicated = dedicated();

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** The roles that the environments of all ranks say together. */
+/** The roles that the environment variables of all ranks set together. */
 final class RolesEnvironment {
   private static final String ROLE = "COLLECTIVES_ROLE";
   private static final String SERVERS = "COLLECTIVES_SERVERS";
@@ -19,7 +19,9 @@ final class RolesEnvironment {
   private static final int NOTHING = -1;
   private static final int WRONG = -2;
 
-  /** What each rank says, each in its place: a number, nothing, or something wrong. */
+  /**
+   * The values that each rank sends, each at its place: a number, no value, or an invalid value.
+   */
   private enum Said {
     ROLE(RolesEnvironment.ROLE, "must be worker, server or both"),
     SERVERS(RolesEnvironment.SERVERS, "must be a number of servers, at least 1"),
@@ -93,7 +95,7 @@ final class RolesEnvironment {
     return said[WORDS * rank + one.ordinal()];
   }
 
-  /** What all say who say something. */
+  /** Returns the value of all ranks that have one. */
   private int common(Said one) {
     int known = NOTHING;
     for (int rank = 0; rank < world.size(); rank++) {
@@ -159,7 +161,7 @@ final class RolesEnvironment {
     return found;
   }
 
-  /** Tells all ranks where each is: what they call their hosts may be of different lengths. */
+  /** Sends the host of each rank to all ranks; their names may have different lengths. */
   static Roles hosts(Roles roles, Communicator world) {
     String host = world.host();
     int[] lengths = new int[world.size()];
@@ -177,7 +179,7 @@ final class RolesEnvironment {
             .toList());
   }
 
-  /** Fills in what the others have in their places. */
+  /** Fills in the words of the other ranks at their places. */
   private static void gather(Communicator world, int[] all, int words) {
     world.allGather(Payload.of(all, words * world.rank(), words), Payload.of(all));
   }

@@ -17,22 +17,26 @@ final class ServedReduction implements BufferReduction {
   /** So many buffers are reduced one after the other, all but the last beside the backward pass. */
   private static final int BUFFERS = 16;
 
-  /** A server's share of a buffer should fill a frame: that of the default settings. */
+  /**
+   * The length of a server's share of a buffer, which should fill a frame of the default settings.
+   */
   private static final int SHARE_LENGTH = 128 << 10;
 
-  /** Shares of whole numbers of elements, whatever their type. */
+  /**
+   * The length of the longest element; shares are whole numbers of elements, whatever their type.
+   */
   private static final int LONGEST_ELEMENT = 8;
 
   private static final long LONGEST = 1 << 30;
 
   private final List<Communicator> lanes;
 
-  /** What the lanes are views of. */
+  /** The groups of which the lanes are views. */
   private final List<Communicator> groups;
 
   private final Roles roles;
 
-  /** Whether what rounding takes from a buffer is kept for its next step. */
+  /** True if the rounding error of a buffer is kept and added in its next step. */
   private final boolean feedsBack;
 
   private final Residuals residuals = new Residuals();

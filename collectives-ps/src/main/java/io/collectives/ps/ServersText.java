@@ -7,10 +7,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Parameter servers as they are written behind the colon: {@code 2}; {@code 1+2}: 1 server among
- * the workers, 2 that do nothing else; {@code 1+2x4}: these of 4 ranks each, its proxies; {@code
- * 0+2x4/8}: and 8 workers on a host, which reduce among themselves first. A number of servers may
- * be {@code n}, which is that of the workers. If nothing is written half of the ranks serve.
+ * The text of parameter servers after the colon: {@code 2} is 2 servers among the workers; {@code
+ * 1+2} is 1 server among the workers and 2 dedicated ones; {@code 1+2x4} has 4 ranks, its proxies,
+ * in each dedicated server; {@code 0+2x4/8} also has 8 workers on each host, which reduce among
+ * themselves first. A number of servers may be {@code n}, which is the number of workers. If there
+ * is no text, half of the ranks serve.
  */
 final class ServersText implements AlgorithmSpec.Reader {
   static final String FORM =
@@ -66,7 +67,7 @@ final class ServersText implements AlgorithmSpec.Reader {
     return matcher;
   }
 
-  /** How many of the ranks work. */
+  /** Returns the number of workers. */
   private static int workers(@Nullable String dedicated, int proxies, int ranks, String text) {
     if (dedicated == null) {
       return ranks;

@@ -10,8 +10,9 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * Who has which share of the payload in {@link ParameterServerPlan}. A payload is cut into parts,
- * one for each server, and each part into chunks, so many that what follows is even.
+ * The distribution of the payload over the ranks in {@link ParameterServerPlan}. A payload is cut
+ * into parts, one for each server, and each part into chunks, so many that the following shares are
+ * equal.
  *
  * <p><b>On a host of workers</b> each of g owns, after they have reduced among themselves, a gth of
  * the parts of all servers elsewhere, one after the other:
@@ -22,13 +23,13 @@ import java.util.stream.IntStream;
  *     owners        0   0     0   1     1   1
  * </pre>
  *
- * <p>The part of a server that is one of the host's workers is that one's alone. A worker that is
- * alone on its host owns all.
+ * <p>The part of a server that is one of the host's workers belongs to that worker alone. A worker
+ * that is alone on its host owns all parts.
  *
- * <p><b>At a server of P proxies</b> the workers that own some of its part are dealt to the proxies
- * in the order of what they own, so that each proxy holds contributions to one range of chunks, and
- * as few others as can be to the same ones. The chunks are dealt to the proxies, too, to be added
- * up; but a chunk that only one of them was sent is complete there.
+ * <p><b>At a server of P proxies</b> the workers that own some of its part are distributed over the
+ * proxies in the order of their shares, so that each proxy holds contributions to one range of
+ * chunks, and as few others as possible to the same ones. The chunks are distributed over the
+ * proxies, too, to be added up; but a chunk that only one of them received is complete there.
  */
 final class Shares {
   /** Then shares of most numbers of ranks are equal, and the others differ little. */
@@ -39,7 +40,7 @@ final class Shares {
   final int servers;
   final int chunksOfPart;
 
-  /** Whether workers of one host reduce among themselves first. */
+  /** True if workers of one host reduce among themselves first. */
   final boolean hierarchical;
 
   private final int shared;
@@ -50,26 +51,24 @@ final class Shares {
   private final int[] hostOf;
   private final int[] placeOnHost;
 
-  /** By host: the servers among its workers, ascending. */
+  /** The servers among the workers of each host, ascending. */
   private final int[][] serversOnHost;
 
-  /** By server: the ranks that it is made of. */
+  /** The ranks of each server. */
   final int[][] proxies;
 
   private final Dealt[] dealt;
 
   /**
-   * How the part of a server of several proxies is dealt to them.
-   *
-   * @param proxyOfWorker by worker, -1 if it owns nothing of the part
-   * @param from by proxy, the first chunk of the part of which it is sent contributions
-   * @param to by proxy, the end of these
-   * @param ownerOfChunk by chunk of the part, the proxy that adds it up
+   * The distribution of a server's part over its proxies. @param proxyOfWorker the proxy of each
+   * worker, -1 if it owns nothing of the part @param from the first chunk of the part to which each
+   * proxy receives contributions @param to the end of these for each proxy @param ownerOfChunk the
+   * proxy that adds up each chunk of the part
    */
   private record Dealt(int[] proxyOfWorker, int[] from, int[] to, int[] ownerOfChunk) {}
 
   /**
-   * Shares for a group.
+   * Computes the shares for a group.
    *
    * @throws IllegalArgumentException if the servers do not fit, or a proxy would have no worker
    */
@@ -111,7 +110,7 @@ final class Shares {
     return new int[] {rank};
   }
 
-  /** The ranks of each host, in the order of the first ones. */
+  /** Returns the ranks of each host, in the order of the first ones. */
   private static int[][] together(ParameterServer algorithm, int from, int to) {
     Map<Integer, List<Integer>> byHost = new LinkedHashMap<>();
     for (int rank = from; rank < to; rank++) {
@@ -123,7 +122,7 @@ final class Shares {
         .toArray(int[][]::new);
   }
 
-  /** Refuses servers that there are no ranks for. */
+  /** Refuses servers for which there are no ranks. */
   static void requireFit(int ranks, ParameterServer algorithm) {
     int servers = algorithm.servers();
     if (servers > ranks) {
@@ -154,7 +153,7 @@ final class Shares {
     }
   }
 
-  /** The fewest for which all shares are equal, unless these were many. */
+  /** Returns the smallest number of chunks for which all shares are equal, unless it is large. */
   private int chunksOfPart() {
     int most = 1;
     long common = 1;
@@ -173,7 +172,7 @@ final class Shares {
     return common <= MOST_CHUNKS_OF_PART ? (int) common : Math.max(most, MOST_CHUNKS_OF_PART);
   }
 
-  /** Does not grow beyond what is looked at. */
+  /** Returns the least common multiple, or a number above the limit of {@link #chunksOfPart}. */
   private static long leastCommonMultiple(long a, int b) {
     return a > MOST_CHUNKS_OF_PART ? a : a / greatestDivisor(a, b) * b;
   }
@@ -186,12 +185,18 @@ final class Shares {
     return servers - serversOnHost[host].length;
   }
 
-  /** The first chunk of a server's part that a worker owns, counted from the first of the part. */
+  /**
+   * Returns the first chunk of a server's part that a worker owns, counted from the first of the
+   * part.
+   */
   int from(int server, int worker) {
     return bound(server, worker, 0);
   }
 
-  /** The end of those chunks: {@link #from} if there are none. */
+  /**
+   * Returns the end of the chunks that begin with {@link #from}, which is the same if there are
+   * none.
+   */
   int to(int server, int worker) {
     return bound(server, worker, 1);
   }
@@ -211,24 +216,27 @@ final class Shares {
         Math.max(0, Math.min(chunksOfPart, bound - (long) (server - before) * chunksOfPart));
   }
 
-  /** Whether a worker has something of its own host's to tell a server, or to be told. */
+  /** Returns whether a worker owns chunks of its host that it exchanges with a server. */
   boolean speaks(int server, int worker) {
     return proxies[server][0] != worker && from(server, worker) < to(server, worker);
   }
 
-  /** The rank of a server that a worker speaks with. */
+  /** Returns the rank of a server with which a worker exchanges data. */
   int proxy(int server, int worker) {
     return dealt[server] == null
         ? proxies[server][0]
         : proxies[server][dealt[server].proxyOfWorker[worker]];
   }
 
-  /** Whether any server has several proxies. */
+  /** Returns whether any server has several proxies. */
   boolean hasProxies() {
     return Arrays.stream(proxies).anyMatch(ranks -> ranks.length > 1);
   }
 
-  /** Names the ranges of chunks of a server's part that one proxy adds up and another is sent. */
+  /**
+   * Passes to a function the ranges of chunks of a server's part that one proxy adds up and another
+   * one receives.
+   */
   void eachRange(int server, int owner, int other, Range range) {
     Dealt deal = dealt[server];
     int start = -1;

@@ -14,7 +14,7 @@ class RolesTest {
   @Test
   void seatsAreInTheOrderOfThePlan() {
     Roles roles = new Roles(List.of(Role.SERVER, Role.WORKER, Role.BOTH, Role.SERVER, Role.WORKER));
-    assertArrayEquals(new int[] {2, 1, 4, 0, 3}, roles.seats());
+    assertArrayEquals(new int[] {2, 1, 4, 0, 3}, roles.order());
     assertArrayEquals(new int[] {1, 2, 4}, roles.workerRanks());
     assertEquals(Algorithm.parameterServer(3, 2), roles.algorithm());
     assertEquals(3, roles.workers());
@@ -25,7 +25,7 @@ class RolesTest {
     assertEquals(Algorithm.parameterServer(2), Roles.shared(3, 2).algorithm());
   }
 
-  /** Hosts are those of workers only; numbers are of the group, in the order of seats. */
+  /** Hosts are those of workers only; numbers are of the group, in the order of order. */
   @Test
   void ranksAreTogether() {
     Roles roles =

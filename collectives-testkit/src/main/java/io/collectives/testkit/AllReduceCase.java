@@ -5,15 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
-import io.collectives.testkit.Cells.Memory;
+import io.collectives.testkit.TestPayload.Memory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 
 /**
- * One all-reduce, of inputs that depend on a seed.
- *
- * @param memory of rank 0; the other ranks' is another kind each where {@code mixed}
+ * A test case: one all-reduce of inputs that depend on a seed. @param memory the kind of memory at
+ * rank 0; where {@code mixed}, each other rank has another kind
  */
 record AllReduceCase(
     int ranks,
@@ -30,17 +29,17 @@ record AllReduceCase(
   private static final int[] FRAME_LENGTHS = {64, 256};
   private static final int[] SLABS_IN_FLIGHT = {1, 3};
 
-  /** More than any of the payloads that are taken from a {@link Shelf}, with guards. */
-  private static final int SHELF_COUNT = 1 << 14;
+  /** More than any of the payloads that are taken from a {@link BufferPool}, with guards. */
+  private static final int POOL_COUNT = 1 << 14;
 
-  /** How a call is made. */
+  /** The ways of making a call. */
   enum Style {
     IN_PLACE,
     OUT_OF_PLACE,
     ASYNC
   }
 
-  /** How many elements a call has. */
+  /** The sizes of a call. */
   enum Size {
     NONE,
     ONE,
@@ -122,11 +121,11 @@ record AllReduceCase(
       RankThreads.run(
           worlds,
           world -> {
-            Shelf shelf = new Shelf(world);
+            BufferPool pool = new BufferPool(world);
             int rank = world.rank();
             for (int i = 0; i < inputs.length; i++) {
               try {
-                results[i][rank] = cases.get(i).reduce(world, inputs[i][rank], shelf);
+                results[i][rank] = cases.get(i).reduce(world, inputs[i][rank], pool);
               } catch (AssertionError | RuntimeException e) {
                 throw new AssertionError(cases.get(i) + ": " + e, e);
               }
@@ -145,16 +144,16 @@ record AllReduceCase(
   }
 
   /** Makes the call of a rank. Returns what it got. */
-  long[] reduce(Communicator world, long[] input, Shelf shelf) {
-    shelf.prepare(type, 2 * SHELF_COUNT);
-    Cells source = new Cells(type, memory(world.rank()), input.length, shelf);
+  long[] reduce(Communicator world, long[] input, BufferPool pool) {
+    pool.prepare(type, 2 * POOL_COUNT);
+    TestPayload source = new TestPayload(type, memory(world.rank()), input.length, pool);
     source.fill(input);
-    Cells target = source;
+    TestPayload target = source;
     switch (style) {
       case IN_PLACE -> source.allReduce(world, op);
       case ASYNC -> world.async().allReduce(source.payload(), op).await();
       case OUT_OF_PLACE -> {
-        target = new Cells(type, memory(world.rank() + 1), input.length, shelf);
+        target = new TestPayload(type, memory(world.rank() + 1), input.length, pool);
         world.allReduce(source.payload(), target.payload(), op);
         assertArrayEquals(input, source.bits(), "the input was written");
       }

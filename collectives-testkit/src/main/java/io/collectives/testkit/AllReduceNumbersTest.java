@@ -18,7 +18,7 @@ import io.collectives.WireType;
 import io.collectives.plan.Additions;
 import io.collectives.plan.Plan;
 import io.collectives.spi.Algorithms;
-import io.collectives.testkit.Cells.Memory;
+import io.collectives.testkit.TestPayload.Memory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
@@ -105,7 +105,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
               RankThreads.run(
                   worlds,
                   world ->
-                      results[world.rank()] = c.reduce(world, inputs[world.rank()], shelf(world)));
+                      results[world.rank()] = c.reduce(world, inputs[world.rank()], pool(world)));
               AllReduceCase.assertSameOnAllRanks(results);
               if (expected.putIfAbsent(type, results[0]) == null) {
                 Numbers.assertReduced(type, ReduceOp.SUM, inputs, results[0]);
@@ -133,10 +133,10 @@ public abstract class AllReduceNumbersTest extends JobTest {
         world -> {
           long[] bits =
               Numbers.inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, world.rank(), PRIME);
-          Cells sum = new Cells(ElementType.FLOAT32, Memory.ARRAY, PRIME);
+          TestPayload sum = new TestPayload(ElementType.FLOAT32, Memory.ARRAY, PRIME);
           sum.fill(bits);
           sum.allReduce(world, ReduceOp.SUM);
-          Cells average = new Cells(ElementType.FLOAT32, Memory.ARRAY, PRIME);
+          TestPayload average = new TestPayload(ElementType.FLOAT32, Memory.ARRAY, PRIME);
           average.fill(bits);
           average.allReduce(world, ReduceOp.AVERAGE);
           long[] divided =
@@ -204,10 +204,10 @@ public abstract class AllReduceNumbersTest extends JobTest {
       RankThreads.run(
           worlds,
           world -> {
-            Cells cells = new Cells(type, Memory.ARRAY, count);
-            cells.fill(inputs[world.rank()]);
-            cells.allReduce(world, op);
-            results[world.rank()] = cells.bits();
+            TestPayload payload = new TestPayload(type, Memory.ARRAY, count);
+            payload.fill(inputs[world.rank()]);
+            payload.allReduce(world, op);
+            results[world.rank()] = payload.bits();
           });
       AllReduceCase.assertSameOnAllRanks(results);
       for (int i = 0; i < count; i++) {
@@ -230,9 +230,8 @@ public abstract class AllReduceNumbersTest extends JobTest {
   // ---------------------------------------------------------------- wire types
 
   /**
-   * How far a number is from what it is rounded to, at most.
-   *
-   * @param greatest of the magnitudes of all numbers
+   * Returns the largest rounding error of a number. @param greatest the greatest magnitude of all
+   * numbers
    */
   private static double roundoff(WireType wire, double magnitude, double greatest) {
     return switch (wire) {
@@ -250,7 +249,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
     int count = 400_003;
     for (int wanted : Kit.ranks(3, 2, 3).toArray()) {
       int ranks = Kit.suiting(this::algorithm, wanted);
-      List<Communicator> worlds = job(ranks, CallSettings.AS_SUITS_THE_TRANSPORT, 2);
+      List<Communicator> worlds = job(ranks, CallSettings.AUTO, 2);
       RankThreads.run(
           worlds,
           world -> {
@@ -300,7 +299,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
                 worlds,
                 world ->
                     results[world.rank()] =
-                        c.reduce(world.using(wire), inputs[world.rank()], shelf(world)));
+                        c.reduce(world.using(wire), inputs[world.rank()], pool(world)));
             AllReduceCase.assertSameOnAllRanks(results);
             expected.putIfAbsent(op, results[0]);
             assertSameBits(
@@ -352,8 +351,8 @@ public abstract class AllReduceNumbersTest extends JobTest {
   }
 
   /**
-   * What is lost in one call is made up for in the next ones: the sum of the results of many calls
-   * is off by what the residuals hold, and no more. Without them it is off by more and more.
+   * With residuals the rounding error of one call is added in the next ones: the error of the sum
+   * of many calls is what the residuals hold, and no more. Without them it grows with each call.
    */
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
@@ -373,8 +372,8 @@ public abstract class AllReduceNumbersTest extends JobTest {
             world -> {
               int rank = world.rank();
               Communicator narrow = world.using(wire);
-              Cells source = new Cells(ElementType.FLOAT32, Memory.PARTS, PRIME);
-              Cells target = new Cells(ElementType.FLOAT32, Memory.DIRECT, PRIME);
+              TestPayload source = new TestPayload(ElementType.FLOAT32, Memory.PARTS, PRIME);
+              TestPayload target = new TestPayload(ElementType.FLOAT32, Memory.DIRECT, PRIME);
               source.fill(inputs[rank]);
               // Its odd elements are somebody else's.
               Payload residual = Payload.strided(Payload.of(residuals[rank]), 0, PRIME, 1, 2);
@@ -436,7 +435,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
     }
   }
 
-  /** Whether several ranks take the same sum, so that they keep no residuals. */
+  /** Returns whether several ranks compute the same sum, so that they keep no residuals. */
   private boolean sumsOften(int ranks) {
     Plan plan = Algorithms.onClassPath().plan(algorithm(ranks), Collective.ALL_REDUCE, ranks);
     return Additions.areRepeated(plan);
@@ -471,14 +470,14 @@ public abstract class AllReduceNumbersTest extends JobTest {
             }
             List<CollectiveHandle> handles = new ArrayList<>();
             for (int call = 0; call < calls; call++) {
-              Cells cells = new Cells(ElementType.FLOAT32, Memory.ARRAY, count);
-              cells.fill(inputs[rank]);
+              TestPayload payload = new TestPayload(ElementType.FLOAT32, Memory.ARRAY, count);
+              payload.fill(inputs[rank]);
               Payload residual = Payload.of(kept[2 * call + rank]);
               handles.add(
                   world
                       .using(WireType.BFLOAT16)
                       .async()
-                      .allReduce(cells.payload(), cells.payload(), ReduceOp.SUM, residual));
+                      .allReduce(payload.payload(), payload.payload(), ReduceOp.SUM, residual));
             }
             ahead.countDown();
             handles.forEach(CollectiveHandle::await);

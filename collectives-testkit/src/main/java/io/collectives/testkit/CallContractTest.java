@@ -25,7 +25,7 @@ import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.UserOp;
 import io.collectives.WireType;
-import io.collectives.testkit.Cells.Memory;
+import io.collectives.testkit.TestPayload.Memory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -52,9 +52,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What a call does, whatever its algorithm and transport: which threads may make it, when it ends,
- * and how it fails. Extend it and say how ranks are opened. The calls are all-reduces; {@link
- * CollectivesContractTest} has the other collectives.
+ * The contract of a call, whatever its algorithm and transport: the threads that may make it, its
+ * end, and its failures. Extend this class with a method that opens ranks. The calls are
+ * all-reduces; {@link CollectivesContractTest} has the other collectives.
  *
  * <p>Frames are tiny, so that small payloads already have many slabs and bugs are loud.
  *
@@ -288,16 +288,16 @@ public abstract class CallContractTest extends JobTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 4, 7})
-  void splitByColourInTheOrderOfKeys(int ranks) throws Exception {
+  void splitByColorInTheOrderOfKeys(int ranks) throws Exception {
     List<Communicator> worlds = job(ranks, 64, 3);
     RankThreads.run(
         worlds,
         world -> {
-          int colour = world.rank() % 2;
-          try (Communicator part = world.split(colour - 7, -world.rank())) {
+          int color = world.rank() % 2;
+          try (Communicator part = world.split(color - 7, -world.rank())) {
             List<Integer> members =
                 IntStream.range(0, ranks)
-                    .filter(r -> r % 2 == colour)
+                    .filter(r -> r % 2 == color)
                     .map(r -> -r)
                     .sorted()
                     .map(r -> -r)
@@ -428,8 +428,8 @@ public abstract class CallContractTest extends JobTest {
           case WIRE_TYPE -> List.of("wire type", "as-in-memory", "bfloat16");
         };
     List<Communicator> worlds = job(ranks, 64, 3);
-    Cells[] sources = new Cells[ranks];
-    Cells[] targets = new Cells[ranks];
+    TestPayload[] sources = new TestPayload[ranks];
+    TestPayload[] targets = new TestPayload[ranks];
     long[] untouched = Numbers.inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, 99, PRIME);
     String[] messages = new String[ranks];
     RankThreads.run(
@@ -446,8 +446,8 @@ public abstract class CallContractTest extends JobTest {
                 case WIRE_TYPE -> world.using(WireType.BFLOAT16);
                 default -> world;
               };
-          Cells source = new Cells(type, Memory.ARRAY, count);
-          Cells target = new Cells(type, Memory.ARRAY, count);
+          TestPayload source = new TestPayload(type, Memory.ARRAY, count);
+          TestPayload target = new TestPayload(type, Memory.ARRAY, count);
           target.fill(Arrays.copyOf(untouched, count));
           source.fill(Numbers.inputs(type, op, SEED, world.rank(), count));
           sources[world.rank()] = source;

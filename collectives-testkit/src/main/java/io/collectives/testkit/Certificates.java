@@ -16,7 +16,10 @@ import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A certificate authority for tests, made with the JDK's {@code keytool}, about a second a key. */
+/**
+ * A certificate authority for tests. It uses the JDK's {@code keytool}, which takes about a second
+ * for each key.
+ */
 public final class Certificates {
   private static final char[] PASSWORD = "changeit".toCharArray();
 
@@ -25,7 +28,7 @@ public final class Certificates {
   private final Path trust;
   private int count;
 
-  /** A new authority, which keeps its files in {@code directory}. */
+  /** Makes a new authority, which keeps its files in {@code directory}. */
   public Certificates(Path directory) {
     this.directory = directory;
     this.store = directory.resolve("authority.p12");
@@ -33,17 +36,17 @@ public final class Certificates {
     trust = write("authority.pem", "CERTIFICATE", encoded("authority"));
   }
 
-  /** The files of a rank, valid now, whose certificate has these names; none if there are none. */
+  /** Makes the files of a rank, with a valid certificate that has the given names, or no names. */
   public TlsFiles certify(String... names) {
     return certify("-1d", names);
   }
 
-  /** The same, but the certificate was valid only until yesterday. */
+  /** Makes a certificate that was valid only until yesterday. */
   public TlsFiles certifyExpired(String... names) {
     return certify("-3d", names);
   }
 
-  /** These files, but trusting this authority. */
+  /** Returns the given files with this authority as the trusted one. */
   public TlsFiles trusting(TlsFiles files) {
     return new TlsFiles(files.certificate(), files.key(), trust);
   }

@@ -8,7 +8,7 @@ import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
-import io.collectives.testkit.Cells.Memory;
+import io.collectives.testkit.TestPayload.Memory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -18,10 +18,9 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call of a collective other than the all-reduce, of inputs that depend on a seed.
- *
- * @param memory of rank 0; the other ranks' is another kind each where {@code mixed}
- * @param inPlace whether in- and output are the same where they may be
+ * A test case: one call of a collective other than the all-reduce, of inputs that depend on a
+ * seed. @param memory the kind of memory at rank 0; where {@code mixed}, each other rank has
+ * another kind @param inPlace whether input and output are the same where they may be
  */
 record CollectiveCase(
     int ranks,
@@ -41,8 +40,8 @@ record CollectiveCase(
   private static final int[] FRAME_LENGTHS = {128, 384};
   private static final int[] SLABS_IN_FLIGHT = {1, 3};
 
-  /** More than any two of the payloads that are taken from a {@link Shelf}, with guards. */
-  private static final int SHELF_COUNT = 1 << 15;
+  /** More than any two of the payloads that are taken from a {@link BufferPool}, with guards. */
+  private static final int POOL_COUNT = 1 << 15;
 
   /** The collective of a call, with equal parts or with counts. */
   enum Kind {
@@ -130,11 +129,11 @@ record CollectiveCase(
     return cases;
   }
 
-  /** What goes into a call at each rank, and what must come out. */
+  /** The input of a call at each rank, and the output that it must have. */
   static final class Numbered {
     final CollectiveCase test;
 
-    /** How much is of which rank, or goes from which rank to which in an all-to-all. */
+    /** The number of elements of each rank, or from each rank to each in an all-to-all. */
     final long[] counts;
 
     final long[][] sent;
@@ -197,7 +196,7 @@ record CollectiveCase(
       return IntStream.range(0, test.ranks).mapToLong(from -> sent[from][rank]).toArray();
     }
 
-    /** What a rank must have in the end; nothing if it is to have nothing, or a reduction. */
+    /** Returns the output that a rank must have; null if it has none, or a reduction. */
     private long @Nullable [] expected(int rank) {
       return switch (test.kind) {
         case BROADCAST -> inputs[test.root];
@@ -268,10 +267,10 @@ record CollectiveCase(
       RankThreads.run(
           worlds,
           world -> {
-            Shelf shelf = new Shelf(world);
+            BufferPool pool = new BufferPool(world);
             for (int i = 0; i < cases.size(); i++) {
               try {
-                results[i][world.rank()] = call(world, cases.get(i), shelf);
+                results[i][world.rank()] = call(world, cases.get(i), pool);
               } catch (AssertionError | RuntimeException e) {
                 throw new AssertionError(cases.get(i).test + ": " + e, e);
               }
@@ -285,14 +284,14 @@ record CollectiveCase(
   }
 
   /** Makes the call of a rank. Returns what it got, if anything. */
-  static long @Nullable [] call(Communicator world, Numbered numbers, Shelf shelf) {
+  static long @Nullable [] call(Communicator world, Numbered numbers, BufferPool pool) {
     CollectiveCase c = numbers.test;
-    shelf.prepare(c.type, SHELF_COUNT);
+    pool.prepare(c.type, POOL_COUNT);
     int rank = world.rank();
     boolean isRoot = rank == c.root;
     long[] input = numbers.inputs[rank];
     long[] counts = numbers.counts;
-    Cells source = new Cells(c.type, c.memory(rank), input.length, shelf);
+    TestPayload source = new TestPayload(c.type, c.memory(rank), input.length, pool);
     source.fill(input);
     int outputCount =
         switch (c.kind) {
@@ -304,8 +303,8 @@ record CollectiveCase(
           case ALL_TO_ALL -> c.ranks * (int) counts[rank];
           case ALL_TO_ALL_COUNTS -> (int) Arrays.stream(numbers.receives(rank)).sum();
         };
-    Cells target =
-        outputCount < 0 ? source : new Cells(c.type, c.memory(rank + 1), outputCount, shelf);
+    TestPayload target =
+        outputCount < 0 ? source : new TestPayload(c.type, c.memory(rank + 1), outputCount, pool);
     Payload in = source.payload();
     Payload out = outputCount < 0 ? in : target.payload();
     if (c.async) {

@@ -20,10 +20,10 @@ import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
-import io.collectives.testkit.Cells.Memory;
 import io.collectives.testkit.CollectiveCase.Kind;
 import io.collectives.testkit.CollectiveCase.Numbered;
 import io.collectives.testkit.CollectiveCase.Size;
+import io.collectives.testkit.TestPayload.Memory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -41,11 +41,12 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What every collective but the all-reduce must do, whatever its algorithm and transport: extend it
- * and say how ranks are opened. {@link CallContractTest} holds what is the same for all.
+ * The contract of every collective but the all-reduce, whatever its algorithm and transport. Extend
+ * this class with a method that opens ranks. {@link CallContractTest} has the tests that are the
+ * same for all collectives.
  *
- * <p>Frames are tiny, so that small payloads already have many slabs and bugs are loud. What is
- * moved is compared bit by bit, what is reduced with sums in double or exact integer arithmetic.
+ * <p>Frames are tiny, so that small payloads already have many slabs and bugs are loud. Data that
+ * are moved are compared bit by bit, reductions with sums in double or exact integer arithmetic.
  * The inputs depend on a seed, which the system property {@code collectives.seed} changes.
  *
  * <p>Every rank has a thread of its own, and makes one call after the other without waiting for
@@ -245,12 +246,12 @@ public abstract class CollectivesContractTest extends JobTest {
           RankThreads.outcomes(
               worlds,
               world -> {
-                Shelf shelf = new Shelf(world);
+                BufferPool pool = new BufferPool(world);
                 for (int i = 0; ; i++) {
                   if (world.rank() == dead && i == 3) {
                     world.close();
                   }
-                  CollectiveCase.call(world, numbers, shelf);
+                  CollectiveCase.call(world, numbers, pool);
                 }
               });
       for (int rank = 0; rank < ranks; rank++) {

@@ -187,14 +187,15 @@ public abstract class CollectivesNumbersTest extends JobTest {
         job(ranks, 128, 2),
         world -> {
           List<CollectiveHandle> handles = new ArrayList<>();
-          List<Cells> outputs = new ArrayList<>();
+          List<TestPayload> outputs = new ArrayList<>();
           int rank = world.rank();
-          Shelf shelf = new Shelf(world);
-          shelf.prepare(ElementType.INT64, cases.size() * (PRIME + 16) * (ranks + 1));
+          BufferPool pool = new BufferPool(world);
+          pool.prepare(ElementType.INT64, cases.size() * (PRIME + 16) * (ranks + 1));
           for (Numbered numbers : cases) {
             CollectiveCase c = numbers.test;
-            Cells source = new Cells(ElementType.INT64, c.memory(rank), PRIME, shelf);
-            Cells target = new Cells(ElementType.INT64, c.memory(rank), PRIME * ranks, shelf);
+            TestPayload source = new TestPayload(ElementType.INT64, c.memory(rank), PRIME, pool);
+            TestPayload target =
+                new TestPayload(ElementType.INT64, c.memory(rank), PRIME * ranks, pool);
             source.fill(values(rank, outputs.size(), PRIME));
             outputs.add(target);
             int root = c.root();
@@ -338,8 +339,8 @@ public abstract class CollectivesNumbersTest extends JobTest {
   }
 
   /**
-   * What is lost by rounding in one call is made up for in the next ones: what many of them sum up
-   * to is off by what the residuals hold, and no more.
+   * With residuals the rounding error of one call is added in the next ones: the error of the sum
+   * of many calls is what the residuals hold, and no more.
    */
   @Test
   void residualsMakeUpForWhatIsLost() throws Exception {

@@ -32,12 +32,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What holds after something went wrong, whatever the algorithm and transport: extend it and say
- * how ranks are opened.
+ * The contract of failures, whatever the algorithm and transport. Extend this class with a method
+ * that opens ranks.
  *
  * <p>Every rank has a thread of its own; a test that hangs fails and shows where each rank is. No
- * test waits for a time: what ends calls here is never their deadline, which is longer than the
- * tests may take.
+ * test waits for a time: no call ends by its deadline here, because that is longer than the tests
+ * may take.
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
 public abstract class FailureContractTest extends JobTest {
@@ -208,7 +208,7 @@ public abstract class FailureContractTest extends JobTest {
     }
   }
 
-  /** Who aborts is named by all, and all can go on. */
+  /** All ranks name the rank that aborts, and can go on. */
   @Test
   void anAbortEndsTheCallsOfAll() throws Exception {
     int ranks = 4;

@@ -12,8 +12,8 @@ import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A rank's transport under {@link Faults}: what is late waits here at its sender; what ends a link
- * is said here at its receiver, when all that was sent before has been delivered.
+ * A rank's transport under {@link Faults}: delayed frames wait in it at their sender; it reports
+ * the end of a link at the receiver, after all that was sent before has been delivered.
  */
 final class FaultTransport extends ForwardingTransport {
   /** How many frames may be late on one link; then it has no room. */
@@ -33,7 +33,10 @@ final class FaultTransport extends ForwardingTransport {
     links = new FaultLink[inner.size()];
   }
 
-  /** How many frames have gone to a peer. For the thread that drives this rank. */
+  /**
+   * Returns the number of frames that were sent to a peer. The thread that drives this rank calls
+   * it.
+   */
   long forwarded(int peer) {
     FaultLink link = links[peer];
     return link == null ? 0 : link.forwarded;
@@ -91,7 +94,7 @@ final class FaultTransport extends ForwardingTransport {
     }
   }
 
-  /** What is late goes now: who leaves has sent it. */
+  /** Sends delayed frames, because a rank that leaves must have sent them. */
   @Override
   public void close() {
     if (!closed) {
@@ -116,7 +119,7 @@ final class FaultTransport extends ForwardingTransport {
     return flushed;
   }
 
-  /** Gets what comes for a rank that leaves. */
+  /** A sink for frames that arrive at a rank that leaves. */
   private static final FrameSink NOBODY =
       new FrameSink() {
         @Override
@@ -129,7 +132,7 @@ final class FaultTransport extends ForwardingTransport {
         public void lost(Link link, @Nullable Throwable cause) {}
       };
 
-  /** A frame that waits until it is time. */
+  /** A delayed frame, which waits until it is sent. */
   private static final class Late implements FrameBody {
     final FrameHeader header = new FrameHeader();
     final long dueNanos;
@@ -206,7 +209,7 @@ final class FaultTransport extends ForwardingTransport {
       return job.end(rank(), peer()) != null;
     }
 
-    /** Sends what is late enough. */
+    /** Sends the frames whose delay is over. */
     int flush(long now) {
       if (isSevered()) {
         late.clear();
@@ -222,7 +225,7 @@ final class FaultTransport extends ForwardingTransport {
       return sent;
     }
 
-    /** Whether the peer's frames have ended, and the sink has not been told. */
+    /** Returns whether the peer's frames have ended and the sink has not been told. */
     boolean isToEnd() {
       FaultyJob.End end = job.end(peer(), rank());
       return end != null && !lost && delivered >= end.frames();
@@ -238,7 +241,7 @@ final class FaultTransport extends ForwardingTransport {
       return 1;
     }
 
-    /** The inner link is lost; that may be how the end of the peer shows. */
+    /** Handles the loss of the inner link, which may be the first sign of the peer's end. */
     void innerLost(FrameSink to, @Nullable Throwable cause) {
       if (!lost) {
         lost = true;
@@ -248,7 +251,7 @@ final class FaultTransport extends ForwardingTransport {
     }
   }
 
-  /** Gives on what comes before the end of its link, as bytes. */
+  /** A sink that passes on, as bytes, the frames that arrive before the end of their link. */
   private final class FaultSink extends ForwardingSink {
     FaultSink(FrameSink to) {
       super(to);

@@ -19,8 +19,8 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What goes wrong in a job, for tests of a training loop: frames that are late, links that stall,
- * break or damage what they carry, ranks that die. The ranks are threads of the test.
+ * Faults that are injected into a job, for tests of a training loop: late frames, links that stall,
+ * break or damage frames, ranks that die. The ranks are threads of the test.
  *
  * <pre>{@code
  * Faults.Report report =
@@ -29,36 +29,36 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p><b>Moments.</b> The transfers of payloads from one rank to another are numbered from 0, in all
- * groups together; what ranks say beside, as beats and words about who waits, is not counted. A
- * fault hits a transfer by its number, or with a probability that depends on the seed, both ranks
- * and the number, on nothing else. So a seed hits the same transfers in each run, as long as the
- * program sends the same. What it does next is up to the threads: who hears of a failure first, or
- * how many transfers there were before that, may differ.
+ * groups together; other messages, such as keep-alives and messages about ranks that wait, are not
+ * counted. A fault hits a transfer by its number, or with a probability that depends on the seed,
+ * both ranks and the number, on nothing else. So a seed hits the same transfers in each run, as
+ * long as the program sends the same. The consequences depend on the threads: the rank that learns
+ * of a failure first, or the number of transfers before that, may differ.
  *
  * <p><b>What ranks see.</b>
  *
  * <ul>
- *   <li>A <em>delayed</em> transfer comes later, and with it all that follows on its link: frames
- *       stay in order. A link that says nothing for longer than {@link CallSettings#silenceLimit()}
+ *   <li>A <em>delayed</em> transfer arrives later, and so do all that follow on its link: frames
+ *       stay in order. A link without messages for longer than {@link CallSettings#silenceLimit()}
  *       is given up.
- *   <li>A <em>cut</em> link is lost at both ends, as by TCP: the higher rank gives way, so the
- *       survivors go on without it.
- *   <li>A <em>corrupted</em> transfer is found by its receiver, as with checksums: it is never
- *       delivered, all ranks get a {@link io.collectives.ProtocolException}, and its sender is left
- *       out by {@link Communicator#shrink}.
+ *   <li>A <em>cut</em> link is lost at both ends, as with TCP: the higher rank leaves the job, so
+ *       the survivors go on without it.
+ *   <li>The receiver of a <em>corrupted</em> transfer finds the damage, as with checksums: the
+ *       transfer is never delivered, all ranks get a {@link io.collectives.ProtocolException}, and
+ *       its sender is left out by {@link Communicator#shrink}.
  *   <li>A rank that is <em>killed</em> sends nothing any more. Its peers lose it as a process that
  *       has died; {@link RankFailedException} names it.
  * </ul>
  *
- * <p>On a rank that is killed, or gives way, calls fail and {@code shrink()} throws a {@link
- * RankFailedException} whose {@link RankFailedException#worldRank} is the rank itself. Let it end
- * the body: for {@link #run} such a rank is lost, not wrong.
+ * <p>On a rank that is killed, or leaves because of a cut link, calls fail and {@code shrink()}
+ * throws a {@link RankFailedException} whose {@link RankFailedException#worldRank} is the rank
+ * itself. Let the exception end the body: for {@link #run} such a rank is lost, not wrong.
  *
- * <p>Transports that share memory carry bytes under faults: no rank reads another's arrays, short
- * exchanges are made of frames and {@link Communicator#allocate} lends nothing.
+ * <p>Transports that share memory send bytes under faults: no rank reads another's arrays, short
+ * exchanges are sent as frames, and {@link Communicator#allocate} shares no memory.
  *
- * <p>Immutable: each method returns other faults. May be used by several threads, for several jobs
- * at once.
+ * <p>Instances are immutable: each method returns a new one. Several threads may use them, for
+ * several jobs at once.
  */
 public final class Faults {
   private static final Duration PATIENCE = Duration.ofSeconds(40);
@@ -73,7 +73,7 @@ public final class Faults {
     this.rules = rules;
   }
 
-  /** What a fault does. */
+  /** The effects of faults. */
   enum Effect {
     DELAY,
     CUT,
@@ -82,18 +82,18 @@ public final class Faults {
   }
 
   /**
-   * Some faults.
+   * A rule that makes faults. @param from the rank whose transfers it hits; -1 for any, by their
+   * probability @param to the rank to which they go; -1 for any, if it is the rank's first transfer
+   * of a call
    *
-   * @param from the rank whose transfers it hits; -1 for any, by their probability
-   * @param to the rank that they go to; -1 for any, if it is the rank's first of a call
    * @param at the number of the transfer, or of the call
-   * @param length of a delay; the longest one if it is random
-   * @param most how many there are at most in a job
+   * @param length the length of a delay; the longest one if it is random @param most the largest
+   *     number of faults in a job
    */
   record Rule(
       Effect effect, int from, int to, long at, double probability, Duration length, int most) {
 
-    /** Whether it hits a transfer of a rank. */
+    /** Returns whether the fault hits a transfer of a rank. */
     boolean hits(long seed, int place, int sender, int receiver, long number, long call) {
       if (from < 0) {
         return random(seed, place, sender, receiver, number).nextDouble() < probability;
@@ -101,7 +101,7 @@ public final class Faults {
       return sender == from && (to < 0 ? call >= at : to == receiver && number == at);
     }
 
-    /** How long it delays a transfer. */
+    /** Returns the delay of a transfer in nanoseconds. */
     long delayNanos(long seed, int place, int sender, int receiver, long number) {
       if (from >= 0) {
         return length.toNanos();
@@ -121,28 +121,25 @@ public final class Faults {
   }
 
   /**
-   * What has become of a job.
-   *
-   * @param seed of its faults
-   * @param hits what has gone wrong, for people, sorted; delays as their number only
-   * @param lost the ranks that were killed, or have given way, ascending
+   * The result of a job. @param seed the seed of its faults @param hits the faults that hit the
+   * job, for people, sorted; of delays only their number @param lost the ranks that were killed, or
+   * that left because a link to them broke, ascending
    */
   public record Report(long seed, List<String> hits, List<Integer> lost) {}
 
-  /** No faults, but a seed for those that are added. */
+  /** Makes an object without faults, with a seed for those that are added. */
   public static Faults seed(long seed) {
     return new Faults(seed, PATIENCE, List.of());
   }
 
-  /** The seed. */
+  /** Returns the seed. */
   public long seed() {
     return seed;
   }
 
   /**
-   * The same faults in jobs that may take so long; then {@link #run} says where each rank hangs.
-   *
-   * @param time 40 s if it is not set
+   * Returns these faults with a time limit of jobs, after which {@link #run} reports the stack of
+   * each rank. @param time the limit; 40 s if it is not set
    */
   public Faults within(Duration time) {
     return new Faults(seed, positive(time), rules);
@@ -151,17 +148,16 @@ public final class Faults {
   /**
    * Adds delays of random transfers.
    *
-   * @param probability that one is delayed, from 0 to 1
-   * @param longest each takes a time from 0 to this, all alike probable
+   * @param probability the probability that a transfer is delayed, from 0 to 1 @param longest the
+   *     longest delay; delays are distributed evenly from 0 to it
    */
   public Faults delays(double probability, Duration longest) {
     return random(Effect.DELAY, probability, positive(longest), Integer.MAX_VALUE);
   }
 
   /**
-   * Adds a time in which nothing comes from one rank to another.
-   *
-   * @param frame the number of the first transfer that comes late
+   * Adds a time in which nothing arrives from one rank at another. @param frame the number of the
+   * first transfer that is delayed
    */
   public Faults stall(int from, int to, long frame, Duration length) {
     return at(Effect.DELAY, from, peer(from, to), frame, positive(length));
@@ -170,8 +166,8 @@ public final class Faults {
   /**
    * Adds breaks of random links.
    *
-   * @param probability that a transfer is the last of its link
-   * @param most how many links break at most, at least 1
+   * @param probability the probability that a transfer is the last of its link @param most the
+   *     largest number of links that break, at least 1
    */
   public Faults cuts(double probability, int most) {
     return random(Effect.CUT, probability, Duration.ZERO, most);
@@ -189,8 +185,8 @@ public final class Faults {
   /**
    * Adds damage of random transfers.
    *
-   * @param probability that one is damaged
-   * @param most how many at most, at least 1
+   * @param probability the probability that a transfer is damaged @param most the largest number of
+   *     damaged transfers, at least 1
    */
   public Faults corruptions(double probability, int most) {
     return random(Effect.CORRUPT, probability, Duration.ZERO, most);
@@ -199,7 +195,7 @@ public final class Faults {
   /**
    * Adds damage of a transfer.
    *
-   * @param frame its number
+   * @param frame the number of the transfer
    */
   public Faults corrupt(int from, int to, long frame) {
     return at(Effect.CORRUPT, from, peer(from, to), frame, Duration.ZERO);
@@ -208,8 +204,8 @@ public final class Faults {
   /**
    * Adds deaths of random ranks.
    *
-   * @param probability that a rank dies instead of sending a transfer
-   * @param most how many ranks at most, at least 1
+   * @param probability the probability that a rank dies instead of sending a transfer @param most
+   *     the largest number of ranks that die, at least 1
    */
   public Faults kills(double probability, int most) {
     return random(Effect.KILL, probability, Duration.ZERO, most);
@@ -273,18 +269,20 @@ public final class Faults {
     return new Faults(seed, patience, List.copyOf(all));
   }
 
-  /** As {@link #run(int, CallSettings, RankThreads.Body)}, with the usual settings. */
+  /**
+   * Runs a job with the default settings; see {@link #run(int, CallSettings, RankThreads.Body)}.
+   */
   public Report run(int ranks, RankThreads.Body body) throws InterruptedException {
     return run(ranks, CallSettings.defaults(), body);
   }
 
   /**
-   * Runs a job of threads of this JVM, which reach each other within it.
+   * Runs a job of threads of this JVM with the in-process transport. @param ranks the number of
+   * ranks, at least 1 @return a report of the faults, if all ranks that were not lost have ended
+   * without an error @throws AssertionError if one has not, or hangs; it names the seed and the
+   * faults. Its cause is the exception of a rank, if possible of one that did not fail because of
+   * others
    *
-   * @param ranks how many, at least 1
-   * @return what has gone wrong, if all ranks that were not lost have ended well
-   * @throws AssertionError if one has not, or hangs; it names the seed and what has gone wrong. Its
-   *     cause is what a rank threw, if possible one that did not fail because others had
    * @throws IllegalArgumentException if there are no ranks, or faults of ranks beyond them
    */
   public Report run(int ranks, CallSettings calls, RankThreads.Body body)
@@ -299,11 +297,9 @@ public final class Faults {
   }
 
   /**
-   * Runs a job of threads of this JVM over any transport, as TCP.
-   *
-   * @param ranks how each rank joins, in the order of ranks
-   * @return as above
-   * @throws AssertionError as above
+   * Runs a job of threads of this JVM over any transport, such as TCP. @param ranks the settings
+   * with which each rank joins, in the order of ranks @return a report of the faults, as
+   * above @throws AssertionError as above
    */
   public Report run(List<JobSettings> ranks, RankThreads.Body body) throws InterruptedException {
     Objects.requireNonNull(body, "body");
@@ -319,13 +315,14 @@ public final class Faults {
    * Puts the faults around transports that a test has opened itself: one job for each call of this
    * method. May be applied by several threads.
    *
-   * @param ranks of the job, all within this JVM; none of them {@linkplain Communicator#grow grows}
+   * @param ranks the number of ranks of the job, all within this JVM; none of them {@linkplain
+   *     Communicator#grow grows}
    */
   public UnaryOperator<Transport> around(int ranks) {
     return new FaultyJob(seed, rules, ranks)::around;
   }
 
-  /** How a rank gets its communicator. */
+  /** A function that opens the communicator of a rank. */
   private interface Opening {
     Communicator open();
   }

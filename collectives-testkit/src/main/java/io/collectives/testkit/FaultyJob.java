@@ -19,8 +19,8 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the ranks of a job under {@link Faults} share: which links are gone, and what has gone
- * wrong. Used by the threads of all ranks.
+ * The state that the ranks of a job under {@link Faults} share: the links that are broken, and the
+ * faults that have hit it. The threads of all ranks use it.
  */
 final class FaultyJob {
   private final long seed;
@@ -54,12 +54,12 @@ final class FaultyJob {
   /**
    * The end of one direction of a link.
    *
-   * @param frames how many frames, of all kinds, are delivered before
-   * @param cause what the receiver is told
+   * @param frames the number of frames, of all kinds, that are delivered before @param cause the
+   *     cause that the receiver gets
    */
   record End(long frames, Throwable cause) {}
 
-  /** A rank's transport under faults; asked for once for each rank. */
+  /** Returns a rank's transport under faults; it is called once for each rank. */
   Transport around(Transport inner) {
     FaultTransport transport = new FaultTransport(this, inner);
     if (!transports.compareAndSet(inner.rank(), null, transport)) {
@@ -69,18 +69,15 @@ final class FaultyJob {
     return transport;
   }
 
-  /** The end of what comes from a rank to another, if it has one. */
+  /** Returns the end of the frames from a rank to another, if there is one. */
   @Nullable End end(int from, int to) {
     return ends.get(from * ranks + to);
   }
 
   /**
-   * What becomes of a transfer.
-   *
-   * @param number of the transfer on its way from one rank to the other; asked again with the same
-   *     one if the link has no room
-   * @param forwarded how many frames have gone there before
-   * @return how long it is delayed; -1 if the link has ended
+   * Decides about a transfer. @param number the number of the transfer from one rank to the other;
+   * the same again if the link had no room @param forwarded the number of frames that were sent
+   * there before @return the delay in nanoseconds; -1 if the link has ended
    */
   long fate(FrameHeader header, int from, int to, long number, long forwarded) {
     long delayNanos = 0;
@@ -104,7 +101,7 @@ final class FaultyJob {
     return delayNanos;
   }
 
-  /** A transfer was delayed. */
+  /** Counts a transfer that was delayed. */
   void delayed() {
     delays.incrementAndGet();
   }
@@ -174,7 +171,7 @@ final class FaultyJob {
     }
   }
 
-  /** What has gone wrong so far. */
+  /** Returns the faults that have hit the job so far. */
   List<String> hits() {
     List<String> all;
     synchronized (hits) {
@@ -186,7 +183,7 @@ final class FaultyJob {
     return Collections.unmodifiableList(all);
   }
 
-  /** The ranks that were killed so far. */
+  /** Returns the ranks that were killed so far. */
   SortedSet<Integer> killed() {
     synchronized (killed) {
       return new TreeSet<>(killed);

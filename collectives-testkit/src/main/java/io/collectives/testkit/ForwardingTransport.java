@@ -5,9 +5,9 @@ import io.collectives.spi.Link;
 import io.collectives.spi.Transport;
 
 /**
- * A transport that does what another one does, for tests that change some of it. It has no
+ * A transport that forwards to another one, for tests that change some of its behaviour. It has no
  * capabilities unless a subclass says so, so all that it carries passes links and sinks, as bytes.
- * May be used by the threads that may use the other one.
+ * The threads that may use the other transport may use this one.
  */
 public abstract class ForwardingTransport implements Transport {
   /** What this one does, but for what is overridden; closed with it. */

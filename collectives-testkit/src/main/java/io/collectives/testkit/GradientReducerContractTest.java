@@ -51,8 +51,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What a {@link GradientReducer} does, whatever the transport: extend it and say how ranks are
- * opened.
+ * The contract of {@link GradientReducer}, whatever the transport. Extend this class with a method
+ * that opens ranks.
  *
  * <p>Values are small integers, so that sums are exact and averages are divided once. Random models
  * depend on a seed that is part of every message, and that the system property {@code
@@ -75,7 +75,7 @@ public abstract class GradientReducerContractTest extends JobTest {
   @Override
   protected abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
 
-  /** How many random models are trained. */
+  /** Returns the number of random models to train. */
   protected abstract int models();
 
   private List<Communicator> ranks(int ranks) throws Exception {
@@ -132,7 +132,7 @@ public abstract class GradientReducerContractTest extends JobTest {
       return step < stepsOfRanks[rank];
     }
 
-    /** Whether a rank uses a tensor, if it has data at all. */
+    /** Returns whether a rank that has data uses a tensor. */
     boolean uses(int rank, int step, int tensor) {
       boolean always = !declared && !settings.findUnused();
       return always
@@ -156,7 +156,7 @@ public abstract class GradientReducerContractTest extends JobTest {
       return (rank * 31L + step * 17L + tensor * 7L + index * 3L) % 101 - 50;
     }
 
-    /** What all ranks must have. */
+    /** Returns the value that all ranks must have. */
     double expected(int step, int tensor, int index) {
       long sum = 0;
       for (int rank = 0; rank < ranks; rank++) {
@@ -842,7 +842,10 @@ public abstract class GradientReducerContractTest extends JobTest {
         });
   }
 
-  /** What a reduction finds best, unless a length is set; a buffer holds one element at least. */
+  /**
+   * The length of balanced buffers is the one that the reduction prefers, unless the settings have
+   * one; a buffer holds at least one element.
+   */
   @Test
   void balancedBuffersAreAsLongAsTheReductionSays() throws Exception {
     RankThreads.run(
@@ -863,7 +866,7 @@ public abstract class GradientReducerContractTest extends JobTest {
 
   // ------------------------------------------------------------------ errors
 
-  /** What a rank does wrong, and what all ranks are told. */
+  /** The mistakes of a rank, with the error that all ranks get. */
   enum Mistake {
     NEVER_READY("\"layer5\"", AbortedException.class),
     TWICE("\"layer2\"", AbortedException.class),
@@ -970,7 +973,7 @@ public abstract class GradientReducerContractTest extends JobTest {
     }
   }
 
-  /** How what rank 1 registers differs. */
+  /** Each difference in the tensors of rank 1 is reported. */
   @ParameterizedTest
   @CsvSource({
     "name, \"other\" of 10 elements of float32, \"b\" of 10 elements of float32",

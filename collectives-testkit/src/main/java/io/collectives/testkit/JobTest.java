@@ -17,27 +17,30 @@ public abstract class JobTest {
   static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private final List<Communicator> opened = new ArrayList<>();
-  private final Map<Communicator, Shelf> shelves = new ConcurrentHashMap<>();
+  private final Map<Communicator, BufferPool> pools = new ConcurrentHashMap<>();
 
-  /** For the kits. */
+  /** Makes a test; only the kits extend this class directly. */
   JobTest() {}
 
   /**
-   * Opens a job whose ranks are threads of this JVM; in process unless a subclass says otherwise.
+   * Opens a job whose ranks are threads of this JVM, with the in-process transport unless a
+   * subclass overrides this. @param calls the settings of its communicators
    *
-   * @param calls what its communicators do unless told otherwise
    * @return the communicator of each rank, in the order of ranks; this class closes them
    */
   protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {
     return Collectives.inProcess(ranks, calls);
   }
 
-  /** The algorithm under test, for a group of so many ranks; unless a subclass says so, auto. */
+  /**
+   * Returns the algorithm under test for a group of the given size; it is auto unless a subclass
+   * overrides this.
+   */
   protected Algorithm algorithm(int ranks) {
     return Algorithm.auto();
   }
 
-  /** Opens a job that ends with the test. */
+  /** Opens a job that is closed at the end of the test. */
   final List<Communicator> job(int ranks, CallSettings calls) throws Exception {
     List<Communicator> worlds = open(ranks, calls);
     opened.addAll(worlds);
@@ -55,16 +58,16 @@ public abstract class JobTest {
             .withSlabsInFlight(slabsInFlight));
   }
 
-  /** Memory of a rank; the first that it asks for is allocated by all ranks of the job. */
-  final Shelf shelf(Communicator world) {
-    return shelves.computeIfAbsent(world, Shelf::new);
+  /** Returns the buffer pool of a rank; all ranks of the job allocate together. */
+  final BufferPool pool(Communicator world) {
+    return pools.computeIfAbsent(world, BufferPool::new);
   }
 
-  /** Frees what a test has opened. */
+  /** Closes all that a test has opened. */
   @AfterEach
   public final void closeAll() {
     opened.forEach(Communicator::close);
     opened.clear();
-    shelves.clear();
+    pools.clear();
   }
 }

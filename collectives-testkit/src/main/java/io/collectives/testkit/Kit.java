@@ -9,7 +9,7 @@ import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /**
- * How much the contract tests try. With {@code -Dcollectives.kit=short} they try fewer numbers of
+ * The extent of the contract tests. With {@code -Dcollectives.kit=short} they try fewer numbers of
  * ranks, where the same tests have been run in full before, as on another JDK.
  */
 final class Kit {
@@ -17,15 +17,14 @@ final class Kit {
 
   private Kit() {}
 
-  /** The numbers of ranks, or one of them. */
+  /** Returns the numbers of ranks to try: all, or one of them in the short kit. */
   static IntStream ranks(int one, int... all) {
     return SHORT ? IntStream.of(one) : IntStream.of(all);
   }
 
   /**
-   * The algorithms that modules plan for some ranks.
-   *
-   * @param atOnce those that can add in the order of ranks, or those that cannot
+   * Returns the algorithms that modules plan for a number of ranks. @param atOnce true for those
+   * that can add in the order of ranks, false for those that cannot
    */
   static List<Algorithm> algorithms(int ranks, boolean atOnce) {
     Algorithms algorithms = Algorithms.onClassPath();
@@ -39,7 +38,7 @@ final class Kit {
         .toList();
   }
 
-  /** The least number of ranks from one on that an algorithm is for. */
+  /** Returns the least number of ranks, from a given one on, that an algorithm supports. */
   static int suiting(IntFunction<Algorithm> algorithm, int wanted) {
     Algorithms algorithms = Algorithms.onClassPath();
     int ranks = wanted;

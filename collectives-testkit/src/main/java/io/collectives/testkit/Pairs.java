@@ -7,8 +7,8 @@ import java.util.SplittableRandom;
 import java.util.function.IntConsumer;
 
 /**
- * Few combinations of many choices, such that every two values of two different choices meet in one
- * of them; most bugs need no more than two things to come together.
+ * A small set of combinations of many choices that contains every pair of values of two different
+ * choices; most bugs need no more than two conditions.
  */
 final class Pairs {
   private static final int CANDIDATES = 24;
@@ -25,7 +25,7 @@ final class Pairs {
   /**
    * Covers all pairs.
    *
-   * @param sizes how many values each choice has
+   * @param sizes the number of values of each choice
    * @return combinations, each with the index of a value for each choice
    */
   static List<int[]> cover(int[] sizes, long seed) {
@@ -53,7 +53,7 @@ final class Pairs {
     return combinations;
   }
 
-  /** Random, but with a pair that is not covered yet. */
+  /** Returns a random combination with a pair that is not covered yet. */
   private int[] candidate() {
     int[] values = new int[sizes.length];
     for (int i = 0; i < values.length; i++) {

@@ -11,23 +11,23 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs one thread for each rank; whoever does not end in time is named together with where it
- * hangs.
+ * A runner of one thread for each rank, which reports a rank that does not end in time with its
+ * stack.
  */
 public final class RankThreads {
   private static final Duration PATIENCE = Duration.ofSeconds(40);
 
   private RankThreads() {}
 
-  /** What a rank does. */
+  /** The program of a rank. */
   @FunctionalInterface
   public interface Body {
-    /** Does it; {@code world} is the rank's own. */
+    /** Runs the program; {@code world} is the rank's communicator. */
     void run(Communicator world) throws Exception;
   }
 
   /**
-   * Runs {@code body} on all ranks, all of which must end well.
+   * Runs {@code body} on all ranks, all of which must end without an error.
    *
    * @throws AssertionError if one does not, or hangs for 40 s
    */
@@ -51,7 +51,7 @@ public final class RankThreads {
   /**
    * Runs {@code body} on all ranks.
    *
-   * @return for each rank what it threw, or nothing if it ended well
+   * @return for each rank the exception that it threw, or null if it ended without one
    * @throws AssertionError if one hangs for 40 s
    */
   public static List<@Nullable Throwable> outcomes(List<Communicator> worlds, Body body)
@@ -59,7 +59,7 @@ public final class RankThreads {
     return outcomes(worlds.size(), PATIENCE, rank -> body.run(worlds.get(rank)));
   }
 
-  /** What a rank does that has no communicator yet. */
+  /** The program of a rank that has no communicator yet. */
   interface Task {
     void run(int rank) throws Exception;
   }
@@ -67,7 +67,7 @@ public final class RankThreads {
   /**
    * Runs {@code task} for all ranks.
    *
-   * @return for each rank what it threw, or nothing if it ended well
+   * @return for each rank the exception that it threw, or null if it ended without one
    * @throws AssertionError if one takes longer than {@code patience}
    */
   static List<@Nullable Throwable> outcomes(int ranks, Duration patience, Task task)

@@ -20,7 +20,7 @@ import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.UserOp;
 import io.collectives.WireType;
-import io.collectives.testkit.Cells.Memory;
+import io.collectives.testkit.TestPayload.Memory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -35,9 +35,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
 
 /**
- * What {@link Repeatability} promises, whatever the transport: extend it and say how ranks are
- * opened. The bits of results are compared with those of loops that know no library. Choices depend
- * on a seed, which the system property {@code collectives.seed} changes.
+ * The contract of {@link Repeatability}, whatever the transport. Extend this class with a method
+ * that opens ranks. The bits of results are compared with those of loops that know no library.
+ * Choices depend on a seed, which the system property {@code collectives.seed} changes.
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
 public abstract class RepeatabilityContractTest extends JobTest {
@@ -57,7 +57,7 @@ public abstract class RepeatabilityContractTest extends JobTest {
   @Override
   protected abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
 
-  /** One call. */
+  /** A test case, which is one call. */
   record Case(
       Repeatability level,
       Algorithm algorithm,
@@ -108,7 +108,7 @@ public abstract class RepeatabilityContractTest extends JobTest {
       return bits;
     }
 
-    /** What all ranks together end with. */
+    /** Returns the result of all ranks together. */
     long[] expected(int[] order) {
       long[] results = new long[count];
       long[][] inputs = new long[RANKS][];
@@ -151,7 +151,7 @@ public abstract class RepeatabilityContractTest extends JobTest {
     return result;
   }
 
-  /** As the arithmetic of the type rounds: 16-bit types by way of float32. */
+  /** Rounds as the arithmetic of the type does: 16-bit types by way of float32. */
   private static double nearest(ElementType type, double value) {
     return switch (type) {
       case FLOAT32 -> (float) value;
@@ -252,10 +252,10 @@ public abstract class RepeatabilityContractTest extends JobTest {
     RankThreads.run(
         worlds,
         world -> {
-          Shelf shelf = new Shelf(world);
+          BufferPool pool = new BufferPool(world);
           for (Case c : cases) {
-            shelf.prepare(c.type, 4 * MOST);
-            check(world, shelf, c, order);
+            pool.prepare(c.type, 4 * MOST);
+            check(world, pool, c, order);
           }
         });
   }
@@ -310,9 +310,9 @@ public abstract class RepeatabilityContractTest extends JobTest {
         world -> {
           for (int[] order : orders) {
             Communicator group = world.group(order);
-            Shelf shelf = new Shelf(group);
+            BufferPool pool = new BufferPool(group);
             for (ElementType type : List.of(ElementType.FLOAT32, ElementType.FLOAT64)) {
-              shelf.prepare(type, 4 * MOST);
+              pool.prepare(type, 4 * MOST);
               for (Repeatability level : List.of(Repeatability.RANK_ORDER, Repeatability.EXACT)) {
                 Case c =
                     Case.of(
@@ -322,7 +322,7 @@ public abstract class RepeatabilityContractTest extends JobTest {
                         WireType.AS_IN_MEMORY,
                         type,
                         SEED + 200);
-                check(group, shelf, c, order);
+                check(group, pool, c, order);
               }
             }
           }
@@ -330,26 +330,26 @@ public abstract class RepeatabilityContractTest extends JobTest {
   }
 
   /** Makes the call of a case in a group that has the ranks of the job in some order. */
-  private static void check(Communicator group, Shelf shelf, Case c, int[] order) {
+  private static void check(Communicator group, BufferPool pool, Case c, int[] order) {
     int rank = group.rank();
     Communicator caller = group.using(c.algorithm).using(c.wire).using(c.level);
     long[] input = c.input(order[rank]);
     Memory kind = Memory.values()[(c.memory.ordinal() + rank) % Memory.values().length];
-    Cells source = new Cells(c.type, kind, c.count, shelf);
+    TestPayload source = new TestPayload(c.type, kind, c.count, pool);
     source.fill(input);
     Payload from = source.payload();
     int first = 0;
     int count = c.count;
-    Cells target = source;
+    TestPayload target = source;
     if (c.collective == Collective.REDUCE_SCATTER) {
       first = (int) caller.partStart(c.count, rank);
       count = (int) caller.partCount(c.count, rank);
-      target = new Cells(c.type, c.memory, count, shelf);
+      target = new TestPayload(c.type, c.memory, count, pool);
       caller.reduceScatter(from, target.payload(), c.op);
     } else {
       Payload to = from;
       if (c.outOfPlace) {
-        target = new Cells(c.type, c.memory, count, shelf);
+        target = new TestPayload(c.type, c.memory, count, pool);
         to = target.payload();
       }
       if (c.collective == Collective.ALL_REDUCE) {
@@ -423,7 +423,7 @@ public abstract class RepeatabilityContractTest extends JobTest {
         });
   }
 
-  /** What cannot be kept is refused, on every rank and before anything is sent. */
+  /** Promises that cannot be kept are refused, on every rank and before anything is sent. */
   @Test
   void whatCannotBeKeptIsRefused() throws Exception {
     List<Algorithm> unable = Kit.algorithms(RANKS, false);

@@ -9,10 +9,10 @@ import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Stands between two ranks, and may look at, or change, each piece that passes. */
+/** A proxy between two ranks, which can read, or change, each piece of data that passes. */
 public final class TcpProxy implements AutoCloseable {
 
-  /** Sees a piece before it passes. */
+  /** A function that sees a piece of data before it passes. */
   public interface Tap {
     /**
      * A piece.
@@ -28,7 +28,7 @@ public final class TcpProxy implements AutoCloseable {
   private final Tap tap;
   private final List<Socket> sockets = new ArrayList<>();
 
-  /** Passes on what comes to what listens at an address. */
+  /** Makes a proxy that passes data on to the listener at an address. */
   public TcpProxy(String address, Tap tap) {
     this.target = Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
     this.tap = tap;
@@ -40,7 +40,7 @@ public final class TcpProxy implements AutoCloseable {
     start(this::accept);
   }
 
-  /** Where it listens. */
+  /** Returns the address on which it listens. */
   public String address() {
     return "127.0.0.1:" + server.getLocalPort();
   }
@@ -77,7 +77,7 @@ public final class TcpProxy implements AutoCloseable {
     }
   }
 
-  /** Breaks all connections; new ones pass. */
+  /** Breaks all connections; new ones are possible. */
   public void cut() throws IOException {
     synchronized (sockets) {
       for (Socket socket : sockets) {

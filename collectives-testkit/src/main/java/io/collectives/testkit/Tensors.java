@@ -2,7 +2,7 @@ package io.collectives.testkit;
 
 import io.collectives.ElementType;
 import io.collectives.Payload;
-import io.collectives.testkit.Cells.Memory;
+import io.collectives.testkit.TestPayload.Memory;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
  */
 final class Tensors {
 
-  /** How many types there are, each of which takes a call of its own. */
+  /** The number of types, each of which takes a call of its own. */
   static final int TYPES = 4;
 
   private static final int COUNT = 211;
@@ -32,20 +32,20 @@ final class Tensors {
           ElementType.FLOAT32,
           ElementType.FLOAT64);
 
-  private final List<Cells> cells = new ArrayList<>();
+  private final List<TestPayload> tensors = new ArrayList<>();
   private final Payload payload;
 
   /**
-   * The same elements whatever the number.
+   * Makes tensors with the same elements for any {@code cut}.
    *
    * @param cut decides where float32 elements are cut into tensors, and what memory they lie in
    */
   Tensors(int cut) {
     for (int i = 0; i < types.size(); i++) {
       int count = i == 0 ? COUNT + cut : i == 3 ? COUNT - cut : COUNT / (i + 1);
-      cells.add(new Cells(types.get(i), KINDS[(i + cut) % KINDS.length], count));
+      tensors.add(new TestPayload(types.get(i), KINDS[(i + cut) % KINDS.length], count));
     }
-    payload = Payload.of(cells.stream().map(Cells::payload).toList());
+    payload = Payload.of(tensors.stream().map(TestPayload::payload).toList());
   }
 
   Payload payload() {
@@ -55,23 +55,23 @@ final class Tensors {
   /** Writes what a rank contributes. */
   void fill(int rank) {
     Map<ElementType, Integer> starts = new EnumMap<>(ElementType.class);
-    for (int i = 0; i < cells.size(); i++) {
+    for (int i = 0; i < tensors.size(); i++) {
       ElementType type = types.get(i);
-      long[] bits = new long[cells.get(i).bits().length];
+      long[] bits = new long[tensors.get(i).bits().length];
       int start = starts.merge(type, bits.length, Integer::sum) - bits.length;
       for (int k = 0; k < bits.length; k++) {
         bits[k] = bits(type, value(rank, type, start + k));
       }
-      cells.get(i).fill(bits);
+      tensors.get(i).fill(bits);
     }
   }
 
   /** Fails if an element is not the sum of what some ranks contributed. */
   void assertSum(int... ranks) {
     Map<ElementType, Integer> starts = new EnumMap<>(ElementType.class);
-    for (int i = 0; i < cells.size(); i++) {
+    for (int i = 0; i < tensors.size(); i++) {
       ElementType type = types.get(i);
-      long[] found = cells.get(i).bits();
+      long[] found = tensors.get(i).bits();
       int start = starts.merge(type, found.length, Integer::sum) - found.length;
       for (int k = 0; k < found.length; k++) {
         int at = start + k;
@@ -82,7 +82,7 @@ final class Tensors {
               "element " + k + " of tensor " + i + ", " + type + ": " + value + ", not " + sum);
         }
       }
-      cells.get(i).assertGuards();
+      tensors.get(i).assertGuards();
     }
   }
 

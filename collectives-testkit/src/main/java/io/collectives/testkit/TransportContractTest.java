@@ -47,8 +47,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What every {@link Transport} must do. A subclass says how to open some and, if that makes sense,
- * how to kill one.
+ * The contract of every {@link Transport}. A subclass has methods that open transports and, if that
+ * makes sense, kill one.
  *
  * <p>One thread polls all transports in turn wherever that is possible, so that a failure can be
  * repeated; nothing sleeps. Frames are short ({@link #FRAME_LENGTH}), so that queues are full soon.
@@ -61,7 +61,7 @@ public abstract class TransportContractTest {
 
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(20);
 
-  /** How long to wait where something else than time must end it. */
+  /** The time limit of waits that must end for another reason. */
   private static final long WAIT_NANOS = 2 * PATIENCE_NANOS;
 
   private final List<Peer> peers = new ArrayList<>();
@@ -241,7 +241,7 @@ public abstract class TransportContractTest {
           h -> h.tag = -1,
           h -> Arrays.fill(h.call, -1));
 
-  /** One for each kind. */
+  /** A header change for each kind. */
   private static final List<Consumer<FrameHeader>> NEGATIVE =
       List.of(
           h -> h.sequence = -1,
@@ -387,7 +387,10 @@ public abstract class TransportContractTest {
     assertTrue(peers.stream().allMatch(peer -> peer.received.isEmpty()), "there are no frames");
   }
 
-  /** Who has left a message may leave the job: the message is there until its end is told. */
+  /**
+   * A rank that has sent a message may leave the job: the message can be received until the end of
+   * its link is reported.
+   */
   @Test
   void messagesOutliveTheirSender() throws Exception {
     open(2);

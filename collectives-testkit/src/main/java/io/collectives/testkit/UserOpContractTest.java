@@ -14,7 +14,7 @@ import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.Survivors;
 import io.collectives.UserOp;
-import io.collectives.testkit.Cells.Memory;
+import io.collectives.testkit.TestPayload.Memory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -26,8 +26,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * What a {@link UserOp} may expect, whatever the transport: extend it and say how ranks are opened.
- * Inputs depend on a seed, which the system property {@code collectives.seed} changes.
+ * The contract of {@link UserOp}, whatever the transport. Extend this class with a method that
+ * opens ranks. Inputs depend on a seed, which the system property {@code collectives.seed} changes.
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
 public abstract class UserOpContractTest extends JobTest {
@@ -66,14 +66,14 @@ public abstract class UserOpContractTest extends JobTest {
   @Override
   protected abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
 
-  /** Two affine maps of 16-bit numbers, factor above, become that of the left one first. */
+  /** Combines two affine maps of 16-bit numbers, factor above; the left one is applied first. */
   private static int chain(int left, int right) {
     int factor = (left >> 16) * (right >> 16);
     int summand = (right >> 16) * (short) left + (short) right;
     return factor << 16 | summand & 0xffff;
   }
 
-  /** The same of 32-bit numbers. */
+  /** Combines two affine maps of 32-bit numbers, factor above, in the same way. */
   private static long chain(long left, long right) {
     long factor = (left >> 32) * (right >> 32);
     long summand = (right >> 32) * (int) left + (int) right;
@@ -131,10 +131,10 @@ public abstract class UserOpContractTest extends JobTest {
                 caller = caller.using(Repeatability.RANK_ORDER);
               }
               Memory kind = Memory.values()[(int) (seed + world.rank()) % Memory.PARTS.ordinal()];
-              Cells cells =
-                  new Cells(type, kind == Memory.COMMUNICATOR ? Memory.PARTS : kind, count);
-              cells.fill(input(type, world.rank(), count, seed));
-              cells.allReduce(caller, op);
+              TestPayload source =
+                  new TestPayload(type, kind == Memory.COMMUNICATOR ? Memory.PARTS : kind, count);
+              source.fill(input(type, world.rank(), count, seed));
+              source.allReduce(caller, op);
               long[] expected = input(type, 0, count, seed);
               for (int rank = 1; rank < RANKS; rank++) {
                 long[] next = input(type, rank, count, seed);
@@ -144,15 +144,15 @@ public abstract class UserOpContractTest extends JobTest {
               }
               assertEquals(
                   Arrays.toString(expected),
-                  Arrays.toString(cells.bits()),
+                  Arrays.toString(source.bits()),
                   op + " by " + algorithm + ", seed " + seed);
-              cells.assertGuards();
+              source.assertGuards();
             }
           }
         });
   }
 
-  /** What an op throws ends the call of all ranks, who can go on. */
+  /** An exception of an op ends the call of all ranks, which can go on. */
   @ParameterizedTest
   @EnumSource(names = {"RANK_ORDER", "FASTEST"})
   void whatAnOpThrowsAbortsAll(Repeatability level) throws Exception {
@@ -183,7 +183,7 @@ public abstract class UserOpContractTest extends JobTest {
         });
   }
 
-  /** Nothing is sent by a rank whose call cannot be. */
+  /** A rank whose call is invalid sends nothing. */
   @Test
   void whatAnOpIsNotForIsRefused() throws Exception {
     UserOp floats = UserOp.commutative("floats").withFloats(Math::max);

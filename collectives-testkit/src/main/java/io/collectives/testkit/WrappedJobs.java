@@ -14,9 +14,8 @@ public final class WrappedJobs {
   private WrappedJobs() {}
 
   /**
-   * As {@link io.collectives.Collectives#inProcess(int, CallSettings)}.
-   *
-   * @param wrapping makes the transport of each rank from the library's
+   * Makes a job as {@link io.collectives.Collectives#inProcess(int, CallSettings)} does. @param
+   * wrapping a function that makes the transport of each rank from the library's
    */
   public static List<Communicator> inProcess(
       int ranks, CallSettings calls, UnaryOperator<Transport> wrapping) {
@@ -24,9 +23,8 @@ public final class WrappedJobs {
   }
 
   /**
-   * As {@link io.collectives.Collectives#join(JobSettings)}.
-   *
-   * @param wrapping makes the transport of this rank from the library's
+   * Joins a job as {@link io.collectives.Collectives#join(JobSettings)} does. @param wrapping a
+   * function that makes the transport of this rank from the library's
    */
   public static Communicator join(JobSettings settings, UnaryOperator<Transport> wrapping) {
     return runtime().join(settings, wrapping);

@@ -9,10 +9,10 @@ import java.util.function.IntFunction;
 import java.util.function.IntUnaryOperator;
 
 /**
- * All ranks in two rings of opposite directions, each with half of the payload (Ying et al. 2018,
- * section 3.3, for one dimension).
+ * A plan that passes data around two rings of opposite directions, each with half of the payload
+ * (Ying et al. 2018, section 3.3, for one dimension).
  *
- * <p>Shape: 2n chunks, 2 lanes; the even chunks go up, from r to r+1, the odd ones down. Rank r
+ * <p>It has 2n chunks and 2 lanes; the even chunks go up, from r to r+1, the odd ones down. Rank r
  * owns the chunks 2r and 2r+1, the nth part of the payload that it owns in one ring, too. From 3
  * ranks on the lanes share no link. Chains from, or to, a root have 2 chunks, one for each
  * direction.
@@ -52,7 +52,7 @@ final class BidirectionalRingPlan {
     return Plan.of(request, 2, byStep.apply(1), byStep.apply(-1));
   }
 
-  /** Which of a rank's two chunks goes up, and which down. */
+  /** Returns the number, 0 or 1, of a rank's chunk that goes in the direction of a step. */
   private static int chunk(int step) {
     return step > 0 ? 0 : 1;
   }

@@ -12,25 +12,24 @@ import java.util.function.IntUnaryOperator;
  * A broadcast goes to the farthest first; a reduction goes the way back, and so adds x(v) + x(v+1)
  * + (x(v+2) + x(v+3)) + …, in an order that is the same in every run.
  *
- * @param ranks at least 1
- * @param root from 0 to {@code ranks - 1}
+ * @param ranks the number of ranks, at least 1 @param root the root, from 0 to {@code ranks - 1}
  */
 record BinomialTree(int ranks, int root) {
 
-  /** ceil(log2 n) rounds; then each rank has got the root's only chunk. */
+  /** Makes the ceil(log2 n) rounds after which each rank has the root's only chunk. */
   Rounds broadcast() {
     return rounds(
         round -> levels() - 1 - round,
         (parent, child, sink) -> sink.transfer(parent, child, 0, 1, Effect.REPLACE));
   }
 
-  /** ceil(log2 n) rounds; then the root has the sum of the only chunk. */
+  /** Makes the ceil(log2 n) rounds after which the root has the sum of the only chunk. */
   Rounds reduce() {
     return rounds(
         round -> round, (parent, child, sink) -> sink.transfer(child, parent, 0, 1, Effect.REDUCE));
   }
 
-  /** ceil(log2 n). */
+  /** Returns ceil(log2 n). */
   private int levels() {
     return Integer.SIZE - Integer.numberOfLeadingZeros(ranks - 1);
   }

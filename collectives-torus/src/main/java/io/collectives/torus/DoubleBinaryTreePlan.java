@@ -8,21 +8,22 @@ import io.collectives.plan.Rounds;
 import java.util.function.IntUnaryOperator;
 
 /**
- * Two binary trees over the same ranks, each with half of the payload, which is reduced up to the
- * root and broadcast down again. What is an inner node of one is a leaf of the other, so that the
- * links of all ranks are busy (Sanders, Speck and Träff 2009; NCCL 2.4).
+ * A plan with two binary trees over the same ranks, each with half of the payload, which is reduced
+ * up to the root and broadcast down again. The inner nodes of one tree are leaves of the other, so
+ * that the links of all ranks are busy (Sanders, Speck and Träff 2009; NCCL 2.4).
  *
  * <p>Nodes are numbered 1 to n from left to right. As in any such tree the odd ones are leaves; the
  * height of a node is the number of zeros at the end of its number, and the root is the largest
  * power of two, 2^h. The first tree has node i at rank i-1. The second has it at rank n-i if n is
  * even, which swaps odd and even; else at rank i mod n, so that rank 0 is a leaf of both.
  *
- * <p>Shape: 2 chunks, 2 lanes; the root of the first tree, rank 2^h - 1, owns chunk 0, and that of
- * the second, rank n - 2^h or 2^h, owns chunk 1. A rank has at most 4 peers. A node's sum is its
- * own, then those of its children, the lower one first and of two as high the left one.
+ * <p>The plan has 2 chunks and 2 lanes; the root of the first tree, rank 2^h - 1, owns chunk 0, and
+ * that of the second, rank n - 2^h or 2^h, owns chunk 1. A rank has at most 4 peers. A node adds
+ * the sums of its children to its own contribution, that of the lower child first, and of two
+ * children of the same height that of the left one.
  *
- * <p>Steps: 2 floor(log2 n), which is 2 (ceil(log2(n+1)) - 1). Bytes: a rank sends from M to 2M, an
- * inner node with two children and a parent 2M; together they send 2M(n-1).
+ * <p>Steps: 2 floor(log2 n), which is 2 (ceil(log2(n+1)) - 1). Bytes: a rank sends from M to 2M; an
+ * inner node with two children and a parent sends 2M; all ranks together send 2M(n-1).
  *
  * <p>From, or to, a root each half takes its tree one way. Ranks are turned so that the root is
  * that of the first tree, and so a leaf of the second: as such it is left out, and the second
@@ -30,8 +31,8 @@ import java.util.function.IntUnaryOperator;
  * of n ranks the root sends 3M/2 of a broadcast if it has two children, and M if one; another rank
  * at most M; in a reduction each sends M.
  *
- * <p>What deals the payload to ranks is planned as by {@link HalvingDoublingPlan}: trees have
- * nothing to deal.
+ * <p>Collectives that distribute the payload over the ranks are planned by {@link
+ * HalvingDoublingPlan}, because trees have no parts.
  */
 final class DoubleBinaryTreePlan {
   /** A rank that no node stands at. */
@@ -81,10 +82,9 @@ final class DoubleBinaryTreePlan {
   }
 
   /**
-   * One of the two trees.
+   * A tree, one of the two of the plan. @param rankOf the rank at each node @param chunk the chunk
+   * that it moves
    *
-   * @param rankOf the rank at each node
-   * @param chunk what it moves
    * @param leftOut the rank of a leaf that takes no part, or {@link #NOBODY}
    */
   private record Tree(int ranks, IntUnaryOperator rankOf, int chunk, int leftOut) {
@@ -98,7 +98,7 @@ final class DoubleBinaryTreePlan {
       return new Tree(ranks, rankOf, 1, NOBODY);
     }
 
-    /** The same with each rank {@code turn} places on. */
+    /** Returns this tree with each rank {@code turn} places on. */
     Tree turned(int turn, int leaf) {
       IntUnaryOperator turned = node -> Math.floorMod(rankOf.applyAsInt(node) + turn, ranks);
       return new Tree(ranks, turned, chunk, leaf);
@@ -108,14 +108,17 @@ final class DoubleBinaryTreePlan {
       return rankOf.applyAsInt(Integer.highestOneBit(ranks));
     }
 
-    /** All nodes of height 0 send to their parents, then those of height 1, …. */
+    /**
+     * Makes the rounds of a reduction: all nodes of height 0 send to their parents, then those of
+     * height 1, and so on.
+     */
     Rounds reduce() {
       return rounds(
           round -> round,
           (parent, child, sink) -> sink.transfer(child, parent, chunk, 1, Effect.REDUCE));
     }
 
-    /** The way back. */
+    /** Makes the rounds of a broadcast, which are those of the reduction backwards. */
     Rounds broadcast() {
       return rounds(
           round -> height() - 1 - round,
@@ -141,8 +144,8 @@ final class DoubleBinaryTreePlan {
     }
 
     /**
-     * The parent in a full tree is one higher, to the left or right; where the tree ends before it,
-     * the next one above, which is to the left.
+     * Returns the parent of a node. In a full tree it is one higher, to the left or right; where
+     * the tree ends before it, the next one above, which is to the left.
      */
     private int parent(int node) {
       int bit = Integer.lowestOneBit(node);

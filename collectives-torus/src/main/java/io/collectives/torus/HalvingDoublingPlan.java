@@ -8,24 +8,24 @@ import io.collectives.plan.Rounds;
 import io.collectives.plan.Transfer;
 
 /**
- * Recursive halving, then doubling: in each round of the reduce-scatter a rank swaps with a partner
- * half of what both still hold, first with the partner half of the ranks away and last with its
- * neighbour; the all-gather goes the same way back (Rabenseifner 2004; Thakur, Rabenseifner and
- * Gropp 2005).
+ * A plan of recursive halving, then doubling: in each round of the reduce-scatter a rank exchanges
+ * with a partner half of the data that both still hold, first with the partner half of the ranks
+ * away and last with its neighbour; the all-gather goes the same way back (Rabenseifner 2004;
+ * Thakur, Rabenseifner and Gropp 2005).
  *
- * <p>Shape: p chunks, 1 lane, for p the largest power of two up to n; rank r of the first p owns
- * chunk r, and its partners are r XOR p/2, …, r XOR 1. Each of the n-p excess ranks p+i first gives
- * rank i all that it has and last gets the whole result from it.
+ * <p>With p the largest power of two up to n, it has p chunks and 1 lane; rank r of the first p
+ * owns chunk r, and its partners are r XOR p/2, …, r XOR 1. Each of the n-p excess ranks p+i first
+ * sends all that it has to rank i and last receives the whole result from it.
  *
- * <p>The sum at a rank is its own, then those of its partners in the order of rounds, each a sum
- * that was put together likewise.
+ * <p>A rank adds the sums of its partners to its own contribution in the order of rounds; each of
+ * these sums was added up in the same way.
  *
  * <p>Steps: 2 log2 p, and 2 more if n is no power of two. Bytes: each of the first p ranks sends
  * 2M(p-1)/p, which is 2M(n-1)/n if n is p; those with an excess rank send M more, and an excess
  * rank sends M.
  *
  * <p>A reduce-scatter or an all-gather by itself has n chunks, of which rank r ends or starts with
- * chunk r. Rank i works for the excess rank p+i, too, so that what partners swap is two ranges of
+ * chunk r. Rank i works for the excess rank p+i, too, so that partners exchange two ranges of
  * chunks, in one frame each. Steps: log2 p, and 2 more if n is no power of two. Bytes: if n is p,
  * each rank sends M(n-1)/n. If not, in a reduce-scatter each of the first p sends M(n-1)/n and an
  * excess rank M; in an all-gather an excess rank sends M/n, and each other one the parts of the
@@ -53,7 +53,7 @@ final class HalvingDoublingPlan {
   }
 
   /**
-   * The ranks as corners of a hypercube, and those in excess.
+   * The ranks as corners of a hypercube, and the excess ranks.
    *
    * @param core the largest power of two up to {@code ranks}
    */
@@ -110,7 +110,7 @@ final class HalvingDoublingPlan {
           });
     }
 
-    /** The chunks of a block of the core's ranks and, if asked for, of their excess ranks. */
+    /** Sends the chunks of a block of the core's ranks and, if asked for, of their excess ranks. */
     private void send(
         int from,
         int to,

@@ -11,8 +11,9 @@ import java.util.function.IntUnaryOperator;
  * 2021, section 3.3).
  *
  * <p>The rank at (a, b) owns the k chunks from {@code firstChunk + (a B + b) k} on. Along the first
- * dimension the share of place a is the kB chunks of its owners, which follow each other; along the
- * second the share of place b is what it owns, so there the payload is A times smaller.
+ * dimension the share of place a consists of the kB chunks of its owners, which follow each other;
+ * along the second the share of place b consists of the chunks that it owns, so there the payload
+ * is A times smaller.
  *
  * <p>One {@link Flow} is one lane. It takes all chunks, or those from one place on to another of
  * each share of the first dimension:
@@ -24,9 +25,9 @@ import java.util.function.IntUnaryOperator;
  *     along the second                     up  down   up  down    up   down      in either lane
  * </pre>
  *
- * <p>So both directions of both dimensions carry half of what goes along them, while what a lane
- * sends along the first dimension is still one range. Along the second the two lanes make up one
- * ring each way: in each round each link carries one chunk, whichever lane it is of.
+ * <p>So each direction of a dimension carries half of the data that go along it, while a lane still
+ * sends one range along the first dimension. Along the second the two lanes make up one ring each
+ * way: in each round each link carries one chunk, whichever lane it is of.
  *
  * @param first A, the dimension that is reduced first
  * @param second B, the other
@@ -38,11 +39,8 @@ record Hierarchy(
     Dimension first, Dimension second, IntBinaryOperator rankAt, int firstChunk, int chunksOfRank) {
 
   /**
-   * One of the two dimensions.
-   *
-   * @param places how many places it has
-   * @param wraps whether its last place is linked to its first; if not, its rings are {@linkplain
-   *     Ring#folded folded}
+   * A dimension, one of the two. @param places its number of places @param wraps whether its last
+   * place is linked to its first; if not, its rings are {@linkplain Ring#folded folded}
    */
   record Dimension(int places, boolean wraps) {
     /**
@@ -61,21 +59,23 @@ record Hierarchy(
   }
 
   /**
-   * What one lane moves.
+   * The chunks that one lane moves. @param from the first of its chunks within each share of the
+   * first dimension
    *
-   * @param from the first of its chunks within each share of the first dimension
    * @param to the end of these
-   * @param step the direction of its rings, but where each rank's two chunks part
+   * @param step the direction of its rings, except where each rank's two chunks go in different
+   *     directions
    */
   record Flow(int from, int to, int step) {}
 
-  /** All chunks. */
+  /** Makes a flow of all chunks. */
   Flow whole(int step) {
     return new Flow(0, shareChunks(), step);
   }
 
   /**
-   * All chunks in two lanes of opposite directions, or in one if the first dimension is not closed.
+   * Makes flows of all chunks in two lanes of opposite directions, or in one if the first dimension
+   * is not closed.
    */
   Flow[] bothWays() {
     int all = shareChunks();
@@ -84,28 +84,30 @@ record Hierarchy(
         : new Flow[] {whole(1)};
   }
 
-  /** (A-1) + (B-1) rounds; then each rank holds the sums of what it owns. */
+  /**
+   * Makes the (A-1) + (B-1) rounds after which each rank holds the sums of the chunks that it owns.
+   */
   Rounds reduceScatter(Flow flow) {
     return alongFirst(flow, Ring::reduceScatter).then(alongSecond(flow, Ring::reduceScatter));
   }
 
   /**
-   * (B-1) + (A-1) rounds, back the way of the reduce-scatter; then each rank has got the chunks of
-   * all.
+   * Makes the (B-1) + (A-1) rounds, those of the reduce-scatter backwards, after which each rank
+   * has the chunks of all.
    */
   Rounds allGather(Flow flow) {
     return alongSecond(flow, Ring::allGather).then(alongFirst(flow, Ring::allGather));
   }
 
   /**
-   * 2(A-1) + 2(B-1) rounds. Of M bytes in the flow's chunks a rank sends 2M(A-1)/A along the first
-   * dimension and 2(M/A)(B-1)/B along the second.
+   * Makes the 2(A-1) + 2(B-1) rounds of an all-reduce. Of M bytes in the flow's chunks a rank sends
+   * 2M(A-1)/A along the first dimension and 2(M/A)(B-1)/B along the second.
    */
   Rounds allReduce(Flow flow) {
     return reduceScatter(flow).then(allGather(flow));
   }
 
-  /** Of a place of the first dimension. */
+  /** Returns the number of chunks in the share of a place of the first dimension. */
   private int shareChunks() {
     return second.places() * chunksOfRank;
   }
@@ -131,7 +133,10 @@ record Hierarchy(
             first.places(), a -> phase.apply(alongSecond(flow, a, 0, chunksOfRank, flow.step())));
   }
 
-  /** Moves those of the flow's chunks which each rank counts from {@code from} to {@code to}. */
+  /**
+   * Makes a ring that moves the chunks {@code from} to {@code to} of each rank that belong to the
+   * flow.
+   */
   private Ring alongSecond(Flow flow, int a, int from, int to, int step) {
     IntUnaryOperator start = b -> Math.max(flow.from(), b * chunksOfRank + from);
     IntUnaryOperator end = b -> Math.min(flow.to(), b * chunksOfRank + to);

@@ -6,11 +6,10 @@ import io.collectives.plan.Rounds;
 /**
  * The p ranks that take part in all rounds of a plan for powers of two, with p the largest one up
  * to n. Of each of the first n-p pairs of neighbours (2i, 2i+1) only the lower rank is one of them:
- * the upper one first gives it all that it has, and last gets the whole result from it. Their
+ * the upper one first sends it all that it has, and last receives the whole result from it. Their
  * places are in the order of ranks.
  *
- * @param count p
- * @param pairs how many of them work for their upper neighbour, too
+ * @param count p @param pairs the number of them that work for their upper neighbour, too
  */
 record PowerOfTwoCore(int count, int pairs) {
 
@@ -19,17 +18,20 @@ record PowerOfTwoCore(int count, int pairs) {
     return new PowerOfTwoCore(count, ranks - count);
   }
 
-  /** The logarithm of {@link #count}. */
+  /** Returns the logarithm of {@link #count} to base 2. */
   int levels() {
     return Integer.numberOfTrailingZeros(count);
   }
 
-  /** The rank at a place. */
+  /** Returns the rank at a place. */
   int rank(int place) {
     return place + Math.min(place, pairs);
   }
 
-  /** The rounds of an all-reduce, between those in which upper neighbours give and get. */
+  /**
+   * Adds to the rounds of an all-reduce those in which upper neighbours send their data first and
+   * receive the result last.
+   */
   Rounds allReduce(int chunks, Rounds rounds) {
     return neighbours((lower, upper, s) -> s.transfer(upper, lower, 0, chunks, Effect.REDUCE))
         .then(rounds)

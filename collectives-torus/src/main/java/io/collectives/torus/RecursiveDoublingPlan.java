@@ -7,19 +7,19 @@ import io.collectives.plan.PlanRequest;
 import io.collectives.plan.Rounds;
 
 /**
- * Recursive doubling: in each round a rank swaps all that it has with a partner, first with its
- * neighbour and last with the one half of the ranks away, and both add what comes (Thakur,
- * Rabenseifner and Gropp 2005, section 4.4).
+ * A plan of recursive doubling: in each round a rank exchanges all that it has with a partner,
+ * first with its neighbour and last with the one half of the ranks away, and both add the data that
+ * arrive (Thakur, Rabenseifner and Gropp 2005, section 4.4).
  *
- * <p>Shape: 1 chunk, 1 lane. With p the largest power of two up to n, p ranks swap. Of each of the
- * first n-p pairs of neighbours (2i, 2i+1) only the lower rank does; the upper one first gives it
- * all that it has, and last gets the whole result from it. So the ranks whose sum is held after
- * round k are a block of consecutive ranks, and partners hold those of two blocks next to each
- * other.
+ * <p>The plan has 1 chunk and 1 lane. With p the largest power of two up to n, p ranks take part in
+ * all rounds. Of each of the first n-p pairs of neighbours (2i, 2i+1) only the lower rank does; the
+ * upper one first sends it all that it has, and last receives the whole result from it. So the
+ * ranks whose sum is held after round k are a block of consecutive ranks, and partners hold those
+ * of two blocks next to each other.
  *
  * <p>The sum of two blocks is that of the lower one and then that of the upper one, at both
  * partners: {@code ((x0 + x1) + (x2 + x3)) + ((x4 + x5) + (x6 + x7))} at all of 8 ranks. So every
- * rank takes the same sum, with log2 p additions, and all end with the same bits.
+ * rank computes the same sum, with log2 p additions, and all end with the same bits.
  *
  * <p>Steps: log2 p, and 2 more if n is no power of two. Bytes: each of the p ranks sends M log2 p,
  * which is M log2 n if n is p; one with an upper neighbour sends M more, and that neighbour M.

@@ -6,7 +6,8 @@ import io.collectives.plan.Transfer;
 import java.util.function.IntUnaryOperator;
 
 /**
- * A ring of ranks, as pure index functions: what rings, tori and hierarchies are put together from.
+ * A ring of ranks as pure index functions, of which the plans of rings, tori and hierarchies are
+ * made.
  *
  * <p>It has places 0 to P-1, a rank at each, and each place owns a share of the chunks. In each
  * round every place sends one share to the next place, which is one {@code step} away:
@@ -19,15 +20,14 @@ import java.util.function.IntUnaryOperator;
  *     place 3 sends to place 0             share 2     share 1     share 0
  * </pre>
  *
- * <p>A share that place p will own sets out from place p+1 and comes by every other place, last by
- * p: its sum is x(p+1) + x(p+2) + … + x(p), from the left. The all-gather goes on from there: place
- * p passes on its own share first, then in each round the share that it received in the round
- * before.
+ * <p>A share that place p will own starts at place p+1 and visits every other place, last p: its
+ * sum is x(p+1) + x(p+2) + … + x(p), from the left. The all-gather goes on from there: place p
+ * passes on its own share first, then in each round the share that it received in the round before.
  *
  * @param places the number of ranks in the ring, at least 1
  * @param rankAt the rank at each place
  * @param chunkAt the first chunk of the share that each place owns
- * @param countAt how many consecutive chunks it has; a share of none is not sent
+ * @param countAt the number of consecutive chunks of this share; an empty share is not sent
  * @param step 1 if each place sends to the one after it, -1 if to the one before
  */
 record Ring(
@@ -37,14 +37,14 @@ record Ring(
     IntUnaryOperator countAt,
     int step) {
 
-  /** With as many chunks in each share. */
+  /** Makes a ring with the same number of chunks in each share. */
   Ring(int places, IntUnaryOperator rankAt, IntUnaryOperator chunkAt, int shareChunks, int step) {
     this(places, rankAt, chunkAt, place -> shareChunks, step);
   }
 
   /**
-   * P-1 rounds, in each of which every place sends one share; then each place holds the sum of its
-   * own.
+   * Makes the P-1 rounds in which every place sends one share, and after which each place holds the
+   * sum of its own.
    */
   Rounds reduceScatter() {
     return Rounds.of(
@@ -57,8 +57,8 @@ record Ring(
   }
 
   /**
-   * P-1 rounds, in each of which every place sends one share; then each place has got the share of
-   * every other.
+   * Makes the P-1 rounds in which every place sends one share, and after which each place has got
+   * the share of every other.
    */
   Rounds allGather() {
     return Rounds.of(
@@ -71,9 +71,9 @@ record Ring(
   }
 
   /**
-   * The same ring with its places in the order 0, 2, 4, …, 5, 3, 1: out along a line and back by
-   * the places left out, so that no transfer spans more than two places of a line that is not
-   * closed. Each place keeps its rank and its share.
+   * Returns this ring with its places in the order 0, 2, 4, …, 5, 3, 1: out along a line and back
+   * over the places that were left out, so that no transfer spans more than two places of a line
+   * that is not closed. Each place keeps its rank and its share.
    *
    * <p>In a round each link between two places of the line is crossed once each way.
    */

@@ -9,7 +9,8 @@ import java.util.function.IntUnaryOperator;
  * All ranks in one ring: a reduce-scatter, then an all-gather; either by itself; and chains that go
  * round from, or to, a root.
  *
- * <p>Shape: n chunks, 1 lane; rank r sends to r+1 only, and owns chunk r. A chain has 1 chunk.
+ * <p>The plan has n chunks and 1 lane; rank r sends to r+1 only, and owns chunk r. A chain has 1
+ * chunk.
  *
  * <p>Steps: 2(n-1), each half n-1. Bytes: each rank sends 2M(n-1)/n, in each half M(n-1)/n. A chain
  * takes n-1 steps, in which each rank but the last sends M.

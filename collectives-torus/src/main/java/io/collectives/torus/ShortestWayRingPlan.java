@@ -8,14 +8,14 @@ import io.collectives.plan.Rounds;
 import java.util.function.IntUnaryOperator;
 
 /**
- * All ranks in one ring that is used both ways at once: what a rank contributes to a chunk goes the
+ * A plan that uses one ring both ways at once: the contribution of a rank to a chunk goes the
  * shorter way round to the chunk's owner, and the sum goes back the way the contribution came (a
  * bidirectional ring as in Ying et al. 2018, section 3.3, with half as many steps).
  *
- * <p>Shape: 2n chunks, 1 lane; rank r owns the chunks 2r and 2r+1, and sends to r+1 and r-1 only.
- * If n is even, the rank opposite the owner is as far away either way: its part of the even chunk
- * goes up and that of the odd one down, so that both ways carry the same. Of 2 ranks each sends the
- * other two frames a round.
+ * <p>The plan has 2n chunks and 1 lane; rank r owns the chunks 2r and 2r+1, and sends to r+1 and
+ * r-1 only. If n is even, the rank opposite the owner is as far away either way: its part of the
+ * even chunk goes up and that of the odd one down, so that both ways carry the same. Of 2 ranks
+ * each sends the other two frames a round.
  *
  * <p>The sum at rank r is its own part and that of the ranks below, x(r-h) + … + x(r-1) from the
  * left, then that of the ranks above, x(r+h) + … + x(r+1) from the left.
@@ -67,7 +67,8 @@ final class ShortestWayRingPlan {
   }
 
   /**
-   * The hops between the ranks {@code distance} places from an owner and those one place nearer.
+   * Lists the hops between the ranks {@code distance} places from an owner and those one place
+   * nearer.
    */
   private static void hops(int ranks, int distance, Hop hop) {
     boolean opposite = 2 * distance == ranks;

@@ -5,16 +5,16 @@ import io.collectives.plan.Rounds;
 import java.util.function.IntBinaryOperator;
 
 /**
- * One chunk from a root to all ranks of two dimensions, or back as a sum: along the first dimension
- * from the root, then along the second from all ranks that have it, each time {@linkplain Chains
- * both ways}.
+ * A broadcast or reduction of one chunk between a root and all ranks of two dimensions: along the
+ * first dimension from the root, then along the second from all ranks that have it, each time
+ * {@linkplain Chains both ways}.
  *
  * @param first the dimension that is next to the root
  * @param second the other
  * @param rankAt the rank at a place of the first and one of the second
  * @param rootFirst the root's place in the first
  * @param rootSecond its place in the second
- * @param chunk what is moved
+ * @param chunk the chunk that is moved
  */
 record Spread(
     Hierarchy.Dimension first,
@@ -24,7 +24,7 @@ record Spread(
     int rootSecond,
     int chunk) {
 
-  /** Along the root's row first. */
+  /** Makes one that goes along the root's row first. */
   static Spread of(Mesh mesh, int root, int chunk) {
     return new Spread(
         new Hierarchy.Dimension(mesh.x(), mesh.wrapX()),
@@ -35,20 +35,20 @@ record Spread(
         chunk);
   }
 
-  /** The same with the dimensions in the other order. */
+  /** Returns one of another chunk with the dimensions in the other order. */
   Spread transposed(int otherChunk) {
     return new Spread(
         second, first, (b, a) -> rankAt.applyAsInt(a, b), rootSecond, rootFirst, otherChunk);
   }
 
-  /** Then each rank has got the root's chunk. */
+  /** Makes the rounds after which each rank has the root's chunk. */
   Rounds broadcast() {
     return alongFirst()
         .broadcast()
         .then(Rounds.sideBySide(first.places(), a -> alongSecond(a).broadcast()));
   }
 
-  /** Then the root has the sum of its chunk. */
+  /** Makes the rounds after which the root has the sum of its chunk. */
   Rounds reduce() {
     return Rounds.sideBySide(first.places(), a -> alongSecond(a).reduce())
         .then(alongFirst().reduce());

@@ -8,27 +8,27 @@ import io.collectives.plan.Rounds;
 import io.collectives.plan.Transfer;
 
 /**
- * Swing: halving and doubling by partners that are near on a ring. In round s of the reduce-scatter
- * a rank swaps with the one that is d(s) = 1 - 2 + 4 - … + (-2)^s places away, so 1, 1, 3, 5, 11,
- * …, where halving and doubling goes 1, 2, 4, 8, 16, …; even ranks go one way and odd ones the
- * other, and both change direction from round to round. The all-gather goes the same way back (De
- * Sensi, Bonato, Saam and Hoefler 2024, section 3; this is the version that sends the least bytes,
- * on a torus of one dimension).
+ * The Swing plan, which is halving and doubling with partners that are near on a ring. In round s
+ * of the reduce-scatter a rank exchanges data with the one that is d(s) = 1 - 2 + 4 - … + (-2)^s
+ * places away, so 1, 1, 3, 5, 11, …, where halving and doubling goes 1, 2, 4, 8, 16, …; even ranks
+ * go one way and odd ones the other, and both change direction from round to round. The all-gather
+ * goes the same way back (De Sensi, Bonato, Saam and Hoefler 2024, section 3; this is the version
+ * that sends the least bytes, on a torus of one dimension).
  *
- * <p>Shape: p chunks, 1 lane, for p the largest power of two up to n. With p places in a ring, the
- * partner of place x in round s is x + d(s) if x is even and x - d(s) if it is odd, modulo p. Of
- * each of the first n-p pairs of neighbours (2i, 2i+1) only the lower rank has a place, as in
- * {@link RecursiveDoublingPlan}: the upper one first gives it all that it has, and last gets the
- * whole result from it.
+ * <p>With p the largest power of two up to n, the plan has p chunks and 1 lane. With p places in a
+ * ring, the partner of place x in round s is x + d(s) if x is even and x - d(s) if it is odd,
+ * modulo p. Of each of the first n-p pairs of neighbours (2i, 2i+1) only the lower rank has a
+ * place, as in {@link RecursiveDoublingPlan}: the upper one first sends it all that it has, and
+ * last receives the whole result from it.
  *
- * <p>A place owns the chunk {@link Ring#chunk}. In round s two partners part a block of chunks
+ * <p>A place owns the chunk {@link Ring#chunk}. In round s two partners divide a block of chunks
  * between them, that of all places which either can still reach. These are the even ones that are
  * congruent modulo 2^(s+1), and the odd ones d(s) from them; because later distances are congruent
  * to d(s), too, blocks lie within each other, and chunks are numbered such that each is a range: a
  * transfer is one frame.
  *
- * <p>The sum at a place is its own, then those of its partners in the order of rounds, each a sum
- * that was put together likewise.
+ * <p>A place adds the sums of its partners to its own contribution in the order of rounds; each of
+ * these sums was added up in the same way.
  *
  * <p>Steps: 2 log2 p, and 2 more if n is no power of two. Bytes: each of the p ranks sends
  * 2M(p-1)/p, which is 2M(n-1)/n if n is p; one with an upper neighbour sends M more, and that
@@ -48,7 +48,7 @@ final class SwingPlan {
     return Plan.of(request, core.count(), new Ring(core).allReduce());
   }
 
-  /** The core, closed to a ring. */
+  /** The core ranks, arranged in a ring. */
   private record Ring(PowerOfTwoCore core) {
 
     Rounds allReduce() {
@@ -61,7 +61,10 @@ final class SwingPlan {
                       levels, (round, sink) -> swap(levels - 1 - round, Effect.REPLACE, sink))));
     }
 
-    /** A sum goes to the place that can still reach its owner, a result from there. */
+    /**
+     * Lists the transfers of a round: a sum goes to the place that can still reach its owner, a
+     * result comes from there.
+     */
     private void swap(int step, Effect effect, Transfer.Sink sink) {
       int length = core.count() >> (step + 1);
       for (int place = 0; place < core.count(); place++) {
@@ -76,15 +79,15 @@ final class SwingPlan {
           & (core.count() - 1);
     }
 
-    /** {@code 1 - 2 + 4 - … + (-2)^step}. */
+    /** Returns {@code 1 - 2 + 4 - … + (-2)^step}. */
     private static int distance(int step) {
       return (1 - (step % 2 == 0 ? -2 << step : 2 << step)) / 3;
     }
 
     /**
-     * The chunk that a place owns. Each even place shares the last block with one odd place, and
-     * has the lower chunk of it; blocks follow each other such that two even places are in one
-     * block as long as the last digits of their numbers are the same.
+     * Returns the chunk that a place owns. Each even place shares the last block with one odd
+     * place, and has the lower chunk of it; blocks follow each other such that two even places are
+     * in one block as long as the last digits of their numbers are the same.
      */
     private int chunk(int place) {
       int even = place % 2 == 0 ? place : partner(place, core.levels() - 1);

@@ -12,13 +12,14 @@ import java.util.function.BiFunction;
 import java.util.function.IntUnaryOperator;
 
 /**
- * Rings along the columns and rows of a torus; two halves of the payload at once, one reduced along
- * the columns first, the other along the rows, and each half in rings of both directions: four
- * flows, which use all four links of a rank (Ying et al. 2018, section 3.3 and figure 4).
+ * A plan with rings along the columns and rows of a torus. Two halves of the payload move at once,
+ * one reduced along the columns first, the other along the rows first, and each half in rings of
+ * both directions: these are four flows, which use all four links of a rank (Ying et al. 2018,
+ * section 3.3 and figure 4).
  *
- * <p>Shape: 4n chunks for n = XY ranks, 4 lanes of n chunks: columns first up, columns first down,
- * rows first up, rows first down. The rank in column c and row r owns the chunk rX + c (its own
- * number) of each of the first two lanes, and cY + r of each of the last two.
+ * <p>For n = XY ranks the plan has 4n chunks and 4 lanes of n chunks: columns first up, columns
+ * first down, rows first up, rows first down. The rank in column c and row r owns the chunk rX + c
+ * (its own number) of each of the first two lanes, and cY + r of each of the last two.
  *
  * <pre>
  *   n = XY       reduce-scatter          all-gather
@@ -42,22 +43,23 @@ import java.util.function.IntUnaryOperator;
  * M(X-1)/X + (M/Y)(X-1)/X along its row, 2M(n-1)/n in all; half of it each way in a closed
  * dimension; on a square torus half of it in each dimension.
  *
- * <p>The parts of ranks are rows of the mesh, one after the other, so a plan that deals the payload
- * to ranks has one order: columns first in a reduce-scatter, rows first in an all-gather (Kumar et
- * al. 2021, section 3.3). Rings of closed dimensions are in both directions here, too, each with
- * half of what goes along them ({@link Hierarchy} says how). Shape: 2n chunks, of which rank r owns
- * 2r and 2r+1, or n if no dimension is closed; 2 lanes if columns (of a single row: the row) are
- * closed, else 1. Steps: (X-1) + (Y-1). Bytes: each rank sends M(Y-1)/Y along its column and
- * (M/Y)(X-1)/X along its row, M(n-1)/n in all.
+ * <p>The parts of ranks are rows of the mesh, one after the other, so a plan that distributes the
+ * payload over the ranks has one order: columns first in a reduce-scatter, rows first in an
+ * all-gather (Kumar et al. 2021, section 3.3). Rings of closed dimensions are in both directions
+ * here, too, each with half of the data that go along them ({@link Hierarchy} says how). The plan
+ * has 2n chunks, of which rank r owns 2r and 2r+1, or n if no dimension is closed; 2 lanes if
+ * columns (of a single row: the row) are closed, else 1. Steps: (X-1) + (Y-1). Bytes: each rank
+ * sends M(Y-1)/Y along its column and (M/Y)(X-1)/X along its row, M(n-1)/n in all.
  *
  * <p>A broadcast goes both ways along the root's row, then both ways along all columns; a second
- * half of the payload goes along the root's column first. A reduction goes the same ways back.
- * Shape: 2 chunks, 2 lanes, between neighbours only. Steps: those along X, floor(X/2) if it wraps
- * and from the root to the farther end if not, and those along Y. Bytes: the root of a broadcast
- * sends at most 4M, M on each of its links; in a reduction each rank sends at most M.
+ * half of the payload goes along the root's column first. A reduction goes the same ways back. The
+ * plan has 2 chunks and 2 lanes, between neighbours only. Steps: those along X, floor(X/2) if it
+ * wraps and from the root to the farther end if not, and those along Y. Bytes: the root of a
+ * broadcast sends at most 4M, M on each of its links; in a reduction each rank sends at most M.
  *
- * <p>For a barrier all tell both neighbours in their row what they know, until the row knows of all
- * of itself, then in their column. Steps: floor(X/2) or X-1, and floor(Y/2) or Y-1.
+ * <p>In a barrier all ranks send to both neighbours in their row the set of ranks that they know to
+ * have entered, until the whole row is known, and then do the same in their column. Steps:
+ * floor(X/2) or X-1, and floor(Y/2) or Y-1.
  *
  * <p>The <em>hierarchical</em> all-reduce has the order of rows first only, so it is for meshes
  * whose rows are hosts: a rank reduce-scatters within its host, all-reduces its share with the
@@ -67,7 +69,7 @@ import java.util.function.IntUnaryOperator;
  * its row, and along its column only 2(M/X)(Y-1)/Y, where a torus sends (M + M/X)(Y-1)/Y.
  *
  * <p>A gather, a scatter and an all-to-all go straight between any two ranks, whatever lies between
- * them: these three only may use links that the mesh lacks.
+ * them: only these three may use links that the mesh lacks.
  */
 final class TorusPlan {
   private TorusPlan() {}
@@ -118,7 +120,7 @@ final class TorusPlan {
     return Plan.of(request, lanes.length * ranks, lanes);
   }
 
-  /** Plans a half of what {@link Hierarchy} does, in which rank r owns part r. */
+  /** Makes a plan of one half of a {@link Hierarchy}'s all-reduce, in which rank r owns part r. */
   private static Plan dealt(
       Mesh mesh, PlanRequest request, BiFunction<Hierarchy, Hierarchy.Flow, Rounds> half) {
     int chunksOfRank = anyClosed(columnsFirst(mesh, 0, 1)) ? 2 : 1;
@@ -165,7 +167,10 @@ final class TorusPlan {
     return rows.then(columns);
   }
 
-  /** Each tells its neighbours what it knows, as often as the farthest two are apart. */
+  /**
+   * Makes the rounds in which each place sends all that it knows to its neighbours, as many as the
+   * farthest two places are apart.
+   */
   private static Rounds flood(int places, boolean wraps, IntUnaryOperator rankAt) {
     // The first and the last of two places are neighbours anyway.
     int links = wraps && places > 2 ? places : places - 1;

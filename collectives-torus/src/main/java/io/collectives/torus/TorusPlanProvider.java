@@ -104,7 +104,7 @@ public final class TorusPlanProvider implements PlanProvider {
                   DoubleBinaryTreePlan::of)
               .withFigures(n -> 2 * levels(core(n)), n -> Math.min(2, n / 2.0 * (n == 1 ? 0 : 1))));
 
-  /** For the service loader. */
+  /** Makes the provider; the service loader calls this. */
   public TorusPlanProvider() {}
 
   @Override
@@ -112,7 +112,10 @@ public final class TorusPlanProvider implements PlanProvider {
     return ALGORITHMS;
   }
 
-  /** M(n-1)/n, as a multiple of M: what each rank sends in one half of an all-reduce, at least. */
+  /**
+   * Returns (n-1)/n: the least that each rank sends in one half of an all-reduce, as a multiple of
+   * M.
+   */
   private static double half(int ranks) {
     return (ranks - 1.0) / ranks;
   }
@@ -121,7 +124,7 @@ public final class TorusPlanProvider implements PlanProvider {
     return 2 * half(ranks);
   }
 
-  /** The logarithm to the base of 2, rounded up. */
+  /** Returns the logarithm to base 2, rounded up. */
   private static int levels(int ranks) {
     return Integer.SIZE - Integer.numberOfLeadingZeros(ranks - 1);
   }
@@ -130,12 +133,15 @@ public final class TorusPlanProvider implements PlanProvider {
     return core(ranks) == ranks;
   }
 
-  /** The largest power of two. */
+  /** Returns the largest power of two up to a number of ranks. */
   private static int core(int ranks) {
     return Integer.highestOneBit(ranks);
   }
 
-  /** Rounds of doubling, with those in which the ranks beyond a power of two hand over theirs. */
+  /**
+   * Returns the number of rounds of doubling, with those in which the ranks beyond a power of two
+   * send their data.
+   */
   private static int doublings(int ranks) {
     return levels(core(ranks)) + (isPowerOfTwo(ranks) ? 0 : 2);
   }
@@ -149,7 +155,10 @@ public final class TorusPlanProvider implements PlanProvider {
     return (algorithm, ranks) -> Optional.of(cost.apply(ranks));
   }
 
-  /** One that swaps a half, a quarter, … and back, whoever the partners are. */
+  /**
+   * Describes an algorithm that exchanges a half, a quarter and so on of the payload and back, with
+   * any partners.
+   */
   private static AlgorithmSpec byHalves(
       String name, String description, Function<PlanRequest, Plan> plans) {
     return AlgorithmSpec.of(name, description, plans)

@@ -7,15 +7,17 @@ import io.collectives.ReduceOp;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** Lets all ranks of a group come to the same end, where each of them may have found a fault. */
+/**
+ * Checks that end in the same way on all ranks of a group, although each of them may have found a
+ * fault.
+ */
 final class Agreement {
   private Agreement() {}
 
   /**
-   * Ends normally if no rank has found a fault. Called by all ranks.
-   *
-   * @param fault what this rank has found
-   * @throws TrainingException on all ranks, with the fault of the lowest that has one
+   * Ends normally if no rank has found a fault. All ranks call this. @param fault the fault that
+   * this rank has found; null if there is none @throws TrainingException on all ranks, with the
+   * fault of the lowest rank that has one
    */
   static void check(Communicator group, @Nullable String fault) {
     int[] lowest = {fault == null ? group.size() : group.rank()};
@@ -37,10 +39,9 @@ final class Agreement {
   }
 
   /**
-   * Ends normally if all ranks have the same numbers. Called by all ranks, with as many.
-   *
-   * @param what the numbers are, as {@code tensors}
-   * @throws MismatchException on all ranks; names two of them, and the values that differ
+   * Ends normally if all ranks have the same numbers. All ranks call this, with the same
+   * count. @param what a word for the numbers, such as {@code tensors} @throws MismatchException on
+   * all ranks; it names two of them, and the values that differ
    */
   static void same(Communicator group, String what, long... numbers) {
     int count = numbers.length;

@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
  *   CRC-32C of these                    8
  * </pre>
  *
- * Runs tell where their numbers belong in the tensors, so any number of ranks can read what any
- * other has written. A file is written beside its place, forced to the disk and moved there in one
+ * Runs say where their numbers belong in the tensors, so any number of ranks can read the files of
+ * any other number. A file is written under a temporary name, forced to the disk and renamed in one
  * step.
  */
 final class ShardFile {
@@ -52,7 +52,7 @@ final class ShardFile {
 
   private ShardFile() {}
 
-  /** A tensor as files know it. */
+  /** The description of a tensor in a file. */
   record Shape(String name, int count, String optimizer, int states) {
     @Override
     public String toString() {
@@ -61,7 +61,7 @@ final class ShardFile {
   }
 
   /** The shards that all ranks have written at one step. */
-  record Snapshot(long updates, int ranks, int models) {
+  record Checkpoint(long updates, int ranks, int models) {
     Path file(Path directory, int rank, int model) {
       return directory.resolve(
           String.format(
@@ -70,33 +70,34 @@ final class ShardFile {
     }
   }
 
-  /** The newest snapshot of which all files are there, or nothing. */
-  static @Nullable Snapshot newest(Path directory) throws IOException {
+  /** Returns the newest checkpoint of which all files exist; null if there is none. */
+  static @Nullable Checkpoint newest(Path directory) throws IOException {
     if (!Files.isDirectory(directory)) {
       return null;
     }
-    List<Snapshot> found = new ArrayList<>();
+    List<Checkpoint> found = new ArrayList<>();
     try (Stream<Path> files = Files.list(directory)) {
       for (Path file : (Iterable<Path>) files::iterator) {
         Matcher name = NAME.matcher(file.getFileName().toString());
         if (name.matches()) {
           found.add(
-              new Snapshot(
+              new Checkpoint(
                   Long.parseLong(name.group(1)),
                   Integer.parseInt(name.group(3)),
                   Integer.parseInt(name.group(5))));
         }
       }
     }
-    if (!found.isEmpty() && found.stream().noneMatch(snapshot -> isWhole(directory, snapshot))) {
+    if (!found.isEmpty()
+        && found.stream().noneMatch(checkpoint -> isWhole(directory, checkpoint))) {
       throw new IOException(
-          "it has no snapshot of which all files are there, but some of step "
+          "it has no checkpoint of which all files are there, but some of step "
               + found.get(0).updates
               + ": bring back the missing ones, or empty it to begin anew");
     }
     return found.stream()
         .distinct()
-        .filter(snapshot -> isWhole(directory, snapshot))
+        .filter(checkpoint -> isWhole(directory, checkpoint))
         .max(
             (a, b) ->
                 a.updates != b.updates
@@ -105,10 +106,10 @@ final class ShardFile {
         .orElse(null);
   }
 
-  private static boolean isWhole(Path directory, Snapshot snapshot) {
-    for (int model = 0; model < snapshot.models; model++) {
-      for (int rank = 0; rank < snapshot.ranks; rank++) {
-        if (!Files.isRegularFile(snapshot.file(directory, rank, model))) {
+  private static boolean isWhole(Path directory, Checkpoint checkpoint) {
+    for (int model = 0; model < checkpoint.models; model++) {
+      for (int rank = 0; rank < checkpoint.ranks; rank++) {
+        if (!Files.isRegularFile(checkpoint.file(directory, rank, model))) {
           return false;
         }
       }
@@ -119,7 +120,7 @@ final class ShardFile {
   /**
    * Writes a shard.
    *
-   * @param weights and states by their place in the shard
+   * @param weights the weights, and states the state, by their place in the shard
    */
   static void write(
       Path file,
@@ -206,10 +207,9 @@ final class ShardFile {
   }
 
   /**
-   * Reads what of a file belongs into a shard.
+   * Reads the numbers of a file that belong to a shard. @param runs the runs of that shard @return
+   * the number of its weights that the file has
    *
-   * @param runs of that shard
-   * @return how many of its weights were there
    * @throws IOException if the file cannot be read, is damaged, or is of another model
    */
   static long read(

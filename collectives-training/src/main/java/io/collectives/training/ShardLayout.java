@@ -5,12 +5,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Which elements of which tensors a rank owns.
+ * The assignment of the elements of tensors to the ranks that own them.
  *
  * <pre>
  *   tensors      | a a a a a . | b b . | c c c c c c c |      . fills a tensor up to whole blocks
  *   buckets      |  bucket 0       |  bucket 1       |        of one length, but for the last
- *   of n = 3     | r0  | r1  | r2  | r0  | r1  | r2  |        each is dealt to the ranks evenly
+ *   of n = 3     | r0  | r1  | r2  | r0  | r1  | r2  |        each is split evenly over the ranks
  * </pre>
  *
  * All borders lie between blocks of 64 elements of a tensor, so that the norm of a tensor does not
@@ -19,41 +19,35 @@ import java.util.List;
 final class ShardLayout {
 
   /**
-   * Elements of a tensor that a rank owns.
-   *
-   * @param offset of the first one in the tensor
-   * @param local where it is in the shard
+   * A run of elements of a tensor that a rank owns. @param offset the index of the first one in the
+   * tensor @param local its index in the shard
    */
   record Run(int tensor, int offset, int local, int count) {}
 
   /**
-   * A part of a bucket: elements of a tensor, or of none.
-   *
-   * @param tensor its index, -1 for what only fills
+   * A part of a bucket: elements of a tensor, or fill. @param tensor the index of the tensor, -1
+   * for fill
    */
   record Piece(int tensor, int offset, int count) {}
 
   /**
-   * What is reduced together.
-   *
-   * @param local where this rank's part begins in the shard
-   * @param part the elements of each rank's part
-   * @param pieces the whole bucket
-   * @param runs of this rank's part
+   * A bucket of elements that are reduced together. @param local the index in the shard at which
+   * this rank's part begins @param part the number of elements of each rank's part @param pieces
+   * the pieces of the whole bucket @param runs the runs of this rank's part
    */
   record Bucket(int local, int part, List<Piece> pieces, List<Run> runs) {}
 
   final List<Bucket> buckets = new ArrayList<>();
 
-  /** The elements of a rank's shard, with those that only fill. */
+  /** The number of elements of a rank's shard, fill included. */
   final int shardCount;
 
   private final long[] starts;
   private final int[] counts;
 
   /**
-   * @param counts the elements of each tensor
-   * @param bucketLength in bytes
+   * Computes the layout. @param counts the number of elements of each tensor @param bucketLength
+   * the length of a bucket in bytes
    */
   ShardLayout(int[] counts, int bucketLength, int ranks, int rank) {
     this.counts = counts;
@@ -97,7 +91,10 @@ final class ShardLayout {
     return (count + multiple - 1) / multiple * multiple;
   }
 
-  /** What lies between two places of the row of all tensors; may end behind the last one. */
+  /**
+   * Returns the pieces between two positions in the sequence of all tensors; it may end after the
+   * last one.
+   */
   private List<Piece> pieces(long from, long to) {
     List<Piece> pieces = new ArrayList<>();
     long at = from;

@@ -5,18 +5,18 @@ import io.collectives.WireType;
 import java.util.Objects;
 
 /**
- * How a {@link ShardedOptimizer} reduces gradients and hands out weights. All ranks must use the
- * same; a difference is found at the first step.
+ * The settings of a {@link ShardedOptimizer}: how it reduces gradients and gathers weights. All
+ * ranks must use the same settings; a difference is found at the first step. @param op {@link
+ * ReduceOp#AVERAGE} or {@link ReduceOp#SUM}, the operation for the gradients of all ranks, and of
+ * accumulated micro-batches @param bucketLength the number of bytes of gradients that are reduced
+ * together, at least 1, rounded up to 256 for each rank. Short buckets can be reduced while the
+ * backward pass still runs, long ones cost fewer calls
  *
- * @param op {@link ReduceOp#AVERAGE}, or {@link ReduceOp#SUM}: what becomes of the gradients of all
- *     ranks, and of accumulated micro-batches
- * @param bucketLength the bytes of gradients that are reduced together, at least 1, rounded up to
- *     256 for each rank. Short buckets can be reduced while the backward pass still runs, long ones
- *     cost fewer calls
- * @param clipNorm the greatest Euclidean norm of all gradients together, after reduction; longer
- *     ones are scaled down to it. More than 0, infinite for no limit
- * @param weightType {@link WireType#AS_IN_MEMORY}, or {@link WireType#BFLOAT16}: weights travel as
- *     half the bytes, and every rank computes with the rounded ones; what is updated is float32
+ * @param clipNorm the greatest Euclidean norm of all gradients together, after reduction; gradients
+ *     with a larger norm are scaled down to it. It is more than 0; infinity is no limit @param
+ *     weightType {@link WireType#AS_IN_MEMORY}, or {@link WireType#BFLOAT16}, with which weights
+ *     are sent in half the bytes, and every rank computes with the rounded ones, while the weights
+ *     that are updated stay float32
  */
 public record ShardSettings(ReduceOp op, int bucketLength, double clipNorm, WireType weightType) {
   private static final ShardSettings DEFAULTS =
@@ -46,27 +46,30 @@ public record ShardSettings(ReduceOp op, int bucketLength, double clipNorm, Wire
     }
   }
 
-  /** Averages, buckets of 25 MiB, no clipping, weights that travel as they are. */
+  /**
+   * Returns settings for averages in buckets of 25 MiB, without clipping, and with weights that are
+   * sent as they are in memory.
+   */
   public static ShardSettings defaults() {
     return DEFAULTS;
   }
 
-  /** The same with another operation. */
+  /** Returns these settings with another operation. */
   public ShardSettings withOp(ReduceOp other) {
     return new ShardSettings(other, bucketLength, clipNorm, weightType);
   }
 
-  /** The same with another length of buckets, in bytes. */
+  /** Returns these settings with another length of buckets, in bytes. */
   public ShardSettings withBucketLength(int other) {
     return new ShardSettings(op, other, clipNorm, weightType);
   }
 
-  /** The same with another limit of the norm of the gradients. */
+  /** Returns these settings with another limit of the norm of the gradients. */
   public ShardSettings withClipNorm(double other) {
     return new ShardSettings(op, bucketLength, other, weightType);
   }
 
-  /** The same with weights that travel as another type. */
+  /** Returns these settings with weights that are sent as another type. */
   public ShardSettings withWeightType(WireType other) {
     return new ShardSettings(op, bucketLength, clipNorm, other);
   }

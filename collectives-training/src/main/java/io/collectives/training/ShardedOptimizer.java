@@ -29,21 +29,21 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Updates weights that all ranks have, of which each rank updates a part: gradients are
+ * An optimizer for weights that all ranks have, of which each rank updates a part: gradients are
  * reduce-scattered, each rank applies the optimizer to its shard, and the new weights are
- * all-gathered. That sends what an all-reduce of the gradients sends, and divides the work of the
- * update and the memory of the optimizer's state by the number of ranks (<em>weight-update
+ * all-gathered. This sends as many bytes as an all-reduce of the gradients, and divides the work of
+ * the update and the memory of the optimizer's state by the number of ranks (<em>weight-update
  * sharding</em>: Xu et al. 2020; Kumar et al. 2019, figure 4; Kumar et al. 2021, sections 3.2 and
- * 3.3). It is what {@code ZeroRedundancyOptimizer} is in PyTorch.
+ * 3.3). It corresponds to PyTorch's {@code ZeroRedundancyOptimizer}.
  *
  * <pre>{@code
  * Optimizer lamb = Optimizers.lamb(rate, 0.01);
  * try (ShardedOptimizer optimizer = ShardedOptimizer.of(world, lamb, ShardSettings.defaults())) {
  *   Tensor weight = optimizer.register("weight", Payload.of(weights), Payload.of(gradients));
  *   Tensor bias = optimizer.register("bias", Payload.of(b), Payload.of(db)).by(lamb.forBiases());
- *   optimizer.restore(directory);      // if there is something
+ *   optimizer.restore(directory);      // if there is a checkpoint
  *   while (optimizer.updates() < 1000) {
- *     ...                              // backward pass; whenever a gradient is there, if one likes:
+ *     ...                              // backward pass; optionally, whenever a gradient is ready:
  *     optimizer.ready(bias);
  *     optimizer.ready(weight);
  *     optimizer.step();                // weights are the next ones now, on all ranks
@@ -51,32 +51,32 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p><b>Steps.</b> {@link #step} takes the gradients of all tensors. Those that were said to be
- * {@link #ready} are reduced meanwhile, in buckets, from the last tensor to the first, which is the
- * order of a backward pass if tensors are registered in that of the forward pass. The gradients of
- * a rank are never written, but for accumulated ones.
+ * <p><b>Steps.</b> {@link #step} takes the gradients of all tensors. Gradients that were declared
+ * {@link #ready} are reduced during the backward pass, in buckets, from the last tensor to the
+ * first, which is the order of a backward pass if tensors are registered in that of the forward
+ * pass. The gradients of a rank are never written, except accumulated ones.
  *
  * <p><b>Weights.</b> Before the first step all ranks get rank 0's weights. From then on they belong
- * to the optimizer and are to be read only; {@link #load} takes others. All ranks have the same
- * bits after each step.
+ * to the optimizer, and the program only reads them; {@link #load} replaces them. All ranks have
+ * the same bits after each step.
  *
- * <p><b>Numbers.</b> Reduction is that of the group, by any algorithm with a reduce-scatter.
- * Sharding adds no rounding: the weights are, bit by bit, those that a rank would have got by
- * itself, if it had applied the same {@link Optimizer} to each tensor with the same reduced
+ * <p><b>Numbers.</b> Gradients are reduced with the settings of the group, by any algorithm with a
+ * reduce-scatter. Sharding adds no rounding: the weights are, bit by bit, those that a rank would
+ * have got by itself by applying the same {@link Optimizer} to each tensor with the same reduced
  * gradients. For norms of layers, which LARS and LAMB need, and for clipping, ranks add up integers
- * ({@link Squares}), so that norms do not depend on who owns what. With {@code
- * Repeatability.RANK_ORDER} reduced gradients depend on nothing but the gradients of the ranks in
- * their order, and so do the weights.
+ * ({@link Squares}), so that norms do not depend on the assignment of elements to ranks. With
+ * {@code Repeatability.RANK_ORDER} reduced gradients depend on nothing but the gradients of the
+ * ranks in their order, and so do the weights.
  *
- * <p><b>Messages.</b> Beside the buckets a step has one small all-reduce, of 136 bytes for each
- * tensor (LARS: 272), for the norms and to see that all is finite. LAMB, and LARS when it has
- * clipped, has a second one.
+ * <p><b>Messages.</b> In addition to the buckets a step has one small all-reduce, of 136 bytes for
+ * each tensor (LARS: 272), for the norms and for the check that all gradients are finite. LAMB, and
+ * LARS when it has clipped, has a second one.
  *
  * <p><b>Not finite.</b> If a reduced gradient is infinite or not a number, all ranks skip the
- * update alike: weights and state stay as they are, and {@link ShardedStep#applied} says so.
+ * update: weights and state stay as they are, and {@link ShardedStep#applied} says so.
  *
  * <p><b>State.</b> {@link #save} writes a file for each rank, {@link #restore} reads those of any
- * number of ranks. A run that goes on with it ends with the same bits as one that was never
+ * number of ranks. A run that goes on from them ends with the same bits as one that was never
  * interrupted, if the group has as many ranks (or reduces gradients exactly) and does not send
  * gradients as {@code int8}.
  *
@@ -88,13 +88,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Memory.</b> Of a model with P parameters on n ranks each has, beside its own weights and
  * gradients, P/n weights, P/n gradients and P/n of each number of state, of 4 bytes; P/n is rounded
- * up by at most 64 elements for each tensor and bucket. With the wire type {@code int8}, P floats
- * of error feedback; after {@link #accumulate}, P floats of sums; with {@code bfloat16} weights,
- * twice 2 bytes for each element of a bucket.
+ * up by at most 64 elements for each tensor and bucket. With the wire type {@code int8} it also has
+ * P floats of error feedback; after {@link #accumulate}, P floats of sums; with {@code bfloat16}
+ * weights, twice 2 bytes for each element of a bucket.
  *
  * <p><b>Errors.</b> A {@link CollectiveException} ends the optimizer on all ranks: its groups are
- * broken, and what a rank was lost with is lost. Make a new one of {@linkplain
- * Communicator#shrink() those who are left}, and restore.
+ * broken, and the state of a lost rank is lost. Make a new one of {@linkplain Communicator#shrink()
+ * the ranks that are left}, and restore.
  *
  * <p><b>Threads.</b> {@link #ready} may be called by several threads at once, all else by one at a
  * time, and not while {@link #ready} is under way.
@@ -102,7 +102,7 @@ import org.jspecify.annotations.Nullable;
 public final class ShardedOptimizer implements AutoCloseable {
   private final Communicator group;
 
-  /** The ranks that share a model, if they do. */
+  /** The group of ranks that share a model; null if each rank has the whole model. */
   private final @Nullable Communicator modelGroup;
 
   private final Optimizer optimizer;
@@ -123,7 +123,7 @@ public final class ShardedOptimizer implements AutoCloseable {
   private boolean hasLayers;
   private boolean hasPreparation;
 
-  /** The bucket that is to be reduced next, -1 if all are. */
+  /** The bucket that is to be reduced next, -1 if all are reduced. */
   private int next;
 
   private int microBatches;
@@ -150,11 +150,11 @@ public final class ShardedOptimizer implements AutoCloseable {
   }
 
   /**
-   * An optimizer whose ranks each have the whole model.
+   * Makes an optimizer whose ranks each have the whole model. @param group the ranks; all of them
+   * call this, in the same order as they make other groups of it. The optimizer has a group of its
+   * own, with the settings of this one
    *
-   * @param group all of its ranks call this, at the same place among the groups that they make of
-   *     it. The optimizer has a group of its own, with the settings of this one
-   * @param optimizer for all tensors that are not given another one
+   * @param optimizer the optimizer of all tensors that are not given another one
    */
   public static ShardedOptimizer of(
       Communicator group, Optimizer optimizer, ShardSettings settings) {
@@ -162,12 +162,12 @@ public final class ShardedOptimizer implements AutoCloseable {
   }
 
   /**
-   * An optimizer whose ranks have a part of the model each.
+   * Makes an optimizer whose ranks have a part of the model each.
    *
    * @param replicas the ranks that have the same part as this one
    * @param modelGroup the ranks that have the whole model together; rank i of each has the same
    *     part
-   * @param optimizer for all tensors that are not given another one
+   * @param optimizer the optimizer of all tensors that are not given another one
    */
   public static ShardedOptimizer of(
       Communicator replicas, Communicator modelGroup, Optimizer optimizer, ShardSettings settings) {
@@ -194,12 +194,12 @@ public final class ShardedOptimizer implements AutoCloseable {
       this.optimizer = by;
     }
 
-    /** What it was registered as. */
+    /** Returns the name under which it was registered. */
     public String name() {
       return name;
     }
 
-    /** Has this tensor updated by an optimizer of its own; before the first step. */
+    /** Gives this tensor an optimizer of its own, before the first step. */
     public Tensor by(Optimizer own) {
       checkNotBegun();
       optimizer = Objects.requireNonNull(own, "optimizer");
@@ -207,8 +207,8 @@ public final class ShardedOptimizer implements AutoCloseable {
     }
 
     /**
-     * Says that this is a part of a layer, whose other parts the other ranks of the model group
-     * have: the norm is that of all parts. Before the first step.
+     * Declares that this tensor is a part of a layer whose other parts the other ranks of the model
+     * group have: the norm is that of all parts. This is called before the first step.
      *
      * @throws IllegalStateException also if the optimizer has no model group
      */
@@ -302,14 +302,14 @@ public final class ShardedOptimizer implements AutoCloseable {
   }
 
   /**
-   * Makes a tensor known. All ranks of the group register the same tensors in the same order, that
-   * of the forward pass, before the first step.
+   * Registers a tensor. All ranks of the group register the same tensors in the same order, that of
+   * the forward pass, before the first step.
    *
-   * @param name for errors and files; one line
-   * @param weights of float32 in an array; written by each step, and on ranks other than 0 before
-   *     the first
-   * @param gradients of float32 in an array, as many; read by each step, written only after {@link
-   *     #accumulate}. They belong to the library from {@link #ready} until {@link #step} returns
+   * @param name the name in errors and files, of one line @param weights the float32 weights in an
+   *     array; each step writes them, and on ranks other than 0 they are written before the
+   *     first @param gradients as many float32 gradients in an array; each step reads them, and
+   *     writes them only after {@link #accumulate}. They belong to the library from {@link #ready}
+   *     until {@link #step} returns
    */
   public Tensor register(String name, Payload weights, Payload gradients) {
     if (name.indexOf('\n') >= 0) {
@@ -350,7 +350,7 @@ public final class ShardedOptimizer implements AutoCloseable {
 
   // ------------------------------------------------------------------ beginning
 
-  /** Brings all ranks together; to be called with the lock held. */
+  /** Synchronizes all ranks; the caller holds the lock. */
   private void begin() {
     setUp();
     if (!hasWeights) {
@@ -416,7 +416,7 @@ public final class ShardedOptimizer implements AutoCloseable {
     }
   }
 
-  /** To the beginning of a step. */
+  /** Returns to the beginning of a step. */
   private void rewind() {
     for (Tensor tensor : tensors) {
       tensor.isReady = tensor.count() == 0;
@@ -429,10 +429,10 @@ public final class ShardedOptimizer implements AutoCloseable {
   }
 
   /**
-   * Takes the weights of one rank to all ranks of the group, as is done for rank 0 before the first
-   * step. All ranks call this. State and updates stay as they are.
+   * Broadcasts the weights of one rank to all ranks of the group, as is done for rank 0 before the
+   * first step. All ranks call this. State and updates stay as they are. @param root the rank that
+   * sends its weights
    *
-   * @param root the rank whose weights are taken
    * @throws TrainingException on all ranks if a weight is not finite
    */
   public void load(int root) {
@@ -508,11 +508,10 @@ public final class ShardedOptimizer implements AutoCloseable {
   // ------------------------------------------------------------------ steps
 
   /**
-   * The gradients of a tensor are there: they may be reduced while others are computed. Never
-   * needed, since {@link #step} takes all.
-   *
-   * @throws CollectiveException if that was said before in this step, which is an error on all
-   *     ranks; or if the group is broken
+   * Declares that the gradients of a tensor are ready: they may be reduced while others are
+   * computed. A program need not call it, since {@link #step} takes all gradients. @throws
+   * CollectiveException if the tensor was ready before in this step, which is an error on all
+   * ranks; or if the group is broken
    */
   public void ready(Tensor tensor) {
     lock.lock();
@@ -582,7 +581,7 @@ public final class ShardedOptimizer implements AutoCloseable {
     return false;
   }
 
-  /** {@code gradients = sum + gradients}, in the order in which micro-batches came. */
+  /** Computes {@code gradients = sum + gradients}, in the order of the micro-batches. */
   private static void addTo(float[] gradients, int from, float[] sum) {
     for (int i = 0; i < sum.length; i++) {
       gradients[from + i] = sum[i] + gradients[from + i];
@@ -608,10 +607,10 @@ public final class ShardedOptimizer implements AutoCloseable {
   }
 
   /**
-   * Keeps the gradients that are there now as those of a micro-batch; nothing is sent. The next
-   * {@link #step} adds them to those of its own, last one, and, if gradients are averaged, divides
-   * by the number of micro-batches. All ranks call this as often. A step that is skipped drops them
-   * all.
+   * Adds the present gradients, those of a micro-batch, to the accumulated ones; nothing is sent.
+   * The next {@link #step} adds the sum to its own gradients, those of the last micro-batch, and,
+   * if gradients are averaged, divides by the number of micro-batches. All ranks call this the same
+   * number of times. A step that is skipped drops them all.
    */
   public void accumulate() {
     lock.lock();
@@ -643,10 +642,11 @@ public final class ShardedOptimizer implements AutoCloseable {
   }
 
   /**
-   * Updates all weights by the gradients of all ranks, and waits for it. All ranks call this.
+   * Updates all weights by the gradients of all ranks, and waits for the result. All ranks call
+   * this. @param lossScale the factor by which the loss was multiplied, so that small gradients are
+   * not lost: reduced gradients are divided by it. It is the same on all ranks, finite and more
+   * than 0
    *
-   * @param lossScale what the loss was multiplied by, so that small gradients are not lost: reduced
-   *     gradients are divided by it. The same on all ranks, finite and more than 0
    * @throws CollectiveException if a rank is lost, has another model or settings, or is late
    */
   public ShardedStep step(double lossScale) {
@@ -724,7 +724,7 @@ public final class ShardedOptimizer implements AutoCloseable {
     return new ShardedStep(true, norm, null);
   }
 
-  /** Clips, and does what layerwise optimizers do before their norms; takes these again. */
+  /** Clips, lets layerwise optimizers prepare, and computes the norms again. */
   private void prepare(float factor, long number) {
     if (hasLayers) {
       for (int i = 0; i < tensors.size(); i++) {
@@ -770,7 +770,9 @@ public final class ShardedOptimizer implements AutoCloseable {
     }
   }
 
-  /** Adds up sums of all ranks of the group, and of split layers also those of the model's. */
+  /**
+   * Adds up sums over all ranks of the group, and those of split layers also over the model group.
+   */
   private void reduce(ExactSums some) {
     group.allReduce(some.words(), ReduceOp.SUM);
     if (modelGroup == null) {
@@ -801,7 +803,7 @@ public final class ShardedOptimizer implements AutoCloseable {
     }
   }
 
-  /** Starts to give away this rank's part of a bucket. */
+  /** Starts to gather a bucket, to which this rank contributes its part. */
   private void gather(int index) {
     BucketMemory memory = buckets[index];
     Bucket bucket = memory.bucket;
@@ -853,7 +855,7 @@ public final class ShardedOptimizer implements AutoCloseable {
     }
   }
 
-  /** Waits until nothing is under way any more, so that all memory is the user's again. */
+  /** Waits until no call is under way any more, so that all memory belongs to the caller again. */
   private void drain() {
     for (BucketMemory memory : buckets) {
       for (CollectiveHandle handle : Arrays.asList(memory.reduction, memory.gathering)) {
@@ -873,20 +875,20 @@ public final class ShardedOptimizer implements AutoCloseable {
   // ------------------------------------------------------------------ saving
 
   /**
-   * Writes this rank's shard, of weights and state, to a file of a directory that all ranks share,
-   * or that whoever restores will bring together. All ranks call this, between two steps. Older
-   * files stay.
+   * Writes this rank's shard, of weights and state, to a file in a directory. All ranks call this,
+   * between two steps. {@link #restore} needs the files of all ranks in one directory. Older files
+   * stay. @param directory the directory, which is made if it is missing
    *
-   * @param directory made if it is missing
    * @throws TrainingException on all ranks if a file cannot be written
    */
   public void save(Path directory) {
     lock.lock();
     try {
       begin();
-      ShardFile.Snapshot snapshot =
-          new ShardFile.Snapshot(updates, group.size(), modelGroup == null ? 1 : modelGroup.size());
-      Path file = snapshot.file(directory, group.rank(), modelRank());
+      ShardFile.Checkpoint checkpoint =
+          new ShardFile.Checkpoint(
+              updates, group.size(), modelGroup == null ? 1 : modelGroup.size());
+      Path file = checkpoint.file(directory, group.rank(), modelRank());
       String fault = null;
       try {
         ShardFile.write(file, updates, shapes(), runs(), weights, states);
@@ -900,28 +902,26 @@ public final class ShardedOptimizer implements AutoCloseable {
   }
 
   /**
-   * Goes on with the newest weights and state of a directory in which all ranks have {@linkplain
-   * #save saved}; as many ranks as these, or any other number. All ranks call this, between two
-   * steps, in the place of {@link #load} or later. Gradients that were accumulated stay.
-   *
-   * @return whether there was something, on all ranks alike; if not, all is as it was
-   * @throws TrainingException on all ranks if a file is missing, damaged, or of another model; then
-   *     all is as it was
+   * Reads the newest weights and state in a directory to which all ranks of a run, of the same or
+   * another number, have {@linkplain #save saved}. All ranks call this, between two steps, instead
+   * of {@link #load} or later. Accumulated gradients stay. @return whether there was a checkpoint,
+   * the same on all ranks; if not, nothing has changed @throws TrainingException on all ranks if a
+   * file is missing, damaged, or of another model; then nothing has changed
    */
   public boolean restore(Path directory) {
     lock.lock();
     try {
       setUp();
-      ShardFile.Snapshot snapshot = agreeOnSnapshot(directory);
-      if (snapshot == null) {
+      ShardFile.Checkpoint checkpoint = agreeOnCheckpoint(directory);
+      if (checkpoint == null) {
         return false;
       }
       float[] newWeights = new float[weights.length];
       float[][] newStates = new float[states.length][weights.length];
-      agree(read(directory, snapshot, newWeights, newStates));
+      agree(read(directory, checkpoint, newWeights, newStates));
       weights = newWeights;
       states = newStates;
-      updates = snapshot.updates();
+      updates = checkpoint.updates();
       hasWeights = true;
       for (BucketMemory memory : buckets) {
         if (memory.residual != null) {
@@ -940,12 +940,12 @@ public final class ShardedOptimizer implements AutoCloseable {
     }
   }
 
-  private ShardFile.@Nullable Snapshot agreeOnSnapshot(Path directory) {
+  private ShardFile.@Nullable Checkpoint agreeOnCheckpoint(Path directory) {
     long[] which = {-1, 0, 0};
     String fault = null;
     if (group.rank() == 0) {
       try {
-        ShardFile.Snapshot newest = ShardFile.newest(directory);
+        ShardFile.Checkpoint newest = ShardFile.newest(directory);
         if (newest != null) {
           which = new long[] {newest.updates(), newest.ranks(), newest.models()};
         }
@@ -956,7 +956,7 @@ public final class ShardedOptimizer implements AutoCloseable {
     agree(fault);
     group.broadcast(Payload.of(which), 0);
     if (modelGroup != null) {
-      Agreement.same(modelGroup, "a newest snapshot of [step, ranks, parts of the model]", which);
+      Agreement.same(modelGroup, "a newest checkpoint of [step, ranks, parts of the model]", which);
     }
     int models = modelGroup == null ? 1 : modelGroup.size();
     if (which[0] >= 0 && which[2] != models) {
@@ -968,31 +968,31 @@ public final class ShardedOptimizer implements AutoCloseable {
               + models
               + ": restore with as many");
     }
-    return which[0] < 0 ? null : new ShardFile.Snapshot(which[0], (int) which[1], (int) which[2]);
+    return which[0] < 0 ? null : new ShardFile.Checkpoint(which[0], (int) which[1], (int) which[2]);
   }
 
   private @Nullable String read(
-      Path directory, ShardFile.Snapshot snapshot, float[] newWeights, float[][] newStates) {
+      Path directory, ShardFile.Checkpoint checkpoint, float[] newWeights, float[][] newStates) {
     List<Run> runs = runs();
     long wanted = runs.stream().mapToLong(Run::count).sum();
     long found = 0;
-    for (int rank = 0; rank < snapshot.ranks(); rank++) {
-      Path file = snapshot.file(directory, rank, modelRank());
+    for (int rank = 0; rank < checkpoint.ranks(); rank++) {
+      Path file = checkpoint.file(directory, rank, modelRank());
       try {
-        found += ShardFile.read(file, snapshot.updates(), shapes(), runs, newWeights, newStates);
+        found += ShardFile.read(file, checkpoint.updates(), shapes(), runs, newWeights, newStates);
       } catch (IOException e) {
         return file
             + " cannot be restored: "
             + e.getMessage()
             + "; bring back what was saved by this model, or delete all files of step "
-            + snapshot.updates()
+            + checkpoint.updates()
             + " to restore the one before";
       }
     }
     return found == wanted
         ? null
         : "the files of step "
-            + snapshot.updates()
+            + checkpoint.updates()
             + " in "
             + directory
             + " have "
@@ -1024,20 +1024,23 @@ public final class ShardedOptimizer implements AutoCloseable {
 
   // ------------------------------------------------------------------ questions
 
-  /** How many updates the weights have had, those before a {@link #restore} included. */
+  /**
+   * Returns the number of updates that the weights have had, those before a {@link #restore}
+   * included.
+   */
   public long updates() {
     return updates;
   }
 
   /**
-   * The bytes of weights and of the optimizer's state that this rank keeps beside the model's own;
-   * known after the first step.
+   * Returns the number of bytes of weights and of the optimizer's state that this rank keeps in
+   * addition to the model's own; known after the first step.
    */
   public long stateLength() {
     return (1L + states.length) * weights.length * Float.BYTES;
   }
 
-  /** Ends what is under way and leaves the optimizer's groups. Closing again does nothing. */
+  /** Ends the calls under way and leaves the optimizer's groups. Closing again does nothing. */
   @Override
   public void close() {
     group.close();
@@ -1046,7 +1049,7 @@ public final class ShardedOptimizer implements AutoCloseable {
     }
   }
 
-  /** What this rank keeps, and how much is reduced together. */
+  /** Returns a text with the sizes of this rank's shard and of the buckets. */
   @Override
   public String toString() {
     return "sharded "

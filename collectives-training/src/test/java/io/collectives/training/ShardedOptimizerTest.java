@@ -605,7 +605,7 @@ class ShardedOptimizerTest {
     assertTrue(message.contains("ends too early"), message);
     Files.delete(second);
     message = restoreFails(directory, 3, 4).getMessage();
-    assertTrue(message.contains("no snapshot of which all files are there"), message);
+    assertTrue(message.contains("no checkpoint of which all files are there"), message);
   }
 
   @Test

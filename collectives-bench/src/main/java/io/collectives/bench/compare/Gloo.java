@@ -26,37 +26,36 @@ final class Gloo implements PeerKit {
   }
 
   @Override
-  public void prepare(Workshop workshop)
+  public void prepare(PeerBuild build)
       throws MissingPeerException, IOException, InterruptedException {
-    Path compiler = workshop.need(PACKAGES, "g++", "c++");
-    Path directory = workshop.directory(NAME);
-    workshop.build(
+    Path compiler = build.need(PACKAGES, "g++", "c++");
+    Path directory = build.directory(NAME);
+    build.compile(
         PACKAGES,
         directory,
-        Map.of("gloo_peer.cc", Workshop.resource("gloo_peer.cc")),
+        Map.of("gloo_peer.cc", PeerBuild.resource("gloo_peer.cc")),
         List.of(
             compiler.toString(),
             "-std=c++17",
             "-O3",
             "-march=native",
             "-o",
-            program(workshop),
+            program(build),
             directory.resolve("gloo_peer.cc").toString(),
             "-lgloo",
             "-lpthread"));
   }
 
-  private static String program(Workshop workshop) throws IOException {
-    return workshop.directory(NAME).resolve("gloo_peer").toString();
+  private static String program(PeerBuild build) throws IOException {
+    return build.directory(NAME).resolve("gloo_peer").toString();
   }
 
   @Override
-  public List<Start> starts(Workshop workshop, PeerJob job, Path scratch) throws IOException {
+  public List<Start> starts(PeerBuild build, PeerJob job, Path scratch) throws IOException {
     return Collections.nCopies(
         job.ranks(),
         new Start(
-            List.of(
-                program(workshop), job.collective().toString(), job.variant(), scratch.toString()),
+            List.of(program(build), job.collective().toString(), job.variant(), scratch.toString()),
             Map.of()));
   }
 }

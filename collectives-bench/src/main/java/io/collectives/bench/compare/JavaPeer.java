@@ -57,10 +57,10 @@ abstract class JavaPeer implements PeerKit {
   }
 
   @Override
-  public final void prepare(Workshop workshop)
+  public final void prepare(PeerBuild build)
       throws MissingPeerException, IOException, InterruptedException {
-    Path maven = workshop.need(PACKAGES, MVN);
-    Path directory = workshop.directory(name);
+    Path maven = build.need(PACKAGES, MVN);
+    Path directory = build.directory(name);
     List<List<String>> commands = new ArrayList<>();
     commands.add(
         Stream.of(
@@ -76,21 +76,21 @@ abstract class JavaPeer implements PeerKit {
             .flatMap(List::stream)
             .toList());
     if (unpacks()) {
-      commands.add(start(workshop, List.of(), List.of(), directory, Map.of()).command());
+      commands.add(start(build, List.of(), List.of(), directory, Map.of()).command());
     }
     String sources = "src/main/java/";
     try {
-      workshop.build(
+      build.compile(
           directory,
           Map.of(
               "pom.xml",
-              Workshop.resource("pom.xml").replace("<!-- dependencies -->", dependencies()),
+              PeerBuild.resource("pom.xml").replace("<!-- dependencies -->", dependencies()),
               sources + "AllReducePeer.java",
-              Workshop.resource("AllReducePeer.java"),
+              PeerBuild.resource("AllReducePeer.java"),
               sources + program + ".java",
-              Workshop.resource(program + ".java"),
+              PeerBuild.resource(program + ".java"),
               "target/classes/log4j2.properties",
-              Workshop.resource("log4j2.properties")),
+              PeerBuild.resource("log4j2.properties")),
           commands,
           Map.of("JAVA_HOME", System.getProperty("java.home")));
     } catch (IOException e) {
@@ -130,20 +130,20 @@ abstract class JavaPeer implements PeerKit {
   }
 
   @Override
-  public List<Start> starts(Workshop workshop, PeerJob job, Path scratch) throws IOException {
+  public List<Start> starts(PeerBuild build, PeerJob job, Path scratch) throws IOException {
     return Collections.nCopies(
-        job.ranks(), start(workshop, List.of(), List.of(scratch.toString()), scratch, Map.of()));
+        job.ranks(), start(build, List.of(), List.of(scratch.toString()), scratch, Map.of()));
   }
 
   /** The program in a JVM whose temporary files are in {@code scratch}. */
   final Start start(
-      Workshop workshop,
+      PeerBuild build,
       List<String> options,
       List<String> arguments,
       Path scratch,
       Map<String, String> environment)
       throws IOException {
-    Path directory = workshop.directory(name);
+    Path directory = build.directory(name);
     List<String> command = new ArrayList<>();
     command.add(JavaCommand.executable());
     command.add("-Djava.io.tmpdir=" + scratch);
@@ -154,18 +154,18 @@ abstract class JavaPeer implements PeerKit {
       command.add("--enable-native-access=ALL-UNNAMED");
     }
     command.addAll(options);
-    command.addAll(List.of("-cp", classes(workshop) + File.pathSeparator + jars(workshop) + "/*"));
+    command.addAll(List.of("-cp", classes(build) + File.pathSeparator + jars(build) + "/*"));
     command.add(program);
     command.addAll(arguments);
     return new Start(command, environment);
   }
 
-  final Path classes(Workshop workshop) throws IOException {
-    return workshop.directory(name).resolve("target").resolve("classes");
+  final Path classes(PeerBuild build) throws IOException {
+    return build.directory(name).resolve("target").resolve("classes");
   }
 
-  final Path jars(Workshop workshop) throws IOException {
-    return workshop.directory(name).resolve("jars");
+  final Path jars(PeerBuild build) throws IOException {
+    return build.directory(name).resolve("jars");
   }
 
   private static final class PytorchGloo extends JavaPeer {
@@ -236,14 +236,14 @@ abstract class JavaPeer implements PeerKit {
     }
 
     @Override
-    public List<Start> starts(Workshop workshop, PeerJob job, Path scratch) throws IOException {
+    public List<Start> starts(PeerBuild build, PeerJob job, Path scratch) throws IOException {
       String master =
           job.medium() == Medium.TCP
               ? "local-cluster[" + job.ranks() + ",1,1024]"
               : "local[" + job.ranks() + "]";
       // A cluster wants to be installed, and writes where it is.
       Path home = Files.createDirectory(scratch.resolve("home"));
-      Files.createSymbolicLink(home.resolve("jars"), jars(workshop));
+      Files.createSymbolicLink(home.resolve("jars"), jars(build));
       Files.createFile(home.resolve("RELEASE"));
       Map<String, String> environment = new HashMap<>();
       environment.put("SPARK_HOME", home.toString());
@@ -253,11 +253,11 @@ abstract class JavaPeer implements PeerKit {
       environment.put("JAVA_HOME", System.getProperty("java.home"));
       return List.of(
           start(
-              workshop,
+              build,
               OPENED.stream()
                   .map(name -> "--add-opens=java.base/" + name + "=ALL-UNNAMED")
                   .toList(),
-              List.of(master, classes(workshop).toString()),
+              List.of(master, classes(build).toString()),
               scratch,
               environment));
     }

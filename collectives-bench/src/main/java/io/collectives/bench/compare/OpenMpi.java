@@ -97,31 +97,31 @@ final class OpenMpi implements PeerKit {
   }
 
   @Override
-  public void prepare(Workshop workshop)
+  public void prepare(PeerBuild build)
       throws MissingPeerException, IOException, InterruptedException {
-    Path mpicc = workshop.need(PACKAGES, MPICC);
-    workshop.need(PACKAGES, MPIRUN);
-    workshop.build(
+    Path mpicc = build.need(PACKAGES, MPICC);
+    build.need(PACKAGES, MPIRUN);
+    build.compile(
         PACKAGES,
-        workshop.directory(NAME),
-        Map.of("mpi_peer.c", Workshop.resource("mpi_peer.c")),
+        build.directory(NAME),
+        Map.of("mpi_peer.c", PeerBuild.resource("mpi_peer.c")),
         List.of(
             mpicc.toString(),
             "-O3",
             "-march=native",
             "-o",
-            program(workshop),
-            workshop.directory(NAME).resolve("mpi_peer.c").toString()));
+            program(build),
+            build.directory(NAME).resolve("mpi_peer.c").toString()));
   }
 
-  private static String program(Workshop workshop) throws IOException {
-    return workshop.directory(NAME).resolve("mpi_peer").toString();
+  private static String program(PeerBuild build) throws IOException {
+    return build.directory(NAME).resolve("mpi_peer").toString();
   }
 
   @Override
-  public List<Start> starts(Workshop workshop, PeerJob job, Path scratch) throws IOException {
+  public List<Start> starts(PeerBuild build, PeerJob job, Path scratch) throws IOException {
     List<String> command = new ArrayList<>();
-    command.add(workshop.find(MPIRUN).orElseThrow().toString());
+    command.add(build.find(MPIRUN).orElseThrow().toString());
     command.addAll(List.of("-np", Integer.toString(job.ranks()), "--oversubscribe"));
     command.addAll(List.of("--mca", "pml", "ob1", "--mca", "btl"));
     command.addAll(
@@ -135,7 +135,7 @@ final class OpenMpi implements PeerKit {
       command.addAll(List.of("--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"));
     }
     command.addAll(options(job.collective()).getOrDefault(job.variant(), List.of()));
-    command.addAll(List.of(program(workshop), job.collective().toString()));
+    command.addAll(List.of(program(build), job.collective().toString()));
     return List.of(
         new Start(
             command,

@@ -38,9 +38,9 @@ public enum Peer {
    *
    * @throws MissingPeerException if what it takes is not on this machine
    */
-  public void prepare(Workshop workshop)
+  public void prepare(PeerBuild build)
       throws MissingPeerException, IOException, InterruptedException {
-    kit.prepare(workshop);
+    kit.prepare(build);
   }
 
   PeerKit kit() {

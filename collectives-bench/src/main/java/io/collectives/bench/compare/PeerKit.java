@@ -20,7 +20,7 @@ interface PeerKit {
    *
    * @throws MissingPeerException if what it takes is not on this machine
    */
-  void prepare(Workshop workshop) throws MissingPeerException, IOException, InterruptedException;
+  void prepare(PeerBuild build) throws MissingPeerException, IOException, InterruptedException;
 
   /**
    * The processes to start, after {@link #prepare}: one for each rank, or one that starts the
@@ -28,7 +28,7 @@ interface PeerKit {
    *
    * @param scratch an empty directory that lasts as long as the processes
    */
-  List<Start> starts(Workshop workshop, PeerJob job, Path scratch) throws IOException;
+  List<Start> starts(PeerBuild build, PeerJob job, Path scratch) throws IOException;
 
   /**
    * A process to start.

@@ -69,16 +69,16 @@ public final class PeerRanks implements Ranks {
    * @param limit how long it may take for an answer
    * @throws IOException if it does not come up; the message has what it said
    */
-  public static PeerRanks start(Peer peer, Workshop workshop, PeerJob job, Duration limit)
+  public static PeerRanks start(Peer peer, PeerBuild build, PeerJob job, Duration limit)
       throws IOException {
-    return start(peer.kit(), workshop, job, limit);
+    return start(peer.kit(), build, job, limit);
   }
 
-  static PeerRanks start(PeerKit kit, Workshop workshop, PeerJob job, Duration limit)
+  static PeerRanks start(PeerKit kit, PeerBuild build, PeerJob job, Duration limit)
       throws IOException {
     PeerRanks started = new PeerRanks(limit);
     try {
-      List<PeerKit.Start> starts = kit.starts(workshop, job, started.scratch());
+      List<PeerKit.Start> starts = kit.starts(build, job, started.scratch());
       int port = FreePort.find();
       for (int rank = 0; rank < starts.size(); rank++) {
         Map<String, String> environment =
@@ -250,7 +250,7 @@ public final class PeerRanks implements Ranks {
 
     @Override
     public synchronized String toString() {
-      return "; " + Workshop.reason(bytes.toString(StandardCharsets.UTF_8));
+      return "; " + PeerBuild.reason(bytes.toString(StandardCharsets.UTF_8));
     }
   }
 }

@@ -65,10 +65,10 @@ class PeerRanksTest {
     }
 
     @Override
-    public void prepare(Workshop workshop) {}
+    public void prepare(PeerBuild build) {}
 
     @Override
-    public List<Start> starts(Workshop workshop, PeerJob job, Path scratch) {
+    public List<Start> starts(PeerBuild build, PeerJob job, Path scratch) {
       String script = "echo $$ > '" + directory + "'/pid$RANK; : > \"$SCRATCH\"/mine$RANK; " + text;
       return Collections.nCopies(
           job.ranks(),
@@ -77,8 +77,8 @@ class PeerRanksTest {
   }
 
   private PeerRanks start(String script, Duration limit) throws IOException {
-    Workshop workshop = new Workshop(directory, "", false, text -> {});
-    return PeerRanks.start(new Script(script), workshop, JOB, limit);
+    PeerBuild build = new PeerBuild(directory, "", false, text -> {});
+    return PeerRanks.start(new Script(script), build, JOB, limit);
   }
 
   /** Nothing of the peer is left. */
@@ -172,14 +172,14 @@ class PeerRanksTest {
           }
 
           @Override
-          public void prepare(Workshop workshop) {}
+          public void prepare(PeerBuild build) {}
 
           @Override
-          public List<Start> starts(Workshop workshop, PeerJob job, Path scratch) {
+          public List<Start> starts(PeerBuild build, PeerJob job, Path scratch) {
             return List.of(new Start(List.of(directory.resolve("none").toString()), Map.of()));
           }
         };
-    Workshop workshop = new Workshop(directory, "", false, text -> {});
-    assertThrows(IOException.class, () -> PeerRanks.start(nothing, workshop, JOB, LONG));
+    PeerBuild build = new PeerBuild(directory, "", false, text -> {});
+    assertThrows(IOException.class, () -> PeerRanks.start(nothing, build, JOB, LONG));
   }
 }

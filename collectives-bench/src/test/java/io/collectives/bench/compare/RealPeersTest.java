@@ -30,16 +30,16 @@ class RealPeersTest {
   @EnumSource(names = {"OPENMPI", "GLOO"})
   void everyCollectiveIsRight(Peer peer) throws Exception {
     String searchPath = Optional.ofNullable(System.getenv("PATH")).orElse("");
-    Workshop workshop = new Workshop(built, searchPath, false, text -> {});
+    PeerBuild build = new PeerBuild(built, searchPath, false, text -> {});
     try {
-      peer.prepare(workshop);
+      peer.prepare(build);
     } catch (MissingPeerException e) {
       Assumptions.abort(peer + ": " + e.getMessage());
     }
     for (Collective collective : Collective.values()) {
       for (String variant : peer.variants(collective, Medium.TCP).stream().limit(1).toList()) {
         PeerJob job = new PeerJob(collective, variant, Medium.TCP, RANKS);
-        try (PeerRanks ranks = PeerRanks.start(peer, workshop, job, LIMIT)) {
+        try (PeerRanks ranks = PeerRanks.start(peer, build, job, LIMIT)) {
           for (int count : new int[] {RANKS, 1000 * RANKS}) {
             assertEquals(0, ranks.measure(work(collective, count)).wrong(), job + ", " + count);
           }

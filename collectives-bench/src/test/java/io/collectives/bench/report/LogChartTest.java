@@ -19,7 +19,7 @@ class LogChartTest {
   /** The marks of the first line are dots, of others something else. */
   private static final Pattern DOT = Pattern.compile("<ellipse [^>]*cx=\"([0-9.]+)\"");
 
-  /** The colour of the second line. */
+  /** The color of the second line. */
   private static final String SECOND = "rgb(255,172,0)";
 
   @TempDir private Path directory;

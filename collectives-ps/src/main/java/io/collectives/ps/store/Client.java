@@ -9,8 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A worker's end of a {@link ParameterStore}. It talks to all servers at once, each about its own
- * part, and waits until all have answered.
+ * The worker's side of a {@link ParameterStore}. It exchanges messages with all servers at once,
+ * each about its own part, and waits until all have answered.
  */
 final class Client {
   private final Communicator patient;
@@ -24,19 +24,18 @@ final class Client {
   private final long[][] answers;
   private final Payload[] answerPayloads;
 
-  /** What is under way, and with whom. */
+  /** The calls under way; {@link #partners} has the server of each. */
   private final List<CollectiveHandle> handles = new ArrayList<>();
 
   private final List<Integer> partners = new ArrayList<>();
   private long clock;
 
-  /** The clock of the last snapshot that all servers have written. */
+  /** The clock of the last checkpoint that all servers have written. */
   private long complete;
 
   /**
-   * @param patient the group with a time limit that is never reached
-   * @param servers their ranks in it
-   * @param limit how long to wait for an answer
+   * Makes a client. @param patient the group with a time limit that is never reached @param servers
+   * the ranks of the servers in it @param limit the time to wait for an answer
    */
   Client(
       Communicator patient,
@@ -70,7 +69,9 @@ final class Client {
     return clock;
   }
 
-  /** Says what this worker trains, and tells the first weights to the servers that want them. */
+  /**
+   * Sends the servers a description of the model, and the first weights to those that need them.
+   */
   void begin(Staleness staleness) {
     ask(Message.HELLO, model.count(), model.digest(), model.tensors(), staleness.bound());
     awaitAnswers();
@@ -91,7 +92,7 @@ final class Client {
     awaitAll();
   }
 
-  /** Gives all servers a gradient, or gets weights from them, or both. */
+  /** Sends all servers a gradient, or receives weights from them, or both. */
   void exchange(boolean pushes, boolean pulls) {
     if (pushes) {
       clock++;
@@ -108,14 +109,17 @@ final class Client {
     awaitAll();
   }
 
-  void snapshot() {
-    ask(Message.SNAPSHOT, clock, complete, 0, 0);
+  void checkpoint() {
+    ask(Message.CHECKPOINT, clock, complete, 0, 0);
     awaitAnswers();
     for (int i = 0; i < servers.length; i++) {
       String error = Message.error(answers[i]);
       if (error != null) {
-        throw new SnapshotException(
-            "server rank " + patient.worldRank(servers[i]) + " has written no snapshot: " + error);
+        throw new CheckpointException(
+            "server rank "
+                + patient.worldRank(servers[i])
+                + " has written no checkpoint: "
+                + error);
       }
     }
     complete = clock;
@@ -153,7 +157,10 @@ final class Client {
     partners.add(server);
   }
 
-  /** Servers judge who is late; if one of them is stuck itself, this worker does. */
+  /**
+   * Waits for all servers. Servers decide which worker is late; if a server is stuck itself, this
+   * worker names it.
+   */
   private void awaitAll() {
     long deadline = System.nanoTime() + limit.toNanos();
     try {

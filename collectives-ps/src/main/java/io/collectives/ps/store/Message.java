@@ -5,44 +5,45 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What workers and servers say to each other beside gradients and weights. A worker's
- * <em>request</em> is {@link #REQUEST} numbers, the first of which says what it wants; gradients
+ * The messages between workers and servers beside gradients and weights. A worker's
+ * <em>request</em> consists of {@link #REQUEST} numbers, the first of which is its kind; gradients
  * follow a {@link #PUSH}, the first weights an {@link #INITIAL}. A server answers {@link #HELLO}
- * and {@link #SNAPSHOT} by {@link #ANSWER} numbers, {@link #PULL} by weights.
+ * and {@link #CHECKPOINT} by {@link #ANSWER} numbers, {@link #PULL} by weights.
  */
 final class Message {
   /** Numbers of a request. */
   static final int REQUEST = 5;
 
-  /** Numbers of an answer. */
+  /** The number of numbers in an answer. */
   static final int ANSWER = 64;
 
   /**
-   * I train {count, digest, tensors} with {bound}. Answered by {my clock, 1 to be told weights}.
+   * A worker trains a model of {count, digest, tensors} with {bound}. The answer is {the worker's
+   * clock, 1 if the server needs weights}.
    */
   static final int HELLO = 1;
 
-  /** Here come the weights to begin with. */
+  /** The first weights follow. */
   static final int INITIAL = 2;
 
-  /** Here come gradients; my clock is {clock} with them. */
+  /** Gradients follow, with which the worker's clock is {clock}. */
   static final int PUSH = 4;
 
-  /** Give me weights; my clock is {clock}. Goes with a push, or alone. */
+  /** The worker with {clock} asks for weights, together with a push, or alone. */
   static final int PULL = 8;
 
   /**
-   * Write a snapshot when all have come to {clock}; that of {complete} is whole. Answered by an
-   * error or none.
+   * The server is to write a checkpoint when all workers have reached {clock}; the checkpoint of
+   * {complete} is complete. The answer is an error or none.
    */
-  static final int SNAPSHOT = 16;
+  static final int CHECKPOINT = 16;
 
-  /** I push no more; the others go on without me. */
+  /** The worker pushes no more; the others go on without it. */
   static final int FINISH = 32;
 
   private Message() {}
 
-  /** Writes an answer that says what went wrong, or that nothing did. */
+  /** Writes an answer with an error, or with none. */
   static void putError(long[] answer, @Nullable String error) {
     byte[] text = error == null ? new byte[0] : error.getBytes(StandardCharsets.UTF_8);
     int length = Math.min(text.length, (ANSWER - 1) * Long.BYTES);
@@ -51,7 +52,7 @@ final class Message {
     bytes.asLongBuffer().get(answer);
   }
 
-  /** What such an answer says; nothing if nothing went wrong. */
+  /** Returns the error in such an answer; null if there is none. */
   static @Nullable String error(long[] answer) {
     if (answer[0] == 0) {
       return null;

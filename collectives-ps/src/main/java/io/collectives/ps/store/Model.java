@@ -3,17 +3,14 @@ package io.collectives.ps.store;
 import io.collectives.plan.Chunks;
 
 /**
- * What workers train, as far as servers know it: one row of parameters, of which each server keeps
- * a part.
- *
- * @param count of all parameters
- * @param tensors how many tensors they make
- * @param digest of the tensors' names and counts, in their order
+ * The model, as far as servers know it: one vector of parameters, of which each server keeps a
+ * part. @param count the number of all parameters @param tensors the number of tensors @param
+ * digest a digest of the tensors' names and counts, in their order
  */
 record Model(long count, int tensors, long digest) {
   static final Model EMPTY = new Model(0, 0, 0);
 
-  /** This and one more tensor. */
+  /** Returns this model with one more tensor. */
   Model with(String name, long parameters) {
     long next = digest;
     for (int i = 0; i < name.length(); i++) {
@@ -22,12 +19,12 @@ record Model(long count, int tensors, long digest) {
     return new Model(count + parameters, tensors + 1, 31 * (31 * next + parameters) + 1);
   }
 
-  /** The first parameter of a server's part. */
+  /** Returns the first parameter of a server's part. */
   long start(int part, int parts) {
     return Chunks.start(count, part, parts);
   }
 
-  /** How many parameters there are in a server's part. */
+  /** Returns the number of parameters in a server's part. */
   int partCount(int part, int parts) {
     long wanted = Chunks.count(count, part, parts);
     if (wanted > Shard.LONGEST) {

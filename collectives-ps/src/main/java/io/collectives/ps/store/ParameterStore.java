@@ -25,25 +25,26 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The parameters of a model, which servers keep and update: workers push gradients and pull
- * weights. Beside {@link io.collectives.ps.ParameterServers}, which only add gradients, this moves
- * the optimizer and its state from the workers to the servers, and lets workers run apart (Li et
- * al. 2014, <em>Scaling Distributed Machine Learning with the Parameter Server</em>; Ho et al.
- * 2013, <em>More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server</em>).
+ * weights. In contrast to {@link io.collectives.ps.ParameterServers}, which only add gradients, it
+ * moves the optimizer and its state from the workers to the servers, and lets workers be at
+ * different steps (Li et al. 2014, <em>Scaling Distributed Machine Learning with the Parameter
+ * Server</em>; Ho et al. 2013, <em>More Effective Distributed ML via a Stale Synchronous Parallel
+ * Parameter Server</em>).
  *
  * <pre>{@code
  * Roles roles = Roles.dedicated(world.size(), 2);
  * try (ParameterStore store = ParameterStore.of(world, roles, Staleness.synchronous())) {
  *   if (!store.isWorker()) {
- *     store.restore(directory);                  // if there is a snapshot
+ *     store.restore(directory);                  // if there is a checkpoint
  *     store.serve(Optimizers.adam(step -> 0.001), directory);
  *   } else {
  *     store.register("weight", Payload.of(weights), Payload.of(gradients));
- *     store.pull();                              // all begin with worker 0's, or the snapshot's
+ *     store.pull();                              // all begin with worker 0's, or the checkpoint's
  *     while (store.clock() < steps) {
  *       ...                                      // gradients of the weights
  *       store.step();                            // weights are the next ones now
  *       if (store.clock() % 1000 == 0 && world.rank() == 0) {
- *         store.snapshot();
+ *         store.checkpoint();
  *       }
  *     }
  *     store.finish();
@@ -51,46 +52,46 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p><b>Parts.</b> All tensors in a row, in the order in which they are registered, are one vector
- * of float32. Server i of S keeps part i of it, {@code 1/S} to within one element, with the
- * optimizer's state for it. In a step a worker with M bytes of parameters sends M and receives M; a
- * server that W workers share receives and sends W M/S. Tensors are read and written where they
- * lie.
+ * <p><b>Parts.</b> All tensors, one after the other in the order in which they are registered, form
+ * one vector of float32. Server i of S keeps part i of it, {@code 1/S} to within one element, with
+ * the optimizer's state for it. In a step a worker with M bytes of parameters sends M and receives
+ * M; a server that W workers share receives and sends W M/S. Tensors are read and written in place.
  *
  * <p><b>Consistency.</b> See {@link Staleness}. In the synchronous mode a step is one update with
  * the average of what the workers have pushed, added in the order of their ranks: the weights are
  * those that each worker would compute by itself, with the same {@link Optimizer}, from an
  * all-reduce with {@link Repeatability#RANK_ORDER}, bit by bit, in every run and with any number of
- * servers. In the other modes bits depend on who comes first. A pull brings each server's part as
- * it was at one moment, between two updates of that server; parts of different servers may differ
- * by the updates that were under way.
+ * servers. In the other modes the bits depend on the order of arrival. A pull copies each server's
+ * part as it was at one moment, between two updates of that server; parts of different servers may
+ * differ by the updates that were under way.
  *
  * <p><b>The end.</b> A worker that has no more data calls {@link #finish}; the others go on without
- * it, and a synchronous step is the average over those who are left. One that closes without that,
- * as after an exception in its own code, counts as lost.
+ * it, and a synchronous step is the average over the workers that are left. A worker that closes
+ * without that, for example after an exception in its own code, counts as lost.
  *
- * <p><b>Snapshots.</b> Any worker can have the servers write a {@link #snapshot}; {@link #restore}
- * goes on with it, with as many servers as wrote it or with another number.
+ * <p><b>Checkpoints.</b> Any worker can have the servers write a {@link #checkpoint}; {@link
+ * #restore} goes on with it, with as many servers as wrote it or with another number.
  *
  * <p><b>Failures.</b> If a rank is lost, all others get the same {@link RankFailedException}, which
- * names it, from what they are in or enter next; {@linkplain Communicator#shrink() shrink} the job
- * then. If it was a worker, the servers have lost nothing: {@link #on} makes a store of those who
- * are left, workers {@link #pull} and go on from {@link #clock}. Servers may be a step apart then;
- * workers repeat that step, and servers that have done it leave it out. If it was a server, its
- * part is lost: make a new store of those who are left, with roles to match, and restore.
+ * names it, from the method that they are in or call next; {@linkplain Communicator#shrink()
+ * shrink} the job then. If it was a worker, the servers have lost nothing: {@link #on} makes a
+ * store of the ranks that are left, workers {@link #pull} and go on from {@link #clock}. Servers
+ * may be a step apart then; workers repeat that step, and servers that have done it leave it out.
+ * If it was a server, its part is lost: make a new store of the ranks that are left, with roles to
+ * match, and restore.
  *
- * <p><b>Time limits.</b> Workers may take as long as they like between calls while nobody waits for
+ * <p><b>Time limits.</b> Workers may take any time between calls while no other rank waits for
  * them. If a worker has waited at a server for another one for the time limit of the world's calls,
  * the server ends the store with a {@link io.collectives.CallTimeoutException} that names the one
- * that is farthest behind. A server that does not answer for twice that time is named by the
- * worker.
+ * that is farthest behind. If a server does not answer for twice that time, the worker's error
+ * names it.
  *
- * <p><b>Memory.</b> A server has 4 bytes for each parameter of its part and each number of state,
- * and as much as the part for each worker, which holds its gradient, or the weights on their way to
- * it. A worker has nothing but descriptions. A step allocates some hundred bytes for each pair of
- * worker and server.
+ * <p><b>Memory.</b> A server needs 4 bytes for each parameter of its part and each number of state,
+ * and as much as the part for each worker, which holds its gradient, or the weights that are sent
+ * to it. A worker needs memory for descriptions only. A step allocates some hundred bytes for each
+ * pair of worker and server.
  *
- * <p><b>Threads.</b> One thread at a time at each rank.
+ * <p><b>Threads.</b> One thread at a time may use a store at each rank.
  */
 public final class ParameterStore implements AutoCloseable {
   /** As long as a call may take: workers compute for as long as they like. */
@@ -104,13 +105,13 @@ public final class ParameterStore implements AutoCloseable {
   private final int[] workers;
   private final int[] servers;
 
-  /** At a server. */
+  /** The server's part; null at a worker. */
   private final @Nullable Shard shard;
 
-  /** At a worker. */
+  /** The tensors of a worker. */
   private final List<Tensor> tensors = new ArrayList<>();
 
-  /** At a worker that has begun. */
+  /** The client of a worker; null before its first call, and at a server. */
   private @Nullable Client client;
 
   private @Nullable CollectiveException error;
@@ -140,14 +141,13 @@ public final class ParameterStore implements AutoCloseable {
   }
 
   /**
-   * A store of the ranks of a job.
+   * Makes a store of the ranks of a job. @param world the job; all of its ranks call this, in the
+   * same order as they make other groups of it, and within the time limit of its calls. Gradients
+   * and weights are sent as they are in memory: the job's wire type is {@link
+   * WireType#AS_IN_MEMORY}, and it does not check numbers or sum exactly @param roles the role of
+   * each rank, the same on all ranks; all servers are dedicated, and have no proxies @param
+   * staleness the bound between workers, the same on all ranks
    *
-   * @param world all of its ranks call this, at the same place among the groups that they make of
-   *     it, and within the time limit of its calls. Gradients and weights cross the links as they
-   *     are in memory: its wire type is {@link WireType#AS_IN_MEMORY}, and it does not check
-   *     numbers or sum exactly
-   * @param roles the same on all ranks; all servers are dedicated, and have no proxies
-   * @param staleness the same on all ranks
    * @throws CollectiveException if a rank is lost, or does not call this in time
    */
   public static ParameterStore of(Communicator world, Roles roles, Staleness staleness) {
@@ -188,7 +188,7 @@ public final class ParameterStore implements AutoCloseable {
     }
     ParameterStore store = new ParameterStore(world, roles, staleness, known);
     try {
-      store.meet();
+      store.makeFirstCall();
     } catch (CollectiveException e) {
       store.close();
       throw e;
@@ -196,8 +196,11 @@ public final class ParameterStore implements AutoCloseable {
     return store;
   }
 
-  /** From here on every worker and every server can tell each other why it leaves. */
-  private void meet() {
+  /**
+   * Makes a first call of the group, after which every worker and every server can tell each other
+   * why it leaves.
+   */
+  private void makeFirstCall() {
     Payload nothing = Payload.of(new float[0]);
     guard(
         () -> {
@@ -211,24 +214,23 @@ public final class ParameterStore implements AutoCloseable {
         });
   }
 
-  /** Whether this rank computes gradients; if not, it {@linkplain #serve serves}. */
+  /** Returns whether this rank computes gradients; if not, it {@linkplain #serve serves}. */
   public boolean isWorker() {
     return shard == null;
   }
 
-  /** What each rank of the job does. */
+  /** Returns the role of each rank of the job. */
   public Roles roles() {
     return roles;
   }
 
   /**
-   * Makes a tensor known. All workers register the same tensors in the same order, before their
-   * first other call.
+   * Registers a tensor. All workers register the same tensors in the same order, before their first
+   * other call. @param name the name in errors @param weights the float32 weights, in any memory on
+   * each worker; {@link #pull} and {@link #step} write them; worker 0's are read when it sends the
+   * first ones @param gradients as many float32 gradients; {@link #push} and {@link #step} read
+   * them
    *
-   * @param name for errors
-   * @param weights of float32; written by {@link #pull} and {@link #step}, read when worker 0 tells
-   *     the first ones. Lies where it likes on each worker
-   * @param gradients of float32, as many; read by {@link #push} and {@link #step}
    * @throws IllegalStateException on a server, or after the first pull
    */
   public void register(String name, Payload weights, Payload gradients) {
@@ -275,7 +277,7 @@ public final class ParameterStore implements AutoCloseable {
     return shard;
   }
 
-  /** This worker's end; the first call says to the servers what it trains. */
+  /** Returns this worker's client; the first call sends the servers a description of the model. */
   private Client client(String what) {
     requireWorker(what);
     if (hasFinished) {
@@ -298,7 +300,10 @@ public final class ParameterStore implements AutoCloseable {
     return known;
   }
 
-  /** How long a worker waits: long enough for servers to blame another one first. */
+  /**
+   * Returns the time that a worker waits, which is long enough for servers to name a late worker
+   * first.
+   */
   private Duration patience() {
     Duration limit = group.settings().timeout();
     return limit.compareTo(LONGEST.dividedBy(2)) < 0 ? limit.multipliedBy(2) : LONGEST;
@@ -317,8 +322,9 @@ public final class ParameterStore implements AutoCloseable {
   }
 
   /**
-   * Gets the weights from the servers into the registered tensors, when the {@link Staleness} lets
-   * it. The first time they are what worker 0 had in its tensors, or those of the snapshot.
+   * Receives the weights from the servers into the registered tensors, as soon as the {@link
+   * Staleness} allows it. The first weights are those that worker 0 had in its tensors, or those of
+   * the checkpoint.
    *
    * @throws CollectiveException if a rank is lost, makes a mistake, aborts or is late
    */
@@ -331,10 +337,10 @@ public final class ParameterStore implements AutoCloseable {
   }
 
   /**
-   * Gives the gradients to the servers; returns when they have them and the tensors of gradients
-   * may be written again. To push and to pull in one go, see {@link #step}.
+   * Sends the gradients to the servers; returns when they have received them and the tensors of
+   * gradients may be written again. To push and pull in one exchange, see {@link #step}.
    *
-   * @throws CollectiveException as from {@link #pull}
+   * @throws CollectiveException for the reasons of {@link #pull}
    */
   public void push() {
     guard(
@@ -347,7 +353,7 @@ public final class ParameterStore implements AutoCloseable {
   /**
    * Pushes the gradients and pulls weights, in one exchange with each server.
    *
-   * @throws CollectiveException as from {@link #pull}
+   * @throws CollectiveException for the reasons of {@link #pull}
    */
   public void step() {
     guard(
@@ -358,40 +364,42 @@ public final class ParameterStore implements AutoCloseable {
   }
 
   /**
-   * How many gradients this worker has pushed, with those of the job that it goes on with: after
-   * the first {@link #pull}, the number of the step to take next, from 0.
+   * Returns the number of gradients that this worker has pushed, including those before a restore:
+   * after the first {@link #pull} it is the number of the next step, from 0.
    *
-   * @throws CollectiveException as from {@link #pull}
+   * @throws CollectiveException for the reasons of {@link #pull}
    */
   public long clock() {
     return guard(() -> client("have a clock").clock());
   }
 
   /**
-   * Has each server write its part to its directory, when all workers have come to this one's
-   * clock; returns when all have. In the synchronous mode that is at once, and the parts are all of
-   * this step; in others each part also has what faster workers have pushed by then, and a job that
-   * goes on with it lets all workers begin at this clock. Servers serve nobody while they write.
+   * Makes each server write its part to its directory when all workers have reached this one's
+   * clock; returns when all servers have written. In the synchronous mode they write at once, and
+   * all parts are of this step; in the other modes each part also has the gradients that faster
+   * workers have pushed by then, and after a restore all workers begin at this clock. Servers
+   * answer no requests while they write.
    *
-   * <p>One worker is enough to ask for it; several may at the same clock. When the next one is
-   * written, the ones before the last that this worker knows to be whole are deleted.
+   * <p>One worker is enough to ask for a checkpoint; several may ask at the same clock. When the
+   * next one is written, those before the last that this worker knows to be complete are
+   * deleted. @throws CheckpointException if a server could not write, or has no directory; training
+   * can go on
    *
-   * @throws SnapshotException if a server could not write, or has no directory; training can go on
-   * @throws CollectiveException as from {@link #pull}
+   * @throws CollectiveException for the reasons of {@link #pull}
    */
-  public void snapshot() {
+  public void checkpoint() {
     guard(
         () -> {
-          client("ask for a snapshot").snapshot();
+          client("ask for a checkpoint").checkpoint();
           return null;
         });
   }
 
   /**
-   * This worker has no more gradients; the others go on without it. To be called once, before
-   * {@link #close}.
+   * Declares that this worker has no more gradients, so that the others go on without it. A worker
+   * calls this once, before {@link #close}.
    *
-   * @throws CollectiveException as from {@link #pull}
+   * @throws CollectiveException for the reasons of {@link #pull}
    */
   public void finish() {
     guard(
@@ -403,15 +411,15 @@ public final class ParameterStore implements AutoCloseable {
   }
 
   /**
-   * Reads the newest snapshot that all servers have written. All servers call this, before they
-   * serve, and within the time limit of a call. If as many servers wrote it, each needs its own
-   * file only; else all files must be in the directory of each, as one that they share. Files of a
-   * newer step are of a snapshot that not all servers have finished, and are deleted.
+   * Reads the newest checkpoint that all servers have written. All servers call this, before they
+   * serve, and within the time limit of a call. If the same number of servers wrote it, each needs
+   * only its own file; otherwise all files must be in the directory of each server, for example in
+   * one that they share. Files of a newer step belong to a checkpoint that not all servers have
+   * finished, and are deleted. @param directory the directory of this server @return whether there
+   * was a checkpoint; if no server has a file, nothing has changed
    *
-   * @param directory of this server
-   * @return whether there was one; if no server has a file, nothing has happened
-   * @throws SnapshotException on all servers, if a file is damaged, is of another job, or parts are
-   *     missing
+   * @throws CheckpointException on all servers, if a file is damaged, is of another job, or parts
+   *     are missing
    * @throws CollectiveException if a server is lost or does not call this
    * @throws IllegalStateException on a worker, or if this server has parameters already
    */
@@ -422,31 +430,32 @@ public final class ParameterStore implements AutoCloseable {
           "rank " + group.worldRank(group.rank()) + " has parameters: restore before it serves");
     }
     Communicator all = Objects.requireNonNull(serverGroup);
-    return guard(() -> Snapshots.restore(directory, all, empty));
+    return guard(() -> Checkpoints.restore(directory, all, empty));
   }
 
-  /** Serves without writing snapshots; see {@link #serve(Optimizer, Path)}. */
+  /** Serves without writing checkpoints; see {@link #serve(Optimizer, Path)}. */
   public void serve(Optimizer optimizer) {
     serve(optimizer, null, requireServer("serve"));
   }
 
   /**
-   * Keeps and updates this server's part of the parameters until all workers have finished. Once.
+   * Keeps and updates this server's part of the parameters until all workers have finished. A
+   * server calls this once. @param optimizer the optimizer, the same on all servers and no {@link
+   * io.collectives.training.optimizer.LayerwiseOptimizer}; if parameters were restored, with the
+   * name and the number of states of the checkpoint @param checkpoints the directory to write to,
+   * which is made if it is missing; servers may share one
    *
-   * @param optimizer the same on all servers, not layer by layer; if parameters were restored, with
-   *     the name and the number of states that the snapshot has
-   * @param snapshots where to write them; made if it is missing. Servers may share one
    * @throws CollectiveException if a rank is lost, makes a mistake, aborts or is late
-   * @throws SnapshotException if the directory has those of another job, or cannot be made
+   * @throws CheckpointException if the directory has checkpoints of another job, or cannot be made
    * @throws IllegalStateException on a worker
    */
-  public void serve(Optimizer optimizer, Path snapshots) {
+  public void serve(Optimizer optimizer, Path checkpoints) {
     Shard kept = requireServer("serve");
-    serve(optimizer, new Snapshots(snapshots, kept), kept);
+    serve(optimizer, new Checkpoints(checkpoints, kept), kept);
   }
 
-  private void serve(Optimizer optimizer, @Nullable Snapshots snapshots, Shard kept) {
-    SnapshotFile.checkName(optimizer.name());
+  private void serve(Optimizer optimizer, @Nullable Checkpoints checkpoints, Shard kept) {
+    CheckpointFile.checkName(optimizer.name());
     if (optimizer instanceof LayerwiseOptimizer) {
       throw new IllegalArgumentException(
           "optimizer "
@@ -468,13 +477,13 @@ public final class ParameterStore implements AutoCloseable {
               + kept.optimizer
               + ": serve with that one");
     }
-    if (snapshots != null) {
-      snapshots.open();
+    if (checkpoints != null) {
+      checkpoints.open();
     }
     guard(
         () -> {
           try {
-            new Service(group, patient, workers, kept, staleness, optimizer, snapshots).run();
+            new Service(group, patient, workers, kept, staleness, optimizer, checkpoints).run();
           } catch (CollectiveException e) {
             throw e;
           } catch (RuntimeException | Error e) {
@@ -485,7 +494,7 @@ public final class ParameterStore implements AutoCloseable {
         });
   }
 
-  /** What ends this rank's part ends the store on all ranks, with the same error. */
+  /** Runs an action, and ends the store on all ranks with the same error if it fails. */
   private <T> T guard(Supplier<T> action) {
     if (error != null) {
       throw error;
@@ -500,12 +509,12 @@ public final class ParameterStore implements AutoCloseable {
   }
 
   /**
-   * A store of the ranks that are left of this job after a worker was lost, with what the servers
-   * have, and the tensors that workers have registered. This one is closed.
+   * Makes a store of the ranks that are left of this job after a worker was lost, with the
+   * parameters of the servers, and the tensors that workers have registered. This store is
+   * closed. @param left a group of ranks of this job; all of them call this, as in {@link #of}
    *
-   * @param left all of its ranks call this, as in {@link #of}; they were ranks of this job
    * @throws IllegalStateException on all ranks if a server is lost: make a new store of the ranks
-   *     that are left and restore a snapshot
+   *     that are left and restore a checkpoint
    */
   public ParameterStore on(Communicator left) {
     List<Role> kept = new ArrayList<>();
@@ -519,7 +528,7 @@ public final class ParameterStore implements AutoCloseable {
               + " of "
               + servers.length
               + " servers are left, and the parts of the others are lost: make a new store of the"
-              + " ranks that are left, by ParameterStore.of, and restore a snapshot");
+              + " ranks that are left, by ParameterStore.of, and restore a checkpoint");
     }
     close();
     ParameterStore next = of(left, new Roles(kept), staleness, shard);
@@ -540,8 +549,8 @@ public final class ParameterStore implements AutoCloseable {
   }
 
   /**
-   * Leaves the store; for a worker that has not {@linkplain #finish() finished}, the others take it
-   * for lost. Closing again does nothing.
+   * Leaves the store; a worker that has not {@linkplain #finish() finished} counts as lost for the
+   * others. Closing again does nothing.
    */
   @Override
   public void close() {
@@ -551,7 +560,7 @@ public final class ParameterStore implements AutoCloseable {
     }
   }
 
-  /** What this rank does. */
+  /** Returns a text with the role of this rank. */
   @Override
   public String toString() {
     return "rank "

@@ -15,22 +15,23 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server at work: one thread that takes what workers ask for as it comes.
+ * The loop of a server: one thread that handles the requests of workers in the order in which they
+ * arrive.
  *
- * <p>A receive for the next request of each worker is always posted, so that whoever comes first is
+ * <p>A receive for the next request of each worker is always posted, so that the first request is
  * served first and a worker that dies is noticed; the communicator's own thread moves bytes and
- * puts what has ended into a queue. Calls between workers and servers have no deadline of the
- * communicator, because a worker may compute for as long as it likes and may have to wait for
- * others. Instead the server looks how long a request has waited for other workers, and blames the
+ * puts calls that have ended into a queue. Calls between workers and servers have no deadline of
+ * the communicator, because a worker may compute for as long as it likes and may have to wait for
+ * others. Instead the server looks how long a request has waited for other workers, and names the
  * one that is farthest behind.
  *
  * <p><b>Invariants.</b> For each worker there is one array for gradients. It holds a gradient from
  * its receive to the update that uses it, and in other modes than the synchronous one a copy of the
  * weights while they are sent. Weights are not written while they are being sent themselves. A push
- * is taken only when the worker would have got weights before it; so the bound holds even for
+ * is accepted only when the worker would have got weights before it; so the bound holds even for
  * workers that never pull. Hence {@code done >= clock - 1 - bound} for every worker, and since the
- * one that is farthest behind has nothing to wait for, nobody waits for ever as long as that one
- * goes on.
+ * worker that is farthest behind waits for no other one, no worker waits for ever as long as that
+ * one goes on.
  *
  * <p>A push whose clock the weights have in them already is received and dropped: after a failure
  * workers repeat the step of the server that was farthest behind.
@@ -44,22 +45,24 @@ final class Service {
   private final Shard shard;
   private final Staleness staleness;
   private final Optimizer optimizer;
-  private final @Nullable Snapshots snapshots;
+  private final @Nullable Checkpoints checkpoints;
   private final Peer[] peers;
   private final BlockingQueue<Event> events = new LinkedBlockingQueue<>();
 
-  /** Whether the weights may be given away. */
+  /** True if the weights may be sent to workers. */
   private boolean isReady;
 
   private Payload weights = Payload.of(new float[0]);
 
-  /** How many sends read the weights themselves. */
+  /** The number of sends that read the weights themselves. */
   private int readers;
 
-  /** Synchronous: how many steps are done. */
+  /** The number of steps that are done in the synchronous mode. */
   private long applied;
 
-  /** Synchronous: the first worker whose gradient is not in the sum of this step yet. */
+  /**
+   * The first worker whose gradient is not in the sum of this step yet, in the synchronous mode.
+   */
   private int next;
 
   private float @Nullable [] sum;
@@ -76,13 +79,13 @@ final class Service {
       Shard shard,
       Staleness staleness,
       Optimizer optimizer,
-      @Nullable Snapshots snapshots) {
+      @Nullable Checkpoints checkpoints) {
     this.group = group;
     this.patient = patient;
     this.shard = shard;
     this.staleness = staleness;
     this.optimizer = optimizer;
-    this.snapshots = snapshots;
+    this.checkpoints = checkpoints;
     this.isReady = !shard.needsWeights();
     this.peers = new Peer[workers.length];
     for (int i = 0; i < workers.length; i++) {
@@ -103,7 +106,7 @@ final class Service {
     SENT
   }
 
-  /** A call with a worker has ended. */
+  /** The end of a call with a worker. */
   private record Event(Peer peer, Kind kind, @Nullable Throwable error) {}
 
   /** A worker as the server sees it. */
@@ -117,34 +120,37 @@ final class Service {
     float[] gradient = new float[0];
     Payload gradientPayload = Payload.of(gradient);
 
-    /** How many gradients of it the weights have in them, or will have with this step. */
+    /** The number of its gradients that are in the weights, or will be with this step. */
     long clock;
 
-    /** Its own clock in what it asks for. */
+    /** The clock in its request. */
     long asked;
 
-    /** Its gradient may come, once there is room for it and it is not too far ahead. */
+    /**
+     * True if its gradient is to be received, once there is room for it and it is not too far
+     * ahead.
+     */
     boolean pushes;
 
     boolean isInitial;
 
-    /** Its gradient is coming. */
+    /** True while its gradient is received. */
     boolean isReceiving;
 
-    /** Synchronous: its gradient of this step is here. */
+    /** True if its gradient of this step has arrived, in the synchronous mode. */
     boolean hasArrived;
 
     boolean pulls;
     boolean saves;
 
-    /** The clock of its last snapshot that all servers have. */
+    /** The clock of its last checkpoint that all servers have. */
     long complete;
 
     boolean isSending;
     boolean readsWeights;
     boolean hasFinished;
 
-    /** Since when it has waited for other workers. */
+    /** The time since which it has waited for other workers. */
     long waitingSince;
 
     Peer(int rank, int worldRank) {
@@ -193,7 +199,7 @@ final class Service {
     return true;
   }
 
-  /** For those who go on with the shard. */
+  /** Stores the clocks of workers for a store that goes on with the shard. */
   private void remember() {
     if (staleness.isSynchronous()) {
       shard.clock = applied;
@@ -204,7 +210,7 @@ final class Service {
     }
   }
 
-  /** What has ended, or nothing if somebody has waited too long. */
+  /** Returns a call that has ended, or null if a worker has waited too long. */
   private @Nullable Event nextEvent() throws InterruptedException {
     Peer longest = null;
     for (Peer peer : peers) {
@@ -299,7 +305,7 @@ final class Service {
         peer.pushes = true;
         peer.pulls = true;
       }
-      case Message.SNAPSHOT -> {
+      case Message.CHECKPOINT -> {
         peer.saves = true;
         peer.complete = peer.request[2];
       }
@@ -373,7 +379,10 @@ final class Service {
     }
   }
 
-  /** Adds what has arrived in the order of workers, and ends the step when all is there. */
+  /**
+   * Adds the gradients that have arrived, in the order of workers, and ends the step when all have
+   * arrived.
+   */
   private void addUp() {
     while (next < peers.length && (peers[next].hasArrived || peers[next].hasFinished)) {
       Peer peer = peers[next++];
@@ -422,7 +431,7 @@ final class Service {
     }
   }
 
-  /** How many steps everybody who goes on has done, and the weights have in them. */
+  /** Returns the number of steps that all remaining workers have done and the weights contain. */
   private long done() {
     if (staleness.isSynchronous()) {
       return applied;
@@ -436,7 +445,7 @@ final class Service {
     return least;
   }
 
-  /** Does for a worker what may be done now. */
+  /** Continues the request of a worker as far as possible. */
   private void advance(Peer peer) {
     long done = done();
     boolean hasRoom =
@@ -476,12 +485,12 @@ final class Service {
 
   private void save(Peer peer) {
     String error = null;
-    if (snapshots == null) {
+    if (checkpoints == null) {
       error = "it was given no directory: pass one to serve(optimizer, directory)";
     } else {
       try {
-        snapshots.write(peer.asked, peer.complete);
-      } catch (SnapshotException e) {
+        checkpoints.write(peer.asked, peer.complete);
+      } catch (CheckpointException e) {
         error = e.getMessage();
       }
     }

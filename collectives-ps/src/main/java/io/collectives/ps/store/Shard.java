@@ -5,8 +5,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a server keeps: its part of the parameters with the optimizer's state, and how far it is.
- * Belongs to the thread that serves.
+ * The state of a server: its part of the parameters with the optimizer's state, and the number of
+ * updates. It belongs to the thread that serves.
  */
 final class Shard {
   /** Some virtual machines cannot make the longest arrays. */
@@ -15,27 +15,27 @@ final class Shard {
   final int part;
   final int parts;
 
-  /** Nothing until a worker, or a snapshot, has told. */
+  /** The model; null until a worker, or a checkpoint, has described it. */
   @Nullable Model model;
 
   float[] weights = new float[0];
   float[][] state = new float[0][];
 
-  /** What the state is of; nothing before there is any. */
+  /** The name of the optimizer to which the state belongs; null before there is any. */
   @Nullable String optimizer;
 
-  /** How many updates the weights have had. */
+  /** The number of updates that the weights have had. */
   long updates;
 
-  /** The clock of a worker that nothing else is known of: that of the snapshot. */
+  /** The clock of workers without an entry in {@link #clocks}: that of the checkpoint. */
   long clock;
 
-  /** How many gradients of a worker the weights have in them, by its rank in the job. */
+  /** The number of gradients of each worker that are in the weights, by its rank in the job. */
   final Map<Integer, Long> clocks = new HashMap<>();
 
   boolean isRestored;
 
-  /** The clock of the newest snapshot that this server has written, -1 if there is none. */
+  /** The clock of the newest checkpoint that this server has written, -1 if there is none. */
   long written = -1;
 
   Shard(int part, int parts) {
@@ -52,7 +52,7 @@ final class Shard {
     state = new float[stateCount][count];
   }
 
-  /** Whether the first weights are still to come from a worker. */
+  /** Returns whether the first weights must still come from a worker. */
   boolean needsWeights() {
     return updates == 0 && !isRestored;
   }

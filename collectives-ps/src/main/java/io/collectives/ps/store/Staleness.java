@@ -3,17 +3,17 @@ package io.collectives.ps.store;
 import java.util.Locale;
 
 /**
- * How far the workers of a {@link ParameterStore} may be apart, in steps. The <em>clock</em> of a
- * worker is the number of gradients that it has pushed. A worker at clock c gets weights only when
- * every other worker has come to clock {@code c - bound}; servers see to that. So the weights have
- * every gradient in them that any worker has pushed up to that clock, and nobody is ever more than
- * {@code bound + 1} pushes ahead of anybody (<em>stale synchronous parallel</em>, Ho et al. 2013,
- * section 3).
+ * The bound on the distance of the workers of a {@link ParameterStore}, in steps. The
+ * <em>clock</em> of a worker is the number of gradients that it has pushed. Servers send weights to
+ * a worker at clock c only when every other worker has reached clock {@code c - bound}. So the
+ * weights contain every gradient that any worker has pushed up to that clock, and no worker is ever
+ * more than {@code bound + 1} pushes ahead of another one (<em>stale synchronous parallel</em>, Ho
+ * et al. 2013, section 3).
  *
- * @param bound 0: <em>synchronous</em>, the gradients of a step are averaged over all workers and
- *     are one update, after which all workers get the same bits. More: each gradient is an update
- *     of its own, as it comes, and not divided by anything. {@link Integer#MAX_VALUE}:
- *     <em>asynchronous</em>, nobody ever waits for another worker
+ * @param bound the bound in steps. 0 is <em>synchronous</em>: the gradients of a step are averaged
+ *     over all workers and are one update, after which all workers get the same bits. With a larger
+ *     bound each gradient is an update of its own when it arrives, and is not divided. {@link
+ *     Integer#MAX_VALUE} is <em>asynchronous</em>: no worker ever waits for another one
  */
 public record Staleness(int bound) {
   private static final String BOUNDED = "bounded:";
@@ -26,15 +26,14 @@ public record Staleness(int bound) {
     }
   }
 
-  /** All workers are at the same step. */
+  /** Returns the bound with which all workers are at the same step. */
   public static Staleness synchronous() {
     return new Staleness(0);
   }
 
   /**
-   * Workers may be so many steps ahead of the slowest one.
-   *
-   * @param steps at least 1
+   * Returns the bound with which workers may be some steps ahead of the slowest one. @param steps
+   * the number of steps, at least 1
    */
   public static Staleness bounded(int steps) {
     if (steps < 1) {
@@ -44,13 +43,13 @@ public record Staleness(int bound) {
     return new Staleness(steps);
   }
 
-  /** Workers may be as far apart as they like. */
+  /** Returns the bound with which workers never wait for each other. */
   public static Staleness asynchronous() {
     return new Staleness(Integer.MAX_VALUE);
   }
 
   /**
-   * The staleness that {@link #toString} writes.
+   * Parses the text that {@link #toString} writes.
    *
    * @param text {@code synchronous}, {@code bounded:3} or {@code asynchronous}
    */
@@ -67,17 +66,17 @@ public record Staleness(int bound) {
         "staleness '" + text + "': must be synchronous, bounded:STEPS or asynchronous");
   }
 
-  /** Whether the gradients of a step are one update. */
+  /** Returns whether the gradients of a step are one update. */
   public boolean isSynchronous() {
     return bound == 0;
   }
 
-  /** Whether nobody ever waits. */
+  /** Returns whether no worker ever waits for another one. */
   public boolean isAsynchronous() {
     return bound == Integer.MAX_VALUE;
   }
 
-  /** As {@code bounded:3}. */
+  /** Returns a text such as {@code bounded:3}. */
   @Override
   public String toString() {
     return isSynchronous() ? "synchronous" : isAsynchronous() ? "asynchronous" : BOUNDED + bound;

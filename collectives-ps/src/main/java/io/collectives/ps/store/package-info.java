@@ -1,8 +1,8 @@
 /**
  * Parameters that servers keep and update: workers push gradients and pull weights ({@link
- * io.collectives.ps.store.ParameterStore}), in step with each other or apart from each other.
+ * io.collectives.ps.store.ParameterStore}), synchronously or with a bounded or unbounded distance.
  *
- * <p>It stands on communicators, and on files for its snapshots; it must not know plans' insides,
+ * <p>It stands on communicators, and on files for its checkpoints; it must not know plans' insides,
  * bytes on links, transports or engines.
  */
 @NullMarked

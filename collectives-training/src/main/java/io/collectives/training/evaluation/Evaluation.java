@@ -26,14 +26,16 @@ import java.util.Arrays;
  * <p>Only integers are added up over ranks, losses as {@link ExactSums}: so the metrics are the
  * same to the last bit, however many ranks share the examples.
  *
- * <p>For one thread at a time.
+ * <p>One thread at a time may use it.
  */
 public final class Evaluation {
   private final int classes;
   private final int[] topK;
   private final boolean hasConfusion;
 
-  /** Examples, labels that are none, hits for each k, then the confusion matrix. */
+  /**
+   * The number of examples, that of invalid labels, the hits for each k, then the confusion matrix.
+   */
   private long[] counts = {};
 
   private ExactSums losses = ExactSums.of(1);
@@ -46,16 +48,15 @@ public final class Evaluation {
   }
 
   /**
-   * An evaluation without confusion matrix.
-   *
-   * @param classes how many scores an example has, at least 1
-   * @param topK for which k to count labels among the k best, each from 1 on
+   * Makes an evaluation without confusion matrix. @param classes the number of scores of an
+   * example, at least 1 @param topK the values of k, each at least 1, for which labels among the k
+   * best are counted
    */
   public static Evaluation of(int classes, int... topK) {
     return new Evaluation(classes, check(classes, topK), false);
   }
 
-  /** An evaluation with confusion matrix; see {@link #of}. */
+  /** Makes an evaluation with confusion matrix; see {@link #of}. */
   public static Evaluation withConfusion(int classes, int... topK) {
     return new Evaluation(classes, check(classes, topK), true);
   }
@@ -80,13 +81,11 @@ public final class Evaluation {
   /**
    * Adds a batch of this rank.
    *
-   * <p>Of equal scores the one of the lower class is better; one that is not a number is better
-   * than all that are, but a label whose own is not a number is never a hit.
-   *
-   * @param scores {@code classes} of each example, one example after the other
-   * @param labels of each example, from 0 to {@code classes - 1}
-   * @param batchLosses of each example
-   * @param valid how many of the batch are examples; what follows is padding and not looked at
+   * <p>Of equal scores the one of the lower class ranks higher. A score that is not a number ranks
+   * higher than all others, but a label whose own score is not a number is never a hit. @param
+   * scores {@code classes} scores of each example, one example after the other @param labels the
+   * label of each example, from 0 to {@code classes - 1} @param batchLosses the loss of each
+   * example @param valid the number of examples in the batch; the rest is padding and ignored
    */
   public void add(float[] scores, int[] labels, float[] batchLosses, int valid) {
     if (valid < 0
@@ -139,17 +138,16 @@ public final class Evaluation {
     return a > b || (a == b || !isNumber) && classOfA < classOfB;
   }
 
-  /** Adds up what all ranks have, and waits for it; see {@link #reduceAsync}. */
+  /** Adds up the metrics of all ranks, and waits for the result; see {@link #reduceAsync}. */
   public Metrics reduce(Communicator group) {
     return reduceAsync(group).await();
   }
 
   /**
-   * Starts to add up what all ranks have, and begins anew: this object may be used for the next
-   * evaluation at once. Called by all ranks of the group, in the order of their other calls on it;
-   * a rank without examples takes part.
-   *
-   * @return the metrics; a {@link TrainingException} on all ranks if a label was none
+   * Starts to add up the metrics of all ranks, and resets this object, which may be used for the
+   * next evaluation at once. All ranks of the group call this, in the same order as their other
+   * calls on it; a rank without examples takes part, too. @return the pending metrics, or a {@link
+   * TrainingException} on all ranks if a label was invalid
    */
   public Pending<Metrics> reduceAsync(Communicator group) {
     long[] loss = losses.words();

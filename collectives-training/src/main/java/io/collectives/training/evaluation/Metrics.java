@@ -3,7 +3,7 @@ package io.collectives.training.evaluation;
 import java.util.Arrays;
 
 /**
- * What was found of all examples of all ranks; the same bits on all ranks, and for any number of
+ * The metrics of all examples of all ranks, with the same bits on all ranks, and for any number of
  * ranks.
  */
 public final class Metrics {
@@ -21,20 +21,23 @@ public final class Metrics {
     this.confusion = confusion;
   }
 
-  /** How many there were. */
+  /** Returns the number of examples. */
   public long examples() {
     return examples;
   }
 
-  /** The mean of the losses, rounded twice; NaN if one was not finite, or without examples. */
+  /**
+   * Returns the mean of the losses, rounded twice; NaN if one was not finite, or without examples.
+   */
   public double meanLoss() {
     return meanLoss;
   }
 
   /**
-   * The share of the examples whose label was among the k best scores; NaN without examples.
+   * Returns the share of the examples whose label was among the k best scores; NaN without
+   * examples.
    *
-   * @param k one of those that the evaluation was made for
+   * @param k one of the values for which the evaluation was made
    */
   public double accuracy(int k) {
     int index = Arrays.binarySearch(topK, k);
@@ -46,9 +49,8 @@ public final class Metrics {
   }
 
   /**
-   * How many examples of each label (row) got which class as the best (column).
-   *
-   * @return no rows, if it was not asked for
+   * Returns the confusion matrix: the number of examples of each label (row) for which each class
+   * had the best score (column). @return a matrix without rows if the evaluation has none
    */
   public long[][] confusion() {
     return Arrays.stream(confusion).map(long[]::clone).toArray(long[][]::new);

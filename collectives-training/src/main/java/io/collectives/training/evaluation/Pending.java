@@ -7,8 +7,8 @@ import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 
 /**
- * A result that ranks are still adding up. Several may be under way; they may be waited for in any
- * order. Usable by any thread.
+ * A result that ranks are still adding up. Several may be under way, and a program may wait for
+ * them in any order. Any thread may use it.
  *
  * @param <T> the type of the result
  */
@@ -30,7 +30,7 @@ public final class Pending<T> {
     return new Pending<>(future, () -> {});
   }
 
-  /** Whether the result is there, or an error. */
+  /** Returns whether the result, or an error, is available. */
   public boolean isDone() {
     return future.isDone();
   }
@@ -39,8 +39,8 @@ public final class Pending<T> {
    * Waits for the result.
    *
    * @throws CollectiveException if a rank is lost or late
-   * @throws io.collectives.training.TrainingException on all ranks, if one of them had something
-   *     that cannot be evaluated
+   * @throws io.collectives.training.TrainingException on all ranks, if one of them had data that
+   *     cannot be evaluated
    */
   public T await() {
     wait.run();

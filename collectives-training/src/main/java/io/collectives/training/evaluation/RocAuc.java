@@ -14,22 +14,24 @@ import java.util.stream.IntStream;
  * where equal scores count half. Each rank has a part of the examples (Kumar et al. 2021, section
  * 4.6, for DLRM).
  *
- * <p><b>How.</b> A sample sort (Shi and Schaeffer 1992): each rank sorts its scores and counts
- * equal ones; splitters, from a regular sample of all ranks, cut the scores into ranges, and rank i
- * gets range i by an all-to-all; it sorts that, and counts pairs below it from the numbers of
- * examples in lower ranges. All counts are integers, so that the value is the same to the last bit
- * however many ranks there are and whoever has what; only the last division rounds.
+ * <p><b>Algorithm.</b> It is a sample sort (Shi and Schaeffer 1992): each rank sorts its scores and
+ * counts equal ones; splitters, from a regular sample of all ranks, cut the scores into ranges, and
+ * rank i gets range i by an all-to-all; it sorts that, and counts pairs below it from the numbers
+ * of examples in lower ranges. All counts are integers, so that the value is the same to the last
+ * bit whatever the number of ranks and the distribution of the examples; only the last division
+ * rounds.
  *
- * <p><b>Memory.</b> Up to 8 bytes for each example and 20 for each distinct score of a rank, and
- * about as much for those that it gets. A rank gets about as many as others, up to twice.
+ * <p><b>Memory.</b> A rank needs up to 8 bytes for each of its examples and 20 for each distinct
+ * score, and about as much for those that it receives. Ranks receive about the same number of
+ * examples, at most twice the average.
  *
- * <p>{@link ScoreHistogram} is faster, and off by a bound that it tells.
+ * <p>{@link ScoreHistogram} is faster, and has an error with a known bound.
  */
 public final class RocAuc {
   /** Samples for each rank: the more, the more equal the ranges. */
   private static final int SAMPLES = 32;
 
-  /** So many that the number of pairs, twice, is a long. */
+  /** The largest number of examples for which twice the number of pairs fits a long. */
   private static final long MOST_EXAMPLES = 3_000_000_000L;
 
   private static final long NOTHING = Long.MAX_VALUE;
@@ -37,11 +39,10 @@ public final class RocAuc {
   private RocAuc() {}
 
   /**
-   * The area; called by all ranks.
+   * Computes the area. All ranks call this. @param scores the scores of this rank's examples; there
+   * may be none @param positives true for examples that are positive @param count the number of
+   * examples in the arrays; the rest is ignored
    *
-   * @param scores of this rank's examples; may be none
-   * @param positives which of them are positive
-   * @param count how many of the arrays are examples; what follows is not looked at
    * @return NaN if there are no positives, or no negatives
    * @throws TrainingException on all ranks if a score is not a number, or if there are more than
    *     3,000,000,000 examples
@@ -63,8 +64,8 @@ public final class RocAuc {
   }
 
   /**
-   * Starts {@link #exact} in a thread of its own, on a group of its own, which this makes: the
-   * caller may make other calls meanwhile. The arrays are not to be written until it is done.
+   * Starts {@link #exact} in a new thread, on a new group: the caller may make other calls
+   * meanwhile. The program must not write the arrays until the result is available.
    */
   public static Pending<Double> exactAsync(
       Communicator group, float[] scores, boolean[] positives, int count) {
@@ -104,13 +105,18 @@ public final class RocAuc {
     }
   }
 
-  /** A number whose order among integers is that of the score among floats; 0 and -0 are one. */
+  /**
+   * Returns a number whose order among integers is that of the score among floats; 0 and -0 have
+   * the same number.
+   */
   private static int key(float score) {
     int bits = Float.floatToIntBits(score + 0f);
     return bits ^ bits >> 31 & Integer.MAX_VALUE;
   }
 
-  /** For each distinct score its key, positives and negatives, in order. */
+  /**
+   * Returns, for each distinct score in order, its key and its numbers of positives and negatives.
+   */
   private static int[] sorted(float[] scores, boolean[] positives, int count) {
     long[] order = new long[count];
     for (int i = 0; i < count; i++) {
@@ -133,7 +139,7 @@ public final class RocAuc {
     return entries;
   }
 
-  /** The first keys of the ranges of ranks 1, 2, …. */
+  /** Returns the first keys of the ranges of ranks 1, 2, and so on. */
   private static int[] splitters(Communicator group, int[] own) {
     int ranks = group.size();
     int wanted = SAMPLES * ranks;
@@ -182,7 +188,7 @@ public final class RocAuc {
   /**
    * Counts pairs.
    *
-   * @param entries of this rank's range: sorted runs, one from each rank
+   * @param entries the entries of this rank's range: sorted runs, one from each rank
    */
   private static double area(Communicator group, int[] entries) {
     int count = entries.length / 3;

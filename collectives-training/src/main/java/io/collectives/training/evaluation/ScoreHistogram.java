@@ -6,22 +6,25 @@ import io.collectives.ReduceOp;
 import io.collectives.training.TrainingException;
 
 /**
- * The area under the receiver operating characteristic from a histogram of the scores: one
- * all-reduce, whatever the number of examples, and a bound of the error. {@link RocAuc} is exact.
+ * The area under the receiver operating characteristic from a histogram of the scores. It takes one
+ * all-reduce, whatever the number of examples, and has an error with a known bound; {@link RocAuc}
+ * is exact.
  *
- * <p>A pair of a positive and a negative example in different bins is counted right, one in the
- * same bin as half. So the area is off by at most half the share of the pairs that are in one bin,
- * which {@link Area#bound} tells. All counts are integers: the value does not depend on the number
- * of ranks.
+ * <p>A pair of a positive and a negative example in different bins is counted correctly, a pair in
+ * the same bin counts as half. So the error is at most half the share of the pairs that are in one
+ * bin, which is {@link Area#bound}. All counts are integers: the value does not depend on the
+ * number of ranks.
  *
- * <p>For one thread at a time.
+ * <p>One thread at a time may use it.
  */
 public final class ScoreHistogram {
   private final float low;
   private final float high;
   private final int bins;
 
-  /** Positives and negatives of each bin, then the scores that are not numbers. */
+  /**
+   * The numbers of positives and negatives of each bin, then that of scores that are not numbers.
+   */
   private long[] counts;
 
   private ScoreHistogram(float low, float high, int bins) {
@@ -32,19 +35,16 @@ public final class ScoreHistogram {
   }
 
   /**
-   * The area.
-   *
-   * @param value NaN if there are no positives, or no negatives
-   * @param bound how far the exact area is from it at most, rounding of some 1e-16 aside
+   * An area with a bound of its error. @param value the area; NaN if there are no positives, or no
+   * negatives @param bound the largest distance from the exact area, without rounding errors of
+   * some 1e-16
    */
   public record Area(double value, double bound) {}
 
   /**
-   * Bins of one width. Scores outside fall into the first and the last bin.
-   *
-   * @param low where the first begins
-   * @param high where the last ends
-   * @param bins at least 1, at most 2^24
+   * Makes a histogram with bins of one width. Scores outside fall into the first and the last
+   * bin. @param low the lower end of the first bin @param high the upper end of the last bin @param
+   * bins the number of bins, from 1 to 2^24
    */
   public static ScoreHistogram of(float low, float high, int bins) {
     if (!(low < high) || !Float.isFinite(high - low) || bins < 1 || bins > 1 << 24) {
@@ -62,8 +62,8 @@ public final class ScoreHistogram {
   /**
    * Adds examples of this rank.
    *
-   * @param positives which of them are positive
-   * @param count how many of the arrays are examples; what follows is not looked at
+   * @param positives true for examples that are positive @param count the number of examples in the
+   *     arrays; the rest is ignored
    */
   public void add(float[] scores, boolean[] positives, int count) {
     if (count < 0 || count > scores.length || count > positives.length) {
@@ -87,10 +87,9 @@ public final class ScoreHistogram {
   }
 
   /**
-   * Starts to add up what all ranks have, and begins anew. Called by all ranks of the group, in the
-   * order of their other calls on it.
-   *
-   * @return the area; a {@link TrainingException} on all ranks if a score was not a number
+   * Starts to add up the histograms of all ranks, and resets this object. All ranks of the group
+   * call this, in the same order as their other calls on it. @return the pending area, or a {@link
+   * TrainingException} on all ranks if a score was not a number
    */
   public Pending<Area> reduceAsync(Communicator group) {
     long[] all = counts;

@@ -7,17 +7,16 @@ import java.util.function.LongFunction;
 import java.util.function.Predicate;
 
 /**
- * A loop of training steps with an evaluation after every so many of them, by all ranks (Kumar et
- * al. 2019, section 2). The metrics of an evaluation are added up while training goes on: they are
- * waited for when the next evaluation has begun, or at the end.
+ * A loop of training steps, by all ranks, with an evaluation after every few of them (Kumar et al.
+ * 2019, section 2). The metrics of an evaluation are added up while training goes on: the loop
+ * waits for them when the next evaluation has begun, or at the end.
  */
 public final class TrainAndEvaluate {
   private TrainAndEvaluate() {}
 
   /**
-   * What was found after a step.
+   * The metrics after a step. @param step the number of steps that had been made
    *
-   * @param step how many steps had been made
    * @param <M> the type of the metrics
    */
   public record Point<M>(long step, M metrics) {}
@@ -25,14 +24,14 @@ public final class TrainAndEvaluate {
   /**
    * Trains and evaluates. All ranks call this, with the same numbers.
    *
-   * @param steps to make at most
-   * @param every how many steps lie between two evaluations, at least 1; the last one is after the
-   *     last step
-   * @param train makes the step of a number from 0 on
-   * @param evaluate evaluates this rank's share and starts to add up, as by {@link
-   *     Evaluation#reduceAsync}; it is told how many steps have been made
-   * @param isEnough ends the loop when metrics are good enough; the same on all ranks, because they
-   *     see the same metrics. At most {@code every} more steps have been made by then
+   * @param steps the largest number of steps @param every the number of steps between two
+   *     evaluations, at least 1; the last evaluation is after the last step @param train a function
+   *     that makes a step; its argument is the number of the step, from 0 @param evaluate a
+   *     function that evaluates this rank's share and starts to add up, for example by {@link
+   *     Evaluation#reduceAsync}; its argument is the number of steps that have been made @param
+   *     isEnough a function that ends the loop when metrics are good enough; it gives the same
+   *     answer on all ranks, because they see the same metrics. At most {@code every} more steps
+   *     have been made by then
    * @return all evaluations, in their order
    */
   public static <M> List<Point<M>> run(

@@ -3,10 +3,10 @@ package io.collectives.training.exact;
 import java.util.Arrays;
 
 /**
- * Sums of {@code double}s that are not rounded, side by side in one array of {@code long}s. Ranks
- * that each add a part of the numbers and all-reduce {@link #words()} by {@code SUM} get the same
- * sums to the last bit, however many ranks there are and whoever has added what: integers are added
- * in every order alike.
+ * Sums of {@code double}s without rounding, in one array of {@code long}s. Ranks that each add a
+ * part of the numbers and all-reduce {@link #words()} by {@code SUM} get the same sums to the last
+ * bit, whatever the number of ranks and the distribution of the numbers, because the order of
+ * integer additions does not matter.
  *
  * <pre>{@code
  * ExactSums sums = ExactSums.of(2);
@@ -17,10 +17,11 @@ import java.util.Arrays;
  * }</pre>
  *
  * <p>A sum is a fixed-point number, cut into digits of 40 bits, each in a word of its own, so that
- * carries have room (Kulisch 2011, <em>Very fast and exact accumulation of products</em>). What is
- * not finite is not added, but counted: then the sum is NaN. Up to 2^22 ranks may add up.
+ * carries have room (Kulisch 2011, <em>Very fast and exact accumulation of products</em>). Numbers
+ * that are not finite are counted instead of added, and make the sum NaN. Up to 2^22 ranks may add
+ * up.
  *
- * <p>Not safe for use by several threads at once.
+ * <p>One thread at a time may use it.
  */
 public final class ExactSums {
   private static final int DIGIT = 40;
@@ -28,14 +29,14 @@ public final class ExactSums {
   private static final int FRACTION = 52;
   private static final int MOST_ADDS = 1 << 22;
 
-  /** Room above the largest number, for 2^40 of them. */
+  /** The number of bits above the largest number, so that 2^40 numbers can be added. */
   private static final int HEADROOM = 40;
 
   private final int lowest;
   private final int digits;
   private final long[] words;
 
-  /** How many additions to one sum there can have been since carries were propagated. */
+  /** The largest number of additions to one sum since carries were propagated. */
   private int adds;
 
   private ExactSums(int count, int lowest, int highest) {
@@ -45,19 +46,16 @@ public final class ExactSums {
   }
 
   /**
-   * Sums of any {@code double}s, 440 bytes each; zeros at first.
-   *
-   * @param count how many sums
+   * Makes sums of any {@code double}s, of 440 bytes each; they are 0 at first. @param count the
+   * number of sums
    */
   public static ExactSums of(int count) {
     return new ExactSums(count, -1074, 1024);
   }
 
   /**
-   * Sums of squares of {@code float}s, 136 bytes each; zeros at first. Sums of such squares in
-   * {@code double} may be added, too.
-   *
-   * @param count how many sums
+   * Makes sums of squares of {@code float}s, of 136 bytes each; they are 0 at first. Sums of such
+   * squares in {@code double} may be added, too. @param count the number of sums
    */
   public static ExactSums ofSquares(int count) {
     return new ExactSums(count, -298, 263);
@@ -66,7 +64,7 @@ public final class ExactSums {
   /**
    * Adds to a sum.
    *
-   * @param value for sums of squares, a multiple of 2^-298 below 2^263
+   * @param value the number; for sums of squares, a multiple of 2^-298 below 2^263
    */
   public void add(int index, double value) {
     int at = index * (digits + 1);
@@ -109,12 +107,12 @@ public final class ExactSums {
     }
   }
 
-  /** How many sums there are. */
+  /** Returns the number of sums. */
   public int count() {
     return words.length / (digits + 1);
   }
 
-  /** All sums, to be added up over ranks, in place. */
+  /** Returns all sums, so that they can be added up over ranks, in place. */
   public long[] words() {
     carry();
     return words;
@@ -144,12 +142,12 @@ public final class ExactSums {
     }
   }
 
-  /** How many numbers of a sum were infinite or not a number. */
+  /** Returns the number of numbers of a sum that were infinite or not a number. */
   public long nonFinite(int index) {
     return words[index * (digits + 1) + digits];
   }
 
-  /** A sum, rounded to the nearest once; NaN if numbers were not finite. */
+  /** Returns a sum, rounded once to the nearest number; NaN if numbers were not finite. */
   public double get(int index) {
     if (nonFinite(index) != 0) {
       return Double.NaN;
@@ -172,7 +170,7 @@ public final class ExactSums {
     return negative ? -magnitude : magnitude;
   }
 
-  /** The upper 62 bits, and a last one that tells of any below; they are rounded at once. */
+  /** Returns the upper 62 bits and a last one that stands for all below, rounded once. */
   private double magnitude(long[] number, int top) {
     long upper = number[top];
     int exponent = lowest + top * DIGIT;
@@ -196,7 +194,9 @@ public final class ExactSums {
     return Math.scalb((double) (isInexact ? upper | 1 : upper), exponent);
   }
 
-  /** Makes all digits but the highest one of each sum from 0 to 2^40 - 1. */
+  /**
+   * Propagates carries, so that all digits but the highest one of each sum are from 0 to 2^40 - 1.
+   */
   private void carry() {
     for (int at = 0; at < words.length; at += digits + 1) {
       carry(words, at, digits);

@@ -3,7 +3,7 @@ package io.collectives.training.exact;
 /**
  * Sums of squares of the elements of a layer, whose bits depend on the elements only: blocks of 64
  * elements from the layer's first one on are each added up in one order, and the blocks {@linkplain
- * ExactSums exactly}. So whoever has which blocks, all get the same norm.
+ * ExactSums exactly}. So all ranks get the same norm, whatever the distribution of the blocks.
  */
 public final class Squares {
   /** The elements of a block: ranks that share a layer cut it at multiples of it. */
@@ -14,8 +14,7 @@ public final class Squares {
   /**
    * Adds the squares of elements {@code from <= i < to}, which begin with a block.
    *
-   * @param sums of {@linkplain ExactSums#ofSquares squares}
-   * @param index which of them
+   * @param sums sums of {@linkplain ExactSums#ofSquares squares} @param index the index of the sum
    */
   public static void add(ExactSums sums, int index, float[] values, int from, int to) {
     int at = from;
@@ -31,7 +30,7 @@ public final class Squares {
     }
   }
 
-  /** In four chains, so that one addition need not wait for the one before. */
+  /** Adds in four chains, so that one addition need not wait for the one before. */
   private static double block(float[] values, int from) {
     double a = 0;
     double b = 0;
@@ -46,7 +45,7 @@ public final class Squares {
     return (a + b) + (c + d);
   }
 
-  /** The Euclidean norm of elements {@code from <= i < to}, a whole layer. */
+  /** Returns the Euclidean norm of elements {@code from <= i < to}, a whole layer. */
   public static double norm(float[] values, int from, int to) {
     ExactSums sums = ExactSums.ofSquares(1);
     add(sums, 0, values, from, to);

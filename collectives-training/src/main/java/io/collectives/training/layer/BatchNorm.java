@@ -19,15 +19,16 @@ import java.util.Arrays;
  * norm.infer(x, batch, height * width, y);
  * }</pre>
  *
- * <p><b>Numbers.</b> Each rank takes count, mean and sum of squared deviations of its own samples
- * in {@code double}, in two passes; they are gathered, and every rank merges them in the order of
- * ranks by the formula of Chan, Golub and LeVeque 1983, which does not cancel as {@code E[x^2] -
- * E[x]^2} does. So all ranks of a group have the same bits, whatever the algorithm. A group of
- * which nobody has a sample changes nothing.
+ * <p><b>Numbers.</b> Each rank computes count, mean and sum of squared deviations of its own
+ * samples in {@code double}, in two passes; they are gathered, and every rank merges them in the
+ * order of ranks by the formula of Chan, Golub and LeVeque 1983, which does not cancel as {@code
+ * E[x^2] - E[x]^2} does. So all ranks of a group have the same bits, whatever the algorithm. A
+ * batch without samples at any rank changes nothing.
  *
  * <p><b>Running statistics</b> are, as in PyTorch, {@code r = (1 - momentum) r + momentum b} of the
- * batch's mean and unbiased variance, alike on all ranks of the group; {@link #share} makes them
- * alike on the ranks of all groups. A batch whose statistics are not finite leaves them alone.
+ * batch's mean and unbiased variance, the same on all ranks of the group; {@link #share} makes them
+ * the same on the ranks of all groups. A batch whose statistics are not finite does not change
+ * them.
  *
  * <p><b>Messages.</b> A forward pass gathers {@code 2 channels + 1} doubles of each rank, a
  * backward pass {@code 2 channels}.
@@ -71,11 +72,9 @@ public final class BatchNorm {
   }
 
   /**
-   * The group of this rank, if ranks are put together in their order.
-   *
-   * @param group all of its ranks call this
-   * @param size of each group, at least 1; the last one may be smaller
-   * @return to be closed, or to live as long as {@code group}
+   * Divides a group into groups of consecutive ranks. @param group the group to divide; all of its
+   * ranks call this @param size the size of each new group, at least 1; the last one may be
+   * smaller @return the new group of this rank, which lives until it or {@code group} is closed
    */
   public static Communicator groups(Communicator group, int size) {
     if (size < 1) {
@@ -84,18 +83,18 @@ public final class BatchNorm {
     return group.split(group.rank() / size, group.rank());
   }
 
-  /** A layer with PyTorch's momentum, 0.1, and epsilon, 1e-5. */
+  /** Makes a layer with PyTorch's momentum, 0.1, and epsilon, 1e-5. */
   public static BatchNorm of(Communicator group, int channels) {
     return of(group, channels, 0.1, 1e-5);
   }
 
   /**
-   * A layer whose scale is 1 and whose shift is 0.
+   * Makes a layer whose scale is 1 and whose shift is 0.
    *
    * @param group the ranks whose samples are normalised together
-   * @param channels at least 1, the same on all ranks
-   * @param momentum the share of a batch in the running statistics, from 0 to 1
-   * @param epsilon what is added to variances, at least 0
+   * @param channels the number of channels, at least 1, the same on all ranks @param momentum the
+   *     share of a batch in the running statistics, from 0 to 1
+   * @param epsilon the number that is added to variances, at least 0
    */
   public static BatchNorm of(Communicator group, int channels, double momentum, double epsilon) {
     if (channels < 1 || !(momentum >= 0 && momentum <= 1) || !(epsilon >= 0)) {
@@ -114,11 +113,11 @@ public final class BatchNorm {
   /**
    * Normalises by the statistics of the batches of all ranks.
    *
-   * @param x of {@code batch * channels * spatial} elements at least; must stay as it is until
-   *     {@link #backward}
-   * @param batchSize samples of this rank; may be 0, and differ between ranks
-   * @param spatialCount elements of a channel of a sample on this rank; may differ between ranks
-   * @param y as many elements; may be {@code x} only if there is no backward pass
+   * @param x the input, at least {@code batch * channels * spatial} elements; it must not change
+   *     until {@link #backward} @param batchSize the number of samples of this rank; it may be 0,
+   *     and differ between ranks @param spatialCount the number of elements of a channel of a
+   *     sample on this rank; it may differ between ranks @param y the output, as many elements; it
+   *     may be {@code x} only if there is no backward pass
    */
   public void forward(float[] x, int batchSize, int spatialCount, float[] y) {
     check(x, batchSize, spatialCount);
@@ -147,7 +146,7 @@ public final class BatchNorm {
     }
   }
 
-  /** The count, then for each channel mean and sum of squared deviations. */
+  /** Returns the count, then for each channel mean and sum of squared deviations. */
   private double[] local(float[] x) {
     double[] own = new double[2 * channels + 1];
     long samples = (long) batch * spatial;
@@ -180,7 +179,7 @@ public final class BatchNorm {
     return all;
   }
 
-  /** Merges what all ranks have, in their order. */
+  /** Merges the statistics of all ranks, in their order. */
   private void statistics(double[] all) {
     int length = 2 * channels + 1;
     for (int c = 0; c < channels; c++) {
@@ -225,11 +224,9 @@ public final class BatchNorm {
   }
 
   /**
-   * The gradients of the last {@link #forward}. Those of scale and shift are of this rank's samples
-   * only, as those of any other weight in data-parallel training.
-   *
-   * @param dy the gradients of {@code y}
-   * @param dx is set to the gradients of {@code x}; may be {@code dy}
+   * Computes the gradients of the last {@link #forward}. Those of scale and shift are of this
+   * rank's samples only, as those of any other weight in data-parallel training. @param dy the
+   * gradients of {@code y} @param dx the array for the gradients of {@code x}; it may be {@code dy}
    */
   public void backward(float[] dy, float[] dx) {
     check(dy, batch, spatial);
@@ -286,10 +283,9 @@ public final class BatchNorm {
 
   /**
    * Replaces the running statistics of all ranks by their mean over the ranks of a group, so that
-   * ranks of several groups evaluate the same model: mean of means, and mean of variances plus the
-   * variance of the means.
-   *
-   * @param all all of its ranks call this; every group of this layer lies within it
+   * ranks of several groups evaluate the same model. The mean is the mean of the means, the
+   * variance is the mean of the variances plus the variance of the means. @param all a group that
+   * contains every group of this layer; all of its ranks call this
    */
   public void share(Communicator all) {
     double[] own = new double[2 * channels];
@@ -312,32 +308,32 @@ public final class BatchNorm {
     }
   }
 
-  /** The factor of each channel; a weight. */
+  /** Returns the factor of each channel, which is a weight. */
   public float[] scale() {
     return scale;
   }
 
-  /** What is added to each channel; a weight. */
+  /** Returns the number that is added to each channel, which is a weight. */
   public float[] shift() {
     return shift;
   }
 
-  /** The gradients of {@link #scale}, set by {@link #backward}. */
+  /** Returns the gradients of {@link #scale}, set by {@link #backward}. */
   public float[] scaleGradients() {
     return scaleGradients;
   }
 
-  /** The gradients of {@link #shift}, set by {@link #backward}. */
+  /** Returns the gradients of {@link #shift}, set by {@link #backward}. */
   public float[] shiftGradients() {
     return shiftGradients;
   }
 
-  /** The running mean of each channel; to be saved and restored with the weights. */
+  /** Returns the running mean of each channel, which is saved and restored with the weights. */
   public double[] runningMean() {
     return runningMean;
   }
 
-  /** The running variance of each channel; to be saved and restored with the weights. */
+  /** Returns the running variance of each channel, which is saved and restored with the weights. */
   public double[] runningVariance() {
     return runningVariance;
   }

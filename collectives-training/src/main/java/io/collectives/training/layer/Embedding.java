@@ -9,11 +9,11 @@ import io.collectives.training.optimizer.Optimizer;
 import java.util.Arrays;
 
 /**
- * A table of vectors that samples look up, as of users and things (Kumar et al. 2021, section 4.6,
- * for DLRM). A small table is {@linkplain #replicated replicated}: every rank has it, lookups send
- * nothing, gradients are all-reduced. A large one is {@linkplain #sharded sharded}: each rank has
- * some of the rows, and lookups and gradients go to their owners and back by all-to-alls with
- * counts.
+ * A table of vectors that samples look up, for example of users and items (Kumar et al. 2021,
+ * section 4.6, for DLRM). A small table is {@linkplain #replicated replicated}: every rank has it,
+ * lookups send nothing, gradients are all-reduced. A large one is {@linkplain #sharded sharded}:
+ * each rank has some of the rows, and lookups and gradients go to their owners and back by
+ * all-to-alls with counts.
  *
  * <pre>{@code
  * table.lookup(indices, count, vectors);   // of this rank's samples
@@ -24,9 +24,9 @@ import java.util.Arrays;
  *
  * <p>Only rows that some rank has looked up since the last update are updated ({@code SparseAdam}
  * in PyTorch), by the <em>sum</em> of their gradients. Owners of a sharded table add gradients in
- * the order of ranks, and of a rank in the order of its lookups: so a table has the same bits
- * however many ranks share it, if the samples are dealt to them in order. Those of a replicated one
- * are within rounding, or depend on the group's {@code Repeatability}.
+ * the order of ranks, and those of one rank in the order of its lookups: so a table has the same
+ * bits for any number of ranks, if the samples are distributed over them in order. The bits of a
+ * replicated table depend on the group's {@code Repeatability}; they agree within rounding errors.
  *
  * <p>Ranks may look up different numbers of rows, or none. All ranks make the same calls in the
  * same order.
@@ -36,13 +36,13 @@ public final class Embedding {
   private final boolean isReplicated;
   private final int width;
 
-  /** The first row of each rank, and the end. */
+  /** The first row of each rank, and the end of the last one. */
   private final long[] starts;
 
   private final float[] weights;
   private final float[] gradients;
 
-  /** Which rows were looked up since the last update. */
+  /** The rows that were looked up since the last update, marked by 1. */
   private final int[] isUsed;
 
   private float[][] states = {};
@@ -51,13 +51,13 @@ public final class Embedding {
 
   private int count;
 
-  /** For each place of what is sent, whose sample it is of. */
+  /** The sample of each position in the sent data. */
   private int[] order = {};
 
   private long[] sent = {};
   private long[] received = {};
 
-  /** The rows, counted from this rank's first, that others have asked for. */
+  /** The rows that others have requested, counted from this rank's first. */
   private int[] asked = {};
 
   private Embedding(Communicator group, boolean isReplicated, long rows, int width) {
@@ -84,17 +84,17 @@ public final class Embedding {
     this.isUsed = new int[(int) own];
   }
 
-  /** A table of zeros that every rank has. */
+  /** Makes a table of zeros that every rank has. */
   public static Embedding replicated(Communicator group, int rows, int width) {
     check(rows, width);
     return new Embedding(group, true, rows, width);
   }
 
   /**
-   * A table of zeros of which rank i has the rows from {@code group.partStart(rows, i)} on.
+   * Makes a table of zeros of which rank i has the rows from {@code group.partStart(rows, i)} on.
    *
-   * @param rows at least 1
-   * @param width the numbers of a row, at least 1
+   * @param rows the number of rows, at least 1 @param width the number of elements of a row, at
+   *     least 1
    */
   public static Embedding sharded(Communicator group, long rows, int width) {
     check(rows, width);
@@ -108,22 +108,25 @@ public final class Embedding {
     }
   }
 
-  /** How many rows the table has. */
+  /** Returns the number of rows of the table. */
   public long rows() {
     return starts[group.size()];
   }
 
-  /** The numbers of a row. */
+  /** Returns the number of elements of a row. */
   public int width() {
     return width;
   }
 
-  /** The first row of this rank. */
+  /** Returns the first row of this rank. */
   public long firstRow() {
     return starts[group.rank()];
   }
 
-  /** The rows of this rank, one after the other; to be set before the first lookup, and saved. */
+  /**
+   * Returns the rows of this rank, one after the other. The program sets them before the first
+   * lookup, and saves them.
+   */
   public float[] weights() {
     return weights;
   }
@@ -131,10 +134,9 @@ public final class Embedding {
   /**
    * Looks up rows.
    *
-   * @param indices of rows, any number of times each
-   * @param wanted how many of them
-   * @param vectors set to {@code wanted} rows
-   * @throws TrainingException if an index is no row; on all ranks alike if the table is sharded
+   * @param indices the indices of rows, each any number of times @param wanted the number of
+   *     indices @param vectors the array for {@code wanted} rows @throws TrainingException if an
+   *     index is no row; on all ranks if the table is sharded
    */
   public void lookup(long[] indices, int wanted, float[] vectors) {
     SlidingWindows.check("vectors", vectors, (long) wanted * width);
@@ -183,7 +185,7 @@ public final class Embedding {
             + (rows() - 1));
   }
 
-  /** Tells each owner what this rank wants of it. */
+  /** Sends each owner the indices that this rank requests. */
   private void route(long[] indices, int wanted, boolean isBad, long bad) {
     int ranks = group.size();
     int[] owners = new int[isBad ? 0 : wanted];
@@ -247,7 +249,7 @@ public final class Embedding {
    * Adds the gradients of the rows of the last {@link #lookup} to those that the next {@link
    * #update} uses.
    *
-   * @param vectorGradients a row for each that was looked up, in that order
+   * @param vectorGradients a row for each lookup, in the same order
    */
   public void backward(float[] vectorGradients) {
     SlidingWindows.check("gradients of the vectors", vectorGradients, (long) count * width);
@@ -269,9 +271,10 @@ public final class Embedding {
   }
 
   /**
-   * Updates the rows that any rank has looked up since the last update, and begins anew.
+   * Updates the rows that any rank has looked up since the last update, and resets the
+   * lookups. @param optimizer the optimizer, always the same and no {@link
+   * io.collectives.training.optimizer.LayerwiseOptimizer}
    *
-   * @param optimizer not layer by layer; always the same
    * @param step the number of this update, from 1
    */
   public void update(Optimizer optimizer, long step) {

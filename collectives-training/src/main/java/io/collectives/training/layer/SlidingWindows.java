@@ -9,12 +9,12 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What a rank needs of an image to compute its tile of a result: its own tile with a <em>halo</em>,
- * which other ranks have. All ranks know all tiles, so each knows what every other one needs of it:
- * one message for each pair whose tile and need overlap. A halo may be wider than a tile; then it
- * comes from farther away, too. (A {@link io.collectives.HaloExchange} needs halos that a neighbour
- * has.) Backward, gradients of the halo go back the same way, and are added at their owners in the
- * order of ranks.
+ * The part of an image that a rank needs to compute its tile of a result: its own tile with a
+ * <em>halo</em>, which other ranks have. All ranks know all tiles, so each knows the data that
+ * every other one needs from it: there is one message for each pair whose tile and need overlap. A
+ * halo may be wider than a tile; then parts of it come from ranks farther away. (A {@link
+ * io.collectives.HaloExchange} needs halos that lie in a neighbour's tile.) In the backward pass
+ * gradients of the halo go back the same way, and are added at their owners in the order of ranks.
  */
 final class SlidingWindows {
   final SpatialTiles input;
@@ -23,7 +23,10 @@ final class SlidingWindows {
   final int stride;
   final int padding;
 
-  /** What this rank's windows cover, padding included: rows and columns may lie outside. */
+  /**
+   * The area that this rank's windows cover, padding included: rows and columns may lie outside the
+   * image.
+   */
   final Area covered;
 
   private final Area[] needs;
@@ -53,7 +56,7 @@ final class SlidingWindows {
         (tile.width() - 1) * stride + kernel);
   }
 
-  /** Checks that an array has room. */
+  /** Checks that an array is long enough. */
   static void check(String what, float[] values, long wanted) {
     if (wanted < 0 || wanted > values.length) {
       throw new IllegalArgumentException(
@@ -62,9 +65,8 @@ final class SlidingWindows {
   }
 
   /**
-   * What this rank's windows cover, 0 outside of the image.
-   *
-   * @param planes samples times channels; the same on all ranks
+   * Gathers the area that this rank's windows cover, with 0 outside of the image. @param planes the
+   * number of samples times channels, the same on all ranks
    */
   float[] gather(float[] tile, int planes) {
     Communicator group = input.group();
@@ -103,10 +105,9 @@ final class SlidingWindows {
   }
 
   /**
-   * Adds gradients of what was gathered at the ranks that own it.
-   *
-   * @param window gradients of what {@link #gather} gave
-   * @param tile is set to the sums for this rank's tile
+   * Adds the gradients of gathered elements at the ranks that own these. @param window the
+   * gradients of the result of {@link #gather} @param tile the array for the sums of this rank's
+   * tile
    */
   void scatter(float[] window, int planes, float[] tile) {
     Communicator group = input.group();

@@ -6,18 +6,19 @@ import java.util.Arrays;
 
 /**
  * Images of which each rank of a group has a tile: spatial partitioning (Kumar et al. 2019, section
- * 2; Kumar et al. 2021, section 3.1). Ranks stand in rows and columns as on a {@link Mesh}: rank r
- * in row {@code r / columns}. Tiles of a row of ranks have one height, those of a column one width;
- * other rows and columns may have others, and none at all.
+ * 2; Kumar et al. 2021, section 3.1). Ranks are arranged in rows and columns as on a {@link Mesh}:
+ * rank r is in row {@code r / columns}. Tiles of a row of ranks have the same height, those of a
+ * column the same width; heights and widths of other rows and columns may differ, and be 0.
  *
- * <p>A rank's array holds its tile of all samples and channels. Immutable; usable by any thread.
+ * <p>A rank's array holds its tile of all samples and channels. Instances are immutable, and any
+ * thread may use them.
  */
 public final class SpatialTiles {
   private final Communicator group;
   private final int[] rowStarts;
   private final int[] columnStarts;
 
-  /** Takes starts that are ascending from 0, with the end as their last. */
+  /** Makes tiles from starts that ascend from 0 and end with the size of the image. */
   SpatialTiles(Communicator group, int[] rowStarts, int[] columnStarts) {
     this.group = group;
     this.rowStarts = rowStarts;
@@ -27,8 +28,7 @@ public final class SpatialTiles {
   /**
    * A rectangle of an image.
    *
-   * @param top its first row
-   * @param left its first column
+   * @param top the first row @param left the first column
    */
   record Area(int top, int left, int height, int width) {
     Area intersection(Area other) {
@@ -47,10 +47,8 @@ public final class SpatialTiles {
   }
 
   /**
-   * Tiles of given sizes.
-   *
-   * @param heights of each row of ranks, at least 0
-   * @param widths of each column of ranks, at least 0
+   * Makes tiles of given sizes. @param heights the height of each row of ranks, at least 0 @param
+   * widths the width of each column of ranks, at least 0
    */
   public static SpatialTiles of(Communicator group, int[] heights, int[] widths) {
     if ((long) heights.length * widths.length != group.size()
@@ -76,7 +74,9 @@ public final class SpatialTiles {
     return starts;
   }
 
-  /** Tiles that are equal to within a row and a column, on a mesh with a place for each rank. */
+  /**
+   * Makes tiles that are equal to within a row and a column, on a mesh with a place for each rank.
+   */
   public static SpatialTiles even(Communicator group, Mesh mesh, int height, int width) {
     return of(group, lengths(height, mesh.y()), lengths(width, mesh.x()));
   }
@@ -89,42 +89,40 @@ public final class SpatialTiles {
     return lengths;
   }
 
-  /** The group whose ranks have a tile each. */
+  /** Returns the group whose ranks have a tile each. */
   public Communicator group() {
     return group;
   }
 
-  /** The rows of a whole image. */
+  /** Returns the number of rows of a whole image. */
   public int height() {
     return rowStarts[rowStarts.length - 1];
   }
 
-  /** The columns of a whole image. */
+  /** Returns the number of columns of a whole image. */
   public int width() {
     return columnStarts[columnStarts.length - 1];
   }
 
-  /** The rows of this rank's tile. */
+  /** Returns the number of rows of this rank's tile. */
   public int tileHeight() {
     return tile(group.rank()).height;
   }
 
-  /** The columns of this rank's tile. */
+  /** Returns the number of columns of this rank's tile. */
   public int tileWidth() {
     return tile(group.rank()).width;
   }
 
-  /** The elements of this rank's tile of one channel of one sample. */
+  /** Returns the number of elements of this rank's tile of one channel of one sample. */
   public int tileCount() {
     return tile(group.rank()).count();
   }
 
   /**
-   * Takes this rank's tile of whole images.
-   *
-   * @param images in rows of {@link #width}, one after the other
-   * @param planes how many: samples times channels
-   * @param tile {@code planes} times {@link #tileCount} elements, written
+   * Copies this rank's tile of whole images. @param images the images, in rows of {@link #width},
+   * one after the other @param planes the number of samples times channels @param tile the array to
+   * write, {@code planes} times {@link #tileCount} elements
    */
   public void cut(float[] images, int planes, float[] tile) {
     Area area = tile(group.rank());
@@ -152,8 +150,8 @@ public final class SpatialTiles {
   }
 
   /**
-   * The tiles of what windows that slide over these images give: a result belongs to the rank that
-   * has the element where its window would begin without padding.
+   * Returns the tiles of the results of windows that slide over these images: a result belongs to
+   * the rank that has the element where its window would begin without padding.
    */
   SpatialTiles slid(int kernel, int stride, int padding) {
     return new SpatialTiles(

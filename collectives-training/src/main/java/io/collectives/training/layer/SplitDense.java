@@ -7,25 +7,26 @@ import java.util.Arrays;
 
 /**
  * A dense layer, {@code y = W x + b}, of which each rank of a group has the weights of a part of
- * the features (Kumar et al. 2021, sections 3.1 and 4.3; Shoeybi et al. 2019). The group is the one
- * that shares a model, as {@code ModelParallel.modelGroup()}; all of its ranks work on the same
- * samples.
+ * the features (Kumar et al. 2021, sections 3.1 and 4.3; Shoeybi et al. 2019). The group is one
+ * that shares a model, such as {@code ModelParallel.modelGroup()}; all of its ranks work on the
+ * same samples.
  *
  * <ul>
  *   <li>{@linkplain #byOutputs By outputs}: each rank has all of {@code x} and computes its part of
- *       {@code y}, without a message; backward the gradients of {@code x} are all-reduced.
- *   <li>{@linkplain #byInputs By inputs}: each rank has its part of {@code x}; what it contributes
- *       to {@code y} is all-reduced; backward there is no message.
+ *       {@code y}, without a message; in the backward pass the gradients of {@code x} are
+ *       all-reduced.
+ *   <li>{@linkplain #byInputs By inputs}: each rank has its part of {@code x}; the contributions to
+ *       {@code y} are all-reduced; the backward pass sends no message.
  * </ul>
  *
- * <p>The one after the other makes a block of two layers with one all-reduce each way. Part i of
- * the features is that of {@link Communicator#partStart}. Weights are parts of a layer: their
- * gradients are reduced among the ranks that have the same part, the <em>peers</em> in other model
- * groups, as by {@code ModelParallel.allReduceGradients} or a {@code ShardedOptimizer} of the
- * replicas whose tensors are {@code split}.
+ * <p>A layer split by outputs and then one split by inputs make a block of two layers with one
+ * all-reduce in each pass. Part i of the features is that of {@link Communicator#partStart}.
+ * Weights are parts of a layer: their gradients are reduced among the ranks that have the same
+ * part, the <em>peers</em> in other model groups, as by {@code ModelParallel.allReduceGradients} or
+ * a {@code ShardedOptimizer} of the replicas whose tensors are {@code split}.
  *
- * <p>All ranks of the group get the same bits where they get the same numbers; these are those of
- * the whole layer within rounding.
+ * <p>Numbers that all ranks of the group get have the same bits on all; they agree with those of
+ * the whole layer within rounding errors.
  */
 public final class SplitDense {
   private final Communicator group;
@@ -51,10 +52,9 @@ public final class SplitDense {
   }
 
   /**
-   * A layer whose outputs are split; weights and biases are 0.
-   *
-   * @param inputs features of {@code x}, at least 1
-   * @param outputs features of {@code y} on all ranks together, at least 1
+   * Makes a layer whose outputs are split; weights and biases are 0. @param inputs the number of
+   * features of {@code x}, at least 1 @param outputs the number of features of {@code y} on all
+   * ranks together, at least 1
    */
   public static SplitDense byOutputs(Communicator group, int inputs, int outputs) {
     check(inputs, outputs);
@@ -62,10 +62,9 @@ public final class SplitDense {
   }
 
   /**
-   * A layer whose inputs are split; weights and biases are 0.
-   *
-   * @param inputs features of {@code x} on all ranks together, at least 1
-   * @param outputs features of {@code y}, at least 1
+   * Makes a layer whose inputs are split; weights and biases are 0. @param inputs the number of
+   * features of {@code x} on all ranks together, at least 1 @param outputs the number of features
+   * of {@code y}, at least 1
    */
   public static SplitDense byInputs(Communicator group, int inputs, int outputs) {
     check(inputs, outputs);
@@ -83,23 +82,21 @@ public final class SplitDense {
     }
   }
 
-  /** The features of {@code x} on this rank. */
+  /** Returns the number of features of {@code x} on this rank. */
   public int inputs() {
     return inputs;
   }
 
-  /** The features of {@code y} on this rank. */
+  /** Returns the number of features of {@code y} on this rank. */
   public int outputs() {
     return outputs;
   }
 
   /**
-   * Computes what this rank has of {@code y}.
-   *
-   * @param x {@link #inputs} features of each sample, one sample after the other; must stay as it
-   *     is until {@link #backward}
-   * @param batchSize samples, the same on all ranks
-   * @param y set to {@link #outputs} features of each sample
+   * Computes this rank's part of {@code y}. @param x {@link #inputs} features of each sample, one
+   * sample after the other; they must not change until {@link #backward} @param batchSize the
+   * number of samples, the same on all ranks @param y the array for {@link #outputs} features of
+   * each sample
    */
   public void forward(float[] x, int batchSize, float[] y) {
     SlidingWindows.check("input", x, (long) batchSize * inputs);
@@ -128,10 +125,8 @@ public final class SplitDense {
   }
 
   /**
-   * The gradients of the last {@link #forward}.
-   *
-   * @param dy of what this rank has of {@code y}
-   * @param dx is set to those of what this rank has of {@code x}
+   * Computes the gradients of the last {@link #forward}. @param dy the gradients of this rank's
+   * part of {@code y} @param dx the array for the gradients of this rank's part of {@code x}
    */
   public void backward(float[] dy, float[] dx) {
     SlidingWindows.check("gradients of the result", dy, (long) batch * outputs);
@@ -158,22 +153,25 @@ public final class SplitDense {
     }
   }
 
-  /** Of each output that this rank has, the weights of each input that it has. */
+  /** Returns, for each output of this rank, the weights of each of its inputs. */
   public float[] weights() {
     return weights;
   }
 
-  /** Of each output of this rank; the same on all ranks if the layer is split by inputs. */
+  /**
+   * Returns the bias of each output of this rank; biases are the same on all ranks if the layer is
+   * split by inputs.
+   */
   public float[] biases() {
     return biases;
   }
 
-  /** The gradients of {@link #weights}, set by {@link #backward}. */
+  /** Returns the gradients of {@link #weights}, set by {@link #backward}. */
   public float[] weightGradients() {
     return weightGradients;
   }
 
-  /** The gradients of {@link #biases}, set by {@link #backward}. */
+  /** Returns the gradients of {@link #biases}, set by {@link #backward}. */
   public float[] biasGradients() {
     return biasGradients;
   }

@@ -4,13 +4,13 @@ import java.util.Arrays;
 
 /**
  * A two-dimensional convolution of images of which each rank has a tile; all ranks have all
- * weights. The borders that a tile's windows need of others are exchanged, forward and backward
- * (Kumar et al. 2021, section 3.1).
+ * weights. The borders that a tile's windows need from other ranks are exchanged, forward and
+ * backward (Kumar et al. 2021, section 3.1).
  *
  * <p>Each element of the result is that of the whole image to the last bit. Gradients of the input
- * are within rounding, because those of borders are added at their owner. Gradients of weights and
- * biases are those of this rank's tile: their <em>sum</em> over the tiles' ranks is that of the
- * image.
+ * agree within rounding errors, because those of borders are added at their owner. Gradients of
+ * weights and biases are those of this rank's tile: their <em>sum</em> over the tiles' ranks is the
+ * gradient of the image.
  */
 public final class TiledConvolution {
   private final SlidingWindows windows;
@@ -37,14 +37,11 @@ public final class TiledConvolution {
   }
 
   /**
-   * A convolution whose weights and biases are 0.
-   *
-   * @param tiles of the input
-   * @param inChannels of the input, at least 1
-   * @param outChannels of the result, at least 1
-   * @param kernel rows and columns of a window, at least 1
-   * @param stride how far windows lie apart, at least 1
-   * @param padding rows and columns of zeros around the image, at least 0
+   * Makes a convolution whose weights and biases are 0. @param tiles the tiles of the input @param
+   * inChannels the number of channels of the input, at least 1 @param outChannels the number of
+   * channels of the result, at least 1 @param kernel the number of rows and of columns of a window,
+   * at least 1 @param stride the distance between windows, at least 1 @param padding the number of
+   * rows and columns of zeros around the image, at least 0
    */
   public static TiledConvolution of(
       SpatialTiles tiles, int inChannels, int outChannels, int kernel, int stride, int padding) {
@@ -60,7 +57,7 @@ public final class TiledConvolution {
         new SlidingWindows(tiles, kernel, stride, padding), inChannels, outChannels);
   }
 
-  /** The tiles of the result; a rank may have none, if windows are few. */
+  /** Returns the tiles of the result; a rank may have none, if there are few windows. */
   public SpatialTiles output() {
     return windows.output;
   }
@@ -68,9 +65,9 @@ public final class TiledConvolution {
   /**
    * Computes this rank's tile of the result.
    *
-   * @param x the tile of {@code batchSize * inChannels} planes
-   * @param batchSize samples, the same on all ranks
-   * @param y set to the tile of {@code batchSize * outChannels} planes
+   * @param x the tile of {@code batchSize * inChannels} planes @param batchSize the number of
+   *     samples, the same on all ranks @param y the array for the tile of {@code batchSize *
+   *     outChannels} planes
    */
   public void forward(float[] x, int batchSize, float[] y) {
     int count = output().tileCount();
@@ -122,10 +119,8 @@ public final class TiledConvolution {
   }
 
   /**
-   * The gradients of the last {@link #forward}.
-   *
-   * @param dy of {@code y}
-   * @param dx is set to those of {@code x}
+   * Computes the gradients of the last {@link #forward}. @param dy the gradients of {@code
+   * y} @param dx the array for the gradients of {@code x}
    */
   public void backward(float[] dy, float[] dx) {
     int count = output().tileCount();
@@ -190,22 +185,25 @@ public final class TiledConvolution {
     }
   }
 
-  /** By result's channel, input's channel, row and column; the same on all ranks. */
+  /**
+   * Returns the weights by channel of the result, channel of the input, row and column; they are
+   * the same on all ranks.
+   */
   public float[] weights() {
     return weights;
   }
 
-  /** Of each channel of the result; the same on all ranks. */
+  /** Returns the bias of each channel of the result; biases are the same on all ranks. */
   public float[] biases() {
     return biases;
   }
 
-  /** The gradients of {@link #weights}, set by {@link #backward}. */
+  /** Returns the gradients of {@link #weights}, set by {@link #backward}. */
   public float[] weightGradients() {
     return weightGradients;
   }
 
-  /** The gradients of {@link #biases}, set by {@link #backward}. */
+  /** Returns the gradients of {@link #biases}, set by {@link #backward}. */
   public float[] biasGradients() {
     return biasGradients;
   }

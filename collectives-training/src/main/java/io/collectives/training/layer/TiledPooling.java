@@ -3,17 +3,17 @@ package io.collectives.training.layer;
 import io.collectives.training.layer.SpatialTiles.Area;
 
 /**
- * The greatest element, or the mean, of windows of images of which each rank has a tile. What lies
- * outside of the image does not count: means are those of the elements within ({@code
+ * Pooling, by the greatest element or the mean of windows, of images of which each rank has a tile.
+ * Padding does not count: means are those of the elements within the image ({@code
  * count_include_pad=False} in PyTorch). The results are those of the whole image to the last bit;
- * gradients are within rounding.
+ * gradients agree within rounding errors.
  */
 public final class TiledPooling {
   private final SlidingWindows windows;
   private final int channels;
   private final boolean takesGreatest;
 
-  /** Where each result's greatest element is in the window. */
+  /** The position of each result's greatest element in the window. */
   private int[] greatest = {};
 
   private int batch;
@@ -25,21 +25,18 @@ public final class TiledPooling {
   }
 
   /**
-   * Pooling by the greatest element; of equal ones the first, a NaN before all.
-   *
-   * @param tiles of the input
-   * @param channels at least 1
-   * @param kernel rows and columns of a window, at least 1
-   * @param stride how far windows lie apart, at least 1
-   * @param padding rows and columns around the image that windows may begin in, at most half of
-   *     {@code kernel}
+   * Makes a pooling by the greatest element: of equal elements the first one counts, and NaN counts
+   * as the greatest. @param tiles the tiles of the input @param channels the number of channels, at
+   * least 1 @param kernel the number of rows and of columns of a window, at least 1 @param stride
+   * the distance between windows, at least 1 @param padding the number of rows and columns around
+   * the image in which windows may begin, at most half of {@code kernel}
    */
   public static TiledPooling max(
       SpatialTiles tiles, int channels, int kernel, int stride, int padding) {
     return of(tiles, channels, kernel, stride, padding, true);
   }
 
-  /** Pooling by the mean; see {@link #max} for the arguments. */
+  /** Makes a pooling by the mean; see {@link #max} for the arguments. */
   public static TiledPooling average(
       SpatialTiles tiles, int channels, int kernel, int stride, int padding) {
     return of(tiles, channels, kernel, stride, padding, false);
@@ -60,7 +57,7 @@ public final class TiledPooling {
     return new TiledPooling(new SlidingWindows(tiles, kernel, stride, padding), channels, greatest);
   }
 
-  /** The tiles of the result; a rank may have none, if windows are few. */
+  /** Returns the tiles of the result; a rank may have none, if there are few windows. */
   public SpatialTiles output() {
     return windows.output;
   }
@@ -69,8 +66,8 @@ public final class TiledPooling {
    * Computes this rank's tile of the result.
    *
    * @param x the tile of {@code batchSize * channels} planes
-   * @param batchSize samples, the same on all ranks
-   * @param y set to the tile of as many planes
+   * @param batchSize the number of samples, the same on all ranks @param y the array for the tile
+   *     of as many planes
    */
   public void forward(float[] x, int batchSize, float[] y) {
     int planes = batchSize * channels;
@@ -108,7 +105,7 @@ public final class TiledPooling {
     }
   }
 
-  /** What of the image is in the window of a result of this rank. */
+  /** Returns the area of the image that is in the window of a result of this rank. */
   private Area within(int index) {
     Area tile = output().tile(output().group().rank());
     Area window =
@@ -120,7 +117,7 @@ public final class TiledPooling {
     return window.intersection(new Area(0, 0, windows.input.height(), windows.input.width()));
   }
 
-  /** Where a row of an area begins in what was gathered. */
+  /** Returns the index at which a row of an area begins in the gathered elements. */
   private int at(int plane, Area area, int row) {
     Area covered = windows.covered;
     return (plane * covered.height() + area.top() + row - covered.top()) * covered.width()
@@ -129,10 +126,8 @@ public final class TiledPooling {
   }
 
   /**
-   * The gradients of the last {@link #forward}.
-   *
-   * @param dy of {@code y}
-   * @param dx is set to those of {@code x}
+   * Computes the gradients of the last {@link #forward}. @param dy the gradients of {@code
+   * y} @param dx the array for the gradients of {@code x}
    */
   public void backward(float[] dy, float[] dx) {
     int planes = batch * channels;

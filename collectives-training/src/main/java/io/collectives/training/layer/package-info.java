@@ -11,10 +11,10 @@
  *
  * <p>Arrays of images are in the order of sample, channel, row, column; a <em>plane</em> is one
  * channel of one sample. All ranks of a layer's group call its methods in the same order, among
- * their other calls on that group. An object is for one thread at a time, and for one pair of
- * forward and backward passes after the other. Weights are arrays of the layer, to be set, and
- * registered with whatever updates them; each backward pass sets their gradients, which are those
- * of this rank.
+ * their other calls on that group. One thread at a time may use an object, for one pair of forward
+ * and backward passes after the other. Weights are arrays of the layer, which the program sets, and
+ * registers with the optimizer that updates them; each backward pass sets their gradients, which
+ * are those of this rank.
  */
 @NullMarked
 package io.collectives.training.layer;

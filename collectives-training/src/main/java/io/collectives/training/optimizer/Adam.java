@@ -42,7 +42,10 @@ record Adam(LongToDoubleFunction rate, double beta1, double beta2, double epsilo
         (float) epsilon);
   }
 
-  /** The corrections of the bias are part of the rate and of {@code unbiased}. */
+  /**
+   * Updates weights, where the corrections of the bias are part of the rate and of {@code
+   * unbiased}.
+   */
   private static void descend(
       float[] w,
       float[] g,

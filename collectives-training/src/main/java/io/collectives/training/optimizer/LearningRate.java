@@ -3,8 +3,9 @@ package io.collectives.training.optimizer;
 import java.util.function.LongToDoubleFunction;
 
 /**
- * The learning rate of each update, by its number from 1. A schedule is a function of the number
- * alone, so that all ranks, and a run that goes on after an interruption, use the same rates.
+ * A learning rate schedule: the rate of each update, by its number from 1. A schedule is a function
+ * of the number alone, so that all ranks, and a run that goes on after an interruption, use the
+ * same rates.
  *
  * <pre>{@code
  * // MLPerf's ResNet-50: 5 epochs of warm-up to a rate that is scaled by the batch, then a parabola
@@ -15,19 +16,17 @@ import java.util.function.LongToDoubleFunction;
 @FunctionalInterface
 public interface LearningRate extends LongToDoubleFunction {
 
-  /** The same rate at all times. */
+  /** Returns a constant rate. */
   static LearningRate constant(double rate) {
     return step -> rate;
   }
 
   /**
-   * A rate that falls, or grows, by a power of what is left: {@code last + (first - last) (1 -
-   * (step - 1) / steps)^power} (MLPerf's decay has the power 2, BERT's 1).
+   * Returns a rate that falls, or grows, by a power of the remaining steps: {@code last + (first -
+   * last) (1 - (step - 1) / steps)^power} (MLPerf's decay has the power 2, BERT's 1).
    *
-   * @param first of update 1
-   * @param last of update {@code steps + 1} and those after it
-   * @param steps at least 1
-   * @param power more than 0
+   * @param first the rate of update 1 @param last the rate of update {@code steps + 1} and those
+   *     after it @param steps the number of steps, at least 1 @param power the power, more than 0
    */
   static LearningRate polynomial(double first, double last, long steps, double power) {
     if (steps < 1 || !(power > 0)) {
@@ -46,10 +45,10 @@ public interface LearningRate extends LongToDoubleFunction {
   }
 
   /**
-   * The rate for a batch that is larger than the one for which a rate is known: {@code rate batch /
-   * baseBatch} (Goyal et al. 2017, section 2.1).
+   * Returns the rate for a batch that is larger than the one for which a rate is known: {@code rate
+   * batch / baseBatch} (Goyal et al. 2017, section 2.1).
    *
-   * @param batch of all ranks together, micro-batches included
+   * @param batch the size of the batch of all ranks together, micro-batches included
    */
   static double scaled(double rate, long baseBatch, long batch) {
     if (baseBatch < 1 || batch < 1) {
@@ -60,10 +59,9 @@ public interface LearningRate extends LongToDoubleFunction {
   }
 
   /**
-   * This schedule, which begins after some updates in which the rate grows by the same amount each,
-   * up to this one's first (Goyal et al. 2017, section 2.2).
-   *
-   * @param steps how many; may be 0
+   * Returns this schedule after a warm-up, in which the rate grows by the same amount in each
+   * update, up to this schedule's first rate (Goyal et al. 2017, section 2.2). @param steps the
+   * number of updates of the warm-up, which may be 0
    */
   default LearningRate withWarmUp(long steps) {
     if (steps < 0) {

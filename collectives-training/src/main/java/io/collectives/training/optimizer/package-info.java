@@ -1,6 +1,6 @@
 /**
- * How gradients change weights: optimizers, which are arithmetic on arrays. Parameter servers and
- * sharded updates use the same ones.
+ * Optimizers, which are arithmetic on arrays: the rules by which gradients change weights.
+ * Parameter servers and sharded updates use the same ones.
  *
  * <p>It stands on exact sums; it must not know of ranks, groups and messages.
  */

@@ -26,10 +26,10 @@ import java.util.zip.CRC32C;
  *     CRC-32C of the numbers 8
  * </pre>
  *
- * All is little-endian. A file is written beside its place, forced to the disk, and moved to its
- * place in one step, so there is never half of one under its name.
+ * All is little-endian. A file is written under a temporary name, forced to the disk, and renamed
+ * in one step, so there is never half of one under its name.
  */
-final class SnapshotFile {
+final class CheckpointFile {
   private static final long MAGIC = 0x61726170_6c6c6f63L;
   private static final long VERSION = 1;
   private static final int NAME_LENGTH = 64;
@@ -37,14 +37,13 @@ final class SnapshotFile {
   private static final int HEAD = NAME_AT + NAME_LENGTH + Long.BYTES;
   private static final int BLOCK = 1 << 16;
 
-  private SnapshotFile() {}
+  private CheckpointFile() {}
 
   /**
    * The first part of a file.
    *
-   * @param clock how many steps all workers have done, at least
-   * @param updates how many the weights have had
-   * @param optimizer its name
+   * @param clock the number of steps that all workers have done, at least @param updates the number
+   *     of updates that the weights have had @param optimizer the name of the optimizer
    */
   record Head(
       Model model,
@@ -64,11 +63,7 @@ final class SnapshotFile {
     }
   }
 
-  /**
-   * Writes what a server keeps.
-   *
-   * @param temporary in the same directory as {@code file}
-   */
+  /** Writes the state of a server. @param temporary a path in the same directory as {@code file} */
   static void write(Path file, Path temporary, Shard shard, Head head) throws IOException {
     try (FileChannel channel =
         FileChannel.open(
@@ -92,7 +87,10 @@ final class SnapshotFile {
     forceDirectory(Objects.requireNonNull(directory, "a file lies in a directory"));
   }
 
-  /** The new name is on the disk only when its directory is. */
+  /**
+   * Forces a directory to the disk: the new name of a file is on the disk only when its directory
+   * is.
+   */
   private static void forceDirectory(Path directory) throws IOException {
     if (System.getProperty("os.name").startsWith("Windows")) {
       return; // Directories cannot be opened there; the file system keeps a journal of names.
@@ -135,7 +133,7 @@ final class SnapshotFile {
   /**
    * Reads the head of a file.
    *
-   * @throws SnapshotException if it is not one that was written here, or is not whole
+   * @throws CheckpointException if it was not written by this class, or is incomplete
    */
   static Head head(Path file) {
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
@@ -151,8 +149,8 @@ final class SnapshotFile {
     readAll(channel, block);
     block.flip();
     if (length < Long.BYTES || block.getLong() != MAGIC) {
-      throw new SnapshotException(
-          file + " is no snapshot of parameters: restore from a directory that holds only those");
+      throw new CheckpointException(
+          file + " is no checkpoint of parameters: restore from a directory that holds only those");
     }
     if (length < HEAD) {
       throw damaged(file, "it ends after " + length + " bytes, within its head");
@@ -164,7 +162,7 @@ final class SnapshotFile {
     }
     long version = block.getLong();
     if (version != VERSION) {
-      throw new SnapshotException(
+      throw new CheckpointException(
           file
               + " has format version "
               + version
@@ -201,9 +199,8 @@ final class SnapshotFile {
   }
 
   /**
-   * Reads what lies in a server's part into it.
-   *
-   * @throws SnapshotException if the file is not whole
+   * Reads the numbers that lie in a server's part into it. @throws CheckpointException if the file
+   * is incomplete
    */
   static void read(Path file, Shard into) {
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
@@ -230,7 +227,7 @@ final class SnapshotFile {
   /**
    * Reads an array of the file.
    *
-   * @param shift where its first number lies in {@code array}; may be outside
+   * @param shift the index of its first number in {@code array}; may be outside
    */
   private static void read(
       FileChannel channel, ByteBuffer block, int count, long shift, float[] array, CRC32C sum)
@@ -262,9 +259,9 @@ final class SnapshotFile {
     }
   }
 
-  private static SnapshotException damaged(Path file, String how) {
-    return new SnapshotException(
-        "snapshot "
+  private static CheckpointException damaged(Path file, String how) {
+    return new CheckpointException(
+        "checkpoint "
             + file
             + " is damaged: "
             + how
@@ -272,9 +269,9 @@ final class SnapshotFile {
             + " before");
   }
 
-  private static SnapshotException unreadable(Path file, IOException e) {
-    return new SnapshotException(
-        "snapshot "
+  private static CheckpointException unreadable(Path file, IOException e) {
+    return new CheckpointException(
+        "checkpoint "
             + file
             + " cannot be read: "
             + e

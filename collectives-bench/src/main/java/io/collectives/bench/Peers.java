@@ -3,9 +3,9 @@ package io.collectives.bench;
 import io.collectives.Collective;
 import io.collectives.bench.compare.Medium;
 import io.collectives.bench.compare.Peer;
+import io.collectives.bench.compare.PeerBuild;
 import io.collectives.bench.compare.PeerJob;
 import io.collectives.bench.compare.PeerRanks;
-import io.collectives.bench.compare.Workshop;
 import io.collectives.bench.perf.CaseResult;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.perf.Ranks;
@@ -23,29 +23,29 @@ import java.util.Map;
  * The variants of peers whose ranks wait for work. One that fails or is wrong is named, ended and
  * left out from then on. To be used by one thread.
  */
-final class Contenders implements AutoCloseable {
-  private final Workshop workshop;
+final class Peers implements AutoCloseable {
+  private final PeerBuild build;
   private final Medium medium;
   private final Duration limit;
   private final Progress progress;
-  private final List<Contender> waiting = new ArrayList<>();
+  private final List<Running> waiting = new ArrayList<>();
   private boolean wrong;
 
   /**
    * Nobody yet.
    *
-   * @param workshop where the peers have been prepared
+   * @param build where the peers have been prepared
    * @param limit how long they may take for an answer
    */
-  Contenders(Workshop workshop, Medium medium, Duration limit, Progress progress) {
-    this.workshop = workshop;
+  Peers(PeerBuild build, Medium medium, Duration limit, Progress progress) {
+    this.build = build;
     this.medium = medium;
     this.limit = limit;
     this.progress = progress;
   }
 
   /** A variant of a peer, in processes of its own. */
-  private record Contender(Peer peer, PeerJob job, Ranks ranks) {}
+  private record Running(Peer peer, PeerJob job, Ranks ranks) {}
 
   private static String name(Peer peer, PeerJob job) {
     return peer + " (" + job.collective() + ", " + job.variant() + ", " + job.ranks() + " ranks)";
@@ -69,14 +69,14 @@ final class Contenders implements AutoCloseable {
     progress.stage("starting " + name(peer, job));
     Ranks started;
     try {
-      started = PeerRanks.start(peer, workshop, job, limit);
+      started = PeerRanks.start(peer, build, job, limit);
     } catch (IOException e) {
       Compare.without(progress, name(peer, job), String.valueOf(e.getMessage()));
       return;
     }
     try {
       Compare.warmUp(started, cases, warmUpNanos);
-      waiting.add(new Contender(peer, job, started));
+      waiting.add(new Running(peer, job, started));
     } catch (IOException e) {
       started.close();
       Compare.without(progress, name(peer, job), String.valueOf(e.getMessage()));
@@ -85,22 +85,22 @@ final class Contenders implements AutoCloseable {
 
   /** Whether a variant of a peer is left. */
   boolean has(Peer peer) {
-    return waiting.stream().anyMatch(contender -> contender.peer() == peer);
+    return waiting.stream().anyMatch(running -> running.peer() == peer);
   }
 
   /** The medians, in nanoseconds, of a peer's variants. */
   Map<String, Long> measure(Peer peer, PerfCase work) throws Exception {
     Map<String, Long> medians = new LinkedHashMap<>();
-    for (Iterator<Contender> i = waiting.iterator(); i.hasNext(); ) {
-      Contender contender = i.next();
-      if (contender.peer() != peer) {
+    for (Iterator<Running> i = waiting.iterator(); i.hasNext(); ) {
+      Running running = i.next();
+      if (running.peer() != peer) {
         continue;
       }
-      String name = name(peer, contender.job());
+      String name = name(peer, running.job());
       try {
-        CaseResult result = contender.ranks().measure(work);
+        CaseResult result = running.ranks().measure(work);
         if (Compare.isRight(result, name, progress)) {
-          medians.put(contender.job().variant(), result.medianNanos());
+          medians.put(running.job().variant(), result.medianNanos());
           continue;
         }
         wrong = true;
@@ -108,7 +108,7 @@ final class Contenders implements AutoCloseable {
         Compare.without(progress, name, new ByteSize(work.bytes()) + ": " + e.getMessage());
       }
       i.remove();
-      contender.ranks().close();
+      running.ranks().close();
     }
     return medians;
   }
@@ -121,7 +121,7 @@ final class Contenders implements AutoCloseable {
   /** Ends all who wait; others can be started then. */
   @Override
   public void close() {
-    waiting.forEach(contender -> contender.ranks().close());
+    waiting.forEach(running -> running.ranks().close());
     waiting.clear();
   }
 }

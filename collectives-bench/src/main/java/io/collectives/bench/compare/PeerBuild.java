@@ -21,7 +21,7 @@ import java.util.stream.Stream;
 /**
  * Where peers are built: a directory, and the programs of a search path. To be used by one thread.
  */
-public final class Workshop {
+public final class PeerBuild {
   private static final Duration BUILD_LIMIT = Duration.ofMinutes(20);
   private static final Pattern ERROR =
       Pattern.compile("(?i).*(error|exception|cannot|could not|no such).*");
@@ -32,14 +32,14 @@ public final class Workshop {
   private final Consumer<String> progress;
 
   /**
-   * A workshop.
+   * A build.
    *
    * @param directory is made when something is built and stays, so that it is built once only
    * @param searchPath the directories of programs, as in the variable {@code PATH}
    * @param install whether packages of the system may be installed
    * @param progress is told what takes long
    */
-  public Workshop(Path directory, String searchPath, boolean install, Consumer<String> progress) {
+  public PeerBuild(Path directory, String searchPath, boolean install, Consumer<String> progress) {
     this.directory = directory.toAbsolutePath();
     this.searchPath = searchPath;
     this.install = install;
@@ -112,18 +112,18 @@ public final class Workshop {
    *
    * @throws MissingPeerException if it fails; it says what to install
    */
-  void build(
+  void compile(
       List<String> packages, Path directory, Map<String, String> sources, List<String> command)
       throws MissingPeerException, IOException, InterruptedException {
     List<List<String>> commands = List.of(command);
     try {
-      build(directory, sources, commands, Map.of());
+      compile(directory, sources, commands, Map.of());
     } catch (IOException e) {
       if (!install) {
         throw missing(String.valueOf(e.getMessage()), packages);
       }
       install(packages);
-      build(directory, sources, commands, Map.of());
+      compile(directory, sources, commands, Map.of());
     }
   }
 
@@ -135,7 +135,7 @@ public final class Workshop {
    * @param environment variables besides those of this program
    * @throws IOException if a command fails; the message has what it said
    */
-  void build(
+  void compile(
       Path directory,
       Map<String, String> sources,
       List<List<String>> commands,
@@ -203,7 +203,7 @@ public final class Workshop {
 
   /** A source that is a resource of this program. */
   static String resource(String name) throws IOException {
-    try (InputStream in = Workshop.class.getResourceAsStream(name)) {
+    try (InputStream in = PeerBuild.class.getResourceAsStream(name)) {
       if (in == null) {
         throw new IOException("this program lacks its resource " + name);
       }

@@ -9,19 +9,20 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * Buffers that a communicator has allocated, of which {@link Cells} take ranges. Allocating is a
- * collective, so all ranks prepare the same; how much each of them takes then is up to it.
+ * A pool of buffers that a communicator has allocated, of which each {@link TestPayload} takes a
+ * range. Allocating is a collective, so all ranks prepare the same buffers; each rank may then take
+ * different ranges.
  */
-final class Shelf {
+final class BufferPool {
   private final Communicator world;
   private final Map<ElementType, CollectiveBuffer> buffers = new EnumMap<>(ElementType.class);
   private int taken;
 
-  Shelf(Communicator world) {
+  BufferPool(Communicator world) {
     this.world = world;
   }
 
-  /** Makes room for so many elements; what was taken before is free again. */
+  /** Makes room for some elements and frees the ranges that were taken before. */
   void prepare(ElementType type, int count) {
     taken = 0;
     CollectiveBuffer buffer = buffers.get(type);
@@ -33,7 +34,7 @@ final class Shelf {
     }
   }
 
-  /** The first of some elements that nobody else takes. */
+  /** Takes a range and returns its first element. */
   int take(int count) {
     int first = taken;
     taken += count;

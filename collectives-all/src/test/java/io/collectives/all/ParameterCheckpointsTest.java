@@ -13,8 +13,8 @@ import io.collectives.Communicator;
 import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.ps.Roles;
+import io.collectives.ps.store.CheckpointException;
 import io.collectives.ps.store.ParameterStore;
-import io.collectives.ps.store.SnapshotException;
 import io.collectives.ps.store.Staleness;
 import io.collectives.testkit.RankThreads;
 import io.collectives.training.optimizer.Optimizer;
@@ -38,7 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** What servers write to files and begin with again; and files that have come to harm. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 @Tag("once")
-class ParameterSnapshotsTest {
+class ParameterCheckpointsTest {
   private static final CallSettings CALLS =
       CallSettings.defaults().withTimeout(Duration.ofSeconds(20));
   private static final int COUNT = 20_011;
@@ -50,12 +50,12 @@ class ParameterSnapshotsTest {
   /**
    * Trains in a job of its own and leaves without finishing, as if it were killed.
    *
-   * @param snapshots of each server
-   * @param every worker 0 asks for a snapshot after so many steps
+   * @param checkpoints of each server
+   * @param every worker 0 asks for a checkpoint after so many steps
    * @return worker 0's weights
    */
-  private static float[] train(int servers, Function<Integer, Path> snapshots, int steps, int every)
-      throws Exception {
+  private static float[] train(
+      int servers, Function<Integer, Path> checkpoints, int steps, int every) throws Exception {
     float[] last = new float[COUNT];
     List<Communicator> worlds = Collectives.inProcess(WORKERS + servers, CALLS);
     try {
@@ -65,7 +65,7 @@ class ParameterSnapshotsTest {
             Roles roles = Roles.dedicated(world.size(), servers);
             try (ParameterStore store = ParameterStore.of(world, roles, Staleness.synchronous())) {
               if (!store.isWorker()) {
-                Path place = snapshots.apply(world.rank() - WORKERS);
+                Path place = checkpoints.apply(world.rank() - WORKERS);
                 store.restore(place);
                 store.serve(ADAM, place);
                 return;
@@ -81,7 +81,7 @@ class ParameterSnapshotsTest {
                 }
                 store.step();
                 if (world.rank() == 0 && store.clock() % every == 0) {
-                  store.snapshot();
+                  store.checkpoint();
                 }
               }
               if (world.rank() == 0) {
@@ -97,7 +97,7 @@ class ParameterSnapshotsTest {
   }
 
   /** What the first server throws when it restores; a job of so many servers, and of no workers. */
-  private static @Nullable Throwable restore(int servers, Function<Integer, Path> snapshots)
+  private static @Nullable Throwable restore(int servers, Function<Integer, Path> checkpoints)
       throws Exception {
     List<Communicator> worlds = Collectives.inProcess(servers + 1, CALLS);
     try {
@@ -109,7 +109,7 @@ class ParameterSnapshotsTest {
                     ParameterStore.of(
                         world, Roles.dedicated(servers + 1, servers), Staleness.synchronous())) {
                   if (!store.isWorker()) {
-                    assertTrue(store.restore(snapshots.apply(world.rank() - 1)));
+                    assertTrue(store.restore(checkpoints.apply(world.rank() - 1)));
                   }
                 }
               });
@@ -147,12 +147,12 @@ class ParameterSnapshotsTest {
 
   /** The last one that is whole, and the one that may be written, no more. */
   @Test
-  void oldSnapshotsAreDeleted() throws Exception {
+  void oldCheckpointsAreDeleted() throws Exception {
     Files.write(directory.resolve("step-000000000001.part-0-of-2.parameters.tmp"), new byte[10]);
     Files.write(directory.resolve("notes.txt"), new byte[10]);
     Throwable refused = serveWithoutRestoring();
-    assertInstanceOf(SnapshotException.class, refused);
-    assertTrue(refused.getMessage().contains("has snapshots of another job"), "" + refused);
+    assertInstanceOf(CheckpointException.class, refused);
+    assertTrue(refused.getMessage().contains("has checkpoints of another job"), "" + refused);
     Files.delete(directory.resolve("step-000000000001.part-0-of-2.parameters.tmp"));
     train(2, server -> directory, 9, 2);
     assertEquals(
@@ -184,9 +184,9 @@ class ParameterSnapshotsTest {
     }
   }
 
-  /** A snapshot that one server has not finished does not count, and never will. */
+  /** A checkpoint that one server has not finished does not count, and never will. */
   @Test
-  void aHalfWrittenSnapshotIsLeftOut() throws Exception {
+  void aHalfWrittenCheckpointIsLeftOut() throws Exception {
     float[] unbroken = train(2, server -> directory.resolve("unbroken"), 5, 100);
     Path place = directory.resolve("broken");
     train(2, server -> place, 6, 2);
@@ -194,12 +194,12 @@ class ParameterSnapshotsTest {
     Path kept = place.resolve("step-000000000006.part-0-of-2.parameters");
     Files.move(lost, place.resolve("step-000000000006.part-1-of-2.parameters.tmp"));
     assertArrayEquals(unbroken, train(2, server -> place, 5, 100));
-    assertFalse(Files.exists(kept), "it would be taken for a part of a later snapshot");
+    assertFalse(Files.exists(kept), "it would be taken for a part of a later checkpoint");
   }
 
   private void harm(String file, String expected) throws Exception {
     Throwable error = restore(1, server -> directory);
-    assertInstanceOf(SnapshotException.class, error);
+    assertInstanceOf(CheckpointException.class, error);
     assertTrue(error.getMessage().contains(file), error.getMessage());
     assertTrue(error.getMessage().contains(expected), error.getMessage());
   }
@@ -216,7 +216,7 @@ class ParameterSnapshotsTest {
       byte[] whole = Files.readAllBytes(file);
       for (int length : new int[] {0, 7, 151, 152, whole.length - 1}) {
         Files.write(file, Arrays.copyOf(whole, length));
-        harm(name, length < 8 ? "is no snapshot of parameters" : "is damaged: it ");
+        harm(name, length < 8 ? "is no checkpoint of parameters" : "is damaged: it ");
       }
       Files.write(file, Arrays.copyOf(whole, whole.length + 4));
       harm(name, "bytes, not " + whole.length);
@@ -229,7 +229,7 @@ class ParameterSnapshotsTest {
       if (part == 1) {
         // With as many servers it is the second one's own file; the first one is told whose.
         Throwable error = restore(2, server -> directory);
-        assertInstanceOf(SnapshotException.class, error);
+        assertInstanceOf(CheckpointException.class, error);
         assertEquals(
             "server rank 2 cannot restore its part: its own error says why", error.getMessage());
       }
@@ -245,7 +245,7 @@ class ParameterSnapshotsTest {
     Path first = directory.resolve("first");
     train(2, server -> first, 2, 2);
     Throwable none = restore(2, server -> server == 0 ? first : directory.resolve("nothing"));
-    assertInstanceOf(SnapshotException.class, none);
+    assertInstanceOf(CheckpointException.class, none);
     assertTrue(
         none.getMessage().contains("rank 1 has steps 2 of 2 parts, rank 2 has none"), "" + none);
 
@@ -280,11 +280,11 @@ class ParameterSnapshotsTest {
     }
   }
 
-  /** A disk that does not take it is an error of the snapshot, not of the training. */
+  /** A disk that does not take it is an error of the checkpoint, not of the training. */
   @Test
-  void aSnapshotThatCannotBeWrittenEndsNothing() throws Exception {
+  void aCheckpointThatCannotBeWrittenEndsNothing() throws Exception {
     List<Communicator> worlds = Collectives.inProcess(3, CALLS);
-    Path place = directory.resolve("snapshots");
+    Path place = directory.resolve("checkpoints");
     try {
       RankThreads.run(
           worlds,
@@ -301,14 +301,14 @@ class ParameterSnapshotsTest {
               store.register("t", Payload.of(new float[3]), Payload.of(new float[3]));
               store.step();
               assertTrue(
-                  assertThrows(SnapshotException.class, store::snapshot)
+                  assertThrows(CheckpointException.class, store::checkpoint)
                       .getMessage()
-                      .startsWith("server rank 2 has written no snapshot: it was given no dir"));
+                      .startsWith("server rank 2 has written no checkpoint: it was given no dir"));
               Files.delete(place.resolve("step-000000000001.part-0-of-2.parameters"));
               Files.delete(place);
               store.step();
-              String told = assertThrows(SnapshotException.class, store::snapshot).getMessage();
-              assertTrue(told.startsWith("server rank 1 has written no snapshot: "), told);
+              String told = assertThrows(CheckpointException.class, store::checkpoint).getMessage();
+              assertTrue(told.startsWith("server rank 1 has written no checkpoint: "), told);
               assertTrue(told.contains("cannot be written: "), told);
               store.step();
               store.finish();

@@ -19,11 +19,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 @DisabledOnOs(OS.WINDOWS)
-class WorkshopTest {
+class PeerBuildTest {
   @TempDir private Path directory;
 
-  private Workshop workshop(boolean install) {
-    return new Workshop(
+  private PeerBuild build(boolean install) {
+    return new PeerBuild(
         directory.resolve("built"), directory.resolve("bin").toString(), install, text -> {});
   }
 
@@ -45,16 +45,16 @@ class WorkshopTest {
       })
   void whatIsMissingIsNamed(Peer peer, String message) {
     MissingPeerException missing =
-        assertThrows(MissingPeerException.class, () -> peer.prepare(workshop(false)));
+        assertThrows(MissingPeerException.class, () -> peer.prepare(build(false)));
     assertEquals(message, missing.getMessage());
   }
 
   @Test
   void nothingIsInstalledUnlessItIsAskedFor() throws IOException {
     program("apt-get", "echo \"$@\" >> '" + directory + "/calls'");
-    assertThrows(MissingPeerException.class, () -> Peer.OPENMPI.prepare(workshop(false)));
+    assertThrows(MissingPeerException.class, () -> Peer.OPENMPI.prepare(build(false)));
     assertTrue(Files.notExists(directory.resolve("calls")));
-    assertThrows(MissingPeerException.class, () -> Peer.OPENMPI.prepare(workshop(true)));
+    assertThrows(MissingPeerException.class, () -> Peer.OPENMPI.prepare(build(true)));
     assertEquals(
         List.of(
             "-q update", "-q -y --no-install-recommends install gcc libopenmpi-dev openmpi-bin"),
@@ -67,11 +67,11 @@ class WorkshopTest {
     program("mpicc", "[ -e '" + directory + "/mpi.h' ] || { echo 'no such file: mpi.h'; exit 1; }");
     program("mpirun", "exit 1");
     MissingPeerException missing =
-        assertThrows(MissingPeerException.class, () -> Peer.OPENMPI.prepare(workshop(false)));
+        assertThrows(MissingPeerException.class, () -> Peer.OPENMPI.prepare(build(false)));
     assertTrue(missing.getMessage().startsWith("mpicc failed: no such file: mpi.h ("));
     assertTrue(missing.getMessage().endsWith("openmpi-bin (or add --install)"));
     program("apt-get", "[ \"$2\" = update ] || : > '" + directory + "/mpi.h'");
-    Peer.OPENMPI.prepare(workshop(true));
+    Peer.OPENMPI.prepare(build(true));
     assertTrue(Files.exists(directory.resolve("mpi.h")));
   }
 
@@ -79,7 +79,7 @@ class WorkshopTest {
   void anInstallationThatFailsIsReported() throws IOException {
     program("apt-get", "echo 'E: are you root?'; exit 100");
     MissingPeerException missing =
-        assertThrows(MissingPeerException.class, () -> Peer.OPENMPI.prepare(workshop(true)));
+        assertThrows(MissingPeerException.class, () -> Peer.OPENMPI.prepare(build(true)));
     assertTrue(
         missing.getMessage().startsWith("--install: apt-get failed: E: are you root? ("),
         missing.getMessage());
@@ -89,8 +89,8 @@ class WorkshopTest {
   void aPeerIsBuiltOnce() throws Exception {
     program("mpicc", "echo \"$@\" >> '" + directory + "/calls'");
     program("mpirun", "exit 1");
-    Peer.OPENMPI.prepare(workshop(false));
-    Peer.OPENMPI.prepare(workshop(false));
+    Peer.OPENMPI.prepare(build(false));
+    Peer.OPENMPI.prepare(build(false));
     List<String> calls = Files.readAllLines(directory.resolve("calls"));
     assertEquals(1, calls.size(), calls.toString());
     assertTrue(calls.get(0).endsWith("built/openmpi/mpi_peer.c"), calls.get(0));
@@ -106,7 +106,7 @@ class WorkshopTest {
     List<String> messages = new ArrayList<>();
     for (int i = 0; i < 2; i++) {
       messages.add(
-          assertThrows(MissingPeerException.class, () -> Peer.GLOO.prepare(workshop(false)))
+          assertThrows(MissingPeerException.class, () -> Peer.GLOO.prepare(build(false)))
               .getMessage());
     }
     assertTrue(
@@ -119,7 +119,7 @@ class WorkshopTest {
   @Test
   void mavenIsToldWhatToResolve() throws Exception {
     program("mvn", "echo \"$@\" > '" + directory + "/calls'");
-    Peer.RABIT.prepare(workshop(false));
+    Peer.RABIT.prepare(build(false));
     String call = Files.readString(directory.resolve("calls"));
     assertTrue(call.contains("built/rabit/pom.xml dependency:copy-dependencies"), call);
     String pom = Files.readString(directory.resolve("built/rabit/pom.xml"));
@@ -153,10 +153,10 @@ class WorkshopTest {
   private String openMpi(Collective collective, String variant, Medium medium) throws Exception {
     program("mpicc", "exit 0");
     program("mpirun", "exit 0");
-    Workshop workshop = workshop(false);
-    Peer.OPENMPI.prepare(workshop);
+    PeerBuild build = build(false);
+    Peer.OPENMPI.prepare(build);
     PeerJob job = new PeerJob(collective, variant, medium, 500);
-    return String.join(" ", Peer.OPENMPI.kit().starts(workshop, job, directory).get(0).command());
+    return String.join(" ", Peer.OPENMPI.kit().starts(build, job, directory).get(0).command());
   }
 
   @ParameterizedTest

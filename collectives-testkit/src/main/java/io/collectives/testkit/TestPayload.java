@@ -12,10 +12,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Elements of one type in one kind of memory, seen as their bits, with guards around them that
- * nobody may touch. Used by one thread at a time.
+ * A payload for tests: elements of one type in one kind of memory, read and written as their bits,
+ * with guard elements around them that must not change. One thread at a time may use it.
  */
-final class Cells {
+final class TestPayload {
 
   /** The kinds of memory that a payload can be made of. */
   enum Memory {
@@ -46,20 +46,20 @@ final class Cells {
   private final Memory memory;
   private final int count;
   private final List<Segment> segments = new ArrayList<>();
-  private final @Nullable Shelf shelf;
+  private final @Nullable BufferPool pool;
 
-  /** Cells that need no communicator. */
-  Cells(ElementType type, Memory memory, int count) {
+  /** Makes a payload that needs no communicator. */
+  TestPayload(ElementType type, Memory memory, int count) {
     this(type, memory, count, null);
   }
 
   /**
-   * Cells of any memory.
+   * Makes a payload in any kind of memory.
    *
-   * @param shelf has been prepared for these
+   * @param pool a pool that has been prepared for this payload
    */
-  Cells(ElementType type, Memory memory, int count, @Nullable Shelf shelf) {
-    this.shelf = shelf;
+  TestPayload(ElementType type, Memory memory, int count, @Nullable BufferPool pool) {
+    this.pool = pool;
     this.type = type;
     this.memory = memory;
     this.count = count;
@@ -83,7 +83,7 @@ final class Cells {
     }
     Segment only = segments.get(0);
     if (memory == Memory.COMMUNICATOR) {
-      return Objects.requireNonNull(shelf).payload(type, only.offset / type.bytes(), count);
+      return Objects.requireNonNull(pool).payload(type, only.offset / type.bytes(), count);
     }
     return only.payload(type, memory);
   }
@@ -188,7 +188,7 @@ final class Cells {
             yield new Segment(null, buffer, first + guards * type.bytes(), segmentCount, guards);
           }
           case COMMUNICATOR -> {
-            Shelf from = Objects.requireNonNull(shelf);
+            BufferPool from = Objects.requireNonNull(pool);
             int first = (from.take(all) + guards) * type.bytes();
             yield new Segment(null, from.bytes(type), first, segmentCount, guards);
           }
@@ -237,7 +237,7 @@ final class Cells {
       this(array, buffer, offset, count, guards, Math.max(1, count));
     }
 
-    /** Where an element lies, counted from the first. */
+    /** Returns the place of an element, counted from the first one. */
     int place(int index) {
       if (index < 0 || count == 0) {
         return index;

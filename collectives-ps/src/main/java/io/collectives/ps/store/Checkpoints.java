@@ -20,18 +20,18 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server's snapshots in a directory, which servers may share. A snapshot is a file for each part;
- * it is named by its clock and the number of parts.
+ * A server's checkpoints in a directory, which servers may share. A checkpoint is a file for each
+ * part; it is named by its clock and the number of parts.
  */
-final class Snapshots {
+final class Checkpoints {
   private static final Pattern NAME =
       Pattern.compile("step-(\\d{1,15})\\.part-(\\d{1,5})-of-(\\d{1,5})\\.parameters");
   private static final String TEMPORARY = ".tmp";
 
-  /** How many servers there may be, for {@link Found}. */
+  /** The largest number of servers, which {@link Found} needs. */
   private static final int MOST_PARTS = 1 << 16;
 
-  /** So many of its newest snapshots a server tells the others of. */
+  /** The number of its newest checkpoints that a server names to the others. */
   private static final int TOLD = 16;
 
   private static final long NOTHING = -1;
@@ -39,27 +39,27 @@ final class Snapshots {
   private final Path directory;
   private final Shard shard;
 
-  Snapshots(Path directory, Shard shard) {
+  Checkpoints(Path directory, Shard shard) {
     this.directory = directory;
     this.shard = shard;
   }
 
   /**
-   * Makes the directory, if there is none. What another job has left there would be restored
-   * instead of what this one writes.
+   * Makes the directory, if there is none. Fails if it has checkpoints of another job, which would
+   * be restored instead of those of this one.
    */
   void open() {
     try {
       Files.createDirectories(directory);
       if (shard.needsWeights() && shard.written == NOTHING && !files(directory).isEmpty()) {
-        throw new SnapshotException(
+        throw new CheckpointException(
             directory
-                + " has snapshots of another job: restore(directory) before serving, to go on with"
+                + " has checkpoints of another job: restore(directory) before serving, to go on with"
                 + " that, or name another directory");
       }
     } catch (IOException e) {
-      throw new SnapshotException(
-          "no snapshots can be written to "
+      throw new CheckpointException(
+          "no checkpoints can be written to "
               + directory
               + ": "
               + e
@@ -72,7 +72,7 @@ final class Snapshots {
   /**
    * Writes this server's part, unless it has done so at this clock.
    *
-   * @param complete the clock of a snapshot that all servers have written; older ones of this
+   * @param complete the clock of a checkpoint that all servers have written; older ones of this
    *     server are deleted
    */
   void write(long clock, long complete) {
@@ -82,11 +82,11 @@ final class Snapshots {
     Path file = directory.resolve(name(clock, shard.part, shard.parts));
     try {
       delete(complete);
-      SnapshotFile.write(
+      CheckpointFile.write(
           file,
           directory.resolve(file.getFileName() + TEMPORARY),
           shard,
-          new SnapshotFile.Head(
+          new CheckpointFile.Head(
               Objects.requireNonNull(shard.model),
               shard.part,
               shard.parts,
@@ -96,7 +96,7 @@ final class Snapshots {
               shard.state.length));
       shard.written = clock;
     } catch (IOException e) {
-      throw new SnapshotException("snapshot " + file + " cannot be written: " + e, e);
+      throw new CheckpointException("checkpoint " + file + " cannot be written: " + e, e);
     }
   }
 
@@ -104,7 +104,7 @@ final class Snapshots {
     return String.format("step-%012d.part-%d-of-%d.parameters", clock, part, parts);
   }
 
-  /** Deletes what is older, and what a server that was killed has left half written. */
+  /** Deletes older files, and those that a killed server has left half written. */
   private void delete(long complete) throws IOException {
     for (Found found : files(directory)) {
       if (found.isOf(shard) && (found.isHalf || found.clock < complete)) {
@@ -113,7 +113,7 @@ final class Snapshots {
     }
   }
 
-  /** What lies in a directory; nothing if there is none. */
+  /** Returns the files of checkpoints in a directory; none if it does not exist. */
   private static List<Found> files(Path directory) throws IOException {
     if (!Files.isDirectory(directory)) {
       return List.of();
@@ -126,11 +126,7 @@ final class Snapshots {
     }
   }
 
-  /**
-   * A file.
-   *
-   * @param isHalf whether it is not under its name yet
-   */
+  /** A file of a checkpoint. @param isHalf whether it still has its temporary name */
   private record Found(String name, long clock, int part, int parts, boolean isHalf) {
     static @Nullable Found of(String name) {
       boolean isHalf = name.endsWith(TEMPORARY);
@@ -150,26 +146,28 @@ final class Snapshots {
       return part == shard.part && parts == shard.parts;
     }
 
-    /** All files of a snapshot have the same, newer ones a higher one. */
-    long snapshot() {
+    /**
+     * Returns a number that is the same for all files of a checkpoint, and higher for newer ones.
+     */
+    long checkpoint() {
       return clock * MOST_PARTS + parts;
     }
   }
 
   /**
-   * Reads the newest snapshot that all servers have what they need of. If as many servers wrote it,
-   * each needs its own part only; else all parts.
+   * Reads the newest checkpoint of which all servers have the files that they need. If the same
+   * number of servers wrote it, each needs only its own part; otherwise all parts. @param servers
+   * the group of the servers; all of them call this @return whether there is a checkpoint; if no
+   * server has a file, nothing has changed
    *
-   * @param servers all of them call this
-   * @return whether there is any; if none has a file, nothing has happened
-   * @throws SnapshotException on all servers, if one cannot restore
+   * @throws CheckpointException on all servers, if one cannot restore
    */
   static boolean restore(Path directory, Communicator servers, Shard shard) {
-    SnapshotException error = null;
+    CheckpointException error = null;
     long[] mine = new long[TOLD];
     try {
       mine = candidates(directory, shard);
-    } catch (SnapshotException e) {
+    } catch (CheckpointException e) {
       error = e;
     }
     agree(servers, error);
@@ -189,7 +187,7 @@ final class Snapshots {
     try {
       read(directory, chosen / MOST_PARTS, (int) (chosen % MOST_PARTS), shard);
       forgetNewer(directory, shard);
-    } catch (SnapshotException e) {
+    } catch (CheckpointException e) {
       error = e;
     }
     agree(servers, error);
@@ -197,8 +195,9 @@ final class Snapshots {
   }
 
   /**
-   * Not all servers have written what is newer than the snapshot that was restored; it must not
-   * become whole with parts that they will write when they come to its clock again.
+   * Deletes files that are newer than the restored checkpoint. Not all servers have written them,
+   * and they must not form a checkpoint with the parts that servers will write when they reach its
+   * clock again.
    */
   private static void forgetNewer(Path directory, Shard shard) {
     try {
@@ -208,8 +207,8 @@ final class Snapshots {
         }
       }
     } catch (IOException e) {
-      throw new SnapshotException(
-          "snapshots in " + directory + " after step " + shard.clock + " cannot be deleted: " + e,
+      throw new CheckpointException(
+          "checkpoints in " + directory + " after step " + shard.clock + " cannot be deleted: " + e,
           e);
     }
   }
@@ -223,10 +222,10 @@ final class Snapshots {
     return true;
   }
 
-  private static SnapshotException nothingInCommon(
+  private static CheckpointException nothingInCommon(
       Path directory, Communicator servers, long[] all) {
     StringBuilder text =
-        new StringBuilder("no snapshot in " + directory + " can be restored by all servers:");
+        new StringBuilder("no checkpoint in " + directory + " can be restored by all servers:");
     for (int server = 0; server < servers.size(); server++) {
       text.append(server == 0 ? " rank " : ", rank ").append(servers.worldRank(server));
       String has =
@@ -240,22 +239,22 @@ final class Snapshots {
                   .toList());
       text.append(" has ").append(has.isEmpty() ? "none" : "steps " + has);
     }
-    return new SnapshotException(
+    return new CheckpointException(
         text
             + "; with another number of servers each needs all parts: put them into one directory");
   }
 
-  /** The snapshots of which a server has what it needs, newest first. */
+  /** Returns the checkpoints of which a server has the files that it needs, newest first. */
   private static long[] candidates(Path directory, Shard shard) {
     Map<Long, BitSet> parts = new TreeMap<>(Comparator.reverseOrder());
     try {
       for (Found found : files(directory)) {
         if (!found.isHalf) {
-          parts.computeIfAbsent(found.snapshot(), key -> new BitSet()).set(found.part);
+          parts.computeIfAbsent(found.checkpoint(), key -> new BitSet()).set(found.part);
         }
       }
     } catch (IOException e) {
-      throw new SnapshotException("snapshots in " + directory + " cannot be read: " + e, e);
+      throw new CheckpointException("checkpoints in " + directory + " cannot be read: " + e, e);
     }
     long[] usable =
         parts.entrySet().stream()
@@ -276,29 +275,29 @@ final class Snapshots {
   }
 
   /** Throws on all servers if there is an error on one. */
-  private static void agree(Communicator servers, @Nullable SnapshotException error) {
+  private static void agree(Communicator servers, @Nullable CheckpointException error) {
     int[] failed = {error == null ? 0 : servers.worldRank(servers.rank()) + 1};
     servers.allReduce(failed, ReduceOp.MAX);
     if (error != null) {
       throw error;
     }
     if (failed[0] != 0) {
-      throw new SnapshotException(
+      throw new CheckpointException(
           "server rank " + (failed[0] - 1) + " cannot restore its part: its own error says why");
     }
   }
 
   private static void read(Path directory, long clock, int parts, Shard shard) {
-    SnapshotFile.Head first = null;
+    CheckpointFile.Head first = null;
     long updates = 0;
     for (int part = 0; part < parts; part++) {
       if (parts == shard.parts && part != shard.part) {
         continue;
       }
       Path file = directory.resolve(name(clock, part, parts));
-      SnapshotFile.Head head = SnapshotFile.head(file);
+      CheckpointFile.Head head = CheckpointFile.head(file);
       if (head.part() != part || head.parts() != parts || head.clock() != clock) {
-        throw new SnapshotException(
+        throw new CheckpointException(
             file
                 + " is part "
                 + head.part()
@@ -314,7 +313,7 @@ final class Snapshots {
       } else if (!first.model().equals(head.model())
           || !first.optimizer().equals(head.optimizer())
           || first.stateCount() != head.stateCount()) {
-        throw new SnapshotException(
+        throw new CheckpointException(
             file
                 + " is of another job ("
                 + head.model()
@@ -326,9 +325,9 @@ final class Snapshots {
                 + first.model()
                 + ", "
                 + first.optimizer()
-                + "): keep the snapshots of each job in a directory of their own");
+                + "): keep the checkpoints of each job in a directory of their own");
       }
-      SnapshotFile.read(file, shard);
+      CheckpointFile.read(file, shard);
       updates = Math.max(updates, head.updates());
     }
     shard.updates = updates;
