@@ -142,7 +142,8 @@ public final class Collectives {
         .orElseThrow(
             () ->
                 new UnavailableException(
-                    "no runtime of collectives is on the class path: add the dependency io.collectives:collectives-engine, or"
-                        + " io.collectives:collectives-all for everything"));
+                    "no runtime of collectives is on the class path: add the dependency"
+                        + " io.collectives:collectives-engine, or io.collectives:collectives-all"
+                        + " for everything"));
   }
 }

@@ -81,6 +81,9 @@ import org.jspecify.annotations.Nullable;
  * {@link CallSettings#slabsInFlight} frames for each chunk of the plan, and never much more than
  * the payload, for each call that is under way. A synchronous call allocates nothing once it has
  * been made a few times with the same shape, a {@link PersistentCall} from its first start.
+ *
+ * <p>One class because it is the list of what a rank can do in a group: users look for a call in
+ * one place, and the rules above hold for all of them.
  */
 public interface Communicator extends AutoCloseable {
 

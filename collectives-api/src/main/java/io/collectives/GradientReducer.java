@@ -93,8 +93,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threads.</b> {@link #ready} and {@link #unused} may be called by several threads of a
  * backward pass at once; all of these calls must be over before {@link #await} is called. Tensors
- * that are ready belong to the library until {@link #await} returns, or {@link #isReduced} tells
- * so.
+ * that are ready belong to the library until {@link #await} returns, or {@link #isReduced} is true.
+ *
+ * <p>One class because its lock guards one state: which tensors are ready, which buffers are under
+ * way, and the first error.
  */
 public final class GradientReducer implements AutoCloseable {
   private static final int LANES = 2;
@@ -115,7 +117,7 @@ public final class GradientReducer implements AutoCloseable {
    * The first call of {@link #control}, which all ranks make at once: a rank that has never
    * exchanged a message in a group could not tell the others why it leaves.
    */
-  private final CollectiveHandle meeting;
+  private final CollectiveHandle firstCall;
 
   private final ReentrantLock lock = new ReentrantLock();
   private final List<Tensor> tensors = new ArrayList<>();
@@ -167,7 +169,7 @@ public final class GradientReducer implements AutoCloseable {
     this.settings = settings;
     this.reduction = reduction;
     this.control = AllReduceLanes.sameRanks(group);
-    this.meeting = control.async().barrier();
+    this.firstCall = control.async().barrier();
     this.contributors = settings.uneven() ? -1 : group.size();
     known.forEach(this::add);
   }
@@ -382,8 +384,8 @@ public final class GradientReducer implements AutoCloseable {
                     .limit(NAMED)
                     .map(Tensor::toString)
                     .collect(Collectors.joining(" and "))
-                + " never became ready before await(); declare unused ones by unused(), or let them be"
-                + " found by FusionSettings.withFindUnused(true)");
+                + " never became ready before await(); declare unused ones by unused(), or let them"
+                + " be found by FusionSettings.withFindUnused(true)");
       }
     } finally {
       unlock();
@@ -476,7 +478,7 @@ public final class GradientReducer implements AutoCloseable {
     boolean any = false;
     try {
       // All have begun the group's first call before any of them can leave it.
-      any = await(meeting) && await(count) && reduceAll();
+      any = await(firstCall) && await(count) && reduceAll();
     } catch (CollectiveException e) {
       lock();
       try {

@@ -143,7 +143,8 @@ public sealed interface Payload {
     Objects.requireNonNull(type, "type");
     if (!buffer.isDirect()) {
       throw new IllegalArgumentException(
-          "a ByteBuffer on the heap: only direct ones can be payloads; pass the array itself or use ByteBuffer.allocateDirect");
+          "a ByteBuffer on the heap: only direct ones can be payloads; pass the array itself or use"
+              + " ByteBuffer.allocateDirect");
     }
     checkOrder(buffer.order());
     if (buffer.remaining() % type.bytes() != 0) {
@@ -334,7 +335,8 @@ public sealed interface Payload {
   private static <B extends Buffer> B checkDirect(B view) {
     if (!view.isDirect()) {
       throw new IllegalArgumentException(
-          "a view of a heap ByteBuffer, or a read-only one of an array: only views of direct buffers can be payloads");
+          "a view of a heap ByteBuffer, or a read-only one of an array: only views of direct"
+              + " buffers can be payloads");
     }
     return view;
   }

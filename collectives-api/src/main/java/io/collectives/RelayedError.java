@@ -12,7 +12,8 @@ import java.util.regex.Pattern;
 public final class RelayedError {
   private static final Pattern TEXT =
       Pattern.compile(
-          "gradients are not reduced \\((dead|unresponsive|late|mismatch|aborted) (-?\\d+)\\): (.*)",
+          "gradients are not reduced \\((dead|unresponsive|late|mismatch|aborted) (-?\\d+)\\):"
+              + " (.*)",
           Pattern.DOTALL);
 
   private RelayedError() {}

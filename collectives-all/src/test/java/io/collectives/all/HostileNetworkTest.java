@@ -163,7 +163,8 @@ final class HostileNetworkTest {
           }
           case 1 ->
               out.write(
-                  "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\nUser-Agent: scan\r\n\r\n"
+                  ("GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n"
+                          + "User-Agent: scan\r\n\r\n")
                       .getBytes(StandardCharsets.US_ASCII));
           case 2 -> {
             noise = Arrays.copyOf(noise, 512);

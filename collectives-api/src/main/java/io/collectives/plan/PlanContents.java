@@ -13,7 +13,7 @@ import java.util.SplittableRandom;
  * when the round began.
  */
 abstract class PlanContents {
-  /** What a chunk holds to which nobody has contributed. */
+  /** The contents of a chunk to which no rank has contributed. */
   private static final long NOTHING = 0;
 
   final int ranks;

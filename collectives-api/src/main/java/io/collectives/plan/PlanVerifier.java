@@ -209,7 +209,8 @@ public final class PlanVerifier {
               + plan.ranks()
               + " ranks and "
               + plan.chunks()
-              + " chunks is too large to verify: the product of the ranks and the chunks of a lane, "
+              + " chunks is too large to verify: the product of the ranks and the chunks of a lane,"
+              + " "
               + laneChunks.most()
               + ", must be less than 2^31");
     }

@@ -33,8 +33,8 @@ class PlanVerifierTest {
         new Wrong(
             "wrong neighbour",
             () -> TablePlan.ring(4).with(2, 2, new Transfer(2, 0, 3, 1, REDUCE)),
-            "lane 0, round 2: rank 2 sends chunk 3 to rank 0, which already holds the contribution of"
-                + " rank 0"),
+            "lane 0, round 2: rank 2 sends chunk 3 to rank 0, which already holds the contribution"
+                + " of rank 0"),
         new Wrong(
             "missing round of the reduce-scatter",
             () -> without(TablePlan.ring(4), 1),
@@ -65,18 +65,18 @@ class PlanVerifierTest {
         new Wrong(
             "REDUCE for REPLACE",
             () -> TablePlan.ring(4).with(3, 0, new Transfer(0, 1, 0, 1, REDUCE)),
-            "lane 0, round 3: rank 0 sends chunk 0 to rank 1, which already holds the contribution of"
-                + " rank 1"),
+            "lane 0, round 3: rank 0 sends chunk 0 to rank 1, which already holds the contribution"
+                + " of rank 1"),
         new Wrong(
             "a contribution twice, by the same transfer in the same round",
             () -> TablePlan.ring(4).plus(0, new Transfer(0, 1, 3, 1, REDUCE)),
-            "lane 0, round 0: rank 0 sends chunk 3 to rank 1, which already holds the contribution of"
-                + " rank 0"),
+            "lane 0, round 0: rank 0 sends chunk 3 to rank 1, which already holds the contribution"
+                + " of rank 0"),
         new Wrong(
             "a contribution twice, by a second way round",
             () -> TablePlan.ring(4).plus(0, new Transfer(0, 2, 3, 1, REDUCE)),
-            "lane 0, round 1: rank 1 sends chunk 3 to rank 2, which already holds the contribution of"
-                + " rank 0"),
+            "lane 0, round 1: rank 1 sends chunk 3 to rank 2, which already holds the contribution"
+                + " of rank 0"),
         new Wrong(
             "a contributor that does not send to a server",
             () -> TablePlan.served(3, 2).without(0, 1, 4),
@@ -98,8 +98,8 @@ class PlanVerifierTest {
               plan.round(0, 0).add(new Transfer(1, 3, 0, 1, REDUCE));
               return plan;
             },
-            "lane 0, round 0: rank 0 sends chunk 0 to rank 3 to be reduced, but it is complete at rank"
-                + " 2 already"),
+            "lane 0, round 0: rank 0 sends chunk 0 to rank 3 to be reduced, but it is complete at"
+                + " rank 2 already"),
         new Wrong(
             "nobody contributes",
             () -> TablePlan.served(3, 2).contributedBy(0),
@@ -125,16 +125,18 @@ class PlanVerifierTest {
         new Wrong(
             "range that ends beyond the chunks",
             () -> TablePlan.ring(4).with(0, 0, new Transfer(0, 1, 3, 2, REDUCE)),
-            "lane 0, round 0: rank 0 sends 2 chunks from chunk 3 on to rank 1, but chunks are 0 to 3"),
+            "lane 0, round 0: rank 0 sends 2 chunks from chunk 3 on to rank 1, but chunks are 0 to"
+                + " 3"),
         new Wrong(
             "range that overflows",
             () -> TablePlan.ring(4).with(0, 0, new Transfer(0, 1, 3, Integer.MAX_VALUE, REDUCE)),
-            "lane 0, round 0: rank 0 sends 2147483647 chunks from chunk 3 on to rank 1, but chunks are"
-                + " 0 to 3"),
+            "lane 0, round 0: rank 0 sends 2147483647 chunks from chunk 3 on to rank 1, but chunks"
+                + " are 0 to 3"),
         new Wrong(
             "empty range",
             () -> TablePlan.ring(4).with(0, 0, new Transfer(0, 1, 3, 0, REDUCE)),
-            "lane 0, round 0: rank 0 sends 0 chunks from chunk 3 on to rank 1: at least 1 is needed"),
+            "lane 0, round 0: rank 0 sends 0 chunks from chunk 3 on to rank 1: at least 1 is"
+                + " needed"),
         new Wrong(
             "receiver out of range",
             () -> TablePlan.ring(4).with(0, 3, new Transfer(3, 4, 2, 1, REDUCE)),
@@ -154,21 +156,21 @@ class PlanVerifierTest {
         new Wrong(
             "REDUCE after REPLACE in a round",
             () -> TablePlan.ring(4).plus(4, new Transfer(3, 2, 0, 1, REDUCE)),
-            "lane 0, round 4: rank 3 sends chunk 0 to rank 2, where the round both reduces into it and"
-                + " replaces it"),
+            "lane 0, round 4: rank 3 sends chunk 0 to rank 2, where the round both reduces into it"
+                + " and replaces it"),
         new Wrong(
             "REPLACE after REDUCE in a round",
             () -> TablePlan.ring(4).plus(2, new Transfer(3, 1, 1, 1, REPLACE)),
-            "lane 0, round 2: rank 3 sends chunk 1 to rank 1, where the round both reduces into it and"
-                + " replaces it"),
+            "lane 0, round 2: rank 3 sends chunk 1 to rank 1, where the round both reduces into it"
+                + " and replaces it"),
         new Wrong(
             "REDUCE after two REPLACEs in a row would be wrong even if the last were right",
             () ->
                 TablePlan.ring(4)
                     .plus(4, new Transfer(3, 2, 0, 1, REDUCE))
                     .plus(4, new Transfer(1, 2, 0, 1, REPLACE)),
-            "lane 0, round 4: rank 3 sends chunk 0 to rank 2, where the round both reduces into it and"
-                + " replaces it"),
+            "lane 0, round 4: rank 3 sends chunk 0 to rank 2, where the round both reduces into it"
+                + " and replaces it"),
         new Wrong(
             "a chunk in two lanes",
             () -> {
@@ -226,8 +228,8 @@ class PlanVerifierTest {
                               sink.transfer(0, 1, 0, 2, REDUCE);
                               sink.transfer(1, 0, 0, 2, REDUCE);
                             }))),
-            "lane 0, round 0: rank 1 sends chunk 0 to rank 0, which several ranks complete: none may"
-                + " be sent it together with other chunks"),
+            "lane 0, round 0: rank 1 sends chunk 0 to rank 0, which several ranks complete: none"
+                + " may be sent it together with other chunks"),
         new Wrong(
             "no rounds",
             () ->
@@ -264,8 +266,8 @@ class PlanVerifierTest {
                         List.of(
                             List.of(new Transfer(1, 0, 0, 1, REDUCE)),
                             List.of(new Transfer(0, 1, 0, 1, REPLACE))))),
-            "lane 0, round 1: rank 0 sends chunk 0 to rank 1 as a replacement, but it does not know of"
-                + " rank 2"),
+            "lane 0, round 1: rank 0 sends chunk 0 to rank 1 as a replacement, but it does not know"
+                + " of rank 2"),
         new Wrong(
             "barrier of two chunks",
             () -> new TablePlan(Collective.BARRIER, 1, 2, List.of(List.of())),
@@ -297,13 +299,13 @@ class PlanVerifierTest {
         new Wrong(
             "reduce-scatter that adds a complete part to another rank's",
             () -> direct(Collective.REDUCE_SCATTER).and(List.of(new Transfer(3, 2, 0, 1, REDUCE))),
-            "lane 0, round 1: rank 3 sends chunk 0 to rank 2 to be reduced, but it is complete at rank"
-                + " 0 already"),
+            "lane 0, round 1: rank 3 sends chunk 0 to rank 2 to be reduced, but it is complete at"
+                + " rank 0 already"),
         new Wrong(
             "reduce-scatter in 6 chunks",
             () -> new TablePlan(Collective.REDUCE_SCATTER, 4, 6, List.of(List.of())),
-            "reduce-scatter of 4 ranks in 6 chunks: a multiple of 4 is needed, so that each part has"
-                + " as many"),
+            "reduce-scatter of 4 ranks in 6 chunks: a multiple of 4 is needed, so that each part"
+                + " has as many"),
         new Wrong(
             "all-gather that leaves out a rank",
             () -> direct(Collective.ALL_GATHER).without(0, 3, 0),
@@ -339,8 +341,8 @@ class PlanVerifierTest {
         new Wrong(
             "reduce that counts a rank twice",
             () -> direct(Collective.REDUCE).plus(0, new Transfer(3, 0, 0, 1, REDUCE)),
-            "lane 0, round 0: rank 3 sends chunk 0 to rank 0, which already holds the contribution of"
-                + " rank 3"),
+            "lane 0, round 0: rank 3 sends chunk 0 to rank 0, which already holds the contribution"
+                + " of rank 3"),
         new Wrong(
             "reduce whose parts are sent on before they are complete",
             () -> direct(Collective.REDUCE).without(0, 2, 3),
@@ -372,8 +374,8 @@ class PlanVerifierTest {
         new Wrong(
             "all-to-all in 8 chunks",
             () -> new TablePlan(Collective.ALL_TO_ALL, 4, 8, List.of(List.of())),
-            "all-to-all of 4 ranks in 8 chunks: a multiple of 16 is needed, so that each part has as"
-                + " many"),
+            "all-to-all of 4 ranks in 8 chunks: a multiple of 16 is needed, so that each part has"
+                + " as many"),
         new Wrong(
             "all-to-all with a root",
             () -> direct(Collective.ALL_TO_ALL).rootedAt(3),
@@ -494,20 +496,20 @@ class PlanVerifierTest {
   void rejectsByTagsWithTheSeed() {
     TablePlan replaced = TablePlan.ring(70).with(3, 5, new Transfer(5, 6, 1, 1, REPLACE));
     assertEquals(
-        "lane 0, round 3: rank 5 sends chunk 1 to rank 6 as a replacement, but it does not hold every"
-            + " contribution exactly once (sums of tags, seed 7)",
+        "lane 0, round 3: rank 5 sends chunk 1 to rank 6 as a replacement, but it does not hold"
+            + " every contribution exactly once (sums of tags, seed 7)",
         rejection(replaced, 7));
 
     TablePlan doubled = TablePlan.ring(70).plus(5, new Transfer(10, 11, 4, 1, REDUCE));
     assertEquals(
-        "lane 0, round 69: rank 4 sends chunk 4 to rank 5 as a replacement, but it does not hold every"
-            + " contribution exactly once (sums of tags, seed 8)",
+        "lane 0, round 69: rank 4 sends chunk 4 to rank 5 as a replacement, but it does not hold"
+            + " every contribution exactly once (sums of tags, seed 8)",
         rejection(doubled, 8));
 
     TablePlan late = TablePlan.ring(70).plus(68, new Transfer(6, 7, 7, 1, REDUCE));
     assertEquals(
-        "lane 0, round 69: rank 7 sends chunk 7 to rank 8 as a replacement, but it does not hold every"
-            + " contribution exactly once (sums of tags, seed 8)",
+        "lane 0, round 69: rank 7 sends chunk 7 to rank 8 as a replacement, but it does not hold"
+            + " every contribution exactly once (sums of tags, seed 8)",
         rejection(late, 8));
 
     assertEquals(

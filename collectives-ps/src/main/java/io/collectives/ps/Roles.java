@@ -46,8 +46,8 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
               + together
               + " that the ranks with the roles "
               + ofRanks
-              + " are together with: needed is for each rank the lowest of the workers of its host, or"
-              + " of the proxies of its server");
+              + " are together with: needed is for each rank the lowest of the workers of its host,"
+              + " or of the proxies of its server");
     }
   }
 

@@ -273,8 +273,8 @@ class HostsAndProxiesTest {
             + " one; give the servers at most 1 proxies",
         assertThrows(IllegalArgumentException.class, () -> plan(1, 1, 1, 2)).getMessage());
     assertEquals(
-        "parameter server on hosts of 6 ranks in a group of 7: the host of each rank of the group is"
-            + " needed",
+        "parameter server on hosts of 6 ranks in a group of 7: the host of each rank of the group"
+            + " is needed",
         assertThrows(
                 IllegalArgumentException.class,
                 () -> plan(7, new ParameterServer(2, 2, List.of(0, 0, 1, 1, 2, 3))))

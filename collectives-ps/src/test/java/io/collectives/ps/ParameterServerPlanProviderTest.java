@@ -115,7 +115,8 @@ class ParameterServerPlanProviderTest {
   void dedicatedServersWithoutWorkersAreRefused() {
     Algorithm algorithm = Algorithm.parameterServer(3, 3);
     assertEquals(
-        "parameter server with 3 dedicated servers in a group of 3 ranks: at least 1 must be a worker",
+        "parameter server with 3 dedicated servers in a group of 3 ranks: at least 1 must be a"
+            + " worker",
         assertThrows(
                 IllegalArgumentException.class,
                 () -> ALGORITHMS.plan(algorithm, Collective.ALL_REDUCE, 3))
@@ -164,8 +165,8 @@ class ParameterServerPlanProviderTest {
   void moreServersThanRanksAreRefused() {
     for (Collective collective : Collective.values()) {
       assertEquals(
-          "parameter server with 5 servers in a group of 3 ranks: the servers are ranks of the group,"
-              + " so 1 to 3 can serve",
+          "parameter server with 5 servers in a group of 3 ranks: the servers are ranks of the"
+              + " group, so 1 to 3 can serve",
           assertThrows(IllegalArgumentException.class, () -> plan(collective, 3, 5)).getMessage());
     }
   }

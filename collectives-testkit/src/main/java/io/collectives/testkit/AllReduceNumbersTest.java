@@ -37,8 +37,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The numbers of an all-reduce, which depend on its plan and on where elements lie: extend it and
- * say which algorithm it is, and it runs between threads of this JVM.
+ * The contract of the numbers of an all-reduce, which depend on its plan and on where elements lie.
+ * Extend this class with the algorithm; it runs between threads of this JVM.
  *
  * <p>Frames are tiny, so that small payloads already have many slabs and bugs are loud. Results are
  * compared with sums in double or exact integer arithmetic. The inputs depend on a seed, which the
@@ -46,6 +46,8 @@ import org.junit.jupiter.params.provider.ValueSource;
  * only is tried with the next ones that suit.
  *
  * <p>Every rank has a thread of its own; a test that hangs fails and shows where each rank is.
+ *
+ * <p>One class because it is one contract: an algorithm that passes it has right sums.
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
 public abstract class AllReduceNumbersTest extends JobTest {

@@ -60,6 +60,8 @@ import org.junit.jupiter.params.provider.ValueSource;
  *
  * <p>Every rank has a thread of its own; a test that hangs fails and shows where each rank is. No
  * test waits for a time, except for the deadlines that it tests.
+ *
+ * <p>One class because it is one contract: a transport that passes it runs all of its tests.
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
 public abstract class CallContractTest extends JobTest {

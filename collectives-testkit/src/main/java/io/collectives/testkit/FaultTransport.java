@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * the end of a link at the receiver, after all that was sent before has been delivered.
  */
 final class FaultTransport extends ForwardingTransport {
-  /** How many frames may be late on one link; then it has no room. */
+  /** The largest number of delayed frames on one link, which then has no room. */
   private static final int MOST_LATE = 64;
 
   private static final long CLOSE_NANOS = 1_000_000_000;

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * Faults.Report report =
- *     Faults.seed(42).delays(0.1, Duration.ofMillis(2)).killAtCall(3, 7).run(4, world -> train(world));
+ *     Faults.seed(42).delays(0.1, Duration.ofMillis(2)).killAtCall(3, 7).run(4, this::train);
  * assertEquals(Set.of(3), report.lost());
  * }</pre>
  *

@@ -9,7 +9,7 @@ import io.collectives.spi.Link;
  * threads that may use the other one.
  */
 public abstract class ForwardingLink implements Link {
-  /** What this one does, but for what is overridden. */
+  /** The link to which this one forwards, except in methods that a subclass overrides. */
   protected final Link inner;
 
   /** Forwards to {@code inner}. */

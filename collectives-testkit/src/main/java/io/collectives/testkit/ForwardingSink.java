@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * thread that polls.
  */
 public abstract class ForwardingSink implements FrameSink {
-  /** What gets all, but for what is overridden. */
+  /** The sink to which this one forwards, except in methods that a subclass overrides. */
   protected final FrameSink inner;
 
   /** Forwards to {@code inner}. */

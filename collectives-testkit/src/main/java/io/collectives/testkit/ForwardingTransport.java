@@ -10,7 +10,10 @@ import io.collectives.spi.Transport;
  * The threads that may use the other transport may use this one.
  */
 public abstract class ForwardingTransport implements Transport {
-  /** What this one does, but for what is overridden; closed with it. */
+  /**
+   * The transport to which this one forwards, except in methods that a subclass overrides; it is
+   * closed with this one.
+   */
   protected final Transport inner;
 
   /** Forwards to {@code inner}. */

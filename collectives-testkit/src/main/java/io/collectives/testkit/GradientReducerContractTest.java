@@ -58,6 +58,8 @@ import org.junit.jupiter.params.provider.ValueSource;
  * depend on a seed that is part of every message, and that the system property {@code
  * collectives.seed} changes. Every rank has a thread of its own; a test that hangs fails and shows
  * where each rank is. No test waits for a time.
+ *
+ * <p>One class because it is one contract, whose tests share the random models.
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
 public abstract class GradientReducerContractTest extends JobTest {

@@ -52,6 +52,9 @@ import org.junit.jupiter.api.Timeout;
  *
  * <p>One thread polls all transports in turn wherever that is possible, so that a failure can be
  * repeated; nothing sleeps. Frames are short ({@link #FRAME_LENGTH}), so that queues are full soon.
+ *
+ * <p>One class because it is one contract: a transport that passes it can carry the engine's
+ * frames.
  */
 @Timeout(60)
 public abstract class TransportContractTest {

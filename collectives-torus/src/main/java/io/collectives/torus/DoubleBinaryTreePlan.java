@@ -15,7 +15,8 @@ import java.util.function.IntUnaryOperator;
  * <p>Nodes are numbered 1 to n from left to right. As in any such tree the odd ones are leaves; the
  * height of a node is the number of zeros at the end of its number, and the root is the largest
  * power of two, 2^h. The first tree has node i at rank i-1. The second has it at rank n-i if n is
- * even, which swaps odd and even; else at rank i mod n, so that rank 0 is a leaf of both.
+ * even, which exchanges odd and even ranks; otherwise at rank i mod n, so that rank 0 is a leaf of
+ * both.
  *
  * <p>The plan has 2 chunks and 2 lanes; the root of the first tree, rank 2^h - 1, owns chunk 0, and
  * that of the second, rank n - 2^h or 2^h, owns chunk 1. A rank has at most 4 peers. A node adds

@@ -44,8 +44,8 @@ record Hierarchy(
    */
   record Dimension(int places, boolean wraps) {
     /**
-     * Whether rings of opposite directions share no link. Of two places both directions are one
-     * link, and a folded ring uses each link of its line both ways; there all rings go up.
+     * Returns whether rings of opposite directions share no link. Of two places both directions are
+     * one link, and a folded ring uses each link of its line both ways; there all rings go up.
      */
     boolean closed() {
       return wraps && places > 2;

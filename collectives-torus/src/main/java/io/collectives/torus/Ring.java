@@ -14,7 +14,7 @@ import java.util.function.IntUnaryOperator;
  *
  * <pre>
  *   reduce-scatter, P = 4, step 1          round 0     round 1     round 2
- *     place 0 sends to place 1             share 3     share 2     share 1   (place 1 has the sum of share 1)
+ *     place 0 sends to place 1             share 3     share 2     share 1
  *     place 1 sends to place 2             share 0     share 3     share 2
  *     place 2 sends to place 3             share 1     share 0     share 3
  *     place 3 sends to place 0             share 2     share 1     share 0

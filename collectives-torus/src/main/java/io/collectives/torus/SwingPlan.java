@@ -55,17 +55,18 @@ final class SwingPlan {
       int levels = core.levels();
       return core.allReduce(
           core.count(),
-          Rounds.of(levels, (round, sink) -> swap(round, Effect.REDUCE, sink))
+          Rounds.of(levels, (round, sink) -> exchange(round, Effect.REDUCE, sink))
               .then(
                   Rounds.of(
-                      levels, (round, sink) -> swap(levels - 1 - round, Effect.REPLACE, sink))));
+                      levels,
+                      (round, sink) -> exchange(levels - 1 - round, Effect.REPLACE, sink))));
     }
 
     /**
      * Lists the transfers of a round: a sum goes to the place that can still reach its owner, a
      * result comes from there.
      */
-    private void swap(int step, Effect effect, Transfer.Sink sink) {
+    private void exchange(int step, Effect effect, Transfer.Sink sink) {
       int length = core.count() >> (step + 1);
       for (int place = 0; place < core.count(); place++) {
         int partner = partner(place, step);

@@ -82,7 +82,7 @@ public final class TorusPlanProvider implements PlanProvider {
                       n -> new Cost(2 * levels(n), 2 * levels(n), levels(n), false))),
           AlgorithmSpec.of(
                   "recursive-doubling",
-                  "Pairs swap all that they have, for short payloads.",
+                  "Pairs exchange all that they have, for short payloads.",
                   RecursiveDoublingPlan::of)
               .withFigures(
                   TorusPlanProvider::doublings, n -> levels(core(n)) + (isPowerOfTwo(n) ? 0 : 1))
@@ -92,11 +92,11 @@ public final class TorusPlanProvider implements PlanProvider {
                       n -> new Cost(levels(n), levels(n), levels(n), true))),
           byHalves(
               "halving-doubling",
-              "Pairs swap halves, quarters, …, and back: few steps, the least bytes.",
+              "Pairs exchange halves, quarters, …, and back: few steps, the least bytes.",
               HalvingDoublingPlan::of),
           byHalves(
               "swing",
-              "Pairs that are near on a ring swap halves, quarters, …, and back.",
+              "Pairs that are near on a ring exchange halves, quarters, …, and back.",
               SwingPlan::of),
           AlgorithmSpec.of(
                   "double-binary-tree",

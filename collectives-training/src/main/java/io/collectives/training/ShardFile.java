@@ -48,7 +48,8 @@ final class ShardFile {
   private static final int LONGEST_HEAD = 1 << 28;
   private static final Pattern NAME =
       Pattern.compile(
-          "step-(\\d{1,15})\\.rank-(\\d{1,7})-of-(\\d{1,7})\\.model-(\\d{1,7})-of-(\\d{1,7})\\.shard");
+          "step-(\\d{1,15})\\.rank-(\\d{1,7})-of-(\\d{1,7})"
+              + "\\.model-(\\d{1,7})-of-(\\d{1,7})\\.shard");
 
   private ShardFile() {}
 

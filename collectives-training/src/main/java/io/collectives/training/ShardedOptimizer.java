@@ -96,8 +96,11 @@ import org.jspecify.annotations.Nullable;
  * broken, and the state of a lost rank is lost. Make a new one of {@linkplain Communicator#shrink()
  * the ranks that are left}, and restore.
  *
- * <p><b>Threads.</b> {@link #ready} may be called by several threads at once, all else by one at a
- * time, and not while {@link #ready} is under way.
+ * <p><b>Threads.</b> {@link #ready} may be called by several threads at once, all other methods by
+ * one thread at a time, and not while {@link #ready} is under way.
+ *
+ * <p>One class because a step is one sequence over the same buckets and shard: reduce, compute
+ * norms, update, gather.
  */
 public final class ShardedOptimizer implements AutoCloseable {
   private final Communicator group;

@@ -30,8 +30,8 @@ public record AccuracyCase(
     boolean simulated) {
 
   /**
-   * Whether there is such a case: only elements of float32 become narrow, and where several ranks
-   * take the same sum they keep no residuals.
+   * Returns whether there is such a case: only elements of float32 become narrow, and where several
+   * ranks take the same sum they keep no residuals.
    */
   public boolean exists() {
     return wire.type() == WireType.AS_IN_MEMORY
@@ -39,7 +39,7 @@ public record AccuracyCase(
             && !(wire.feedback() && Additions.areRepeated(algorithm.plan(size)));
   }
 
-  /** How many elements are looked at. */
+  /** Returns how many elements are looked at. */
   public int lookedAt() {
     return Sample.of(algorithm.plan(size), elements).elements();
   }

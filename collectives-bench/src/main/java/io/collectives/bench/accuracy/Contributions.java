@@ -3,9 +3,9 @@ package io.collectives.bench.accuracy;
 import java.util.Random;
 
 /**
- * What ranks contribute: numbers of a normal distribution with mean 0 and deviation 1, each rank's
- * own, which are the same in each step but for noise. They are a pure function of seed, step, rank
- * and place, the same on every JDK.
+ * The contributions of ranks: numbers of a normal distribution with mean 0 and deviation 1, each
+ * rank's own, which are the same in each step but for noise. They are a pure function of seed,
+ * step, rank and place, the same on every JDK.
  *
  * @param seed of all numbers
  * @param noise the deviation of what is added in each step, 0 for none
@@ -20,7 +20,7 @@ public record Contributions(long seed, double noise) {
     }
   }
 
-  /** Those of a rank to {@code count} elements of a chunk, its first ones. */
+  /** Fills in the contributions of a rank to {@code count} elements of a chunk, its first ones. */
   void fill(Values values, int at, int count, int step, int rank, int chunk) {
     Random always = random(EVERY_STEP, rank, chunk);
     Random now = random(step, rank, chunk);

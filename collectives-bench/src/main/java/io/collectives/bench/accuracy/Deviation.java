@@ -1,7 +1,7 @@
 package io.collectives.bench.accuracy;
 
 /**
- * How far sums are from the exact ones, as a share of the root mean square of the exact ones.
+ * The deviation of sums from the exact ones, as a share of the root mean square of the exact ones.
  *
  * @param rms the root mean square of the differences
  * @param greatest the greatest difference

@@ -14,7 +14,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Those of a plan, without an engine: numbers are moved through its rounds, added with the engine's
+ * Sums by a plan, without an engine: numbers are moved through its rounds, added with the engine's
  * kernels, and rounded where a rank of an engine rounds them. The bits are the engine's.
  *
  * <p>Only the chunks that are looked at are moved, and what a rank contributes is made when it is
@@ -35,13 +35,15 @@ final class PlanSums implements Sums {
   /** By rank and chunk that is looked at; nothing where it is still the rank's contribution. */
   private final @Nullable Held[][] held;
 
-  /** Likewise; nothing where all is zero. Empty without feedback. */
+  /**
+   * The residuals in the same order; null where all are zero. The array is empty without feedback.
+   */
   private final @Nullable Memory[][] residuals;
 
   /** The transfers of a round. */
   private final List<Move> moves = new ArrayList<>();
 
-  /** How many of them reduce into each chunk that is looked at. */
+  /** The number of these that reduce into each chunk that is looked at. */
   private final int[] reductions;
 
   /** By rank and chunk that is looked at: the number of the last round in which it was sent. */
@@ -67,7 +69,7 @@ final class PlanSums implements Sums {
   }
 
   /**
-   * What a rank has of a chunk.
+   * The contents of a chunk at a rank.
    *
    * @param ranks how many have contributed
    */
@@ -128,7 +130,8 @@ final class PlanSums implements Sums {
   }
 
   /**
-   * Whether all ranks complete a chunk in this round, each from the contributions of all others.
+   * Returns whether all ranks complete a chunk in this round, each from the contributions of all
+   * others.
    */
   private boolean isExchanged(int index) {
     return plan.ranks() > 1 && reductions[index] == plan.ranks() * (plan.ranks() - 1);
@@ -161,7 +164,7 @@ final class PlanSums implements Sums {
     return new Held(values, Memories.of(values.payload), ranks);
   }
 
-  /** What arrives. */
+  /** Returns what arrives. */
   private Held sent(Move move) {
     return rounded(
         move.carried, move.effect == Effect.REDUCE ? residual(move.from, move.index) : null);
@@ -215,7 +218,7 @@ final class PlanSums implements Sums {
     }
   }
 
-  /** What a rank keeps of a chunk; nothing if ranks keep nothing. */
+  /** Returns what a rank keeps of a chunk; nothing if ranks keep nothing. */
   private @Nullable Memory residual(int rank, int index) {
     if (residuals.length == 0) {
       return null;

@@ -1,6 +1,6 @@
 package io.collectives.bench.accuracy;
 
-/** Who takes the sums of what all ranks contribute. */
+/** A way of summing the contributions of all ranks. */
 interface Sums extends AutoCloseable {
 
   /**

@@ -32,7 +32,7 @@ final class Total {
     return sums[index] + lost[index];
   }
 
-  /** How much more this is at an element. */
+  /** Returns how much more this is at an element. */
   double minus(Total other, int index) {
     return sums[index] - other.sums[index] + (lost[index] - other.lost[index]);
   }

@@ -1,6 +1,6 @@
 /**
- * How far sums are from the exact ones: taken by the engine, or by moving the numbers through a
- * plan.
+ * The deviation of sums from the exact ones, which the engine takes, or which come from moving the
+ * numbers through a plan.
  *
  * <p>This package must not know the command line, nor how long anything takes.
  */

@@ -226,12 +226,12 @@ final class ChaosJob implements AutoCloseable {
       this.line = line;
     }
 
-    /** Whether it said that it has lost a rank. */
+    /** Returns whether it said that it has lost a rank. */
     boolean isLoss() {
       return line.startsWith("lost ");
     }
 
-    /** Whether it said that a sum was wrong. */
+    /** Returns whether it said that a sum was wrong. */
     boolean isWrongSum() {
       return line.startsWith("wrong ");
     }

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What all jobs of a run have in common.
+ * The settings that all jobs of a run have in common.
  *
  * @param ranks the number of processes
  * @param command runs a {@link ChaosWorker} in a JVM of its own
@@ -32,12 +32,12 @@ public record ChaosSettings(
     command = List.copyOf(command);
   }
 
-  /** The same with time to join for all, whatever else the machine does. */
+  /** Returns these settings with time to join for all, whatever else the machine does. */
   ChaosSettings patient() {
     return new ChaosSettings(ranks, command, site, silenceLimit, PATIENCE, err);
   }
 
-  /** The same with a ring, in which each rank is linked with the next one. */
+  /** Returns these settings with a ring, in which each rank is linked with the next one. */
   ChaosSettings byRing() {
     List<String> words = new ArrayList<>(command);
     words.add(BY_RING);

@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  *   unjoined TIME MESSAGE            it has not
  *   summing                          the first 64 sums of the group were right
  *   idle                             no call is under way
- *   gauge HEAP BUFFERS THREADS FILES bytes of its heap after a collection, and beside the heap; threads, open files
+ *   gauge HEAP BUFFERS THREADS FILES bytes of heap and others, threads, open files
  *   grown TIME                       it has met those who take the seats of dead ranks
  *   ungrown TIME MESSAGE             it has not, and is idle again
  *   lost TIME RANK VERDICT           a call failed, because of that world rank
@@ -63,13 +63,13 @@ public final class ChaosWorker {
   /** The command that makes all ranks end. */
   static final String END = "end";
 
-  /** What makes a rank that is idle go on. */
+  /** The line that makes an idle rank go on. */
   static final String GO = "go";
 
-  /** What makes a rank that is idle meet those who take the seats of dead ranks, and go on. */
+  /** The line that makes an idle rank join the processes that replace dead ranks, and go on. */
   static final String GROW = "grow";
 
-  /** What makes a rank that is idle say what it uses. */
+  /** The line that makes an idle rank report its resources. */
   static final String GAUGE = "gauge";
 
   private static final int WINDOW = 8;
@@ -91,10 +91,10 @@ public final class ChaosWorker {
   /** The number of the group's first payload. */
   private long first;
 
-  /** How many calls of the group came before that payload: 1 in a world that has just met. */
+  /** The number of calls of the group before that payload: 1 in a world that has just joined. */
   private int before;
 
-  /** How many sums of the group were found right. */
+  /** The number of right sums of the group. */
   private long right;
 
   private boolean shrunken;

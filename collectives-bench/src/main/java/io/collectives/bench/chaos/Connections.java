@@ -16,7 +16,10 @@ import java.util.regex.Pattern;
  * reset needs the rights of root and a kernel with {@code CONFIG_INET_DIAG_DESTROY}.
  */
 public final class Connections {
-  /** As {@code ESTAB 0 0 127.0.0.1:5 [::1]:6 users:(("java",pid=7,fd=8))}, without header. */
+  /**
+   * A line such as {@code ESTAB 0 0 127.0.0.1:5 [::1]:6 users:(("java",pid=7,fd=8))}, without
+   * header.
+   */
   private static final Pattern LINE =
       Pattern.compile("\\S+\\s+\\d+\\s+\\d+\\s+\\S+:(\\d+)\\s+\\S+:(\\d+)\\s+users:\\((.*)\\)\\s*");
 

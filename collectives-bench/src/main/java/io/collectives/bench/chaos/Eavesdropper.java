@@ -42,7 +42,7 @@ final class Eavesdropper {
   private final JobSettings seat;
 
   /**
-   * One that waits.
+   * Makes one that waits.
    *
    * @param seat the last seat of a job on loopback
    */
@@ -82,7 +82,7 @@ final class Eavesdropper {
     }
   }
 
-  /** What this rank says when it connects to another. */
+  /** Returns what this rank says when it connects to another. */
   private byte[] hello(Roster roster, int rank) throws IOException {
     TransportProvider tcp =
         find(

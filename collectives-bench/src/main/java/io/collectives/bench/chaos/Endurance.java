@@ -13,7 +13,7 @@ import java.util.function.ToLongFunction;
 import java.util.random.RandomGenerator;
 
 /**
- * What became of jobs that went through many faults each. It can be read while they run.
+ * The results of jobs that went through many faults each. They can be read while the jobs run.
  *
  * <p>A job may grow while it runs, by which each rank that was lost comes again. Whoever lives
  * through it all must not use more and more: its last figures are compared with its first.
@@ -45,7 +45,7 @@ public final class Endurance {
   }
 
   /**
-   * One job and some faults, one after the other or several at once.
+   * Runs one job with some faults, one after the other or several at once.
    *
    * @param faults how many, at most two less than there are ranks
    */
@@ -160,53 +160,54 @@ public final class Endurance {
     }
   }
 
-  /** Where the jobs were. */
+  /** Returns where the jobs were. */
   public Site site() {
     return site;
   }
 
-  /** What became of each fault. */
+  /** Returns what became of each fault. */
   public List<FaultOutcome> outcomes() {
     return List.copyOf(outcomes);
   }
 
-  /** What was not as it must be, for people. */
+  /** Returns what was not as it must be, for people. */
   public List<String> complaints() {
     return List.copyOf(complaints);
   }
 
-  /** What the elder of the job that grew most often used, each time before it did. */
+  /** Returns what the elder of the job that grew most often used, each time before it did. */
   public List<Gauge> gauges() {
     return gauges;
   }
 
-  /** How many jobs there were. */
+  /** Returns how many jobs there were. */
   public int jobs() {
     return jobs;
   }
 
-  /** How often all survivors summed again without who was hit. */
+  /** Returns how often all survivors summed again without who was hit. */
   public int recoveries() {
     return recoveries;
   }
 
-  /** How often new processes took the seats of those that were lost. */
+  /** Returns how often new processes took the seats of those that were lost. */
   public int regrowths() {
     return regrowths;
   }
 
-  /** How many ranks hung. */
+  /** Returns how many ranks hung. */
   public int hangs() {
     return hangs;
   }
 
-  /** How many ranks got a wrong sum. */
+  /** Returns how many ranks got a wrong sum. */
   public int wrongSums() {
     return wrongSums;
   }
 
   /**
-   * How many ranks named, or were named, wrongly: an innocent, or another than the others named.
+   * Returns how many ranks named, or were named, wrongly: an innocent, or another than the others
+   * named.
    */
   public int wrongCulprits() {
     return outcomes.stream()
@@ -222,7 +223,7 @@ public final class Endurance {
         .max();
   }
 
-  /** How many files and directories are where shared memory and sockets are. */
+  /** Returns how many files and directories are where shared memory and sockets are. */
   public int entries() {
     return leftovers;
   }

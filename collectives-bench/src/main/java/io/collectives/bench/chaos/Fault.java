@@ -28,10 +28,10 @@ public record Fault(
   /** From when on ranks that start are hit, as a part of the time that they take to meet. */
   private static final double FIRST_PART = 0.4;
 
-  /** When at the latest: they have met, and make calls. */
+  /** The latest moment, at which ranks have joined, and make calls. */
   private static final double LAST_PART = 1.6;
 
-  /** What is done. */
+  /** The kinds of faults. */
   public enum Kind {
     /** SIGKILL: the system closes the connections of the process. */
     KILL,
@@ -44,29 +44,29 @@ public record Fault(
     /** All packets from and to a rank vanish; it lives. */
     ISOLATE;
 
-    /** Whether it happens to the connection of two ranks, of which one must give way. */
+    /** Returns whether it happens to the connection of two ranks, of which one must give way. */
     boolean hitsPair() {
       return this == RESET || this == CUT;
     }
 
-    /** Whether it needs a network whose packets can vanish. */
+    /** Returns whether it needs a network whose packets can vanish. */
     public boolean needsNetwork() {
       return this == CUT || this == ISOLATE;
     }
 
-    /** Whether it can be done to a job that is still joining. */
+    /** Returns whether it can be done to a job that is still joining. */
     public boolean hitsJoining() {
       return this == KILL || this == STOP;
     }
 
-    /** As on the command line. */
+    /** Returns the name on the command line. */
     @Override
     public String toString() {
       return name().toLowerCase(Locale.ROOT);
     }
   }
 
-  /** What the job does when it is hit. */
+  /** The phases of a job in which it is hit. */
   public enum Phase {
     /** Calls are under way. */
     CALLING,
@@ -75,7 +75,7 @@ public record Fault(
     /** Some ranks are not started yet, or all exchange what they need to begin. */
     JOINING;
 
-    /** As on the command line. */
+    /** Returns the name on the command line. */
     @Override
     public String toString() {
       return name().toLowerCase(Locale.ROOT);
@@ -122,7 +122,7 @@ public record Fault(
         order.subList(started, ranks));
   }
 
-  /** How many ranks the job has. */
+  /** Returns how many ranks the job has. */
   int ranks() {
     return startedBefore.size() + startedAfter.size();
   }

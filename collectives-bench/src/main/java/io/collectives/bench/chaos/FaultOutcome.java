@@ -5,7 +5,7 @@ import java.util.Locale;
 import java.util.OptionalLong;
 
 /**
- * What became of a job after a fault.
+ * The result of a job after a fault.
  *
  * @param site where the job was
  * @param stage how far the victim had come
@@ -37,7 +37,7 @@ public record FaultOutcome(
     int hangs,
     List<String> complaints) {
 
-  /** How far the victim had come, as far as the others could know. */
+  /** The stages that the victim had reached, as far as the others could know. */
   public enum Stage {
     /**
      * It never came to the meeting, or froze there while it was the one who had to answer: the
@@ -51,7 +51,7 @@ public record FaultOutcome(
     /** It had taken part in calls. */
     WORKING;
 
-    /** As in tables. */
+    /** Returns the name in tables. */
     @Override
     public String toString() {
       return name().toLowerCase(Locale.ROOT);

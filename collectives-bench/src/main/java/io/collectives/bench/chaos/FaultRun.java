@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One job that goes through one fault.
+ * A job that goes through one fault.
  *
  * <p>Times run from just before the fault until a worker says so, by the clock of this host, which
  * all read; while a job joins, from when the last survivor had joined if that is later, because
@@ -65,12 +65,12 @@ public final class FaultRun {
 
   private final Set<Integer> hanging = new TreeSet<>();
 
-  /** Those who live, but could not join. */
+  /** The ranks that live, but could not join. */
   private final Set<Integer> outside = new TreeSet<>();
 
   private final Set<Integer> survivors = new TreeSet<>();
 
-  /** Those survivors of which nothing bad is known. */
+  /** The survivors of which no fault is known. */
   private final Set<Integer> good = new TreeSet<>();
 
   private FaultRun(Fault fault, ChaosJob job, @Nullable Network network) {
@@ -104,8 +104,8 @@ public final class FaultRun {
   }
 
   /**
-   * How many milliseconds ranks take here from their start until they have met, so that faults can
-   * come meanwhile.
+   * Returns how many milliseconds ranks take here from their start until they have met, so that
+   * faults can come meanwhile.
    *
    * @throws IOException if they do not
    */
@@ -281,7 +281,7 @@ public final class FaultRun {
     }
   }
 
-  /** What a rank has lost, nothing if it does not say. */
+  /** Returns what a rank has lost, nothing if it does not say. */
   private Optional<Loss> heardOf(int rank) {
     List<String> words = List.of("summing");
     // While it joined there may have been time for some calls.
@@ -296,7 +296,7 @@ public final class FaultRun {
     return Optional.of(loss);
   }
 
-  /** When a rank learnt of which loss. */
+  /** The moment at which a rank learnt of a loss. */
   private record Loss(long micros, int culprit) {}
 
   private void sum() {
@@ -329,7 +329,7 @@ public final class FaultRun {
     job.kill(rank);
   }
 
-  /** Whoever has come so far must end well, with right sums to the end. */
+  /** Checks that the ranks that are left end well, with right sums to the end. */
   private void end() {
     for (int rank : List.copyOf(good)) {
       hear(rank, "summing");

@@ -15,14 +15,14 @@ import java.util.stream.Collectors;
  * @param hadCome whether it says that they had been there and were lost
  */
 record JoinFailure(Set<Integer> culprits, boolean hadCome) {
-  /** What a rank that waited for others says, or was told. */
+  /** The message of a rank that waited for others, or that it got. */
   private static final Pattern OTHERS =
       Pattern.compile(
           "ranks? (?<absent>\\d+(, \\d+)*) ha(s|ve) not come to .*"
               + "|rank (?<lost>\\d+) \\(.*?\\) came to .* and was lost: .*"
               + "|rank (?<host>0) of job .* was met by rank \\d+ .* and was lost: .*");
 
-  /** Who met nobody waited for rank 0. */
+  /** The message of a rank that met no other one, because it waited for rank 0. */
   private static final Pattern NOBODY = Pattern.compile("rank \\d+ of job .* met nobody at .*");
 
   /** Reads the message of a {@link io.collectives.JoinException}. */

@@ -21,8 +21,8 @@ import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 
 /**
- * One job that goes through many faults, also several at once. After each round of them the
- * survivors sum without the ranks that were hit; then new processes can take their seats.
+ * A job that goes through many faults, also several at once. After each round of them the survivors
+ * sum without the ranks that were hit; then new processes can take their seats.
  *
  * <p>The survivors of a round must tell the same story: each error must name the same rank on all
  * of them, a rank that was hit, and each group that is left must lack the same ranks. In the end
@@ -52,7 +52,7 @@ public final class LongRun implements AutoCloseable {
   private int wrongSums;
 
   /**
-   * What the elder uses while no call is under way.
+   * The resources that the oldest rank uses while no call is under way.
    *
    * @param heap bytes that are reachable
    * @param buffers bytes beside the heap that Java knows of
@@ -62,7 +62,7 @@ public final class LongRun implements AutoCloseable {
    */
   public record Gauge(long heap, long buffers, long threads, long files, long resident) {}
 
-  /** What a survivor said in a round. */
+  /** The report of a survivor in a round. */
   private static final class Story {
     /** Whom errors named, and what the groups lacked, in their order. */
     private final List<String> chapters = new ArrayList<>();
@@ -91,27 +91,27 @@ public final class LongRun implements AutoCloseable {
     return elder;
   }
 
-  /** How many ranks sum. */
+  /** Returns how many ranks sum. */
   public int living() {
     return living.size();
   }
 
-  /** What was not as it must be, for people; if there is anything, the job is over. */
+  /** Returns what was not as it must be, for people; if there is anything, the job is over. */
   public List<String> complaints() {
     return List.copyOf(complaints);
   }
 
-  /** How many ranks did not say in time what they had to. */
+  /** Returns how many ranks did not say in time what they had to. */
   public int hangs() {
     return hangs;
   }
 
-  /** How many ranks got a wrong sum. */
+  /** Returns how many ranks got a wrong sum. */
   public int wrongSums() {
     return wrongSums;
   }
 
-  /** What the elder used before each time that the job grew. */
+  /** Returns what the elder used before each time that the job grew. */
   public List<Gauge> gauges() {
     return List.copyOf(gauges);
   }
@@ -268,7 +268,9 @@ public final class LongRun implements AutoCloseable {
             : String.valueOf(e.getMessage()));
   }
 
-  /** Whether a rank that was stopped finds who was given up: it, or another that was hit. */
+  /**
+   * Returns whether a rank that was stopped finds who was given up: it, or another that was hit.
+   */
   private boolean wake(int rank, Map<Integer, Long> struck) throws IOException {
     Signal.CONT.send(job.process(rank));
     try {

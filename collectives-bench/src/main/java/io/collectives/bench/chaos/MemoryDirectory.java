@@ -32,19 +32,19 @@ public final class MemoryDirectory implements AutoCloseable {
             : Files.createTempDirectory("chaos-");
   }
 
-  /** Where it is. */
+  /** Returns where it is. */
   public Path path() {
     return path;
   }
 
-  /** How many files and directories are in it. */
+  /** Returns how many files and directories are in it. */
   public int entries() throws IOException {
     return all().size();
   }
 
   /**
-   * What is still in it after one more job: ranks that are killed all at once can clear up nothing,
-   * so the next job of their user does.
+   * Returns what is still in it after one more job: ranks that are killed all at once can clear up
+   * nothing, so the next job of their user does.
    *
    * @param settings of that job, in this directory
    * @throws IOException if that job does not end well

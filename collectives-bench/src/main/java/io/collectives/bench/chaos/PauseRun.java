@@ -9,7 +9,7 @@ import java.util.function.IntConsumer;
 import java.util.random.RandomGenerator;
 
 /**
- * One job whose ranks are paused, one after the other, for less than the silence limit: nobody may
+ * A job whose ranks are paused, one after the other, for less than the silence limit: no rank may
  * be given up. Half of the pauses begin while no call is under way. After each one all ranks must
  * come to the same call again, with right sums.
  *

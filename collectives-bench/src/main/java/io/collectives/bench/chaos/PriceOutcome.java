@@ -3,7 +3,7 @@ package io.collectives.bench.chaos;
 import java.util.List;
 
 /**
- * What the calls of a job took with strangers at its ports and without.
+ * The times of the calls of a job with strangers at its ports and without.
  *
  * @param slices in the order in which they were measured
  * @param growth the most by which any rank grew
@@ -17,7 +17,7 @@ public record PriceOutcome(List<Slice> slices, Growth growth, List<String> compl
     complaints = List.copyOf(complaints);
   }
 
-  /** Where the strangers are. */
+  /** The places of the strangers. */
   public enum Arm {
     /** There are none. */
     NONE("none"),
@@ -32,7 +32,7 @@ public record PriceOutcome(List<Slice> slices, Growth growth, List<String> compl
       this.label = label;
     }
 
-    /** As in tables. */
+    /** Returns the name in tables. */
     @Override
     public String toString() {
       return label;
@@ -62,7 +62,7 @@ public record PriceOutcome(List<Slice> slices, Growth growth, List<String> compl
       long p99Nanos,
       long maxNanos) {
 
-    /** What a call took on average. */
+    /** Returns what a call took on average. */
     public double meanNanos() {
       return (double) nanos / calls;
     }

@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * One job that sums while strangers come and go.
+ * A job that sums while strangers come and go.
  *
  * <p>Where strangers run on the processors of the ranks, they cost time whatever they do: that of
  * their own work, and of the kernel's for their connections. So there are three arms, in turn, in

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * How the price of strangers is measured.
+ * The settings of a measurement of the price of strangers.
  *
  * @param ranks that sum
  * @param strangers at the ranks, and once more at another process
@@ -39,7 +39,7 @@ public record PriceSettings(
     return Math.max(FEWEST_ROUNDS, Math.round((float) strangers / perSecond / SLICE_SECONDS));
   }
 
-  /** How many come in a round, counted from 0. */
+  /** Returns how many come in a round, counted from 0. */
   int inRound(int round) {
     return (int) ((round + 1L) * strangers / rounds() - (long) round * strangers / rounds());
   }

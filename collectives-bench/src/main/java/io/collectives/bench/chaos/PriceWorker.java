@@ -175,7 +175,7 @@ public final class PriceWorker {
     return "memory " + resident() + " " + direct + " " + descriptors;
   }
 
-  /** What this process has in memory, as Linux says it. */
+  /** Returns what this process has in memory, as Linux says it. */
   private static long resident() {
     try {
       return Files.readAllLines(Path.of("/proc/self/status")).stream()

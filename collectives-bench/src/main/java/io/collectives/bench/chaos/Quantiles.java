@@ -11,7 +11,7 @@ public final class Quantiles {
     sorted = figures.sorted().toArray();
   }
 
-  /** Whether there is no figure. */
+  /** Returns whether there is no figure. */
   public boolean isEmpty() {
     return sorted.length == 0;
   }

@@ -25,12 +25,12 @@ public record Range(int least, int most) {
     throw new IllegalArgumentException("'" + text + "' is no number and no range; write 2 or 1..2");
   }
 
-  /** One of them, by chance. */
+  /** Returns a random number of the range. */
   public int draw(RandomGenerator random) {
     return random.nextInt(least, most + 1);
   }
 
-  /** As it is written. */
+  /** Returns the text as it is written. */
   @Override
   public String toString() {
     return least == most ? "" + least : least + ".." + most;

@@ -9,7 +9,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the ranks of jobs are, and how they talk.
+ * The hosts of the ranks of jobs, and their transport.
  *
  * @param transport by its name: {@code tcp}, {@code shm}, {@code unix} or {@code auto}
  * @param hosts how many hosts the ranks count as, in blocks of neighbours; only {@code auto} tells
@@ -20,17 +20,17 @@ public record Site(String transport, int hosts, @Nullable Path directory) {
   private static final String TCP = "tcp";
   private static final String AUTO = "auto";
 
-  /** One host whose ranks talk by TCP. */
+  /** Returns one host whose ranks use TCP. */
   static Site tcp() {
     return new Site(TCP, 1, null);
   }
 
-  /** The same with shared memory and Unix-domain sockets in that directory. */
+  /** Returns this site with shared memory and Unix-domain sockets in that directory. */
   public Site in(Path place) {
     return new Site(transport, hosts, place);
   }
 
-  /** What the process of a rank must know of it. */
+  /** Returns what the process of a rank must know of it. */
   Map<String, String> variables(int rank, int ranks) {
     Map<String, String> variables = new HashMap<>();
     variables.put("COLLECTIVES_TRANSPORT", transport);
@@ -47,7 +47,7 @@ public record Site(String transport, int hosts, @Nullable Path directory) {
     return (int) ((long) rank * hosts / ranks);
   }
 
-  /** Whether two ranks talk by TCP. */
+  /** Returns whether two ranks talk by TCP. */
   boolean isTcp(int one, int other, int ranks) {
     return transport.equals(TCP)
         || transport.equals(AUTO) && host(one, ranks) != host(other, ranks);
@@ -70,7 +70,7 @@ public record Site(String transport, int hosts, @Nullable Path directory) {
         .toList();
   }
 
-  /** As in tables. */
+  /** Returns the name in tables. */
   @Override
   public String toString() {
     return hosts > 1 ? transport + ", " + hosts + " hosts" : transport;

@@ -9,21 +9,24 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
-/** What those say who connect to a rank and do not belong to its job. */
+/** The messages of processes that connect to a rank and do not belong to its job. */
 enum Stranger {
-  /** Nothing: a scan of ports. */
+  /** No message: a scan of ports. */
   SCAN,
-  /** What a browser says. */
+  /** The request of a browser. */
   HTTP,
-  /** As a TLS client begins. */
+  /** The beginning of a TLS client. */
   TLS,
   /** Bytes by chance. */
   NOISE,
   /** Lengths as long as can be, in the words of this library. */
   OVERSIZE,
-  /** What a rank of the job has said to this one before, up to the proof that it has not got. */
+  /**
+   * The messages that a rank of the job has sent to this one before, up to the proof that the
+   * stranger does not have.
+   */
   REPLAY,
-  /** The same, one byte a second. */
+  /** The same messages, one byte a second. */
   SLOW;
 
   private static final int ANSWER_MILLIS = 15_000;
@@ -38,7 +41,7 @@ enum Stranger {
 
   private static final int TLS_LENGTH = 517;
 
-  /** How what is said at the meeting place begins. */
+  /** The first bytes of a message to the rendezvous. */
   private static final byte[] MEETING = "JCRV".getBytes(StandardCharsets.US_ASCII);
 
   /**

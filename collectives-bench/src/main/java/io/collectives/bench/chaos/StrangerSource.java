@@ -45,7 +45,7 @@ final class StrangerSource implements AutoCloseable {
     };
   }
 
-  /** How many have got a connection so far. */
+  /** Returns how many have got a connection so far. */
   int connected() {
     return connected.get();
   }

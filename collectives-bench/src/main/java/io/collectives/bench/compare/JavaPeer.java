@@ -117,8 +117,8 @@ abstract class JavaPeer implements PeerKit {
   }
 
   /**
-   * Whether the program unpacks native code where later runs find it, which several must not do at
-   * once; without arguments it does nothing else.
+   * Returns whether the program unpacks native code where later runs find it, which several must
+   * not do at once; without arguments it does nothing else.
    */
   boolean unpacks() {
     return false;
@@ -207,7 +207,7 @@ abstract class JavaPeer implements PeerKit {
   private static final class Spark extends JavaPeer {
     private static final String SCALA = "2.13";
 
-    /** What Spark reaches into the JDK for. */
+    /** The packages of the JDK that Spark opens. */
     private static final List<String> OPENED =
         List.of(
             "java.lang",

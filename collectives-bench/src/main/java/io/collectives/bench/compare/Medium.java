@@ -1,6 +1,6 @@
 package io.collectives.bench.compare;
 
-/** What the bytes of a peer move through. */
+/** The media through which the bytes of a peer move. */
 public enum Medium {
   /** Memory that ranks share. */
   MEMORY,

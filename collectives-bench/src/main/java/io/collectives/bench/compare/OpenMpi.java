@@ -41,7 +41,10 @@ final class OpenMpi implements PeerKit {
           Map.entry("pipeline-128K", forced("bcast", 3, 1 << 17)),
           Map.entry("scatter-ring", forced("bcast", 9, 0)));
 
-  /** Those of each variant of a collective, the forced algorithms between the two others. */
+  /**
+   * Returns the options of each variant of a collective, the forced algorithms between the two
+   * others.
+   */
   @SafeVarargs
   private static Map<String, List<String>> options(Map.Entry<String, List<String>>... forced) {
     Map<String, List<String>> options = new LinkedHashMap<>();

@@ -19,7 +19,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Where peers are built: a directory, and the programs of a search path. To be used by one thread.
+ * The place where peers are built: a directory, and the programs of a search path. One thread uses
+ * it.
  */
 public final class PeerBuild {
   private static final Duration BUILD_LIMIT = Duration.ofMinutes(20);

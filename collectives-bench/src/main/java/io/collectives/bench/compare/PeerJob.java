@@ -3,7 +3,7 @@ package io.collectives.bench.compare;
 import io.collectives.Collective;
 
 /**
- * What the processes of a peer are started for.
+ * The job for which the processes of a peer are started.
  *
  * @param collective the only one that they make
  * @param variant one of those that the peer has for it

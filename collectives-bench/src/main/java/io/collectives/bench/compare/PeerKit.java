@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/** How a peer is had and started. */
+/** The way in which a peer is built and started. */
 interface PeerKit {
 
   /**

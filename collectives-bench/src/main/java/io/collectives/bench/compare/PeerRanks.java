@@ -176,7 +176,10 @@ public final class PeerRanks implements Ranks {
     }
   }
 
-  /** What each process answers, which is what comes after the word by which answers are known. */
+  /**
+   * Returns what each process answers, which is what comes after the word by which answers are
+   * known.
+   */
   private List<String> answers() throws IOException {
     ScheduledFuture<?> alarm =
         watch.schedule(this::giveUp, limit.toMillis(), TimeUnit.MILLISECONDS);

@@ -1,7 +1,7 @@
 package io.collectives.bench.digits;
 
 /**
- * What a run came to after an epoch; the same on all ranks.
+ * The result of a run after an epoch, the same on all ranks.
  *
  * @param epoch from 1
  * @param loss the mean over the images that are held out

@@ -25,7 +25,7 @@ import java.util.Random;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
-/** One rank's part in learning to read digits. */
+/** A rank's part in learning to read digits. */
 public final class DigitsRun {
   private static final int EVALUATED = 60;
 
@@ -218,7 +218,7 @@ public final class DigitsRun {
     return new DigitsResult(epoch, metrics.meanLoss(), metrics.accuracy(1), hash.value());
   }
 
-  /** Whether servers can apply an optimizer. */
+  /** Returns whether servers can apply an optimizer. */
   public static boolean fitsServers(DigitsTask task) {
     return !(optimizer(task, 100, 1) instanceof LayerwiseOptimizer);
   }

@@ -7,7 +7,7 @@ import io.collectives.ps.store.Staleness;
 import java.util.Locale;
 
 /**
- * What all ranks of a run agree on.
+ * The settings that all ranks of a run agree on.
  *
  * @param update who updates the weights
  * @param servers how many of the ranks keep parameters; 0 unless servers update
@@ -31,7 +31,7 @@ public record DigitsTask(
     int normRanks,
     long seed) {
 
-  /** Who updates the weights. */
+  /** The ranks that update the weights. */
   public enum Update {
     /** Each rank all of them, by all-reduced gradients. */
     ALLREDUCE,

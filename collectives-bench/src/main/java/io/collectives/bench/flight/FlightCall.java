@@ -32,7 +32,7 @@ public record FlightCall(
     members = List.copyOf(members);
   }
 
-  /** What all ranks of the group must say alike of it, for people. */
+  /** Returns what all ranks of the group must say alike of it, for people. */
   public String fingerprint() {
     return collective.equals("barrier")
         ? "barrier by " + algorithm

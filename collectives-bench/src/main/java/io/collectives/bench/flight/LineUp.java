@@ -26,14 +26,14 @@ import java.util.stream.Collectors;
  * groups in that of the ranks' clocks, which may differ a little.
  */
 public final class LineUp {
-  /** How many ranks a sentence names. */
+  /** The largest number of ranks that a sentence names. */
   private static final int NAMED = 16;
 
   private final Map<Integer, FlightRecord> records = new TreeMap<>();
   private final Map<String, List<Integer>> members = new HashMap<>();
   private final List<Row> rows = new ArrayList<>();
 
-  /** What the record of a rank says of a call. */
+  /** The state of a call in the record of a rank. */
   public enum State {
     /** It holds it. */
     PRESENT,
@@ -54,7 +54,7 @@ public final class LineUp {
    */
   public record Row(
       String group, List<Integer> members, long sequence, Map<Integer, FlightCall> calls) {
-    /** What the lowest rank says. */
+    /** Returns what the lowest rank says. */
     public FlightCall any() {
       return calls.values().iterator().next();
     }
@@ -141,7 +141,7 @@ public final class LineUp {
     return List.copyOf(rows);
   }
 
-  /** Whether there is a record of a rank. */
+  /** Returns whether there is a record of a rank. */
   public boolean hasRecord(int rank) {
     return records.containsKey(rank);
   }
@@ -153,7 +153,7 @@ public final class LineUp {
     return List.copyOf(ranks);
   }
 
-  /** What the record of a rank says of a call. */
+  /** Returns what the record of a rank says of a call. */
   public State state(Row row, int rank) {
     if (!row.members().contains(rank)) {
       return State.OUTSIDE;
@@ -192,7 +192,7 @@ public final class LineUp {
         : end;
   }
 
-  /** What is remarkable, in sentences: who is missing, and what differs. */
+  /** Returns what is remarkable, in sentences: who is missing, and what differs. */
   public List<String> findings() {
     List<String> findings = new ArrayList<>();
     noRecord(findings);
@@ -231,7 +231,7 @@ public final class LineUp {
     }
   }
 
-  /** Who lags behind the others of a group, and by how much. */
+  /** Adds the ranks that lag behind the others of a group, and by how much. */
   private void missing(List<Row> group, List<String> findings) {
     Map<List<Row>, List<Integer>> late = new LinkedHashMap<>();
     for (int rank : group.get(0).members()) {
@@ -260,7 +260,7 @@ public final class LineUp {
         });
   }
 
-  /** What the ranks say of the first call of a group that failed or is under way. */
+  /** Returns what the ranks say of the first call of a group that failed or is under way. */
   private static void failures(List<Row> group, List<String> findings) {
     for (Row row : group) {
       Map<List<String>, List<Integer>> sayings = new LinkedHashMap<>();

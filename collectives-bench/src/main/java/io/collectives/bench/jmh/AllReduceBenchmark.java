@@ -45,11 +45,11 @@ public class AllReduceBenchmark {
   private static final long STOP = -1;
   private static final int SPINS = 1_000;
 
-  /** How many threads reduce together. */
+  /** Returns how many threads reduce together. */
   @Param({"2", "4"})
   public int ranks;
 
-  /** How they talk; but for {@code inprocess} they join as processes do. */
+  /** The transport; except with {@code inprocess} threads join as processes do. */
   @Param({"inprocess", "shm", "unix", "tcp"})
   public String transport = "";
 
@@ -93,7 +93,7 @@ public class AllReduceBenchmark {
     }
   }
 
-  /** One all-reduce on all ranks. */
+  /** Makes one all-reduce on all ranks. */
   @Benchmark
   public void allReduce() {
     turn++; // written by this thread only
@@ -110,7 +110,7 @@ public class AllReduceBenchmark {
     joined.ifPresent(ThreadRanks::close);
   }
 
-  /** When a call fails the rank leaves, so that rank 0's call fails too. */
+  /** Returns when a call fails the rank leaves, so that rank 0's call fails too. */
   private void takePart(Communicator world, Communicator view, Payload payload) {
     try {
       for (long done = 0; awaitTurn(done) != STOP; done++) {

@@ -34,8 +34,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What one rank pays to add, store and replace a piece of a payload. Scores are nanoseconds for a
- * piece; divided by {@code elements} they are nanoseconds an element, the figure to compare:
+ * Returns what one rank pays to add, store and replace a piece of a payload. Scores are nanoseconds
+ * for a piece; divided by {@code elements} they are nanoseconds an element, the figure to compare:
  * vectorised kernels stay below 0.1 for float32 within one address space and below 0.2 where frames
  * are involved, scalar ones are at 0.3 to 0.5.
  */
@@ -46,7 +46,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Fork(2)
 public class KernelBenchmark {
 
-  /** Where the operands of a reduction lie. */
+  /** The memories in which the operands of a reduction lie. */
   public enum Operands {
     /** {@code a += b}, arrays with the same indexes: the case of a call within one process. */
     ARRAYS(Place.ARRAY, Place.ARRAY),
@@ -68,7 +68,7 @@ public class KernelBenchmark {
     }
   }
 
-  /** Where a piece lies. */
+  /** The memories in which a piece lies. */
   public enum Place {
     /** An array, from index 0. */
     ARRAY,

@@ -5,7 +5,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a link carries each way at most.
+ * The largest rate of a link in each direction.
  *
  * @param bitsPerSecond from 1 million to 100 billion
  */
@@ -37,7 +37,7 @@ public record LinkRate(long bitsPerSecond) {
     return new LinkRate(new BigDecimal(matcher.group(1)).multiply(unit).longValue());
   }
 
-  /** As {@code 200 Mbit/s}. */
+  /** Returns a text such as {@code 200 Mbit/s}. */
   @Override
   public String toString() {
     boolean big = bitsPerSecond >= GIGA;

@@ -41,7 +41,7 @@ public final class Network implements AutoCloseable {
   /** A piece of 64 KiB with a header for each of its packets, and some to spare. */
   private static final int LEAST_BURST = 80 << 10;
 
-  /** What passes while a busy kernel is late to look at the bucket. */
+  /** The time of the bytes that pass while a busy kernel is late to look at the bucket. */
   private static final double BURST_SECONDS = 0.002;
 
   private static final String QUEUE = "500ms";
@@ -196,12 +196,12 @@ public final class Network implements AutoCloseable {
     return in(hosts.get(rank), command.toArray(String[]::new));
   }
 
-  /** How many hosts there are. */
+  /** Returns how many hosts there are. */
   public int hosts() {
     return hosts.size();
   }
 
-  /** What the process of a rank must know of its host and the others'. */
+  /** Returns what the process of a rank must know of its host and the others'. */
   public Map<String, String> variables(int rank) {
     return Map.of(
         "MASTER_ADDR",

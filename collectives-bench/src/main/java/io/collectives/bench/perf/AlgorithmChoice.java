@@ -19,7 +19,7 @@ public record AlgorithmChoice(String text) {
     Algorithm.parse(text);
   }
 
-  /** How algorithms are written, for people. */
+  /** The texts of algorithms, for people. */
   public static final class Forms implements Iterable<String> {
     @Override
     public Iterator<String> iterator() {
@@ -54,15 +54,16 @@ public record AlgorithmChoice(String text) {
   }
 
   /**
-   * How many ranks a job needs for it in which some number of ranks work: more than that if others
-   * only serve.
+   * Returns how many ranks a job needs for it in which some number of ranks work: more than that if
+   * others only serve.
    */
   public int ranks(int workers) {
     return Algorithms.onClassPath().ranks(Algorithm.parse(text), workers);
   }
 
   /**
-   * The same with servers, if they were left open; all others as they are.
+   * Returns this choice with servers, if they were left open; other choices are returned as they
+   * are.
    *
    * @param proxies of each dedicated server
    * @param workersPerHost which reduce among themselves first
@@ -80,7 +81,7 @@ public record AlgorithmChoice(String text) {
         : this;
   }
 
-  /** As it can be written on the command line, with what was left open. */
+  /** Returns the text on the command line, with the parameters that were left open. */
   public String label(int ranks) {
     Algorithm algorithm = forRanks(ranks);
     boolean onHosts =

@@ -23,10 +23,10 @@ final class AtomicSums implements TensorSums {
   private final BackwardPass backward;
   private final int[] places;
 
-  /** What the lanes are views of. */
+  /** The groups of which the lanes are views. */
   private final List<Communicator> groups = new ArrayList<>();
 
-  /** One to each server. */
+  /** A lane to each server. */
   private final List<Communicator> lanes = new ArrayList<>();
 
   private final @Nullable CollectiveHandle service;

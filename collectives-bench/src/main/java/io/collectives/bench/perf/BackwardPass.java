@@ -13,7 +13,7 @@ final class BackwardPass {
   private long start;
 
   /**
-   * One of these tensors.
+   * Makes a backward pass of the given tensors.
    *
    * @param counts the elements of each tensor, in the order of the forward pass
    * @param nanos how long it takes; with 0 all are ready at once
@@ -36,7 +36,7 @@ final class BackwardPass {
     start = System.nanoTime();
   }
 
-  /** Whether a tensor's gradients are there. */
+  /** Returns whether a tensor's gradients are there. */
   boolean isReady(int tensor) {
     return System.nanoTime() - start >= readyAfterNanos[tensor];
   }

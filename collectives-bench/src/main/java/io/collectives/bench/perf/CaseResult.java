@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * What a case took. The time of an iteration is that of the slowest rank.
+ * The times of a case. The time of an iteration is that of the slowest rank.
  *
  * @param iterations how many were timed
  * @param medianNanos half of them took no longer

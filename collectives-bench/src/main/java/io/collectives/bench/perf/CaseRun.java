@@ -13,7 +13,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One rank's part in a case. All ranks of the job call the same method with the same case; whatever
+ * A rank's part in a case. All ranks of the job call the same method with the same case; whatever
  * depends on a clock is decided by rank 0 and told to the others by an all-reduce, so that all make
  * the same calls. Ranks that the case has no use for only keep step with the others.
  *

@@ -4,9 +4,9 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How far apart two busy cores are, by the time that a cache line takes from one to the other. A
- * host moves the virtual processors of its guests every few seconds; what crosses cores then
- * changes by a factor of two to nine, so a figure without this beside it means little.
+ * The distance of two busy cores, by the time that a cache line takes from one to the other. A host
+ * moves its virtual processors every few seconds; the time of an exchange between cores then
+ * changes by a factor of two to nine, so a figure without this distance beside it means little.
  */
 public enum CoreDistance {
   /** Two threads of one core: below 35 ns. */
@@ -33,7 +33,7 @@ public enum CoreDistance {
     return all.stream().distinct().count() == 1 ? all.get(0) : DISTURBED;
   }
 
-  /** As in tables. */
+  /** Returns the name in tables. */
   @Override
   public String toString() {
     return name().toLowerCase(Locale.ROOT);

@@ -132,7 +132,7 @@ abstract class Elements {
 
   abstract void put(int index, long value);
 
-  /** Whether an element is {@code dividend / divisor}, rounded as its type does. */
+  /** Returns whether an element is {@code dividend / divisor}, rounded as its type does. */
   abstract boolean holds(int index, long dividend, int divisor);
 
   private static Elements of(FloatBuffer buffer, @Nullable Payload payload) {

@@ -8,8 +8,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What the network interfaces of this host have carried, as Linux counts it: with the headers of
- * packets, but those of packets that TCP hands on in one piece once, and without loopback.
+ * The bytes that the network interfaces of this host have carried, as Linux counts them: with the
+ * headers of packets, but those of packets that TCP hands on in one piece once, and without
+ * loopback.
  *
  * @param sent bytes so far
  * @param received bytes so far
@@ -19,7 +20,7 @@ record HostBytes(long sent, long received) {
   private static final int RECEIVED = 0;
   private static final int SENT = 8;
 
-  /** As it is now. */
+  /** Returns the present counts. */
   static HostBytes now() {
     try {
       return of(Files.readAllLines(COUNTERS));

@@ -1,8 +1,8 @@
 package io.collectives.bench.perf;
 
 /**
- * What the hosts of a case's ranks carried in an iteration, each rank on a host of its own; see
- * {@link HostBytes} for what is counted.
+ * The bytes that the hosts of a case's ranks carried in an iteration, each rank on a host of its
+ * own; see {@link HostBytes} for what is counted.
  *
  * @param mostSent by the host that sent most, in bytes
  * @param leastSent by the host that sent least
@@ -11,7 +11,7 @@ package io.collectives.bench.perf;
  */
 public record HostTraffic(long mostSent, long leastSent, long mostReceived, long leastReceived) {
 
-  /** What the busiest link carried the way that it carried more. */
+  /** Returns what the busiest link carried the way that it carried more. */
   public long most() {
     return Math.max(mostSent, mostReceived);
   }

@@ -2,7 +2,7 @@ package io.collectives.bench.perf;
 
 import java.util.Locale;
 
-/** Where the payload of a case lies. */
+/** The memory in which the payload of a case lies. */
 public enum Memory {
   /** In Java arrays. */
   ARRAY,

@@ -15,7 +15,7 @@ import java.util.Locale;
  */
 public record ModelTensors(Model model, Way way, int divisor, long backwardNanos) {
 
-  /** How many tensors are all-reduced. */
+  /** The ways of all-reducing many tensors. */
   public enum Way {
     /** By a gradient reducer, to which they become ready in the order of a backward pass. */
     FUSED,
@@ -30,7 +30,9 @@ public record ModelTensors(Model model, Way way, int divisor, long backwardNanos
     /** In buffers of tensors that ranks have told each other to be ready, as Horovod does. */
     NEGOTIATED;
 
-    /** Whether it can be measured with so many ranks that only serve, and work and serve. */
+    /**
+     * Returns whether it can be measured with so many ranks that only serve, and work and serve.
+     */
     public boolean fits(int dedicated, int shared) {
       return switch (this) {
         case ATOMIC -> dedicated > 0 && shared == 0;
@@ -85,7 +87,9 @@ public record ModelTensors(Model model, Way way, int divisor, long backwardNanos
         Long.parseLong(words[3]));
   }
 
-  /** As {@code resnet50:fused}, or {@code resnet50/8:fused} of an eighth of it. */
+  /**
+   * Returns a text such as {@code resnet50:fused}, or {@code resnet50/8:fused} of an eighth of it.
+   */
   @Override
   public String toString() {
     return model + (divisor == 1 ? "" : "/" + divisor) + ":" + way;

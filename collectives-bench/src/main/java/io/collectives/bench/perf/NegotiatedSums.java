@@ -11,7 +11,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What Horovod does (Sergeev and Del Balso 2018), as a baseline: the ranks negotiate what to sum.
+ * The method of Horovod (Sergeev and Del Balso 2018), as a baseline: the ranks negotiate which
+ * tensors to sum.
  *
  * <p>In each cycle every rank tells rank 0 which tensors have become ready since it last did (a
  * gather of a bit for each tensor), and rank 0 answers which are ready on all ranks by now (a
@@ -113,7 +114,7 @@ final class NegotiatedSums implements TensorSums {
     return agreed;
   }
 
-  /** What rank 0 answers. */
+  /** Returns what rank 0 answers. */
   private void decide() {
     Arrays.fill(answer, 0);
     for (int tensor = 0; tensor < tensors.size(); tensor++) {

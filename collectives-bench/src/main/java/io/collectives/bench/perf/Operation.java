@@ -25,7 +25,7 @@ abstract class Operation implements AutoCloseable {
     this.work = work;
   }
 
-  /** Whether this rank contributes to an all-reduce, and gets the result. */
+  /** Returns whether this rank contributes to an all-reduce, and gets the result. */
   final boolean contributes() {
     return group.rank() < work.contributors();
   }
@@ -68,7 +68,7 @@ abstract class Operation implements AutoCloseable {
 
   abstract PersistentCall prepare();
 
-  /** As {@link TensorSums#negotiationMessages}. */
+  /** Returns {@link TensorSums#negotiationMessages}. */
   long negotiationMessages() {
     return 0;
   }
@@ -407,7 +407,7 @@ abstract class Operation implements AutoCloseable {
       return group.prepared().barrier();
     }
 
-    /** Nothing is carried that could be. */
+    /** Returns 0, because a barrier has no payload to check. */
     @Override
     long wrong() {
       return 0;

@@ -7,7 +7,7 @@ import io.collectives.ReduceOp;
 import java.util.Optional;
 
 /**
- * One collective to be measured; everything that all ranks have to agree on. The payload is the
+ * A collective to be measured, with all settings on which ranks have to agree. The payload is the
  * whole one: the input of an all-reduce, the output of an all-gather. The root, if there is one, is
  * rank 0.
  *
@@ -45,13 +45,13 @@ public record PerfCase(
 
   private static final String NOBODY = "-";
 
-  /** What is called, and how, and of whose tensors if not of one piece. */
+  /** Returns what is called, and how, and of whose tensors if not of one piece. */
   public String title() {
     return tensors.map(ModelTensors::toString).orElse(collective.toString())
         + (persistent ? ":persistent" : "");
   }
 
-  /** How many ranks contribute to an all-reduce: all but dedicated servers. */
+  /** Returns how many ranks contribute to an all-reduce: all but dedicated servers. */
   public int contributors() {
     return collective == Collective.ALL_REDUCE
             && algorithm.forRanks(ranks) instanceof Algorithm.ParameterServer servers
@@ -59,7 +59,7 @@ public record PerfCase(
         : ranks;
   }
 
-  /** Whether elements are reduced, so that the op matters. */
+  /** Returns whether elements are reduced, so that the op matters. */
   public boolean reduces() {
     return switch (collective) {
       case ALL_REDUCE, REDUCE_SCATTER, REDUCE -> true;

@@ -74,8 +74,8 @@ public final class ProcessRanks implements Ranks {
     return start(
         Seating.alone(network.hosts()).processes(),
         (group, rank, threads) -> {
-          RankEnvironment seat = new RankEnvironment(rank, network.hosts(), NETWORK_SAYS);
-          Map<String, String> environment = new HashMap<>(seat.variables("tcp"));
+          RankEnvironment place = new RankEnvironment(rank, network.hosts(), NETWORK_SAYS);
+          Map<String, String> environment = new HashMap<>(place.variables("tcp"));
           environment.putAll(network.variables(rank));
           return Worker.start(group, rank, network.on(rank, command), environment, err);
         });
@@ -104,8 +104,8 @@ public final class ProcessRanks implements Ranks {
   }
 
   /**
-   * What such a process does: joins the job that its environment describes, with the ranks that
-   * follow its own if it has several, and works until there are no more cases.
+   * Returns what such a process does: joins the job that its environment describes, with the ranks
+   * that follow its own if it has several, and works until there are no more cases.
    */
   public static void serve(
       Map<String, String> environment,
@@ -120,11 +120,11 @@ public final class ProcessRanks implements Ranks {
       own.put("RANK", "" + (Integer.parseInt(environment.getOrDefault("RANK", "0")) + thread));
       ranks.add(Collectives.settings(own).withCalls(calls));
     }
-    try (ThreadRanks seats = ThreadRanks.joined(ranks)) {
-      answer(out, READY + " " + String.join(",", seats.transports()));
+    try (ThreadRanks joined = ThreadRanks.joined(ranks)) {
+      answer(out, READY + " " + String.join(",", joined.transports()));
       for (Optional<String> line; (line = parent.next()).isPresent(); ) {
         String wanted = line.get();
-        answer(out, seats.all(world -> work(world, wanted)).get(0));
+        answer(out, joined.all(world -> work(world, wanted)).get(0));
       }
     }
   }

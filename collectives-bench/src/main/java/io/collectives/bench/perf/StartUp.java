@@ -14,8 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a job takes from the start of its JVMs to its first sum on all ranks. The ranks are programs
- * that do nothing else, so that all of it is the JVM's and the library's.
+ * The times of a job from the start of its JVMs to its first sum on all ranks. The ranks are
+ * programs that do nothing else, so that all of it is the JVM's and the library's.
  *
  * @param jvmNanos until the last rank's main method ran
  * @param joinNanos from there until the slowest rank had joined

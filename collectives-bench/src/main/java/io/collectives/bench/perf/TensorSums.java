@@ -11,8 +11,8 @@ interface TensorSums extends AutoCloseable {
   void run();
 
   /**
-   * How many messages all ranks together have sent so far to agree on what is ready. Asked of rank
-   * 0.
+   * Returns how many messages all ranks together have sent so far to agree on what is ready. Asked
+   * of rank 0.
    */
   default long negotiationMessages() {
     return 0;

@@ -19,15 +19,14 @@ public final class Command {
     return run(List.of(command));
   }
 
-  /** As {@link #run(String...)}. */
+  /** Runs a command; see {@link #run(String...)}. */
   public static String run(List<String> command) throws IOException {
     return run("", command);
   }
 
   /**
-   * As {@link #run(String...)}.
-   *
-   * @param input what it reads from standard input, less than a pipe holds
+   * Runs a command as {@link #run(String...)} does. @param input what it reads from standard input,
+   * less than a pipe holds
    */
   public static String run(String input, List<String> command) throws IOException {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();

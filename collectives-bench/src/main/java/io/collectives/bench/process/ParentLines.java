@@ -10,8 +10,8 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /**
- * What a worker hears from the process that started it. Standard input ends when that process wants
- * the worker to end, and also when it was killed: a worker that is not gone {@link
+ * The lines that a worker reads from the process that started it. Standard input ends when that
+ * process wants the worker to end, and also when it was killed: a worker that is not gone {@link
  * ProcessGroup#GRACE} later halts. So no worker outlives its parent, whatever happens to it.
  */
 public final class ParentLines {

@@ -25,7 +25,7 @@ import java.util.stream.Stream;
  * <p>Threads: any thread may call any method.
  */
 public final class ProcessGroup implements AutoCloseable {
-  /** How long processes may take to end before they are killed. */
+  /** The time that processes may take to end before they are killed. */
   public static final Duration GRACE = Duration.ofSeconds(5);
 
   private static final long POLL_MILLIS = 5;
@@ -37,7 +37,7 @@ public final class ProcessGroup implements AutoCloseable {
   private boolean ending;
 
   /**
-   * How a process ended.
+   * The end of a process.
    *
    * @param rank the number that it was started with
    * @param status its exit status; 128 and the signal if one killed it

@@ -4,10 +4,10 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What a process of a job on this host is told about itself, by the variables that PyTorch's
+ * The description that a process of a job on this host gets, by the variables that PyTorch's
  * launcher made usual.
  *
- * @param rank the seat of the process
+ * @param rank the rank of the process
  * @param size the number of ranks
  * @param port the port of 127.0.0.1 on which rank 0 meets the others
  */

@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
  * numbers, or text; {@link #NONE} says that there is no value.
  */
 public final class Fields {
-  /** What was not measured: {@code -} in TSV, {@code null} in JSON. */
+  /** The text of a figure that was not measured: {@code -} in TSV, {@code null} in JSON. */
   public static final String NONE = "-";
 
   private static final int DIGITS = 5;

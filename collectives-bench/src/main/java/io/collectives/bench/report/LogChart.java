@@ -23,7 +23,7 @@ import org.knowm.xchart.style.Styler;
  * both names.
  */
 public final class LogChart {
-  /** What times are written as. */
+  /** The label of times. */
   public static final String TIME = "time (ms)";
 
   private final String over;
@@ -31,7 +31,7 @@ public final class LogChart {
   private final Map<String, SortedMap<Long, Double>> lines = new LinkedHashMap<>();
 
   /**
-   * Nothing yet.
+   * Makes an empty chart.
    *
    * @param over what stands below
    * @param figure what stands at the side
@@ -46,7 +46,7 @@ public final class LogChart {
     lines.computeIfAbsent(line, name -> new TreeMap<>()).put(at, value);
   }
 
-  /** Whether a picture of this name can be written. */
+  /** Returns whether a picture of this name can be written. */
   public static boolean canWrite(Path file) {
     String name = file.toString().toLowerCase(Locale.ROOT);
     return name.endsWith(".png") || name.endsWith(".svg");

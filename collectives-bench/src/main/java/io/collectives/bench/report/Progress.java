@@ -23,7 +23,7 @@ public final class Progress implements AutoCloseable {
     this.terminal = terminal;
   }
 
-  /** Whether standard error is a terminal; false where that cannot be told. */
+  /** Returns whether standard error is a terminal; false where that cannot be told. */
   public static boolean onTerminal() {
     try {
       String target = Files.readSymbolicLink(Path.of("/proc/self/fd/2")).toString();
@@ -40,7 +40,7 @@ public final class Progress implements AutoCloseable {
     show(text, true);
   }
 
-  /** How far the stage is. */
+  /** Returns how far the stage is. */
   public void step(String text) {
     show(text, false);
   }

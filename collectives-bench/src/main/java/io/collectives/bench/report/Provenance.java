@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.jar.Attributes;
 import java.util.jar.Manifest;
 
-/** What figures were taken with: this program and this machine. */
+/** The origin of figures: this program and this machine. */
 public final class Provenance {
   private Provenance() {}
 

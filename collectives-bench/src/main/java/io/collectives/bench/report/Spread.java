@@ -11,7 +11,7 @@ import java.util.stream.DoubleStream;
  */
 public record Spread(double median, double least, double greatest) {
 
-  /** That of figures in any order; NaN of none. */
+  /** Returns the spread of figures in any order; NaN if there are none. */
   public static Spread of(DoubleStream figures) {
     double[] sorted = figures.sorted().toArray();
     int count = sorted.length;

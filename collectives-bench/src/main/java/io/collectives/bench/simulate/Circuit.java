@@ -60,7 +60,7 @@ final class Circuit {
     return new IllegalArgumentException(
         "mesh "
             + mesh
-            + " has no circuit from neighbour to neighbour: one needs an even number of rows or columns, or one line that"
-            + " wraps");
+            + " has no circuit from neighbour to neighbour: one needs an even number of rows or"
+            + " columns, or one line that wraps");
   }
 }

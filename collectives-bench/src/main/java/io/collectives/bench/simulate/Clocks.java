@@ -5,7 +5,7 @@ import io.collectives.plan.Plan;
 import java.util.Arrays;
 
 /**
- * When each slab of each chunk of each rank is ready.
+ * The times at which each slab of each chunk of each rank is ready.
  *
  * <p>A hierarchy of 65,536 ranks cuts its payload into 131,072 chunks: 8.6 thousand million clocks,
  * 64 GiB. But in most rounds its ranks move whole blocks of 256 chunks, whose clocks are then the
@@ -93,7 +93,7 @@ final class Clocks {
     return b == 0 ? a : divisor(b, a % b);
   }
 
-  /** When a slab of the last of some chunks is ready. */
+  /** Returns when a slab of the last of some chunks is ready. */
   double latest(int rank, int firstChunk, int count, int slab) {
     double latest = 0;
     if (side > 0) {
@@ -116,7 +116,7 @@ final class Clocks {
     }
   }
 
-  /** How many numbers are kept. */
+  /** Returns how many numbers are kept. */
   long kept() {
     return ofBlocks.length + (long) pagesMade * grain;
   }

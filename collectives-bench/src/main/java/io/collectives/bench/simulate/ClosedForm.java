@@ -9,7 +9,7 @@ import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a plan takes by a formula, where there is one: on links that are alike within each
+ * The time of a plan by a formula, where there is one: on links that are alike within each
  * dimension, each used by one transfer at a time.
  *
  * <p>With M bytes, n ranks, α seconds a hop, β a byte on a link and γ a byte added; where a rank
@@ -119,7 +119,7 @@ final class ClosedForm {
     return network.mesh().isEmpty() && slabs == 1 ? pairs(algorithm, wire) : Double.NaN;
   }
 
-  /** Whether each rank's next is its neighbour. */
+  /** Returns whether each rank's next is its neighbour. */
   private boolean neighbours(Mesh mesh) {
     boolean wraps = mesh.y() == 1 ? mesh.wrapX() : mesh.wrapY();
     return scenario.circuit() || (mesh.x() == 1 || mesh.y() == 1) && (wraps || n == 2);
@@ -298,7 +298,7 @@ final class ClosedForm {
       return places > 2 && wraps;
     }
 
-    /** Whether two lanes of opposite directions share no link of it. */
+    /** Returns whether two lanes of opposite directions share no link of it. */
     boolean parts() {
       return places == 1 || closed();
     }
@@ -319,9 +319,9 @@ final class ClosedForm {
     }
 
     /**
-     * How many links a share passes that goes round to its owner, and from there round again. A
-     * share leaves out one hop each time: that after its owner, and that before it. A folded ring
-     * has two hops of one link, at its ends, and the others of two.
+     * Returns how many links a share passes that goes round to its owner, and from there round
+     * again. A share leaves out one hop each time: that after its owner, and that before it. A
+     * folded ring has two hops of one link, at its ends, and the others of two.
      */
     private int latencies(boolean twice) {
       if (places == 1) {

@@ -1,7 +1,7 @@
 package io.collectives.bench.simulate;
 
 /**
- * What is simulated on a network.
+ * The load and the costs that are simulated on a network.
  *
  * @param bytes what the plan cuts into chunks: the payload of each rank, and of an all-to-all those
  *     of all ranks together
@@ -17,7 +17,7 @@ public record Costs(double bytes, int slabs, double addNanosPerByte) {
     }
   }
 
-  /** One slab, and nothing but links takes time. */
+  /** Returns costs of one slab, where only links take time. */
   public static Costs of(double bytes) {
     return new Costs(bytes, 1, 0);
   }

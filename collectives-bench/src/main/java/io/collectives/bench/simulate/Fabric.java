@@ -9,7 +9,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What networks of any size are built of.
+ * The parts of which networks of any size are built.
  *
  * @param wire of all links
  * @param others of links that are not like that
@@ -79,7 +79,8 @@ public record Fabric(Wire wire, List<Other> others, Optional<Mesh> pod, Hosts ho
         throw new IllegalArgumentException(
             "'"
                 + text
-                + "' is no link; write x=1us,70GB/s, y=…, pods=…, host=…, racks=…, other=… or 3-4=…");
+                + "' is no link; write x=1us,70GB/s, y=…, pods=…, host=…, racks=…, other=… or"
+                + " 3-4=…");
       }
       try {
         Wire wire =

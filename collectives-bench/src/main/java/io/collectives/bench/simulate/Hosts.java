@@ -1,7 +1,7 @@
 package io.collectives.bench.simulate;
 
 /**
- * What ranks share beside the links between them.
+ * The NICs and switches that ranks share beside the links between them.
  *
  * <p>Ranks fill hosts in order. What leaves or enters a host passes its NIC, one thing at a time,
  * in each direction. Hosts fill racks in order. What leaves a rack passes one of the uplinks of its
@@ -41,7 +41,7 @@ public record Hosts(
     }
   }
 
-  /** Whether anything is shared, or hosts have several ranks. */
+  /** Returns whether anything is shared, or hosts have several ranks. */
   boolean any() {
     return !equals(NONE);
   }
@@ -50,17 +50,17 @@ public record Hosts(
     return hostsPerRack > 0;
   }
 
-  /** How many uplinks a rack has, each way. */
+  /** Returns how many uplinks a rack has, each way. */
   int uplinks() {
     return Math.max(1, (int) Math.floor(hostsPerRack / oversubscription));
   }
 
-  /** How long a byte holds one of them. */
+  /** Returns how long a byte holds one of them. */
   double uplinkNanosPerByte() {
     return nicNanosPerByte * oversubscription * uplinks() / hostsPerRack;
   }
 
-  /** As {@code hosts of 8, racks of 16 hosts 3:1}. */
+  /** Returns a text such as {@code hosts of 8, racks of 16 hosts 3:1}. */
   @Override
   public String toString() {
     String text = "hosts of " + ranksPerHost;

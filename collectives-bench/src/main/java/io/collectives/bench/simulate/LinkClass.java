@@ -23,7 +23,9 @@ public enum LinkClass {
   /** Not between two ranks: what the hosts of a rack share, one way. */
   UPLINK;
 
-  /** Those between two ranks, which can be given a latency and a bandwidth. */
+  /**
+   * Returns the classes of links between two ranks, which can be given a latency and a bandwidth.
+   */
   static List<LinkClass> between() {
     return Arrays.stream(values()).filter(each -> each != NIC && each != UPLINK).toList();
   }

@@ -162,7 +162,7 @@ public final class Network {
         : hostsOf(firstAlone) + rank - firstAlone;
   }
 
-  /** How many hosts there are. */
+  /** Returns how many hosts there are. */
   int hostCount() {
     return hostsOf(firstAlone) + ranks - firstAlone;
   }
@@ -180,12 +180,12 @@ public final class Network {
     return hosts.racks() ? host / hosts.hostsPerRack() : 0;
   }
 
-  /** Whether a single link differs from its class. */
+  /** Returns whether a single link differs from its class. */
   boolean hasSingleLinks() {
     return !single.isEmpty();
   }
 
-  /** What links are like if all that a mesh has, or all pairs of ranks, are alike. */
+  /** Returns what links are like if all that a mesh has, or all pairs of ranks, are alike. */
   Optional<Wire> alike() {
     Wire wire = wire(mesh.isEmpty() ? LinkClass.OTHER : crossable(0) ? LinkClass.X : LinkClass.Y);
     boolean same = !hasSingleLinks();
@@ -199,7 +199,7 @@ public final class Network {
     return same ? Optional.of(wire) : Optional.empty();
   }
 
-  /** Whether some neighbours stand in different pods. */
+  /** Returns whether some neighbours stand in different pods. */
   boolean hasSeveralPods() {
     return podX > 0 && mesh.map(m -> m.x() > podX || m.y() > podY).orElse(false);
   }
@@ -282,7 +282,7 @@ public final class Network {
     return hops;
   }
 
-  /** How many places up, or down if negative, the way leads along a dimension. */
+  /** Returns how many places up, or down if negative, the way leads along a dimension. */
   private static int steps(int from, int to, int places, boolean wraps) {
     int plain = to - from;
     if (!wraps || places == 2) {
@@ -310,7 +310,9 @@ public final class Network {
     return from + "->" + to;
   }
 
-  /** As {@code 128x32 wrap=y}, with its pods, or {@code pairs}, or its hosts. */
+  /**
+   * Returns a text such as {@code 128x32 wrap=y} with its pods, or {@code pairs} with its hosts.
+   */
   @Override
   public String toString() {
     return mesh.map(Mesh::toString)

@@ -3,7 +3,7 @@ package io.collectives.bench.simulate;
 import java.util.Map;
 
 /**
- * What a simulation found.
+ * The result of a simulation.
  *
  * @param nanos when the last rank has its result
  * @param rounds of the longest lane
@@ -23,7 +23,7 @@ public record Outcome(
     double busiestNanos) {
 
   /**
-   * What the links of a class carried.
+   * The traffic of the links of a class.
    *
    * @param links that carried anything
    * @param bytes on all of them, counted on each link

@@ -24,7 +24,7 @@ public record PlanChoice(String text) {
     Algorithms.onClassPath().parse(text);
   }
 
-  /** How they are written, for people. */
+  /** The texts of the choices, for people. */
   public static final class Forms implements Iterable<String> {
     @Override
     public Iterator<String> iterator() {
@@ -40,9 +40,9 @@ public record PlanChoice(String text) {
   }
 
   /**
-   * Those of some sizes that it is for.
+   * Returns those of some sizes that the choice supports.
    *
-   * @throws IllegalArgumentException if it is for none of them
+   * @throws IllegalArgumentException if it supports none of them
    */
   public List<Size> suiting(List<Size> sizes) {
     Algorithms algorithms = Algorithms.onClassPath();

@@ -62,7 +62,8 @@ public final class Quantities {
       throw new IllegalArgumentException(
           "'"
               + text
-              + "' is no rate; write it with its unit, as 70GB/s or 100Gbit/s (powers of 1000), at least 1B/s");
+              + "' is no rate; write it with its unit, as 70GB/s or 100Gbit/s (powers of 1000), at"
+              + " least 1B/s");
     }
     return 1e9 / rate;
   }

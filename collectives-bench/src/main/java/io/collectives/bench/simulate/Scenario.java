@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
 
 /** A plan on a network. */
 public final class Scenario {
-  /** What the simulator plans itself. */
+  /** The algorithms that only the simulator has. */
   public static final String FORMS = "dedicated-servers[:S], atomic-servers[:S]";
 
   private static final String ATOMIC = "atomic-servers";
@@ -33,7 +33,7 @@ public final class Scenario {
   private final int servers;
 
   /**
-   * What is to be simulated.
+   * The work that is simulated.
    *
    * @param algorithm one of {@link PlanChoice}, or {@code dedicated-servers}, with as many servers
    *     as there are hosts of workers, or {@code dedicated-servers:4}; or {@code atomic-servers},
@@ -191,12 +191,15 @@ public final class Scenario {
     return label;
   }
 
-  /** How many ranks have a payload and get a result together: a group of them. */
+  /** Returns how many ranks have a payload and get a result together: a group of them. */
   public int members() {
     return members;
   }
 
-  /** Whether there are servers that have no payload of their own: others carry it once each way. */
+  /**
+   * Returns whether there are servers that have no payload of their own: others carry it once each
+   * way.
+   */
   public boolean serves() {
     return servers > 0
         || algorithm
@@ -226,17 +229,17 @@ public final class Scenario {
     return algorithm;
   }
 
-  /** Whether members are numbered along a circuit of neighbours. */
+  /** Returns whether members are numbered along a circuit of neighbours. */
   boolean circuit() {
     return circuit;
   }
 
-  /** Whether servers have whole variables, not equal shares. */
+  /** Returns whether servers have whole variables, not equal shares. */
   boolean atomic() {
     return label.startsWith(ATOMIC);
   }
 
-  /** How many servers there are beside the members. */
+  /** Returns how many servers there are beside the members. */
   int servers() {
     return servers;
   }
@@ -259,7 +262,7 @@ public final class Scenario {
     return Simulation.run(plan, network, costs);
   }
 
-  /** What it takes by a formula, in nanoseconds, if there is one. */
+  /** Returns what it takes by a formula, in nanoseconds, if there is one. */
   public OptionalDouble closedForm(Costs costs) {
     return ClosedForm.nanos(this, costs);
   }

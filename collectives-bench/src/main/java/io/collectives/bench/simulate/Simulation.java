@@ -35,7 +35,7 @@ import java.util.Arrays;
  * are not used do not count.
  */
 public final class Simulation {
-  /** What is kept of a link, a NIC or an uplink. */
+  /** The index of the first of the numbers that are kept of a link, a NIC or an uplink. */
   private static final int FREE_AT = 0;
 
   private static final int HELD = 1;
@@ -72,7 +72,7 @@ public final class Simulation {
   private int[] receivers = new int[64];
   private int[] firsts = new int[64];
 
-  /** How many chunks; negative if they are replaced. */
+  /** The number of chunks of each transfer; negative if they are replaced. */
   private int[] widths = new int[64];
 
   private double[] arrivals = new double[64];

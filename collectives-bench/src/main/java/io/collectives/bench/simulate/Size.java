@@ -8,7 +8,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * How many ranks, and how they stand.
+ * The number of ranks, and their arrangement.
  *
  * @param ranks the number
  * @param mesh their arrangement, if it was given
@@ -30,7 +30,7 @@ public record Size(int ranks, Optional<Mesh> mesh) {
     return new Size(Math.multiplyExact(x, y), Optional.of(Mesh.torus(x, y)));
   }
 
-  /** The same with other wraps, if it is a mesh. */
+  /** Returns this size with other wraps, if it is a mesh. */
   public Size wrapped(boolean x, boolean y) {
     return new Size(ranks, mesh.map(m -> new Mesh(m.x(), m.y(), x, y)));
   }

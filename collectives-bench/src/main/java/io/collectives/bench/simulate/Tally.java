@@ -32,7 +32,7 @@ final class Tally {
     }
   }
 
-  /** What was found. */
+  /** Returns what was found. */
   Outcome outcome(double nanos, int rounds, long transfers) {
     return new Outcome(nanos, rounds, transfers, traffic, busiest, busiestClass, busiestNanos);
   }

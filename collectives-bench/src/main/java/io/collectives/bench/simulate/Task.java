@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * What is done: a collective, or a reduce-scatter and then an all-gather, with room in between for
- * an update of each rank's part (Kumar et al. 2021, section 3.2).
+ * The task of a simulation: a collective, or a reduce-scatter and then an all-gather, with room in
+ * between for an update of each rank's part (Kumar et al. 2021, section 3.2).
  *
  * @param parts one after the other
  */
@@ -22,7 +22,7 @@ public record Task(List<Collective> parts) {
     parts = List.copyOf(parts);
   }
 
-  /** One collective. */
+  /** Returns the task of one collective. */
   public static Task of(Collective collective) {
     return new Task(List.of(collective));
   }
@@ -47,24 +47,24 @@ public record Task(List<Collective> parts) {
     return parts.size() == 1 && parts.get(0) == collective;
   }
 
-  /** Whether it has a payload. */
+  /** Returns whether it has a payload. */
   public boolean moves() {
     return !is(Collective.BARRIER);
   }
 
-  /** Whether every rank ends with the sum of all. */
+  /** Returns whether every rank ends with the sum of all. */
   boolean sums() {
     return is(Collective.ALL_REDUCE) || parts.size() == 2;
   }
 
-  /** Whether one rank has a part of its own. */
+  /** Returns whether one rank has a part of its own. */
   public boolean rooted() {
     return parts.get(0).rooted();
   }
 
   /**
-   * What the rate of the payload is multiplied by, as nccl-tests do, for what links could have
-   * carried at best.
+   * Returns what the rate of the payload is multiplied by, as nccl-tests do, for what links could
+   * have carried at best.
    */
   public double busFactor(int ranks) {
     double others = (ranks - 1.0) / ranks;
@@ -77,7 +77,7 @@ public record Task(List<Collective> parts) {
     };
   }
 
-  /** As {@code all-reduce}. */
+  /** Returns a text such as {@code all-reduce}. */
   @Override
   public String toString() {
     return parts.stream().map(Collective::toString).collect(Collectors.joining("+"));

@@ -1,7 +1,7 @@
 package io.collectives.bench.simulate;
 
 /**
- * What a directed link is like.
+ * The properties of a directed link.
  *
  * @param alphaNanos the latency: how long after a byte has set out it is at the other end
  * @param nanosPerByte how long a byte holds the link

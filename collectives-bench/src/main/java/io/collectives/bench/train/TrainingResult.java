@@ -1,7 +1,7 @@
 package io.collectives.bench.train;
 
 /**
- * What a run found; the same on all ranks.
+ * The result of a run, the same on all ranks.
  *
  * @param ranks how many took part
  * @param medianNanos half of the steps' all-reduces took no longer on their slowest rank
@@ -21,7 +21,10 @@ public record TrainingResult(
     double tolerance,
     boolean identicalBits) {
 
-  /** Whether nothing but rounding differs from the average in double, and no rank from another. */
+  /**
+   * Returns whether nothing but rounding differs from the average in double, and no rank from
+   * another.
+   */
   public boolean good() {
     return identicalBits && relativeError <= tolerance;
   }

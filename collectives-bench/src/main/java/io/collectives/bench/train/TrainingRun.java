@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * One rank's part in a run: for each step new gradients, which become ready in the order of a
+ * A rank's part in a run: for each step new gradients, which become ready in the order of a
  * backward pass and are averaged where they lie, as in a training loop, and a check.
  *
  * <p>The check needs no second copy of the model: any rank can make any other's gradients again,

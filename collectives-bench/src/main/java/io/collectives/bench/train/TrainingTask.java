@@ -7,7 +7,7 @@ import io.collectives.bench.perf.AlgorithmChoice;
 import java.time.Duration;
 
 /**
- * What all ranks of a run agree on.
+ * The settings that all ranks of a run agree on.
  *
  * @param type of the gradients, of floating-point numbers
  * @param wireType as what they cross the links if they are float32
@@ -29,7 +29,9 @@ public record TrainingTask(
     return model.parameters() * type.bytes();
   }
 
-  /** Whether numbers are as exact as the greatest of many that cross together, and no more. */
+  /**
+   * Returns whether numbers are as exact as the greatest of many that cross together, and no more.
+   */
   boolean isScaledTogether() {
     return type == ElementType.FLOAT32 && wireType == WireType.INT8;
   }
@@ -54,7 +56,7 @@ public record TrainingTask(
     return Math.expm1(all);
   }
 
-  /** What rounding adds to the error of numbers that are too small for all digits. */
+  /** Returns what rounding adds to the error of numbers that are too small for all digits. */
   double floor() {
     boolean isHalf =
         type == ElementType.FLOAT16 || type == ElementType.FLOAT32 && wireType == WireType.FLOAT16;

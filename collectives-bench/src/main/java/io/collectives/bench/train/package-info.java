@@ -1,5 +1,5 @@
 /**
- * What a data-parallel training loop does with its gradients, with made-up ones: makes them,
+ * The gradient part of a data-parallel training loop, with made-up gradients: it makes them,
  * averages them over the ranks, and checks the result.
  *
  * <p>This package must not know where its ranks run, nor how its figures are printed.

@@ -13,11 +13,11 @@ class ConnectionsTest {
   @Test
   void connectionsAreRead() {
     String text =
-        """
-        ESTAB     0      0                127.0.0.1:40112       127.0.0.1:29500 users:(("java",pid=71,fd=9))
-        ESTAB     0      12   [::ffff:127.0.0.1]:29500 [::ffff:127.0.0.1]:40112 users:(("java",pid=712,fd=8),("sh",pid=5,fd=3))
-        TIME-WAIT 0      0                127.0.0.1:1           127.0.0.1:2
-        """;
+"""
+ESTAB     0      0                127.0.0.1:40112       127.0.0.1:29500 users:(("java",pid=71,fd=9))
+ESTAB 0 12 [::ffff:127.0.0.1]:29500 [::ffff:127.0.0.1]:40112 users:(("java",pid=712,fd=8),("sh",pid=5,fd=3))
+TIME-WAIT 0      0                127.0.0.1:1           127.0.0.1:2
+""";
     List<Connections.End> ends = Connections.parse(text);
     assertEquals(2, ends.size());
     assertEquals(40112, ends.get(0).port());

@@ -13,10 +13,14 @@ class JoinFailureTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "true | 2 | rank 2 (process 7 at 127.0.0.1:5) came to tcp://h:1, where job \"default\" meets, and was lost: its process",
-        "true | 0 | rank 0 of job \"default\" was met by rank 3 at tcp://h:1, and was lost: its process has ended",
-        "false | 12 | rank 12 has not come to tcp://h:1, where 3 of 13 ranks of job \"default\" are; rank 0 waits no longer",
-        "false | 0 | rank 3 of job \"default\" met nobody at tcp://h:1 within 10 ms: nobody listens there (x); rank 0 must",
+        "true | 2 | rank 2 (process 7 at 127.0.0.1:5) came to tcp://h:1, where job \"default\""
+            + " meets, and was lost: its process",
+        "true | 0 | rank 0 of job \"default\" was met by rank 3 at tcp://h:1, and was lost: its"
+            + " process has ended",
+        "false | 12 | rank 12 has not come to tcp://h:1, where 3 of 13 ranks of job \"default\""
+            + " are; rank 0 waits no longer",
+        "false | 0 | rank 3 of job \"default\" met nobody at tcp://h:1 within 10 ms: nobody listens"
+            + " there (x); rank 0 must",
       })
   void theCulpritIsRead(boolean hadCome, int culprit, String message) {
     assertEquals(new JoinFailure(Set.of(culprit), hadCome), JoinFailure.parse(message));

@@ -37,7 +37,8 @@ class PeerBuildTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "OPENMPI | no mpicc on the PATH; as root, apt-get install gcc libopenmpi-dev openmpi-bin (or add --install)",
+        "OPENMPI | no mpicc on the PATH; as root, apt-get install gcc libopenmpi-dev openmpi-bin"
+            + " (or add --install)",
         "GLOO | no c++ on the PATH; as root, apt-get install g++ libgloo-dev (or add --install)",
         "PYTORCH_GLOO | no mvn on the PATH; as root, apt-get install maven (or add --install)",
         "RABIT | no mvn on the PATH; as root, apt-get install maven (or add --install)",
@@ -178,7 +179,8 @@ class PeerBuildTest {
     "ALL_REDUCE, ring-1M, coll_tuned_allreduce_algorithm 5",
     "REDUCE_SCATTER, butterfly, coll_tuned_reduce_scatter_block_algorithm 4",
     "ALL_GATHER, ring, coll_tuned_allgather_algorithm 4",
-    "BROADCAST, pipeline-128K, coll_tuned_bcast_algorithm 3 --mca coll_tuned_bcast_algorithm_segmentsize 131072"
+    "BROADCAST, pipeline-128K, coll_tuned_bcast_algorithm 3 --mca"
+        + " coll_tuned_bcast_algorithm_segmentsize 131072"
   })
   void openMpiIsToldTheCollectiveAndItsAlgorithm(
       Collective collective, String variant, String options) throws Exception {

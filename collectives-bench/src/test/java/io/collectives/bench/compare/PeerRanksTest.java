@@ -105,8 +105,9 @@ class PeerRanksTest {
   void theFirstRanksAnswerCountsAndOtherLinesDoNot() throws IOException {
     String answering =
         rememberScratch()
-            + "echo hello; echo peer ready; while read verb count nanos; do "
-            + "case $verb in measure) echo noise; echo \"peer $count $nanos 2 3 $RANK -\";; *) echo peer ready;; esac; done";
+            + "echo hello; echo peer ready; while read verb count nanos; do case $verb in measure)"
+            + " echo noise; echo \"peer $count $nanos 2 3 $RANK -\";; *) echo peer ready;; esac;"
+            + " done";
     try (PeerRanks peer = start(answering, LONG)) {
       peer.warmUp(WORK, 7);
       assertEquals(

@@ -94,7 +94,8 @@ class FlightRecordTest {
   @Test
   void otherColumnsInAnotherOrderAreNoHindrance() {
     String text =
-        "state\tnew\trank\tgroup\tmembers\tsequence\tcollective\talgorithm\top\ttype\tcount\tbegun\tended\tdetail\r\n"
+        "state\tnew\trank\tgroup\tmembers\tsequence\tcollective\talgorithm\top\ttype\tcount\tbegun"
+            + "\tended\tdetail\r\n"
             + "queued\tx\t1\t0\t1\t3\tbarrier\tring\tsum\tfloat32\t0\t5\t\t\r\n";
     FlightRecord record = FlightRecord.parse(text);
     assertEquals(1, record.rank());
@@ -112,7 +113,8 @@ class FlightRecordTest {
         "a1 | 11112222333344445 | line 3: group '11112222333344445': must be",
         "done | sleeping | line 3: state 'sleeping': must be queued, running, done or failed",
         "1000 | -1 | line 3: count '-1': must be a whole number from 0 to",
-        "90007 | 99999999999999999999 | line 3: begun '99999999999999999999': must be a whole number",
+        "90007 | 99999999999999999999 | line 3: begun '99999999999999999999': must be a whole"
+            + " number",
         "all-reduce | all reduce sum sum\tsum | line 3: 15 cells for 14 columns",
         "begun | began | there is no column 'begun' among rank, group,",
         "2 of 4 | 1 of 4 | line 3: rank 2 in a record of rank 1",
@@ -133,7 +135,8 @@ class FlightRecordTest {
     IOException e = assertThrows(IOException.class, () -> FlightRecord.read(file));
     assertEquals(
         file
-            + ": no flight record: neither a line '# flight record of rank …' nor a call tells whose it is",
+            + ": no flight record: neither a line '# flight record of rank …' nor a call tells"
+            + " whose it is",
         e.getMessage());
     Path missing = directory.resolve("missing");
     e = assertThrows(IOException.class, () -> FlightRecord.read(missing));

@@ -6,7 +6,8 @@ import java.util.stream.Collectors;
 /** The text of flight records, made by hand. */
 final class Records {
   static final String COLUMNS =
-      "rank\tgroup\tmembers\tsequence\tcollective\talgorithm\top\ttype\tcount\tbytes\tstate\tbegun\tended\tdetail";
+      "rank\tgroup\tmembers\tsequence\tcollective\talgorithm\top\ttype\tcount\tbytes\tstate\tbegun"
+          + "\tended\tdetail";
 
   private Records() {}
 

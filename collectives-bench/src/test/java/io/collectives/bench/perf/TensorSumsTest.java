@@ -96,7 +96,8 @@ class TensorSumsTest {
         HostBytes.of(
             List.of(
                 "Inter-|   Receive                                                |  Transmit",
-                " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop",
+                " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets"
+                    + " errs drop",
                 "    lo: 7000 1 0 0 0 0 0 0 7000 1 0 0 0 0 0 0",
                 "  eth0: 100 2 0 0 0 0 0 0 30 4 0 0 0 0 0 0",
                 " wlan0:12345678901 2 0 0 0 0 0 0 5 4 0 0 0 0 0 0"));

@@ -117,7 +117,8 @@ class ReportTest {
   @Test
   void jsonQuotesTextAndLeavesNumbers() {
     assertEquals(
-        "{\"name\": \"a \\\"b\\\"\\\\\\u0009\\u0001\", \"time_us\": 1.500, \"wrong\": null, \"count\": 3}",
+        "{\"name\": \"a \\\"b\\\"\\\\\\u0009\\u0001\", \"time_us\": 1.500, \"wrong\": null,"
+            + " \"count\": 3}",
         Fields.json(fields()));
   }
 

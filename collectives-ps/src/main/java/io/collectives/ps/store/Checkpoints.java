@@ -54,8 +54,8 @@ final class Checkpoints {
       if (shard.needsWeights() && shard.written == NOTHING && !files(directory).isEmpty()) {
         throw new CheckpointException(
             directory
-                + " has checkpoints of another job: restore(directory) before serving, to go on with"
-                + " that, or name another directory");
+                + " has checkpoints of another job: restore(directory) before serving, to go on"
+                + " with that, or name another directory");
       }
     } catch (IOException e) {
       throw new CheckpointException(

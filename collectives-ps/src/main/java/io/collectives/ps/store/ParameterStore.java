@@ -94,7 +94,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threads.</b> One thread at a time may use a store at each rank.
  */
 public final class ParameterStore implements AutoCloseable {
-  /** As long as a call may take: workers compute for as long as they like. */
+  /** The largest time limit of a call, because workers may compute for any time. */
   private static final Duration LONGEST = Duration.ofDays(365);
 
   private final Communicator group;
@@ -170,8 +170,8 @@ public final class ParameterStore implements AutoCloseable {
     if (ranks(roles, Role.SERVER).length != roles.dedicated()) {
       throw new IllegalArgumentException(
           roles
-              + ": servers that keep parameters have no proxies; let each of these ranks be a server,"
-              + " as by Roles.dedicated(ranks, servers)");
+              + ": servers that keep parameters have no proxies; let each of these ranks be a"
+              + " server, as by Roles.dedicated(ranks, servers)");
     }
     CallSettings settings = world.settings();
     if (settings.wireType() != WireType.AS_IN_MEMORY
@@ -460,8 +460,8 @@ public final class ParameterStore implements AutoCloseable {
       throw new IllegalArgumentException(
           "optimizer "
               + optimizer.name()
-              + " takes norms of whole layers, of which a server has a part: serve with one that works"
-              + " element by element, as Optimizers.adamW, or update by a ShardedOptimizer");
+              + " takes norms of whole layers, of which a server has a part: serve with one that"
+              + " works element by element, as Optimizers.adamW, or update by a ShardedOptimizer");
     }
     if (kept.optimizer != null
         && (!kept.optimizer.equals(optimizer.name())

@@ -76,8 +76,8 @@ public final class Embedding {
           own
               + " rows of "
               + width
-              + " numbers on a rank: there may be 2^31 - 9 numbers at most; shard the table over more"
-              + " ranks");
+              + " numbers on a rank: there may be 2^31 - 9 numbers at most; shard the table over"
+              + " more ranks");
     }
     this.weights = new float[(int) (own * width)];
     this.gradients = new float[weights.length];
@@ -282,8 +282,8 @@ public final class Embedding {
       throw new IllegalArgumentException(
           "optimizer "
               + optimizer.name()
-              + " takes the norm of a whole table, of which some rows are updated: use one that works"
-              + " element by element, as Optimizers.adam");
+              + " takes the norm of a whole table, of which some rows are updated: use one that"
+              + " works element by element, as Optimizers.adam");
     }
     if (states.length != optimizer.stateCount()) {
       states = new float[optimizer.stateCount()][weights.length];
