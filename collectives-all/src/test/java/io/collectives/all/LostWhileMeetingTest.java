@@ -66,7 +66,7 @@ class LostWhileMeetingTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"KILL, 0", "STOP, 1"}) // The others are among those of MeetingSimulationTest.
+  @CsvSource({"KILL, 0", "STOP, 1"}) // Both are silence, of who leads and of who follows.
   void whoIsLostIsNamed(String signal, int victim) throws Exception {
     startAllButTheLast();
     assertEquals(0, signal(signal, victim));
