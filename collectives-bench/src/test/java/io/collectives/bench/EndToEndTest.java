@@ -71,7 +71,7 @@ class EndToEndTest {
     assertEquals(4, rows.size());
     assertTrue(perf.out().contains(String.join("\n", rows)), perf.out());
     assertTrue(
-        rows.get(0).matches(".* # 8: .*, auto:shipped: exchange [0-9.]+, auto: .*"), rows.get(0));
+        rows.get(0).matches(".* # 8 B: .*, auto:shipped: exchange [0-9.]+, auto: .*"), rows.get(0));
     List<Communicator> worlds = Collectives.inProcess(3);
     try {
       Algorithm auto = Algorithm.auto(String.join(";", rows).replaceAll("#[^;]*", ""));
