@@ -319,9 +319,10 @@ public sealed interface Algorithm {
   /**
    * See {@link Algorithm#parameterServer(int, int, List)}.
    *
-   * @param servers the number of ranks that serve @param dedicated the number of servers that
-   *     contribute nothing @param hosts for each rank the number of its host; hosts are numbered in
-   *     the order in which they appear; empty if each rank has a host of its own
+   * @param servers the number of ranks that serve
+   * @param dedicated the number of servers that contribute nothing
+   * @param hosts for each rank the number of its host; hosts are numbered in the order in which
+   *     they appear; empty if each rank has a host of its own
    */
   record ParameterServer(int servers, int dedicated, List<Integer> hosts) implements Algorithm {
     /** Checks the number of servers, and numbers the hosts. */
@@ -378,9 +379,10 @@ public sealed interface Algorithm {
      * Returns the hosts of ranks that are placed one host after the other.
      *
      * @param workers the first ranks, among them servers that work
-     * @param workersPerHost the number of workers on each host but the last, which has the
-     *     rest @param dedicated the last ranks, which only serve @param proxies the number of these
-     *     that make up a server; {@code dedicated} is a multiple of it
+     * @param workersPerHost the number of workers on each host but the last, which has the rest
+     * @param dedicated the last ranks, which only serve
+     * @param proxies the number of these that make up a server; {@code dedicated} is a multiple of
+     *     it
      */
     public static List<Integer> hosts(int workers, int workersPerHost, int dedicated, int proxies) {
       if (workersPerHost < 1 || proxies < 1 || dedicated % proxies != 0) {

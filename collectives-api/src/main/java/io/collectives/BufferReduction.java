@@ -32,8 +32,9 @@ public interface BufferReduction extends AutoCloseable {
    *
    * @param group the ranks; all of them call this method, in the same order as they make other
    *     groups; if the group {@linkplain Communicator#checkingFinite() checks} its numbers, so do
-   *     the reductions @param lanes the number of calls that may be under way at once, from 1 to 8,
-   *     the same on all ranks
+   *     the reductions
+   * @param lanes the number of calls that may be under way at once, from 1 to 8, the same on all
+   *     ranks
    */
   static BufferReduction allReduce(Communicator group, int lanes) {
     return new AllReduceLanes(group, lanes);
@@ -46,8 +47,9 @@ public interface BufferReduction extends AutoCloseable {
    * Starts to reduce a buffer in place and returns at once.
    *
    * @param index the index of the buffer, from 0, the same in every step; its lane is {@code index
-   *     % lanes()} @param buffer elements of one type; the same object in every step, unless memory
-   *     has been replaced
+   *     % lanes()}
+   * @param buffer elements of one type; the same object in every step, unless memory has been
+   *     replaced
    * @param op {@link ReduceOp#SUM} or {@link ReduceOp#AVERAGE}, the same on all ranks
    * @return a handle that ends normally when this rank has the result, or with a {@link
    *     CollectiveException}, by the deadline at the latest. A {@link NonFiniteException} says that
@@ -74,8 +76,10 @@ public interface BufferReduction extends AutoCloseable {
   }
 
   /**
-   * The length of fusion buffers. @param bytes the number of bytes, at least 1 @param reason the
-   * reason for this length, for people
+   * The length of fusion buffers.
+   *
+   * @param bytes the number of bytes, at least 1
+   * @param reason the reason for this length, for people
    */
   record BufferLength(int bytes, String reason) {
     /** Checks the length. */

@@ -11,18 +11,18 @@ import org.jspecify.annotations.Nullable;
  *
  * @param algorithm the route of the payload
  * @param timeout the longest time from the start of a call to its end, more than zero
- * @param wireType the type to which the elements of a float32 reduction are converted for
- *     sending @param repeatability the facts on which the bits of a floating-point reduction may
- *     depend @param finiteCheck whether a reduction throws a {@link NonFiniteException} that names
- *     the rank which contributed a number that is not finite; see {@link
- *     Communicator#checkingFinite()}
+ * @param wireType the type to which the elements of a float32 reduction are converted for sending
+ * @param repeatability the facts on which the bits of a floating-point reduction may depend
+ * @param finiteCheck whether a reduction throws a {@link NonFiniteException} that names the rank
+ *     which contributed a number that is not finite; see {@link Communicator#checkingFinite()}
  * @param frameLength the most bytes of payload that one frame carries, at least 64, or {@link
  *     #AUTO}; long payloads are cut into slabs so that frames keep within it
  * @param slabsInFlight the number of slabs of one call that may be under way at once, from 1 to 64;
- *     with the frame length it bounds how much data is queued on a link @param silenceLimit the
- *     time without a message after which a peer is taken for dead, an eighth more if its rank is
- *     the lower one; at least 100 milliseconds. Connected ranks send keep-alives 16 times in this
- *     time @param flightDirectory the directory in which each rank writes its {@linkplain
+ *     with the frame length it bounds how much data is queued on a link
+ * @param silenceLimit the time without a message after which a peer is taken for dead, an eighth
+ *     more if its rank is the lower one; at least 100 milliseconds. Connected ranks send
+ *     keep-alives 16 times in this time
+ * @param flightDirectory the directory in which each rank writes its {@linkplain
  *     Communicator#flightRecord() flight record} when a call fails, as {@code flight-rank-3.tsv};
  *     it may differ between ranks; null writes nothing
  */

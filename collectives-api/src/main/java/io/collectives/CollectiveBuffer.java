@@ -49,32 +49,36 @@ public interface CollectiveBuffer extends AutoCloseable {
   ByteBuffer bytes();
 
   /**
-   * Returns a view of all elements. @throws IllegalStateException if this is closed, or they are
-   * not {@link ElementType#FLOAT32}
+   * Returns a view of all elements.
+   *
+   * @throws IllegalStateException if this is closed, or they are not {@link ElementType#FLOAT32}
    */
   default FloatBuffer floats() {
     return checked(ElementType.FLOAT32).asFloatBuffer();
   }
 
   /**
-   * Returns a view of all elements. @throws IllegalStateException if this is closed, or they are
-   * not {@link ElementType#FLOAT64}
+   * Returns a view of all elements.
+   *
+   * @throws IllegalStateException if this is closed, or they are not {@link ElementType#FLOAT64}
    */
   default DoubleBuffer doubles() {
     return checked(ElementType.FLOAT64).asDoubleBuffer();
   }
 
   /**
-   * Returns a view of all elements. @throws IllegalStateException if this is closed, or they are
-   * not {@link ElementType#INT32}
+   * Returns a view of all elements.
+   *
+   * @throws IllegalStateException if this is closed, or they are not {@link ElementType#INT32}
    */
   default IntBuffer ints() {
     return checked(ElementType.INT32).asIntBuffer();
   }
 
   /**
-   * Returns a view of all elements. @throws IllegalStateException if this is closed, or they are
-   * not {@link ElementType#INT64}
+   * Returns a view of all elements.
+   *
+   * @throws IllegalStateException if this is closed, or they are not {@link ElementType#INT64}
    */
   default LongBuffer longs() {
     return checked(ElementType.INT64).asLongBuffer();

@@ -60,8 +60,9 @@ public final class Collectives {
   }
 
   /**
-   * Joins a job and waits until all its ranks have joined. @throws JoinException if not all ranks
-   * joined in time, or this one was refused
+   * Joins a job and waits until all its ranks have joined.
+   *
+   * @throws JoinException if not all ranks joined in time, or this one was refused
    */
   public static Communicator join(JobSettings settings) {
     return runtime().join(settings, UnaryOperator.identity());

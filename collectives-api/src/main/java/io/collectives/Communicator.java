@@ -146,8 +146,9 @@ public interface Communicator extends AutoCloseable {
    * Reduces the inputs of all ranks into the output of each.
    *
    * @param input the payload to read; it is never written; its kind of memory may differ between
-   *     ranks @param output the payload to write, of the same type and count as {@code input};
-   *     either the same payload, or memory that does not overlap it
+   *     ranks
+   * @param output the payload to write, of the same type and count as {@code input}; either the
+   *     same payload, or memory that does not overlap it
    */
   void allReduce(Payload input, Payload output, ReduceOp op);
 
@@ -194,10 +195,10 @@ public interface Communicator extends AutoCloseable {
    * frame that arrived as that of this rank.
    *
    * @param ops the user-defined ops that the others may use, because a frame contains no more than
-   *     the name of an op. Any other one is an {@link AbortedException} on all ranks @return a
-   *     handle that ends normally when all ranks that contribute have left the group, for example
-   *     by {@link #close}; with a {@link CollectiveException} when the group breaks, or one of them
-   *     is lost
+   *     the name of an op. Any other one is an {@link AbortedException} on all ranks
+   * @return a handle that ends normally when all ranks that contribute have left the group, for
+   *     example by {@link #close}; with a {@link CollectiveException} when the group breaks, or one
+   *     of them is lost
    * @throws IllegalStateException if this rank contributes to all-reduces
    */
   CollectiveHandle serve(UserOp... ops);
@@ -228,9 +229,9 @@ public interface Communicator extends AutoCloseable {
 
   /**
    * Sends the root's bytes, such as a configuration, to all ranks, which need not know how many
-   * there are. This makes two calls of the group. @param bytes the bytes to send, at the root;
-   * ignored elsewhere
+   * there are. This makes two calls of the group.
    *
+   * @param bytes the bytes to send, at the root; ignored elsewhere
    * @return at the root {@code bytes} itself, elsewhere a new array
    */
   default byte[] broadcastBytes(byte @Nullable [] bytes, int root) {
@@ -244,7 +245,9 @@ public interface Communicator extends AutoCloseable {
 
   /**
    * Sends the bytes of each rank to all ranks, which need not know how many there are. This makes
-   * two calls of the group. @return new arrays, one for each rank, in the order of ranks
+   * two calls of the group.
+   *
+   * @return new arrays, one for each rank, in the order of ranks
    */
   default List<byte[]> allGatherBytes(byte[] bytes) {
     long[] lengths = new long[size()];
@@ -261,17 +264,19 @@ public interface Communicator extends AutoCloseable {
   }
 
   /**
-   * Sends the root's payload to all ranks. @param buffer the payload, read at the root and written
-   * at the others; it has the same type and count on all
+   * Sends the root's payload to all ranks.
+   *
+   * @param buffer the payload, read at the root and written at the others; it has the same type and
+   *     count on all
    */
   void broadcast(Payload buffer, int root);
 
   /**
    * Reduces the inputs of all ranks into the output of the root.
    *
-   * @param input the payload to read; it is never written, unless it is also the root's
-   *     output @param output the payload to write at the root, as in {@link #allReduce(Payload,
-   *     Payload, ReduceOp)}; ignored elsewhere
+   * @param input the payload to read; it is never written, unless it is also the root's output
+   * @param output the payload to write at the root, as in {@link #allReduce(Payload, Payload,
+   *     ReduceOp)}; ignored elsewhere
    */
   void reduce(Payload input, @Nullable Payload output, ReduceOp op, int root);
 
@@ -288,16 +293,19 @@ public interface Communicator extends AutoCloseable {
   void reduce(Payload input, @Nullable Payload output, ReduceOp op, int root, Payload residual);
 
   /**
-   * Reduces the arrays of all ranks and gives each rank its part of the result. @param input the
-   * array to read, of the same length on all ranks @param output the array to write, of {@code
-   * partCount(input.length, rank())} elements
+   * Reduces the arrays of all ranks and gives each rank its part of the result.
+   *
+   * @param input the array to read, of the same length on all ranks
+   * @param output the array to write, of {@code partCount(input.length, rank())} elements
    */
   void reduceScatter(float[] input, float[] output, ReduceOp op);
 
   /**
-   * Reduces the inputs of all ranks and gives each rank its part of the result. @param input the
-   * payload to read, of {@code total} elements, the same number on all ranks; never written @param
-   * output the payload to write, of {@code partCount(total, rank())} elements
+   * Reduces the inputs of all ranks and gives each rank its part of the result.
+   *
+   * @param input the payload to read, of {@code total} elements, the same number on all ranks;
+   *     never written @param output the payload to write, of {@code partCount(total, rank())}
+   *     elements
    */
   void reduceScatter(Payload input, Payload output, ReduceOp op);
 
@@ -312,61 +320,77 @@ public interface Communicator extends AutoCloseable {
   void reduceScatter(Payload input, Payload output, ReduceOp op, Payload residual);
 
   /**
-   * Reduces the inputs of all ranks and gives rank i {@code counts[i]} elements of the
-   * result. @param input the payload to read, of as many elements as the counts add up to @param
-   * output the payload to write, of {@code counts[rank()]} elements @param counts the number of
-   * elements of each rank, the same on all ranks
+   * Reduces the inputs of all ranks and gives rank i {@code counts[i]} elements of the result.
+   *
+   * @param input the payload to read, of as many elements as the counts add up to @param output the
+   *     payload to write, of {@code counts[rank()]} elements
+   * @param counts the number of elements of each rank, the same on all ranks
    */
   void reduceScatter(Payload input, Payload output, long[] counts, ReduceOp op);
 
   /**
-   * Gathers the parts of all ranks on every rank. @param part this rank's part, of {@code
-   * partCount(all.length, rank())} elements @param all the array to write, of the same length on
-   * all ranks
+   * Gathers the parts of all ranks on every rank.
+   *
+   * @param part this rank's part, of {@code partCount(all.length, rank())} elements
+   * @param all the array to write, of the same length on all ranks
    */
   void allGather(float[] part, float[] all);
 
   /**
-   * Gathers the parts of all ranks on every rank. @param part this rank's part, of {@code
-   * partCount(total, rank())} elements; it may be its own range of {@code all}, and then nothing is
-   * copied @param all the payload to write, of {@code total} elements, the same number on all ranks
+   * Gathers the parts of all ranks on every rank.
+   *
+   * @param part this rank's part, of {@code partCount(total, rank())} elements; it may be its own
+   *     range of {@code all}, and then nothing is copied
+   * @param all the payload to write, of {@code total} elements, the same number on all ranks
    */
   void allGather(Payload part, Payload all);
 
   /**
-   * Gathers {@code counts[i]} elements of each rank i on every rank. @param part this rank's part,
-   * of {@code counts[rank()]} elements @param all the payload to write, of as many elements as the
-   * counts add up to @param counts the number of elements of each rank, the same on all ranks
+   * Gathers {@code counts[i]} elements of each rank i on every rank.
+   *
+   * @param part this rank's part, of {@code counts[rank()]} elements
+   * @param all the payload to write, of as many elements as the counts add up to
+   * @param counts the number of elements of each rank, the same on all ranks
    */
   void allGather(Payload part, Payload all, long[] counts);
 
   /**
-   * Gathers the parts of all ranks at the root. @param part this rank's part, of the same count on
-   * all ranks; at the root it may be its own range of {@code all} @param all the payload to write
-   * at the root, of {@code size()} times as many elements; ignored elsewhere
+   * Gathers the parts of all ranks at the root.
+   *
+   * @param part this rank's part, of the same count on all ranks; at the root it may be its own
+   *     range of {@code all}
+   * @param all the payload to write at the root, of {@code size()} times as many elements; ignored
+   *     elsewhere
    */
   void gather(Payload part, @Nullable Payload all, int root);
 
   /**
-   * Gathers {@code counts[i]} elements of each rank i at the root. @param part this rank's part, of
-   * {@code counts[rank()]} elements @param all the payload to write at the root, of as many
-   * elements as the counts add up to; ignored elsewhere @param counts the number of elements of
-   * each rank, the same on all ranks
+   * Gathers {@code counts[i]} elements of each rank i at the root.
+   *
+   * @param part this rank's part, of {@code counts[rank()]} elements
+   * @param all the payload to write at the root, of as many elements as the counts add up to;
+   *     ignored elsewhere
+   * @param counts the number of elements of each rank, the same on all ranks
    */
   void gather(Payload part, @Nullable Payload all, long[] counts, int root);
 
   /**
-   * Scatters the root's payload over all ranks. @param all the payload to read at the root, of
-   * {@code size()} times as many elements as a part; ignored elsewhere @param part the payload to
-   * write, of the same count on all ranks; at the root it may be its own range of {@code all}
+   * Scatters the root's payload over all ranks.
+   *
+   * @param all the payload to read at the root, of {@code size()} times as many elements as a part;
+   *     ignored elsewhere
+   * @param part the payload to write, of the same count on all ranks; at the root it may be its own
+   *     range of {@code all}
    */
   void scatter(@Nullable Payload all, Payload part, int root);
 
   /**
-   * Scatters the root's payload: rank i gets {@code counts[i]} elements. @param all the payload to
-   * read at the root, of as many elements as the counts add up to; ignored elsewhere @param part
-   * the payload to write, of {@code counts[rank()]} elements @param counts the number of elements
-   * of each rank, the same on all ranks
+   * Scatters the root's payload: rank i gets {@code counts[i]} elements.
+   *
+   * @param all the payload to read at the root, of as many elements as the counts add up to;
+   *     ignored elsewhere
+   * @param part the payload to write, of {@code counts[rank()]} elements
+   * @param counts the number of elements of each rank, the same on all ranks
    */
   void scatter(@Nullable Payload all, Payload part, long[] counts, int root);
 
@@ -375,20 +399,21 @@ public interface Communicator extends AutoCloseable {
    * {@code partCount(total, rank())} elements, is part {@code rank()} of rank i's input. If {@code
    * total} is a multiple of {@code size()}, the output has as many elements as the input.
    *
-   * @param input the payload to read, of {@code total} elements, the same number on all
-   *     ranks @param output the payload to write, of {@code size() * partCount(total, rank())}
-   *     elements
+   * @param input the payload to read, of {@code total} elements, the same number on all ranks
+   * @param output the payload to write, of {@code size() * partCount(total, rank())} elements
    */
   void allToAll(Payload input, Payload output);
 
   /**
    * Sends a block of any length from each rank to each rank. The count that a rank sends to another
    * one must be the count that that one expects; a difference is found before a byte moves between
-   * the two. @param input one block for each rank, {@code sendCounts[i]} elements for rank i @param
-   * sendCounts the number of elements for each rank; they may differ between ranks @param output
-   * one block from each rank, {@code receiveCounts[i]} elements from rank i @param receiveCounts
-   * the number of elements from each rank; they may differ between ranks; {@code
-   * receiveCounts[rank()]} is {@code sendCounts[rank()]}
+   * the two.
+   *
+   * @param input one block for each rank, {@code sendCounts[i]} elements for rank i @param
+   *     sendCounts the number of elements for each rank; they may differ between ranks
+   * @param output one block from each rank, {@code receiveCounts[i]} elements from rank i
+   * @param receiveCounts the number of elements from each rank; they may differ between ranks;
+   *     {@code receiveCounts[rank()]} is {@code sendCounts[rank()]}
    */
   void allToAll(Payload input, long[] sendCounts, Payload output, long[] receiveCounts);
 
@@ -407,9 +432,9 @@ public interface Communicator extends AutoCloseable {
   void send(Payload payload, int to);
 
   /**
-   * Receives a payload that another rank {@linkplain #send sends}. @param payload the payload to
-   * write, of the type and count that are sent
+   * Receives a payload that another rank {@linkplain #send sends}.
    *
+   * @param payload the payload to write, of the type and count that are sent
    * @param from another rank
    */
   void receive(Payload payload, int from);
@@ -421,15 +446,17 @@ public interface Communicator extends AutoCloseable {
    * Returns the calls of this group in a form that returns at once with a {@link CollectiveHandle}.
    * Each method starts the call of the same name and arguments here; its place in the order of
    * calls and its deadline count from that moment. It throws only errors that are known at once:
-   * wrong arguments, a closed or broken group. All other errors arrive by the handle. @return a
-   * view, which may be a new object each time
+   * wrong arguments, a closed or broken group. All other errors arrive by the handle.
+   *
+   * @return a view, which may be a new object each time
    */
   Calls<CollectiveHandle> async();
 
   /**
    * Returns the calls of this group in a form that is prepared once and made many times. Each
-   * method prepares the call of the same name and arguments here. Preparing a call sends
-   * nothing. @return a view, which may be a new object each time
+   * method prepares the call of the same name and arguments here. Preparing a call sends nothing.
+   *
+   * @return a view, which may be a new object each time
    */
   Calls<PersistentCall> prepared();
 
@@ -527,8 +554,9 @@ public interface Communicator extends AutoCloseable {
 
   /**
    * Makes a group of the given ranks of this one, in the given order. Only its members call this,
-   * all with the same ranks; no bytes move until its first call. @param ranks distinct ranks, this
-   * rank among them
+   * all with the same ranks; no bytes move until its first call.
+   *
+   * @param ranks distinct ranks, this rank among them
    */
   Communicator group(int... ranks);
 
@@ -570,11 +598,15 @@ public interface Communicator extends AutoCloseable {
    * <p>This is a collective: every rank calls it, in the same order as its other calls, with the
    * same type and count. It makes calls of its own on this group. If one rank cannot allocate the
    * memory, for example because a disk or a limit is full, all ranks get an error, no rank keeps
-   * memory, and the group stays usable. @param type the type of the elements @param count the
-   * number of elements on each rank, from 0 to as many as fit into 2 GiB - 1 bytes; pass several
-   * payloads together for more @return a buffer, which lives until it or this group is
-   * closed @throws MismatchException if ranks ask for different memory @throws CollectiveException
-   * if a rank cannot allocate the memory; the message names the rank and says why
+   * memory, and the group stays usable.
+   *
+   * @param type the type of the elements
+   * @param count the number of elements on each rank, from 0 to as many as fit into 2 GiB - 1
+   *     bytes; pass several payloads together for more
+   * @return a buffer, which lives until it or this group is closed
+   * @throws MismatchException if ranks ask for different memory
+   * @throws CollectiveException if a rank cannot allocate the memory; the message names the rank
+   *     and says why
    */
   CollectiveBuffer allocate(ElementType type, long count);
 
@@ -619,8 +651,8 @@ public interface Communicator extends AutoCloseable {
    * that of {@code MPI_Comm_shrink} in MPI's User-Level Failure Mitigation.
    *
    * @throws RankFailedException if the others have given up this rank, or if the network may have
-   *     split @throws CallTimeoutException if the ranks do not decide within the time limit of a
-   *     call
+   *     split
+   * @throws CallTimeoutException if the ranks do not decide within the time limit of a call
    */
   Survivors shrink();
 

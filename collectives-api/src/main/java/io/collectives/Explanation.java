@@ -7,10 +7,10 @@ import java.util.Locale;
  * The choice of {@link Algorithm#auto} for an all-reduce, and its reasons.
  *
  * @param bytes the length of each rank's payload in memory
- * @param wireType the type to which its elements are converted for sending @param sentBytes the
- *     number of bytes that this rank sends with the chosen algorithm, after conversion to the wire
- *     type and without headers. Where ranks share memory, nothing is copied for that unless
- *     elements are {@linkplain WireType narrow}
+ * @param wireType the type to which its elements are converted for sending
+ * @param sentBytes the number of bytes that this rank sends with the chosen algorithm, after
+ *     conversion to the wire type and without headers. Where ranks share memory, nothing is copied
+ *     for that unless elements are {@linkplain WireType narrow}
  * @param ranks the number of ranks in the group
  * @param asked the algorithm of the view that was asked: {@code auto}, or one that overrules it
  * @param chosen the algorithm that {@code auto} takes

@@ -13,9 +13,10 @@ final class FusionAgreement {
    * Returns rank 0's order, after a check that this rank has registered the same tensors. All ranks
    * call this.
    *
-   * @param group the group in which ranks agree @param registered a description of this rank's
-   *     reducer: a line for the reduction, then a line for each tensor @param order the order of
-   *     this rank's tensors; only that of rank 0 is used
+   * @param group the group in which ranks agree
+   * @param registered a description of this rank's reducer: a line for the reduction, then a line
+   *     for each tensor
+   * @param order the order of this rank's tensors; only that of rank 0 is used
    * @return rank 0's order
    * @throws MismatchException if rank 0 has registered something else
    */

@@ -35,8 +35,8 @@ final class FusionLayout {
   /**
    * Lays tensors out.
    *
-   * @param order the tensors' indexes in the order in which they become ready @param reduction the
-   *     reduction that gives the most lanes and the length of balanced buffers
+   * @param order the tensors' indexes in the order in which they become ready
+   * @param reduction the reduction that gives the most lanes and the length of balanced buffers
    */
   FusionLayout(
       List<Tensor> tensors, int[] order, FusionSettings settings, BufferReduction reduction) {

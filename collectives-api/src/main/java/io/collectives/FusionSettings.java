@@ -78,7 +78,9 @@ public record FusionSettings(
 
   /**
    * Returns these settings with those that the given variables set, as {@link #withEnvironment()}
-   * does. @throws IllegalArgumentException if the value of a variable is no length
+   * does.
+   *
+   * @throws IllegalArgumentException if the value of a variable is no length
    */
   public FusionSettings withEnvironment(Map<String, String> environment) {
     String value = environment.get(LENGTH_VARIABLE);

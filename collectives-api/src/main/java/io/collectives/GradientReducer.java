@@ -175,10 +175,12 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   /**
-   * Makes a reducer by all-reduces in two lanes. @param group the ranks that compute gradients; all
-   * of them call this, in the same order as they make other groups of it, and within the time limit
-   * of its calls. The reducer has groups of its own, with the settings of this one, so that other
-   * calls need no order among the reducer's
+   * Makes a reducer by all-reduces in two lanes.
+   *
+   * @param group the ranks that compute gradients; all of them call this, in the same order as they
+   *     make other groups of it, and within the time limit of its calls. The reducer has groups of
+   *     its own, with the settings of this one, so that other calls need no order among the
+   *     reducer's
    */
   public static GradientReducer of(Communicator group, FusionSettings settings) {
     return of(group, settings, BufferReduction.allReduce(group, LANES));
@@ -225,10 +227,11 @@ public final class GradientReducer implements AutoCloseable {
 
   /**
    * Registers a tensor. All ranks register the same tensors in the same order, before the first
-   * step. @param name the name in errors and layouts, of one line @param gradients the memory to
-   * read and write in each step, of any kind on each rank. It is of one type; other tensors may be
-   * of other types
+   * step.
    *
+   * @param name the name in errors and layouts, of one line
+   * @param gradients the memory to read and write in each step, of any kind on each rank. It is of
+   *     one type; other tensors may be of other types
    * @throws IllegalArgumentException also if the memory overlaps that of another tensor, which is
    *     reduced in place, too
    */
@@ -271,8 +274,10 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   /**
-   * Declares that the gradients of a tensor are ready. @throws CollectiveException if the tensor
-   * was ready before in this step, or the reducer has ended
+   * Declares that the gradients of a tensor are ready.
+   *
+   * @throws CollectiveException if the tensor was ready before in this step, or the reducer has
+   *     ended
    */
   public void ready(Tensor tensor) {
     settle(tensor, READY, null);
@@ -281,7 +286,9 @@ public final class GradientReducer implements AutoCloseable {
   /**
    * Declares, as {@link #ready(Tensor)} does, that the gradients of a tensor are ready, and that
    * they lie in other memory from now on. Avoid this where possible, because the description of the
-   * buffer is made again. @param gradients the new memory, of the tensor's type and count
+   * buffer is made again.
+   *
+   * @param gradients the new memory, of the tensor's type and count
    */
   public void ready(Tensor tensor, Payload gradients) {
     checkType(tensor.name, Objects.requireNonNull(gradients, "gradients"));
@@ -408,8 +415,9 @@ public final class GradientReducer implements AutoCloseable {
    * with the step. No buffer is reduced before it has ended.
    *
    * @return whether there was a step: false as soon as all ranks call this, and then tensors are
-   *     left as they are. More steps may follow @throws IllegalStateException if the settings do
-   *     not allow {@linkplain FusionSettings#uneven() uneven} steps
+   *     left as they are. More steps may follow
+   * @throws IllegalStateException if the settings do not allow {@linkplain FusionSettings#uneven()
+   *     uneven} steps
    * @throws CollectiveException if a tensor is ready already, another rank fails, or the reducer
    *     has ended
    */
@@ -902,9 +910,10 @@ public final class GradientReducer implements AutoCloseable {
   /**
    * Makes a reducer of the same tensors for another group, for example after {@link
    * Communicator#shrink()}. All ranks of that group make one, new ranks by {@link #of}; rank 0
-   * sends its order once more in the first step. This reducer is closed. @param other the group, as
-   * in {@link #of(Communicator, FusionSettings)} @throws IllegalStateException if this reducer does
-   * not reduce its buffers by all-reduces
+   * sends its order once more in the first step. This reducer is closed.
+   *
+   * @param other the group, as in {@link #of(Communicator, FusionSettings)}
+   * @throws IllegalStateException if this reducer does not reduce its buffers by all-reduces
    */
   public GradientReducer on(Communicator other) {
     if (!(reduction instanceof AllReduceLanes)) {
@@ -920,9 +929,10 @@ public final class GradientReducer implements AutoCloseable {
 
   /**
    * Makes a reducer of the same tensors for another group, as {@link #on(Communicator)} does, whose
-   * buffers are reduced by the given operation. @param other the group, as in {@link
-   * #of(Communicator, FusionSettings)} @param by an operation of the ranks of that group; it is
-   * closed with the new reducer
+   * buffers are reduced by the given operation.
+   *
+   * @param other the group, as in {@link #of(Communicator, FusionSettings)}
+   * @param by an operation of the ranks of that group; it is closed with the new reducer
    */
   public GradientReducer on(Communicator other, BufferReduction by) {
     close();

@@ -58,8 +58,10 @@ public final class HaloExchange {
 
   /**
    * The two messages of one direction: the border that this rank sends and the halo that it
-   * receives. @param to the rank that gets the border, -1 if there is none @param from the rank
-   * whose border fills the halo on the opposite side, -1 if there is none
+   * receives.
+   *
+   * @param to the rank that gets the border, -1 if there is none
+   * @param from the rank whose border fills the halo on the opposite side, -1 if there is none
    */
   private record Message(int to, Payload border, int from, Payload halo) {}
 
@@ -136,9 +138,9 @@ public final class HaloExchange {
     }
 
     /**
-     * Describes the exchange of the borders of a tile; the result may be used any number of
-     * times. @param tile the elements in row-major order; their values may change between exchanges
+     * Describes the exchange of the borders of a tile; the result may be used any number of times.
      *
+     * @param tile the elements in row-major order; their values may change between exchanges
      * @param shape the number of elements in each dimension, halo included
      * @param widths the width of the halo, or one for each dimension; from 0 to a third of the
      *     shape, so that a border comes from one neighbour
@@ -326,8 +328,9 @@ public final class HaloExchange {
     private final List<CollectiveHandle> handles;
 
     /**
-     * Makes a handle of these calls. @param refused the error for which no more calls were made;
-     * null if these are all
+     * Makes a handle of these calls.
+     *
+     * @param refused the error for which no more calls were made; null if these are all
      */
     All(List<CollectiveHandle> handles, @Nullable RuntimeException refused) {
       this.handles = handles;

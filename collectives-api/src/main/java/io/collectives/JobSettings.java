@@ -20,13 +20,15 @@ import org.jspecify.annotations.Nullable;
  *     pairs
  * @param listen the address or host name on which this rank accepts its peers; loopback by default
  * @param port the port on which this rank accepts its peers, 0 for any free one
- * @param joinTimeout the time to wait until all ranks have joined @param calls the settings of the
- *     communicator's calls @param security the protection against processes that do not belong to
- *     the job @param memoryDirectory the directory in which the transports {@code shm} and {@code
- *     unix} make directories of mapped files; null for the default, which is in memory where the
- *     host has such a file system @param host the host name that the transport {@code auto} uses
- *     for this rank: ranks with different names use neither shared memory nor Unix-domain sockets,
- *     wherever they run; 1 to 64 letters, digits, dots, dashes and underscores, or null
+ * @param joinTimeout the time to wait until all ranks have joined
+ * @param calls the settings of the communicator's calls
+ * @param security the protection against processes that do not belong to the job
+ * @param memoryDirectory the directory in which the transports {@code shm} and {@code unix} make
+ *     directories of mapped files; null for the default, which is in memory where the host has such
+ *     a file system
+ * @param host the host name that the transport {@code auto} uses for this rank: ranks with
+ *     different names use neither shared memory nor Unix-domain sockets, wherever they run; 1 to 64
+ *     letters, digits, dots, dashes and underscores, or null
  */
 public record JobSettings(
     String job,
@@ -82,8 +84,9 @@ public record JobSettings(
 
   /**
    * Returns settings with the default values: job {@code default}, transport {@code auto},
-   * loopback, any port, 60 seconds to join, no security beyond that. @param rendezvous the place
-   * where the ranks find each other
+   * loopback, any port, 60 seconds to join, no security beyond that.
+   *
+   * @param rendezvous the place where the ranks find each other
    */
   public static JobSettings of(int rank, int size, URI rendezvous) {
     return new JobSettings(

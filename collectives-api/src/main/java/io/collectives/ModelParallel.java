@@ -43,8 +43,10 @@ public final class ModelParallel implements AutoCloseable {
   }
 
   /**
-   * Makes the groups of this rank. No bytes move until their first calls. @param job a group with a
-   * rank for each place of the mesh, rank r at place r; the new groups have its settings
+   * Makes the groups of this rank. No bytes move until their first calls.
+   *
+   * @param job a group with a rank for each place of the mesh, rank r at place r; the new groups
+   *     have its settings
    */
   public static ModelParallel of(Communicator job, ModelParallelMesh mesh) {
     if (job.size() != mesh.mesh().ranks()) {

@@ -27,8 +27,9 @@ public final class NonFiniteException extends ArithmeticException {
    * Makes an exception about one number.
    *
    * @param worldRank the rank, counted in the whole job, that contributed the number; -1 if it is a
-   *     result @param type the type of the number @param index the position among the elements of
-   *     that type in the payload
+   *     result
+   * @param type the type of the number
+   * @param index the position among the elements of that type in the payload
    * @param value the number, which is infinite or not a number
    */
   public NonFiniteException(

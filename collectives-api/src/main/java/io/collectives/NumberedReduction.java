@@ -12,8 +12,9 @@ public interface NumberedReduction extends Calls<CollectiveHandle> {
   /**
    * Starts {@link Communicator#allReduce(Payload, Payload, ReduceOp, Payload)}.
    *
-   * @param input the payload to read, of one type @param number the number of the buffer, at least
-   *     1 and the same on all ranks; each residual has another one
+   * @param input the payload to read, of one type
+   * @param number the number of the buffer, at least 1 and the same on all ranks; each residual has
+   *     another one
    */
   CollectiveHandle allReduce(
       Payload input, Payload output, ReduceOp op, Payload residual, int number);

@@ -29,8 +29,9 @@ import java.util.stream.Stream;
 public sealed interface Payload {
 
   /**
-   * Returns the type of every element. @throws UnsupportedOperationException if they are of
-   * {@linkplain OfTensors several types}
+   * Returns the type of every element.
+   *
+   * @throws UnsupportedOperationException if they are of {@linkplain OfTensors several types}
    */
   ElementType type();
 
@@ -136,8 +137,10 @@ public sealed interface Payload {
 
   /**
    * Describes the bytes between position and limit of a direct buffer, whose own position, limit
-   * and order do not change. @param buffer a direct buffer in native byte order, whose remaining
-   * length is a multiple of the type's length
+   * and order do not change.
+   *
+   * @param buffer a direct buffer in native byte order, whose remaining length is a multiple of the
+   *     type's length
    */
   static Payload of(ByteBuffer buffer, ElementType type) {
     Objects.requireNonNull(type, "type");
@@ -259,8 +262,10 @@ public sealed interface Payload {
    * Payload.strided(Payload.of(matrix), 2, 100, 3, 10)
    * }</pre>
    *
-   * @param base a payload of one type @param offset the first element of the first run @param runs
-   *     the number of runs; may be 0 @param run the number of elements of each; may be 0
+   * @param base a payload of one type
+   * @param offset the first element of the first run
+   * @param runs the number of runs; may be 0
+   * @param run the number of elements of each; may be 0
    * @param stride the distance from the beginning of a run to that of the next one, at least 0. If
    *     it is less than {@code run}, runs overlap: calls can read such a payload, but refuse to
    *     write it
@@ -271,12 +276,14 @@ public sealed interface Payload {
   }
 
   /**
-   * Describes a rectangle of a matrix, row by row, in place. @param matrix the rows of the matrix,
-   * one after the other @param columns the number of elements of each row of the matrix
+   * Describes a rectangle of a matrix, row by row, in place.
    *
-   * @param firstRow the first row of the rectangle @param firstColumn the first column of the
-   *     rectangle @param rowCount the number of rows of the rectangle @param columnCount the number
-   *     of columns of the rectangle
+   * @param matrix the rows of the matrix, one after the other
+   * @param columns the number of elements of each row of the matrix
+   * @param firstRow the first row of the rectangle
+   * @param firstColumn the first column of the rectangle
+   * @param rowCount the number of rows of the rectangle
+   * @param columnCount the number of columns of the rectangle
    * @throws IndexOutOfBoundsException if the rectangle does not lie within the matrix
    */
   static Payload submatrix(
@@ -353,10 +360,11 @@ public sealed interface Payload {
   }
 
   /**
-   * A range of a Java array, as the {@code of} methods make it. @param type the element type, which
-   * fits the type of the array @param array a {@code float[]}, {@code double[]}, {@code int[]},
-   * {@code long[]} or {@code short[]}
+   * A range of a Java array, as the {@code of} methods make it.
    *
+   * @param type the element type, which fits the type of the array
+   * @param array a {@code float[]}, {@code double[]}, {@code int[]}, {@code long[]} or {@code
+   *     short[]}
    * @param offset the index of the first element
    * @param count the number of elements
    */
@@ -366,9 +374,9 @@ public sealed interface Payload {
    * A direct buffer, from 0 to its capacity, as the {@code of} methods make it.
    *
    * @param type the element type
-   * @param buffer a direct {@link ByteBuffer} in native order, or the view that belongs to the
-   *     type @param source the caller's buffer, of which {@code buffer} is a slice @param at the
-   *     number of bytes from the beginning of {@code source} to that of {@code buffer}
+   * @param buffer a direct {@link ByteBuffer} in native order, or the view that belongs to the type
+   * @param source the caller's buffer, of which {@code buffer} is a slice
+   * @param at the number of bytes from the beginning of {@code source} to that of {@code buffer}
    */
   record OfBuffer(ElementType type, Buffer buffer, Buffer source, long at) implements Payload {
     private static OfBuffer of(ElementType type, Buffer source, Buffer slice) {
@@ -402,10 +410,10 @@ public sealed interface Payload {
   }
 
   /**
-   * Runs of one payload, a fixed distance apart, as {@link Payload#strided} makes them. @param base
-   * a payload that consists of neither parts nor runs; it begins with the first run and ends with
-   * the last one
+   * Runs of one payload, a fixed distance apart, as {@link Payload#strided} makes them.
    *
+   * @param base a payload that consists of neither parts nor runs; it begins with the first run and
+   *     ends with the last one
    * @param runs the number of runs, at least 2
    * @param run the number of elements of each, at least 1
    * @param stride the distance from the beginning of a run to that of the next one; never {@code

@@ -35,8 +35,11 @@ public final class Residuals {
 
   /**
    * Returns the residual of a buffer: the one of the last call, or zeros if there is none or if the
-   * buffer is now reduced by another op or has another length. @param index the index of the
-   * buffer @param count its number of elements @param op the op by which it is reduced
+   * buffer is now reduced by another op or has another length.
+   *
+   * @param index the index of the buffer
+   * @param count its number of elements
+   * @param op the op by which it is reduced
    */
   public synchronized Payload of(int index, long count, ReduceOp op) {
     Residual kept = byIndex.get(index);

@@ -10,8 +10,9 @@ import org.jspecify.annotations.Nullable;
  * can reach it. {@code docs/SECURITY.md} says what is protected and what is not.
  *
  * @param secret the secret that ranks must prove to know; null if every process that can connect is
- *     trusted @param tls the files for TLS 1.3 between ranks, with certificates on both sides; null
- *     if messages may be read and changed on their way
+ *     trusted
+ * @param tls the files for TLS 1.3 between ranks, with certificates on both sides; null if messages
+ *     may be read and changed on their way
  * @param anyoneMayJoin whether this rank listens on addresses other than loopback although it has
  *     no secret
  * @param checksums whether every frame carries a CRC32C of its payload, which finds damage, not

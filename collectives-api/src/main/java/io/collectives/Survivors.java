@@ -9,9 +9,9 @@ import java.util.List;
  * @param group the survivors, in the order of their ranks in the old group
  * @param resumeAt the {@linkplain Communicator#nextSequence() number} of the first call on the old
  *     group that not every survivor completed. To lose nothing, make that call and all after it
- *     again on the new group; a rank that had completed one of them gets its result once
- *     more @param lost the ranks, counted in the whole job, that the old group had and the new one
- *     does not have, ascending
+ *     again on the new group; a rank that had completed one of them gets its result once more
+ * @param lost the ranks, counted in the whole job, that the old group had and the new one does not
+ *     have, ascending
  */
 public record Survivors(Communicator group, long resumeAt, List<Integer> lost) {
 

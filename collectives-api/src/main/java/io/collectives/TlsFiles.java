@@ -42,8 +42,10 @@ public record TlsFiles(Path certificate, Path key, Path trust) {
   }
 
   /**
-   * Checks that the files can be used, without reading them. @throws JoinException if one of them
-   * does not exist or is no regular file, or if all users may read the key
+   * Checks that the files can be used, without reading them.
+   *
+   * @throws JoinException if one of them does not exist or is no regular file, or if all users may
+   *     read the key
    */
   public void check() {
     for (Path file : List.of(certificate, key, trust)) {

@@ -121,17 +121,19 @@ public final class UserOp implements ReduceOp {
   }
 
   /**
-   * Makes an associative and commutative op, which supports no type yet. @param name 1 to {@value
-   * #NAME_LENGTH} lower-case letters, digits, spaces and {@code -_=.}; not the name of a {@link
-   * ReduceOp.Standard} op
+   * Makes an associative and commutative op, which supports no type yet.
+   *
+   * @param name 1 to {@value #NAME_LENGTH} lower-case letters, digits, spaces and {@code -_=.}; not
+   *     the name of a {@link ReduceOp.Standard} op
    */
   public static UserOp commutative(String name) {
     return named(name, true);
   }
 
   /**
-   * Makes an associative op whose operands may not change places, which supports no type
-   * yet. @param name the name, as in {@link #commutative}
+   * Makes an associative op whose operands may not change places, which supports no type yet.
+   *
+   * @param name the name, as in {@link #commutative}
    */
   public static UserOp inRankOrder(String name) {
     return named(name, false);

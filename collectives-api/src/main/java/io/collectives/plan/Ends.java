@@ -4,10 +4,12 @@ import io.collectives.Collective;
 
 /**
  * The start and the end of a collective: the chunks that each rank holds before the first round, as
- * its contribution, and those that it must hold after the last. @param contributors the number of
- * ranks, the first ones, that contribute to an all-reduce and get its result @param chunksOfPart
- * the number of chunks of the part of a rank (in an all-to-all, of a pair); 0 where the payload is
- * not distributed over the ranks
+ * its contribution, and those that it must hold after the last.
+ *
+ * @param contributors the number of ranks, the first ones, that contribute to an all-reduce and get
+ *     its result
+ * @param chunksOfPart the number of chunks of the part of a rank (in an all-to-all, of a pair); 0
+ *     where the payload is not distributed over the ranks
  */
 record Ends(Collective collective, int ranks, int root, int contributors, int chunksOfPart) {
 

@@ -34,8 +34,8 @@ final class LinkFrames {
   /**
    * Counts a frame.
    *
-   * @param round the number of the round, from 1, which no other round has @return the number of
-   *     frames that the round has put on the link so far
+   * @param round the number of the round, from 1, which no other round has
+   * @return the number of frames that the round has put on the link so far
    */
   int add(int from, int to, int round) {
     long key = key(from, to);

@@ -30,8 +30,10 @@ import java.util.List;
 public interface Plan {
 
   /**
-   * Makes a plan of the given lanes. @param chunks the number of chunks, at least 1 @param lanes
-   * the lanes, at least one; they use no chunk in common
+   * Makes a plan of the given lanes.
+   *
+   * @param chunks the number of chunks, at least 1
+   * @param lanes the lanes, at least one; they use no chunk in common
    */
   static Plan of(PlanRequest request, int chunks, Rounds... lanes) {
     return of(request, request.ranks(), chunks, lanes);
@@ -41,8 +43,8 @@ public interface Plan {
    * Makes a plan of the given lanes for an all-reduce in which some ranks only serve.
    *
    * @param contributors see {@link #contributors()}
-   * @param chunks the number of chunks, at least 1 @param lanes the lanes, at least one; they use
-   *     no chunk in common
+   * @param chunks the number of chunks, at least 1
+   * @param lanes the lanes, at least one; they use no chunk in common
    */
   static Plan of(PlanRequest request, int contributors, int chunks, Rounds... lanes) {
     return new LanePlan(request, contributors, chunks, List.of(lanes));
@@ -52,8 +54,8 @@ public interface Plan {
    * Makes a plan of the given lanes for a collective without a root or with rank 0 as its root.
    *
    * @param ranks the number of ranks, at least 1
-   * @param chunks the number of chunks, at least 1 @param lanes the lanes, at least one; they use
-   *     no chunk in common
+   * @param chunks the number of chunks, at least 1
+   * @param lanes the lanes, at least one; they use no chunk in common
    */
   static Plan of(Collective collective, int ranks, int chunks, Rounds... lanes) {
     return of(PlanRequest.of(collective, ranks), chunks, lanes);

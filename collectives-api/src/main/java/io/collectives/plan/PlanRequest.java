@@ -3,8 +3,9 @@ package io.collectives.plan;
 import io.collectives.Collective;
 
 /**
- * The request for a plan. @param collective the collective that the plan is to perform
+ * The request for a plan.
  *
+ * @param collective the collective that the plan is to perform
  * @param ranks the number of ranks in the group, at least 1
  * @param root the root of a {@linkplain Collective#rooted rooted} collective; 0 for the others,
  *     which have none

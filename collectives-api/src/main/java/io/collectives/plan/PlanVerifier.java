@@ -100,8 +100,8 @@ public final class PlanVerifier {
   /**
    * Verifies a plan.
    *
-   * @param framesPerLink the number of transfers that a round may put on a link @param seed the
-   *     seed of the tags that stand for contributions if there are more than 64 ranks
+   * @param framesPerLink the number of transfers that a round may put on a link
+   * @param seed the seed of the tags that stand for contributions if there are more than 64 ranks
    * @return the costs of the plan
    * @throws InvalidPlanException at the first rule that is broken
    */
@@ -140,8 +140,8 @@ public final class PlanVerifier {
    * Verifies a plan, and that each transfer goes over links that a mesh has.
    *
    * @param mesh a mesh with as many places as the plan has ranks
-   * @param framesPerLink the number of transfers that a round may put on a link @param seed the
-   *     seed of the tags that stand for contributions if there are more than 64 ranks
+   * @param framesPerLink the number of transfers that a round may put on a link
+   * @param seed the seed of the tags that stand for contributions if there are more than 64 ranks
    * @return the costs of the plan
    * @throws InvalidPlanException at the first rule that is broken
    */

@@ -21,8 +21,9 @@ public interface Rounds {
   int count();
 
   /**
-   * Passes the transfers of a round to a sink, in the same order each time. @param round the number
-   * of the round, from 0 to {@code count() - 1}
+   * Passes the transfers of a round to a sink, in the same order each time.
+   *
+   * @param round the number of the round, from 0 to {@code count() - 1}
    */
   void transfers(int round, Transfer.Sink sink);
 
@@ -45,8 +46,9 @@ public interface Rounds {
   }
 
   /**
-   * Makes rounds whose transfers a function lists. @param count the number of rounds, which may be
-   * 0
+   * Makes rounds whose transfers a function lists.
+   *
+   * @param count the number of rounds, which may be 0
    */
   static Rounds of(int count, Round round) {
     if (count < 0) {

@@ -9,8 +9,8 @@ package io.collectives.plan;
  * @param from the sending rank of the group
  * @param to the receiving rank
  * @param firstChunk the first chunk
- * @param chunkCount the number of chunks, at least 1 @param effect the effect on the receiver's
- *     chunks
+ * @param chunkCount the number of chunks, at least 1
+ * @param effect the effect on the receiver's chunks
  */
 public record Transfer(int from, int to, int firstChunk, int chunkCount, Effect effect) {
 

@@ -98,11 +98,11 @@ public final class ParameterServers implements AutoCloseable {
   }
 
   /**
-   * Sets up the servers of a job, for two buffers at a time. @param world the job; all of its ranks
-   * call this, in the same order as they make other groups of it, and within the time limit of its
-   * calls; its settings are those of the servers @param roles the role of each rank, the same on
-   * all ranks
+   * Sets up the servers of a job, for two buffers at a time.
    *
+   * @param world the job; all of its ranks call this, in the same order as they make other groups
+   *     of it, and within the time limit of its calls; its settings are those of the servers
+   * @param roles the role of each rank, the same on all ranks
    * @throws CollectiveException if a rank is lost, or does not call this in time
    */
   public static ParameterServers of(Communicator world, Roles roles) {
@@ -110,10 +110,12 @@ public final class ParameterServers implements AutoCloseable {
   }
 
   /**
-   * Sets up the servers of a job. @param world the job, as in {@link #of(Communicator,
-   * Roles)} @param roles the role of each rank, the same on all ranks @param lanes the number of
-   * buffers that may be under way at once, from 1 to 8, the same on all ranks
+   * Sets up the servers of a job.
    *
+   * @param world the job, as in {@link #of(Communicator, Roles)}
+   * @param roles the role of each rank, the same on all ranks
+   * @param lanes the number of buffers that may be under way at once, from 1 to 8, the same on all
+   *     ranks
    * @throws CollectiveException if a rank is lost, or does not call this in time
    */
   public static ParameterServers of(Communicator world, Roles roles, int lanes) {
@@ -234,8 +236,10 @@ public final class ParameterServers implements AutoCloseable {
    * Sets up servers with the same roles for the ranks that are left of this job, on the same hosts.
    * A server goes on with the proxies that are left of it; proxies that are too many for the
    * workers that are left become servers of their own. If no server is left, all ranks serve as
-   * well. This object is closed. @param left a group of ranks of this job; all of them call this,
-   * as in {@link #of(Communicator, Roles)}. For other ranks make new roles
+   * well. This object is closed.
+   *
+   * @param left a group of ranks of this job; all of them call this, as in {@link #of(Communicator,
+   *     Roles)}. For other ranks make new roles
    */
   public ParameterServers on(Communicator left) {
     int laneCount = lanes.size();

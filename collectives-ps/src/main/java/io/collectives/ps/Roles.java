@@ -26,9 +26,9 @@ import java.util.stream.IntStream;
  * processes of one host, each of which exchanges data with some of the workers: {@link
  * #withProxies(int)}. See {@link Algorithm#parameterServer(int, int, List)}.
  *
- * @param ofRanks the role of each rank @param together for each rank the lowest rank of its set:
- *     the workers of one host form a set, and so do the proxies of one server. A rank that is alone
- *     has its own number
+ * @param ofRanks the role of each rank
+ * @param together for each rank the lowest rank of its set: the workers of one host form a set, and
+ *     so do the proxies of one server. A rank that is alone has its own number
  */
 public record Roles(List<Role> ofRanks, List<Integer> together) {
 
@@ -82,8 +82,10 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
   }
 
   /**
-   * Makes the last ranks dedicated servers. @param ranks the number of ranks of the job @param
-   * servers the number of servers, from 1 to {@code ranks - 1}
+   * Makes the last ranks dedicated servers.
+   *
+   * @param ranks the number of ranks of the job @param servers the number of servers, from 1 to
+   *     {@code ranks - 1}
    */
   public static Roles dedicated(int ranks, int servers) {
     requireServers(ranks, servers, ranks - 1);
@@ -93,10 +95,12 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
   }
 
   /**
-   * Makes the last ranks dedicated servers, several of them for each server. @param ranks the
-   * number of ranks of the job @param servers the number of servers, at least 1; {@code servers *
-   * proxies} ranks serve, at most {@code ranks - 1} @param proxies the number of ranks of each
-   * server, as in {@link #withProxies}
+   * Makes the last ranks dedicated servers, several of them for each server.
+   *
+   * @param ranks the number of ranks of the job
+   * @param servers the number of servers, at least 1; {@code servers * proxies} ranks serve, at
+   *     most {@code ranks - 1}
+   * @param proxies the number of ranks of each server, as in {@link #withProxies}
    */
   public static Roles dedicated(int ranks, int servers, int proxies) {
     if (servers < 1 || proxies < 1 || (long) servers * proxies > ranks - 1) {
@@ -113,8 +117,10 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
   }
 
   /**
-   * Makes all ranks workers, of which the first ones also serve. @param ranks the number of ranks
-   * of the job @param servers the number of servers, from 1 to {@code ranks}
+   * Makes all ranks workers, of which the first ones also serve.
+   *
+   * @param ranks the number of ranks of the job
+   * @param servers the number of servers, from 1 to {@code ranks}
    */
   public static Roles shared(int ranks, int servers) {
     requireServers(ranks, servers, ranks);
@@ -137,8 +143,10 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
    * <p>The proxies of a server should be on one host, where they communicate by shared memory. Each
    * needs a worker of its own among those that exchange data with the server, so there are at most
    * as many proxies as such workers: all workers, or from each host those whose share belongs to
-   * the server's part, at least one. @param proxies the number of ranks of each server; the number
-   * of dedicated ranks is a multiple of it
+   * the server's part, at least one.
+   *
+   * @param proxies the number of ranks of each server; the number of dedicated ranks is a multiple
+   *     of it
    */
   public Roles withProxies(int proxies) {
     int[] dedicated = ranks(role -> !role.works());
@@ -157,8 +165,9 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
   }
 
   /**
-   * Returns these roles with workers that first reduce among those of their host. @param hosts for
-   * each rank the name of its host; those of dedicated servers are ignored
+   * Returns these roles with workers that first reduce among those of their host.
+   *
+   * @param hosts for each rank the name of its host; those of dedicated servers are ignored
    */
   public Roles withHosts(List<String> hosts) {
     if (hosts.size() != size()) {
@@ -173,8 +182,9 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
   /**
    * Returns these roles with workers that first reduce among those of their host, as {@link
    * #withHosts(List)} does, with the hosts that {@link Communicator#host()} returns;
-   * COLLECTIVES_HOST can set them, too. @param world the job; all its ranks call this, in the same
-   * order as its other calls
+   * COLLECTIVES_HOST can set them, too.
+   *
+   * @param world the job; all its ranks call this, in the same order as its other calls
    */
   public Roles withHostsOf(Communicator world) {
     return RolesEnvironment.hosts(this, world);
@@ -182,7 +192,9 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
 
   /**
    * Returns the roles that environment variables set; see {@link #fromEnvironment(Communicator,
-   * Map)}. @param world the job; all its ranks call this, in the same order as its other calls
+   * Map)}.
+   *
+   * @param world the job; all its ranks call this, in the same order as its other calls
    */
   public static Roles fromEnvironment(Communicator world) {
     return fromEnvironment(world, System.getenv());
@@ -197,9 +209,11 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
    * the number of ranks of each dedicated server, 1 by default, see {@link #withProxies};
    * COLLECTIVES_HIERARCHY, {@code true} or {@code false}, says whether the workers of a host reduce
    * among themselves first, see {@link #withHostsOf}. A variable that is the same for all ranks may
-   * be set on some of them. @param world the job; all its ranks call this, in the same order as its
-   * other calls @throws IllegalArgumentException on all ranks if a value is invalid, or values
-   * contradict each other
+   * be set on some of them.
+   *
+   * @param world the job; all its ranks call this, in the same order as its other calls
+   * @throws IllegalArgumentException on all ranks if a value is invalid, or values contradict each
+   *     other
    */
   public static Roles fromEnvironment(Communicator world, Map<String, String> environment) {
     return RolesEnvironment.read(world, environment);

@@ -60,10 +60,12 @@ final class Shares {
   private final Dealt[] dealt;
 
   /**
-   * The distribution of a server's part over its proxies. @param proxyOfWorker the proxy of each
-   * worker, -1 if it owns nothing of the part @param from the first chunk of the part to which each
-   * proxy receives contributions @param to the end of these for each proxy @param ownerOfChunk the
-   * proxy that adds up each chunk of the part
+   * The distribution of a server's part over its proxies.
+   *
+   * @param proxyOfWorker the proxy of each worker, -1 if it owns nothing of the part
+   * @param from the first chunk of the part to which each proxy receives contributions
+   * @param to the end of these for each proxy
+   * @param ownerOfChunk the proxy that adds up each chunk of the part
    */
   private record Dealt(int[] proxyOfWorker, int[] from, int[] to, int[] ownerOfChunk) {}
 

@@ -11,8 +11,9 @@ import java.util.List;
 import java.util.TreeMap;
 
 /**
- * A test case: one all-reduce of inputs that depend on a seed. @param memory the kind of memory at
- * rank 0; where {@code mixed}, each other rank has another kind
+ * A test case: one all-reduce of inputs that depend on a seed.
+ *
+ * @param memory the kind of memory at rank 0; where {@code mixed}, each other rank has another kind
  */
 record AllReduceCase(
     int ranks,

@@ -232,8 +232,9 @@ public abstract class AllReduceNumbersTest extends JobTest {
   // ---------------------------------------------------------------- wire types
 
   /**
-   * Returns the largest rounding error of a number. @param greatest the greatest magnitude of all
-   * numbers
+   * Returns the largest rounding error of a number.
+   *
+   * @param greatest the greatest magnitude of all numbers
    */
   private static double roundoff(WireType wire, double magnitude, double greatest) {
     return switch (wire) {

@@ -18,9 +18,10 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A test case: one call of a collective other than the all-reduce, of inputs that depend on a
- * seed. @param memory the kind of memory at rank 0; where {@code mixed}, each other rank has
- * another kind @param inPlace whether input and output are the same where they may be
+ * A test case: one call of a collective other than the all-reduce, of inputs that depend on a seed.
+ *
+ * @param memory the kind of memory at rank 0; where {@code mixed}, each other rank has another kind
+ * @param inPlace whether input and output are the same where they may be
  */
 record CollectiveCase(
     int ranks,

@@ -82,13 +82,13 @@ public final class Faults {
   }
 
   /**
-   * A rule that makes faults. @param from the rank whose transfers it hits; -1 for any, by their
-   * probability @param to the rank to which they go; -1 for any, if it is the rank's first transfer
-   * of a call
+   * A rule that makes faults.
    *
+   * @param from the rank whose transfers it hits; -1 for any, by their probability
+   * @param to the rank to which they go; -1 for any, if it is the rank's first transfer of a call
    * @param at the number of the transfer, or of the call
-   * @param length the length of a delay; the longest one if it is random @param most the largest
-   *     number of faults in a job
+   * @param length the length of a delay; the longest one if it is random
+   * @param most the largest number of faults in a job
    */
   record Rule(
       Effect effect, int from, int to, long at, double probability, Duration length, int most) {
@@ -121,9 +121,11 @@ public final class Faults {
   }
 
   /**
-   * The result of a job. @param seed the seed of its faults @param hits the faults that hit the
-   * job, for people, sorted; of delays only their number @param lost the ranks that were killed, or
-   * that left because a link to them broke, ascending
+   * The result of a job.
+   *
+   * @param seed the seed of its faults
+   * @param hits the faults that hit the job, for people, sorted; of delays only their number
+   * @param lost the ranks that were killed, or that left because a link to them broke, ascending
    */
   public record Report(long seed, List<String> hits, List<Integer> lost) {}
 
@@ -139,7 +141,9 @@ public final class Faults {
 
   /**
    * Returns these faults with a time limit of jobs, after which {@link #run} reports the stack of
-   * each rank. @param time the limit; 40 s if it is not set
+   * each rank.
+   *
+   * @param time the limit; 40 s if it is not set
    */
   public Faults within(Duration time) {
     return new Faults(seed, positive(time), rules);
@@ -148,16 +152,17 @@ public final class Faults {
   /**
    * Adds delays of random transfers.
    *
-   * @param probability the probability that a transfer is delayed, from 0 to 1 @param longest the
-   *     longest delay; delays are distributed evenly from 0 to it
+   * @param probability the probability that a transfer is delayed, from 0 to 1
+   * @param longest the longest delay; delays are distributed evenly from 0 to it
    */
   public Faults delays(double probability, Duration longest) {
     return random(Effect.DELAY, probability, positive(longest), Integer.MAX_VALUE);
   }
 
   /**
-   * Adds a time in which nothing arrives from one rank at another. @param frame the number of the
-   * first transfer that is delayed
+   * Adds a time in which nothing arrives from one rank at another.
+   *
+   * @param frame the number of the first transfer that is delayed
    */
   public Faults stall(int from, int to, long frame, Duration length) {
     return at(Effect.DELAY, from, peer(from, to), frame, positive(length));
@@ -166,8 +171,8 @@ public final class Faults {
   /**
    * Adds breaks of random links.
    *
-   * @param probability the probability that a transfer is the last of its link @param most the
-   *     largest number of links that break, at least 1
+   * @param probability the probability that a transfer is the last of its link
+   * @param most the largest number of links that break, at least 1
    */
   public Faults cuts(double probability, int most) {
     return random(Effect.CUT, probability, Duration.ZERO, most);
@@ -185,8 +190,8 @@ public final class Faults {
   /**
    * Adds damage of random transfers.
    *
-   * @param probability the probability that a transfer is damaged @param most the largest number of
-   *     damaged transfers, at least 1
+   * @param probability the probability that a transfer is damaged
+   * @param most the largest number of damaged transfers, at least 1
    */
   public Faults corruptions(double probability, int most) {
     return random(Effect.CORRUPT, probability, Duration.ZERO, most);
@@ -204,8 +209,8 @@ public final class Faults {
   /**
    * Adds deaths of random ranks.
    *
-   * @param probability the probability that a rank dies instead of sending a transfer @param most
-   *     the largest number of ranks that die, at least 1
+   * @param probability the probability that a rank dies instead of sending a transfer
+   * @param most the largest number of ranks that die, at least 1
    */
   public Faults kills(double probability, int most) {
     return random(Effect.KILL, probability, Duration.ZERO, most);
@@ -277,12 +282,12 @@ public final class Faults {
   }
 
   /**
-   * Runs a job of threads of this JVM with the in-process transport. @param ranks the number of
-   * ranks, at least 1 @return a report of the faults, if all ranks that were not lost have ended
-   * without an error @throws AssertionError if one has not, or hangs; it names the seed and the
-   * faults. Its cause is the exception of a rank, if possible of one that did not fail because of
-   * others
+   * Runs a job of threads of this JVM with the in-process transport.
    *
+   * @param ranks the number of ranks, at least 1
+   * @return a report of the faults, if all ranks that were not lost have ended without an error
+   * @throws AssertionError if one has not, or hangs; it names the seed and the faults. Its cause is
+   *     the exception of a rank, if possible of one that did not fail because of others
    * @throws IllegalArgumentException if there are no ranks, or faults of ranks beyond them
    */
   public Report run(int ranks, CallSettings calls, RankThreads.Body body)
@@ -297,9 +302,11 @@ public final class Faults {
   }
 
   /**
-   * Runs a job of threads of this JVM over any transport, such as TCP. @param ranks the settings
-   * with which each rank joins, in the order of ranks @return a report of the faults, as
-   * above @throws AssertionError as above
+   * Runs a job of threads of this JVM over any transport, such as TCP.
+   *
+   * @param ranks the settings with which each rank joins, in the order of ranks
+   * @return a report of the faults, as above
+   * @throws AssertionError as above
    */
   public Report run(List<JobSettings> ranks, RankThreads.Body body) throws InterruptedException {
     Objects.requireNonNull(body, "body");

@@ -54,8 +54,8 @@ final class FaultyJob {
   /**
    * The end of one direction of a link.
    *
-   * @param frames the number of frames, of all kinds, that are delivered before @param cause the
-   *     cause that the receiver gets
+   * @param frames the number of frames, of all kinds, that are delivered before
+   * @param cause the cause that the receiver gets
    */
   record End(long frames, Throwable cause) {}
 
@@ -75,9 +75,12 @@ final class FaultyJob {
   }
 
   /**
-   * Decides about a transfer. @param number the number of the transfer from one rank to the other;
-   * the same again if the link had no room @param forwarded the number of frames that were sent
-   * there before @return the delay in nanoseconds; -1 if the link has ended
+   * Decides about a transfer.
+   *
+   * @param number the number of the transfer from one rank to the other; the same again if the link
+   *     had no room
+   * @param forwarded the number of frames that were sent there before
+   * @return the delay in nanoseconds; -1 if the link has ended
    */
   long fate(FrameHeader header, int from, int to, long number, long forwarded) {
     long delayNanos = 0;

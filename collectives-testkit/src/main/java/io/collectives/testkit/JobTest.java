@@ -24,8 +24,9 @@ public abstract class JobTest {
 
   /**
    * Opens a job whose ranks are threads of this JVM, with the in-process transport unless a
-   * subclass overrides this. @param calls the settings of its communicators
+   * subclass overrides this.
    *
+   * @param calls the settings of its communicators
    * @return the communicator of each rank, in the order of ranks; this class closes them
    */
   protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {

@@ -23,8 +23,9 @@ final class Kit {
   }
 
   /**
-   * Returns the algorithms that modules plan for a number of ranks. @param atOnce true for those
-   * that can add in the order of ranks, false for those that cannot
+   * Returns the algorithms that modules plan for a number of ranks.
+   *
+   * @param atOnce true for those that can add in the order of ranks, false for those that cannot
    */
   static List<Algorithm> algorithms(int ranks, boolean atOnce) {
     Algorithms algorithms = Algorithms.onClassPath();

@@ -23,8 +23,9 @@ public final class WrappedJobs {
   }
 
   /**
-   * Joins a job as {@link io.collectives.Collectives#join(JobSettings)} does. @param wrapping a
-   * function that makes the transport of this rank from the library's
+   * Joins a job as {@link io.collectives.Collectives#join(JobSettings)} does.
+   *
+   * @param wrapping a function that makes the transport of this rank from the library's
    */
   public static Communicator join(JobSettings settings, UnaryOperator<Transport> wrapping) {
     return runtime().join(settings, wrapping);

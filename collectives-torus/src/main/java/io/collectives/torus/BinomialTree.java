@@ -12,7 +12,8 @@ import java.util.function.IntUnaryOperator;
  * A broadcast goes to the farthest first; a reduction goes the way back, and so adds x(v) + x(v+1)
  * + (x(v+2) + x(v+3)) + …, in an order that is the same in every run.
  *
- * @param ranks the number of ranks, at least 1 @param root the root, from 0 to {@code ranks - 1}
+ * @param ranks the number of ranks, at least 1
+ * @param root the root, from 0 to {@code ranks - 1}
  */
 record BinomialTree(int ranks, int root) {
 

@@ -23,8 +23,8 @@ import java.util.function.IntUnaryOperator;
  *
  * @param places the number of places, which wrap: the place after the last is the first
  * @param root the root's place
- * @param up the number of places after the root that take part @param down the number of places
- *     before it
+ * @param up the number of places after the root that take part
+ * @param down the number of places before it
  * @param rankAt the rank at each place
  * @param chunk the chunk that is moved
  */

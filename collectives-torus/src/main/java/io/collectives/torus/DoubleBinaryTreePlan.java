@@ -83,9 +83,10 @@ final class DoubleBinaryTreePlan {
   }
 
   /**
-   * A tree, one of the two of the plan. @param rankOf the rank at each node @param chunk the chunk
-   * that it moves
+   * A tree, one of the two of the plan.
    *
+   * @param rankOf the rank at each node
+   * @param chunk the chunk that it moves
    * @param leftOut the rank of a leaf that takes no part, or {@link #NOBODY}
    */
   private record Tree(int ranks, IntUnaryOperator rankOf, int chunk, int leftOut) {

@@ -39,8 +39,11 @@ record Hierarchy(
     Dimension first, Dimension second, IntBinaryOperator rankAt, int firstChunk, int chunksOfRank) {
 
   /**
-   * A dimension, one of the two. @param places its number of places @param wraps whether its last
-   * place is linked to its first; if not, its rings are {@linkplain Ring#folded folded}
+   * A dimension, one of the two.
+   *
+   * @param places its number of places
+   * @param wraps whether its last place is linked to its first; if not, its rings are {@linkplain
+   *     Ring#folded folded}
    */
   record Dimension(int places, boolean wraps) {
     /**
@@ -59,9 +62,9 @@ record Hierarchy(
   }
 
   /**
-   * The chunks that one lane moves. @param from the first of its chunks within each share of the
-   * first dimension
+   * The chunks that one lane moves.
    *
+   * @param from the first of its chunks within each share of the first dimension
    * @param to the end of these
    * @param step the direction of its rings, except where each rank's two chunks go in different
    *     directions

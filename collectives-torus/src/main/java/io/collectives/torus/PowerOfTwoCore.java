@@ -9,7 +9,8 @@ import io.collectives.plan.Rounds;
  * the upper one first sends it all that it has, and last receives the whole result from it. Their
  * places are in the order of ranks.
  *
- * @param count p @param pairs the number of them that work for their upper neighbour, too
+ * @param count p
+ * @param pairs the number of them that work for their upper neighbour, too
  */
 record PowerOfTwoCore(int count, int pairs) {
 

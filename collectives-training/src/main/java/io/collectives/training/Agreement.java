@@ -15,9 +15,10 @@ final class Agreement {
   private Agreement() {}
 
   /**
-   * Ends normally if no rank has found a fault. All ranks call this. @param fault the fault that
-   * this rank has found; null if there is none @throws TrainingException on all ranks, with the
-   * fault of the lowest rank that has one
+   * Ends normally if no rank has found a fault. All ranks call this.
+   *
+   * @param fault the fault that this rank has found; null if there is none
+   * @throws TrainingException on all ranks, with the fault of the lowest rank that has one
    */
   static void check(Communicator group, @Nullable String fault) {
     int[] lowest = {fault == null ? group.size() : group.rank()};
@@ -39,9 +40,10 @@ final class Agreement {
   }
 
   /**
-   * Ends normally if all ranks have the same numbers. All ranks call this, with the same
-   * count. @param what a word for the numbers, such as {@code tensors} @throws MismatchException on
-   * all ranks; it names two of them, and the values that differ
+   * Ends normally if all ranks have the same numbers. All ranks call this, with the same count.
+   *
+   * @param what a word for the numbers, such as {@code tensors}
+   * @throws MismatchException on all ranks; it names two of them, and the values that differ
    */
   static void same(Communicator group, String what, long... numbers) {
     int count = numbers.length;

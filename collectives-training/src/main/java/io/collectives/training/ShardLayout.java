@@ -19,21 +19,27 @@ import java.util.List;
 final class ShardLayout {
 
   /**
-   * A run of elements of a tensor that a rank owns. @param offset the index of the first one in the
-   * tensor @param local its index in the shard
+   * A run of elements of a tensor that a rank owns.
+   *
+   * @param offset the index of the first one in the tensor
+   * @param local its index in the shard
    */
   record Run(int tensor, int offset, int local, int count) {}
 
   /**
-   * A part of a bucket: elements of a tensor, or fill. @param tensor the index of the tensor, -1
-   * for fill
+   * A part of a bucket: elements of a tensor, or fill.
+   *
+   * @param tensor the index of the tensor, -1 for fill
    */
   record Piece(int tensor, int offset, int count) {}
 
   /**
-   * A bucket of elements that are reduced together. @param local the index in the shard at which
-   * this rank's part begins @param part the number of elements of each rank's part @param pieces
-   * the pieces of the whole bucket @param runs the runs of this rank's part
+   * A bucket of elements that are reduced together.
+   *
+   * @param local the index in the shard at which this rank's part begins
+   * @param part the number of elements of each rank's part
+   * @param pieces the pieces of the whole bucket
+   * @param runs the runs of this rank's part
    */
   record Bucket(int local, int part, List<Piece> pieces, List<Run> runs) {}
 
@@ -46,8 +52,10 @@ final class ShardLayout {
   private final int[] counts;
 
   /**
-   * Computes the layout. @param counts the number of elements of each tensor @param bucketLength
-   * the length of a bucket in bytes
+   * Computes the layout.
+   *
+   * @param counts the number of elements of each tensor
+   * @param bucketLength the length of a bucket in bytes
    */
   ShardLayout(int[] counts, int bucketLength, int ranks, int rank) {
     this.counts = counts;

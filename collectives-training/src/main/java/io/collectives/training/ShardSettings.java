@@ -6,12 +6,13 @@ import java.util.Objects;
 
 /**
  * The settings of a {@link ShardedOptimizer}: how it reduces gradients and gathers weights. All
- * ranks must use the same settings; a difference is found at the first step. @param op {@link
- * ReduceOp#AVERAGE} or {@link ReduceOp#SUM}, the operation for the gradients of all ranks, and of
- * accumulated micro-batches @param bucketLength the number of bytes of gradients that are reduced
- * together, at least 1, rounded up to 256 for each rank. Short buckets can be reduced while the
- * backward pass still runs, long ones cost fewer calls
+ * ranks must use the same settings; a difference is found at the first step.
  *
+ * @param op {@link ReduceOp#AVERAGE} or {@link ReduceOp#SUM}, the operation for the gradients of
+ *     all ranks, and of accumulated micro-batches
+ * @param bucketLength the number of bytes of gradients that are reduced together, at least 1,
+ *     rounded up to 256 for each rank. Short buckets can be reduced while the backward pass still
+ *     runs, long ones cost fewer calls
  * @param clipNorm the greatest Euclidean norm of all gradients together, after reduction; gradients
  *     with a larger norm are scaled down to it. It is more than 0; infinity is no limit @param
  *     weightType {@link WireType#AS_IN_MEMORY}, or {@link WireType#BFLOAT16}, with which weights

@@ -153,10 +153,10 @@ public final class ShardedOptimizer implements AutoCloseable {
   }
 
   /**
-   * Makes an optimizer whose ranks each have the whole model. @param group the ranks; all of them
-   * call this, in the same order as they make other groups of it. The optimizer has a group of its
-   * own, with the settings of this one
+   * Makes an optimizer whose ranks each have the whole model.
    *
+   * @param group the ranks; all of them call this, in the same order as they make other groups of
+   *     it. The optimizer has a group of its own, with the settings of this one
    * @param optimizer the optimizer of all tensors that are not given another one
    */
   public static ShardedOptimizer of(
@@ -308,11 +308,12 @@ public final class ShardedOptimizer implements AutoCloseable {
    * Registers a tensor. All ranks of the group register the same tensors in the same order, that of
    * the forward pass, before the first step.
    *
-   * @param name the name in errors and files, of one line @param weights the float32 weights in an
-   *     array; each step writes them, and on ranks other than 0 they are written before the
-   *     first @param gradients as many float32 gradients in an array; each step reads them, and
-   *     writes them only after {@link #accumulate}. They belong to the library from {@link #ready}
-   *     until {@link #step} returns
+   * @param name the name in errors and files, of one line
+   * @param weights the float32 weights in an array; each step writes them, and on ranks other than
+   *     0 they are written before the first
+   * @param gradients as many float32 gradients in an array; each step reads them, and writes them
+   *     only after {@link #accumulate}. They belong to the library from {@link #ready} until {@link
+   *     #step} returns
    */
   public Tensor register(String name, Payload weights, Payload gradients) {
     if (name.indexOf('\n') >= 0) {
@@ -433,9 +434,9 @@ public final class ShardedOptimizer implements AutoCloseable {
 
   /**
    * Broadcasts the weights of one rank to all ranks of the group, as is done for rank 0 before the
-   * first step. All ranks call this. State and updates stay as they are. @param root the rank that
-   * sends its weights
+   * first step. All ranks call this. State and updates stay as they are.
    *
+   * @param root the rank that sends its weights
    * @throws TrainingException on all ranks if a weight is not finite
    */
   public void load(int root) {
@@ -646,10 +647,11 @@ public final class ShardedOptimizer implements AutoCloseable {
 
   /**
    * Updates all weights by the gradients of all ranks, and waits for the result. All ranks call
-   * this. @param lossScale the factor by which the loss was multiplied, so that small gradients are
-   * not lost: reduced gradients are divided by it. It is the same on all ranks, finite and more
-   * than 0
+   * this.
    *
+   * @param lossScale the factor by which the loss was multiplied, so that small gradients are not
+   *     lost: reduced gradients are divided by it. It is the same on all ranks, finite and more
+   *     than 0
    * @throws CollectiveException if a rank is lost, has another model or settings, or is late
    */
   public ShardedStep step(double lossScale) {
@@ -880,8 +882,9 @@ public final class ShardedOptimizer implements AutoCloseable {
   /**
    * Writes this rank's shard, of weights and state, to a file in a directory. All ranks call this,
    * between two steps. {@link #restore} needs the files of all ranks in one directory. Older files
-   * stay. @param directory the directory, which is made if it is missing
+   * stay.
    *
+   * @param directory the directory, which is made if it is missing
    * @throws TrainingException on all ranks if a file cannot be written
    */
   public void save(Path directory) {
@@ -907,9 +910,11 @@ public final class ShardedOptimizer implements AutoCloseable {
   /**
    * Reads the newest weights and state in a directory to which all ranks of a run, of the same or
    * another number, have {@linkplain #save saved}. All ranks call this, between two steps, instead
-   * of {@link #load} or later. Accumulated gradients stay. @return whether there was a checkpoint,
-   * the same on all ranks; if not, nothing has changed @throws TrainingException on all ranks if a
-   * file is missing, damaged, or of another model; then nothing has changed
+   * of {@link #load} or later. Accumulated gradients stay.
+   *
+   * @return whether there was a checkpoint, the same on all ranks; if not, nothing has changed
+   * @throws TrainingException on all ranks if a file is missing, damaged, or of another model; then
+   *     nothing has changed
    */
   public boolean restore(Path directory) {
     lock.lock();

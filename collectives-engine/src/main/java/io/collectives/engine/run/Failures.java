@@ -1,7 +1,6 @@
 package io.collectives.engine.run;
 
 import io.collectives.ProtocolException;
-import io.collectives.internal.CallFingerprint;
 import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;

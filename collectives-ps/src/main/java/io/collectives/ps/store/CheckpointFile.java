@@ -42,8 +42,9 @@ final class CheckpointFile {
   /**
    * The first part of a file.
    *
-   * @param clock the number of steps that all workers have done, at least @param updates the number
-   *     of updates that the weights have had @param optimizer the name of the optimizer
+   * @param clock the number of steps that all workers have done, at least
+   * @param updates the number of updates that the weights have had
+   * @param optimizer the name of the optimizer
    */
   record Head(
       Model model,
@@ -199,8 +200,9 @@ final class CheckpointFile {
   }
 
   /**
-   * Reads the numbers that lie in a server's part into it. @throws CheckpointException if the file
-   * is incomplete
+   * Reads the numbers that lie in a server's part into it.
+   *
+   * @throws CheckpointException if the file is incomplete
    */
   static void read(Path file, Shard into) {
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {

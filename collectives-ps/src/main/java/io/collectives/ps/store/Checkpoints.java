@@ -156,10 +156,10 @@ final class Checkpoints {
 
   /**
    * Reads the newest checkpoint of which all servers have the files that they need. If the same
-   * number of servers wrote it, each needs only its own part; otherwise all parts. @param servers
-   * the group of the servers; all of them call this @return whether there is a checkpoint; if no
-   * server has a file, nothing has changed
+   * number of servers wrote it, each needs only its own part; otherwise all parts.
    *
+   * @param servers the group of the servers; all of them call this
+   * @return whether there is a checkpoint; if no server has a file, nothing has changed
    * @throws CheckpointException on all servers, if one cannot restore
    */
   static boolean restore(Path directory, Communicator servers, Shard shard) {

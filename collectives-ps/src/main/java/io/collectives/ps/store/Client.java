@@ -34,8 +34,11 @@ final class Client {
   private long complete;
 
   /**
-   * Makes a client. @param patient the group with a time limit that is never reached @param servers
-   * the ranks of the servers in it @param limit the time to wait for an answer
+   * Makes a client.
+   *
+   * @param patient the group with a time limit that is never reached
+   * @param servers the ranks of the servers in it
+   * @param limit the time to wait for an answer
    */
   Client(
       Communicator patient,

@@ -4,8 +4,11 @@ import io.collectives.plan.Chunks;
 
 /**
  * The model, as far as servers know it: one vector of parameters, of which each server keeps a
- * part. @param count the number of all parameters @param tensors the number of tensors @param
- * digest a digest of the tensors' names and counts, in their order
+ * part.
+ *
+ * @param count the number of all parameters
+ * @param tensors the number of tensors @param digest a digest of the tensors' names and counts, in
+ *     their order
  */
 record Model(long count, int tensors, long digest) {
   static final Model EMPTY = new Model(0, 0, 0);

@@ -141,13 +141,14 @@ public final class ParameterStore implements AutoCloseable {
   }
 
   /**
-   * Makes a store of the ranks of a job. @param world the job; all of its ranks call this, in the
-   * same order as they make other groups of it, and within the time limit of its calls. Gradients
-   * and weights are sent as they are in memory: the job's wire type is {@link
-   * WireType#AS_IN_MEMORY}, and it does not check numbers or sum exactly @param roles the role of
-   * each rank, the same on all ranks; all servers are dedicated, and have no proxies @param
-   * staleness the bound between workers, the same on all ranks
+   * Makes a store of the ranks of a job.
    *
+   * @param world the job; all of its ranks call this, in the same order as they make other groups
+   *     of it, and within the time limit of its calls. Gradients and weights are sent as they are
+   *     in memory: the job's wire type is {@link WireType#AS_IN_MEMORY}, and it does not check
+   *     numbers or sum exactly
+   * @param roles the role of each rank, the same on all ranks; all servers are dedicated, and have
+   *     no proxies @param staleness the bound between workers, the same on all ranks
    * @throws CollectiveException if a rank is lost, or does not call this in time
    */
   public static ParameterStore of(Communicator world, Roles roles, Staleness staleness) {
@@ -226,11 +227,12 @@ public final class ParameterStore implements AutoCloseable {
 
   /**
    * Registers a tensor. All workers register the same tensors in the same order, before their first
-   * other call. @param name the name in errors @param weights the float32 weights, in any memory on
-   * each worker; {@link #pull} and {@link #step} write them; worker 0's are read when it sends the
-   * first ones @param gradients as many float32 gradients; {@link #push} and {@link #step} read
-   * them
+   * other call.
    *
+   * @param name the name in errors
+   * @param weights the float32 weights, in any memory on each worker; {@link #pull} and {@link
+   *     #step} write them; worker 0's are read when it sends the first ones
+   * @param gradients as many float32 gradients; {@link #push} and {@link #step} read them
    * @throws IllegalStateException on a server, or after the first pull
    */
   public void register(String name, Payload weights, Payload gradients) {
@@ -381,10 +383,10 @@ public final class ParameterStore implements AutoCloseable {
    * answer no requests while they write.
    *
    * <p>One worker is enough to ask for a checkpoint; several may ask at the same clock. When the
-   * next one is written, those before the last that this worker knows to be complete are
-   * deleted. @throws CheckpointException if a server could not write, or has no directory; training
-   * can go on
+   * next one is written, those before the last that this worker knows to be complete are deleted.
    *
+   * @throws CheckpointException if a server could not write, or has no directory; training can go
+   *     on
    * @throws CollectiveException for the reasons of {@link #pull}
    */
   public void checkpoint() {
@@ -415,9 +417,10 @@ public final class ParameterStore implements AutoCloseable {
    * serve, and within the time limit of a call. If the same number of servers wrote it, each needs
    * only its own file; otherwise all files must be in the directory of each server, for example in
    * one that they share. Files of a newer step belong to a checkpoint that not all servers have
-   * finished, and are deleted. @param directory the directory of this server @return whether there
-   * was a checkpoint; if no server has a file, nothing has changed
+   * finished, and are deleted.
    *
+   * @param directory the directory of this server
+   * @return whether there was a checkpoint; if no server has a file, nothing has changed
    * @throws CheckpointException on all servers, if a file is damaged, is of another job, or parts
    *     are missing
    * @throws CollectiveException if a server is lost or does not call this
@@ -440,11 +443,13 @@ public final class ParameterStore implements AutoCloseable {
 
   /**
    * Keeps and updates this server's part of the parameters until all workers have finished. A
-   * server calls this once. @param optimizer the optimizer, the same on all servers and no {@link
-   * io.collectives.training.optimizer.LayerwiseOptimizer}; if parameters were restored, with the
-   * name and the number of states of the checkpoint @param checkpoints the directory to write to,
-   * which is made if it is missing; servers may share one
+   * server calls this once.
    *
+   * @param optimizer the optimizer, the same on all servers and no {@link
+   *     io.collectives.training.optimizer.LayerwiseOptimizer}; if parameters were restored, with
+   *     the name and the number of states of the checkpoint
+   * @param checkpoints the directory to write to, which is made if it is missing; servers may share
+   *     one
    * @throws CollectiveException if a rank is lost, makes a mistake, aborts or is late
    * @throws CheckpointException if the directory has checkpoints of another job, or cannot be made
    * @throws IllegalStateException on a worker
@@ -510,9 +515,9 @@ public final class ParameterStore implements AutoCloseable {
 
   /**
    * Makes a store of the ranks that are left of this job after a worker was lost, with the
-   * parameters of the servers, and the tensors that workers have registered. This store is
-   * closed. @param left a group of ranks of this job; all of them call this, as in {@link #of}
+   * parameters of the servers, and the tensors that workers have registered. This store is closed.
    *
+   * @param left a group of ranks of this job; all of them call this, as in {@link #of}
    * @throws IllegalStateException on all ranks if a server is lost: make a new store of the ranks
    *     that are left and restore a checkpoint
    */

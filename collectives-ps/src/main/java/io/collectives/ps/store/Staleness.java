@@ -32,8 +32,9 @@ public record Staleness(int bound) {
   }
 
   /**
-   * Returns the bound with which workers may be some steps ahead of the slowest one. @param steps
-   * the number of steps, at least 1
+   * Returns the bound with which workers may be some steps ahead of the slowest one.
+   *
+   * @param steps the number of steps, at least 1
    */
   public static Staleness bounded(int steps) {
     if (steps < 1) {

@@ -48,9 +48,10 @@ public final class Evaluation {
   }
 
   /**
-   * Makes an evaluation without confusion matrix. @param classes the number of scores of an
-   * example, at least 1 @param topK the values of k, each at least 1, for which labels among the k
-   * best are counted
+   * Makes an evaluation without confusion matrix.
+   *
+   * @param classes the number of scores of an example, at least 1
+   * @param topK the values of k, each at least 1, for which labels among the k best are counted
    */
   public static Evaluation of(int classes, int... topK) {
     return new Evaluation(classes, check(classes, topK), false);
@@ -83,9 +84,11 @@ public final class Evaluation {
    *
    * <p>Of equal scores the one of the lower class ranks higher. A score that is not a number ranks
    * higher than all others, but a label whose own score is not a number is never a hit. @param
-   * scores {@code classes} scores of each example, one example after the other @param labels the
-   * label of each example, from 0 to {@code classes - 1} @param batchLosses the loss of each
-   * example @param valid the number of examples in the batch; the rest is padding and ignored
+   * scores {@code classes} scores of each example, one example after the other
+   *
+   * @param labels the label of each example, from 0 to {@code classes - 1}
+   * @param batchLosses the loss of each example
+   * @param valid the number of examples in the batch; the rest is padding and ignored
    */
   public void add(float[] scores, int[] labels, float[] batchLosses, int valid) {
     if (valid < 0
@@ -146,8 +149,9 @@ public final class Evaluation {
   /**
    * Starts to add up the metrics of all ranks, and resets this object, which may be used for the
    * next evaluation at once. All ranks of the group call this, in the same order as their other
-   * calls on it; a rank without examples takes part, too. @return the pending metrics, or a {@link
-   * TrainingException} on all ranks if a label was invalid
+   * calls on it; a rank without examples takes part, too.
+   *
+   * @return the pending metrics, or a {@link TrainingException} on all ranks if a label was invalid
    */
   public Pending<Metrics> reduceAsync(Communicator group) {
     long[] loss = losses.words();

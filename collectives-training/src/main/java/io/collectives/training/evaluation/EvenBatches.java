@@ -7,9 +7,10 @@ import java.util.Arrays;
  * al. 2019, section 2: distributed evaluation). So all ranks make the same calls, however many
  * examples there are. In step s rank r has the examples from {@code (s ranks + r) batchSize} on.
  *
- * @param examples the number of examples of the whole data set, at least 0 @param batchSize the
- *     number of examples of each rank in each step, at least 1 @param ranks the number of ranks
- *     that share the data set @param rank the rank of this process
+ * @param examples the number of examples of the whole data set, at least 0
+ * @param batchSize the number of examples of each rank in each step, at least 1
+ * @param ranks the number of ranks that share the data set
+ * @param rank the rank of this process
  */
 public record EvenBatches(long examples, int batchSize, int ranks, int rank) {
 

@@ -50,7 +50,9 @@ public final class Metrics {
 
   /**
    * Returns the confusion matrix: the number of examples of each label (row) for which each class
-   * had the best score (column). @return a matrix without rows if the evaluation has none
+   * had the best score (column).
+   *
+   * @return a matrix without rows if the evaluation has none
    */
   public long[][] confusion() {
     return Arrays.stream(confusion).map(long[]::clone).toArray(long[][]::new);

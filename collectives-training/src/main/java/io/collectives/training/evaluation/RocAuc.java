@@ -39,10 +39,11 @@ public final class RocAuc {
   private RocAuc() {}
 
   /**
-   * Computes the area. All ranks call this. @param scores the scores of this rank's examples; there
-   * may be none @param positives true for examples that are positive @param count the number of
-   * examples in the arrays; the rest is ignored
+   * Computes the area. All ranks call this.
    *
+   * @param scores the scores of this rank's examples; there may be none
+   * @param positives true for examples that are positive
+   * @param count the number of examples in the arrays; the rest is ignored
    * @return NaN if there are no positives, or no negatives
    * @throws TrainingException on all ranks if a score is not a number, or if there are more than
    *     3,000,000,000 examples

@@ -35,16 +35,18 @@ public final class ScoreHistogram {
   }
 
   /**
-   * An area with a bound of its error. @param value the area; NaN if there are no positives, or no
-   * negatives @param bound the largest distance from the exact area, without rounding errors of
-   * some 1e-16
+   * An area with a bound of its error.
+   *
+   * @param value the area; NaN if there are no positives, or no negatives
+   * @param bound the largest distance from the exact area, without rounding errors of some 1e-16
    */
   public record Area(double value, double bound) {}
 
   /**
-   * Makes a histogram with bins of one width. Scores outside fall into the first and the last
-   * bin. @param low the lower end of the first bin @param high the upper end of the last bin @param
-   * bins the number of bins, from 1 to 2^24
+   * Makes a histogram with bins of one width. Scores outside fall into the first and the last bin.
+   *
+   * @param low the lower end of the first bin
+   * @param high the upper end of the last bin @param bins the number of bins, from 1 to 2^24
    */
   public static ScoreHistogram of(float low, float high, int bins) {
     if (!(low < high) || !Float.isFinite(high - low) || bins < 1 || bins > 1 << 24) {
@@ -62,8 +64,8 @@ public final class ScoreHistogram {
   /**
    * Adds examples of this rank.
    *
-   * @param positives true for examples that are positive @param count the number of examples in the
-   *     arrays; the rest is ignored
+   * @param positives true for examples that are positive
+   * @param count the number of examples in the arrays; the rest is ignored
    */
   public void add(float[] scores, boolean[] positives, int count) {
     if (count < 0 || count > scores.length || count > positives.length) {
@@ -88,8 +90,10 @@ public final class ScoreHistogram {
 
   /**
    * Starts to add up the histograms of all ranks, and resets this object. All ranks of the group
-   * call this, in the same order as their other calls on it. @return the pending area, or a {@link
-   * TrainingException} on all ranks if a score was not a number
+   * call this, in the same order as their other calls on it.
+   *
+   * @return the pending area, or a {@link TrainingException} on all ranks if a score was not a
+   *     number
    */
   public Pending<Area> reduceAsync(Communicator group) {
     long[] all = counts;

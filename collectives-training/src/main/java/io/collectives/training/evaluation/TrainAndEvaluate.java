@@ -15,8 +15,9 @@ public final class TrainAndEvaluate {
   private TrainAndEvaluate() {}
 
   /**
-   * The metrics after a step. @param step the number of steps that had been made
+   * The metrics after a step.
    *
+   * @param step the number of steps that had been made
    * @param <M> the type of the metrics
    */
   public record Point<M>(long step, M metrics) {}
@@ -24,14 +25,15 @@ public final class TrainAndEvaluate {
   /**
    * Trains and evaluates. All ranks call this, with the same numbers.
    *
-   * @param steps the largest number of steps @param every the number of steps between two
-   *     evaluations, at least 1; the last evaluation is after the last step @param train a function
-   *     that makes a step; its argument is the number of the step, from 0 @param evaluate a
-   *     function that evaluates this rank's share and starts to add up, for example by {@link
-   *     Evaluation#reduceAsync}; its argument is the number of steps that have been made @param
-   *     isEnough a function that ends the loop when metrics are good enough; it gives the same
-   *     answer on all ranks, because they see the same metrics. At most {@code every} more steps
-   *     have been made by then
+   * @param steps the largest number of steps
+   * @param every the number of steps between two evaluations, at least 1; the last evaluation is
+   *     after the last step
+   * @param train a function that makes a step; its argument is the number of the step, from 0
+   * @param evaluate a function that evaluates this rank's share and starts to add up, for example
+   *     by {@link Evaluation#reduceAsync}; its argument is the number of steps that have been
+   *     made @param isEnough a function that ends the loop when metrics are good enough; it gives
+   *     the same answer on all ranks, because they see the same metrics. At most {@code every} more
+   *     steps have been made by then
    * @return all evaluations, in their order
    */
   public static <M> List<Point<M>> run(

@@ -46,8 +46,9 @@ public final class ExactSums {
   }
 
   /**
-   * Makes sums of any {@code double}s, of 440 bytes each; they are 0 at first. @param count the
-   * number of sums
+   * Makes sums of any {@code double}s, of 440 bytes each; they are 0 at first.
+   *
+   * @param count the number of sums
    */
   public static ExactSums of(int count) {
     return new ExactSums(count, -1074, 1024);
@@ -55,7 +56,9 @@ public final class ExactSums {
 
   /**
    * Makes sums of squares of {@code float}s, of 136 bytes each; they are 0 at first. Sums of such
-   * squares in {@code double} may be added, too. @param count the number of sums
+   * squares in {@code double} may be added, too.
+   *
+   * @param count the number of sums
    */
   public static ExactSums ofSquares(int count) {
     return new ExactSums(count, -298, 263);

@@ -14,7 +14,8 @@ public final class Squares {
   /**
    * Adds the squares of elements {@code from <= i < to}, which begin with a block.
    *
-   * @param sums sums of {@linkplain ExactSums#ofSquares squares} @param index the index of the sum
+   * @param sums sums of {@linkplain ExactSums#ofSquares squares}
+   * @param index the index of the sum
    */
   public static void add(ExactSums sums, int index, float[] values, int from, int to) {
     int at = from;

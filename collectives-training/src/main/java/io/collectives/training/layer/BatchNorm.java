@@ -72,9 +72,11 @@ public final class BatchNorm {
   }
 
   /**
-   * Divides a group into groups of consecutive ranks. @param group the group to divide; all of its
-   * ranks call this @param size the size of each new group, at least 1; the last one may be
-   * smaller @return the new group of this rank, which lives until it or {@code group} is closed
+   * Divides a group into groups of consecutive ranks.
+   *
+   * @param group the group to divide; all of its ranks call this
+   * @param size the size of each new group, at least 1; the last one may be smaller
+   * @return the new group of this rank, which lives until it or {@code group} is closed
    */
   public static Communicator groups(Communicator group, int size) {
     if (size < 1) {
@@ -92,8 +94,8 @@ public final class BatchNorm {
    * Makes a layer whose scale is 1 and whose shift is 0.
    *
    * @param group the ranks whose samples are normalised together
-   * @param channels the number of channels, at least 1, the same on all ranks @param momentum the
-   *     share of a batch in the running statistics, from 0 to 1
+   * @param channels the number of channels, at least 1, the same on all ranks
+   * @param momentum the share of a batch in the running statistics, from 0 to 1
    * @param epsilon the number that is added to variances, at least 0
    */
   public static BatchNorm of(Communicator group, int channels, double momentum, double epsilon) {
@@ -114,10 +116,11 @@ public final class BatchNorm {
    * Normalises by the statistics of the batches of all ranks.
    *
    * @param x the input, at least {@code batch * channels * spatial} elements; it must not change
-   *     until {@link #backward} @param batchSize the number of samples of this rank; it may be 0,
-   *     and differ between ranks @param spatialCount the number of elements of a channel of a
-   *     sample on this rank; it may differ between ranks @param y the output, as many elements; it
-   *     may be {@code x} only if there is no backward pass
+   *     until {@link #backward}
+   * @param batchSize the number of samples of this rank; it may be 0, and differ between ranks
+   * @param spatialCount the number of elements of a channel of a sample on this rank; it may differ
+   *     between ranks
+   * @param y the output, as many elements; it may be {@code x} only if there is no backward pass
    */
   public void forward(float[] x, int batchSize, int spatialCount, float[] y) {
     check(x, batchSize, spatialCount);
@@ -225,8 +228,10 @@ public final class BatchNorm {
 
   /**
    * Computes the gradients of the last {@link #forward}. Those of scale and shift are of this
-   * rank's samples only, as those of any other weight in data-parallel training. @param dy the
-   * gradients of {@code y} @param dx the array for the gradients of {@code x}; it may be {@code dy}
+   * rank's samples only, as those of any other weight in data-parallel training.
+   *
+   * @param dy the gradients of {@code y}
+   * @param dx the array for the gradients of {@code x}; it may be {@code dy}
    */
   public void backward(float[] dy, float[] dx) {
     check(dy, batch, spatial);
@@ -284,8 +289,9 @@ public final class BatchNorm {
   /**
    * Replaces the running statistics of all ranks by their mean over the ranks of a group, so that
    * ranks of several groups evaluate the same model. The mean is the mean of the means, the
-   * variance is the mean of the variances plus the variance of the means. @param all a group that
-   * contains every group of this layer; all of its ranks call this
+   * variance is the mean of the variances plus the variance of the means.
+   *
+   * @param all a group that contains every group of this layer; all of its ranks call this
    */
   public void share(Communicator all) {
     double[] own = new double[2 * channels];

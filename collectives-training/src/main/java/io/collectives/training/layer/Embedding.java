@@ -93,8 +93,8 @@ public final class Embedding {
   /**
    * Makes a table of zeros of which rank i has the rows from {@code group.partStart(rows, i)} on.
    *
-   * @param rows the number of rows, at least 1 @param width the number of elements of a row, at
-   *     least 1
+   * @param rows the number of rows, at least 1
+   * @param width the number of elements of a row, at least 1
    */
   public static Embedding sharded(Communicator group, long rows, int width) {
     check(rows, width);
@@ -134,9 +134,10 @@ public final class Embedding {
   /**
    * Looks up rows.
    *
-   * @param indices the indices of rows, each any number of times @param wanted the number of
-   *     indices @param vectors the array for {@code wanted} rows @throws TrainingException if an
-   *     index is no row; on all ranks if the table is sharded
+   * @param indices the indices of rows, each any number of times
+   * @param wanted the number of indices
+   * @param vectors the array for {@code wanted} rows
+   * @throws TrainingException if an index is no row; on all ranks if the table is sharded
    */
   public void lookup(long[] indices, int wanted, float[] vectors) {
     SlidingWindows.check("vectors", vectors, (long) wanted * width);
@@ -271,10 +272,10 @@ public final class Embedding {
   }
 
   /**
-   * Updates the rows that any rank has looked up since the last update, and resets the
-   * lookups. @param optimizer the optimizer, always the same and no {@link
-   * io.collectives.training.optimizer.LayerwiseOptimizer}
+   * Updates the rows that any rank has looked up since the last update, and resets the lookups.
    *
+   * @param optimizer the optimizer, always the same and no {@link
+   *     io.collectives.training.optimizer.LayerwiseOptimizer}
    * @param step the number of this update, from 1
    */
   public void update(Optimizer optimizer, long step) {

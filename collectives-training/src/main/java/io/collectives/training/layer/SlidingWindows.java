@@ -65,8 +65,9 @@ final class SlidingWindows {
   }
 
   /**
-   * Gathers the area that this rank's windows cover, with 0 outside of the image. @param planes the
-   * number of samples times channels, the same on all ranks
+   * Gathers the area that this rank's windows cover, with 0 outside of the image.
+   *
+   * @param planes the number of samples times channels, the same on all ranks
    */
   float[] gather(float[] tile, int planes) {
     Communicator group = input.group();
@@ -105,9 +106,10 @@ final class SlidingWindows {
   }
 
   /**
-   * Adds the gradients of gathered elements at the ranks that own these. @param window the
-   * gradients of the result of {@link #gather} @param tile the array for the sums of this rank's
-   * tile
+   * Adds the gradients of gathered elements at the ranks that own these.
+   *
+   * @param window the gradients of the result of {@link #gather}
+   * @param tile the array for the sums of this rank's tile
    */
   void scatter(float[] window, int planes, float[] tile) {
     Communicator group = input.group();

@@ -28,7 +28,8 @@ public final class SpatialTiles {
   /**
    * A rectangle of an image.
    *
-   * @param top the first row @param left the first column
+   * @param top the first row
+   * @param left the first column
    */
   record Area(int top, int left, int height, int width) {
     Area intersection(Area other) {
@@ -47,8 +48,10 @@ public final class SpatialTiles {
   }
 
   /**
-   * Makes tiles of given sizes. @param heights the height of each row of ranks, at least 0 @param
-   * widths the width of each column of ranks, at least 0
+   * Makes tiles of given sizes.
+   *
+   * @param heights the height of each row of ranks, at least 0 @param widths the width of each
+   *     column of ranks, at least 0
    */
   public static SpatialTiles of(Communicator group, int[] heights, int[] widths) {
     if ((long) heights.length * widths.length != group.size()
@@ -120,9 +123,11 @@ public final class SpatialTiles {
   }
 
   /**
-   * Copies this rank's tile of whole images. @param images the images, in rows of {@link #width},
-   * one after the other @param planes the number of samples times channels @param tile the array to
-   * write, {@code planes} times {@link #tileCount} elements
+   * Copies this rank's tile of whole images.
+   *
+   * @param images the images, in rows of {@link #width}, one after the other
+   * @param planes the number of samples times channels
+   * @param tile the array to write, {@code planes} times {@link #tileCount} elements
    */
   public void cut(float[] images, int planes, float[] tile) {
     Area area = tile(group.rank());

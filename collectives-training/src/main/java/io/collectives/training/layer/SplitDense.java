@@ -52,9 +52,10 @@ public final class SplitDense {
   }
 
   /**
-   * Makes a layer whose outputs are split; weights and biases are 0. @param inputs the number of
-   * features of {@code x}, at least 1 @param outputs the number of features of {@code y} on all
-   * ranks together, at least 1
+   * Makes a layer whose outputs are split; weights and biases are 0.
+   *
+   * @param inputs the number of features of {@code x}, at least 1
+   * @param outputs the number of features of {@code y} on all ranks together, at least 1
    */
   public static SplitDense byOutputs(Communicator group, int inputs, int outputs) {
     check(inputs, outputs);
@@ -62,9 +63,10 @@ public final class SplitDense {
   }
 
   /**
-   * Makes a layer whose inputs are split; weights and biases are 0. @param inputs the number of
-   * features of {@code x} on all ranks together, at least 1 @param outputs the number of features
-   * of {@code y}, at least 1
+   * Makes a layer whose inputs are split; weights and biases are 0.
+   *
+   * @param inputs the number of features of {@code x} on all ranks together, at least 1
+   * @param outputs the number of features of {@code y}, at least 1
    */
   public static SplitDense byInputs(Communicator group, int inputs, int outputs) {
     check(inputs, outputs);
@@ -93,10 +95,12 @@ public final class SplitDense {
   }
 
   /**
-   * Computes this rank's part of {@code y}. @param x {@link #inputs} features of each sample, one
-   * sample after the other; they must not change until {@link #backward} @param batchSize the
-   * number of samples, the same on all ranks @param y the array for {@link #outputs} features of
-   * each sample
+   * Computes this rank's part of {@code y}.
+   *
+   * @param x {@link #inputs} features of each sample, one sample after the other; they must not
+   *     change until {@link #backward}
+   * @param batchSize the number of samples, the same on all ranks
+   * @param y the array for {@link #outputs} features of each sample
    */
   public void forward(float[] x, int batchSize, float[] y) {
     SlidingWindows.check("input", x, (long) batchSize * inputs);
@@ -125,8 +129,10 @@ public final class SplitDense {
   }
 
   /**
-   * Computes the gradients of the last {@link #forward}. @param dy the gradients of this rank's
-   * part of {@code y} @param dx the array for the gradients of this rank's part of {@code x}
+   * Computes the gradients of the last {@link #forward}.
+   *
+   * @param dy the gradients of this rank's part of {@code y}
+   * @param dx the array for the gradients of this rank's part of {@code x}
    */
   public void backward(float[] dy, float[] dx) {
     SlidingWindows.check("gradients of the result", dy, (long) batch * outputs);

@@ -37,11 +37,14 @@ public final class TiledConvolution {
   }
 
   /**
-   * Makes a convolution whose weights and biases are 0. @param tiles the tiles of the input @param
-   * inChannels the number of channels of the input, at least 1 @param outChannels the number of
-   * channels of the result, at least 1 @param kernel the number of rows and of columns of a window,
-   * at least 1 @param stride the distance between windows, at least 1 @param padding the number of
-   * rows and columns of zeros around the image, at least 0
+   * Makes a convolution whose weights and biases are 0.
+   *
+   * @param tiles the tiles of the input @param inChannels the number of channels of the input, at
+   *     least 1
+   * @param outChannels the number of channels of the result, at least 1
+   * @param kernel the number of rows and of columns of a window, at least 1
+   * @param stride the distance between windows, at least 1
+   * @param padding the number of rows and columns of zeros around the image, at least 0
    */
   public static TiledConvolution of(
       SpatialTiles tiles, int inChannels, int outChannels, int kernel, int stride, int padding) {
@@ -65,9 +68,9 @@ public final class TiledConvolution {
   /**
    * Computes this rank's tile of the result.
    *
-   * @param x the tile of {@code batchSize * inChannels} planes @param batchSize the number of
-   *     samples, the same on all ranks @param y the array for the tile of {@code batchSize *
-   *     outChannels} planes
+   * @param x the tile of {@code batchSize * inChannels} planes
+   * @param batchSize the number of samples, the same on all ranks
+   * @param y the array for the tile of {@code batchSize * outChannels} planes
    */
   public void forward(float[] x, int batchSize, float[] y) {
     int count = output().tileCount();
@@ -119,8 +122,10 @@ public final class TiledConvolution {
   }
 
   /**
-   * Computes the gradients of the last {@link #forward}. @param dy the gradients of {@code
-   * y} @param dx the array for the gradients of {@code x}
+   * Computes the gradients of the last {@link #forward}.
+   *
+   * @param dy the gradients of {@code y}
+   * @param dx the array for the gradients of {@code x}
    */
   public void backward(float[] dy, float[] dx) {
     int count = output().tileCount();

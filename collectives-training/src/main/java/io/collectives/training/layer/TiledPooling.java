@@ -26,10 +26,14 @@ public final class TiledPooling {
 
   /**
    * Makes a pooling by the greatest element: of equal elements the first one counts, and NaN counts
-   * as the greatest. @param tiles the tiles of the input @param channels the number of channels, at
-   * least 1 @param kernel the number of rows and of columns of a window, at least 1 @param stride
-   * the distance between windows, at least 1 @param padding the number of rows and columns around
-   * the image in which windows may begin, at most half of {@code kernel}
+   * as the greatest.
+   *
+   * @param tiles the tiles of the input
+   * @param channels the number of channels, at least 1
+   * @param kernel the number of rows and of columns of a window, at least 1
+   * @param stride the distance between windows, at least 1
+   * @param padding the number of rows and columns around the image in which windows may begin, at
+   *     most half of {@code kernel}
    */
   public static TiledPooling max(
       SpatialTiles tiles, int channels, int kernel, int stride, int padding) {
@@ -66,8 +70,8 @@ public final class TiledPooling {
    * Computes this rank's tile of the result.
    *
    * @param x the tile of {@code batchSize * channels} planes
-   * @param batchSize the number of samples, the same on all ranks @param y the array for the tile
-   *     of as many planes
+   * @param batchSize the number of samples, the same on all ranks
+   * @param y the array for the tile of as many planes
    */
   public void forward(float[] x, int batchSize, float[] y) {
     int planes = batchSize * channels;
@@ -126,8 +130,10 @@ public final class TiledPooling {
   }
 
   /**
-   * Computes the gradients of the last {@link #forward}. @param dy the gradients of {@code
-   * y} @param dx the array for the gradients of {@code x}
+   * Computes the gradients of the last {@link #forward}.
+   *
+   * @param dy the gradients of {@code y}
+   * @param dx the array for the gradients of {@code x}
    */
   public void backward(float[] dy, float[] dx) {
     int planes = batch * channels;

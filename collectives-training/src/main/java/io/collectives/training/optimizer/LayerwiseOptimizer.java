@@ -25,9 +25,9 @@ public interface LayerwiseOptimizer extends Optimizer {
   /**
    * Updates a part of a layer.
    *
-   * @param gradients the result of {@link #prepare} @param weightNorm the norm of the weights of
-   *     the whole layer before this update @param gradientNorm the norm of the result of {@link
-   *     #prepare} for the whole layer
+   * @param gradients the result of {@link #prepare}
+   * @param weightNorm the norm of the weights of the whole layer before this update
+   * @param gradientNorm the norm of the result of {@link #prepare} for the whole layer
    */
   void apply(
       float[] weights,

@@ -25,8 +25,10 @@ public interface LearningRate extends LongToDoubleFunction {
    * Returns a rate that falls, or grows, by a power of the remaining steps: {@code last + (first -
    * last) (1 - (step - 1) / steps)^power} (MLPerf's decay has the power 2, BERT's 1).
    *
-   * @param first the rate of update 1 @param last the rate of update {@code steps + 1} and those
-   *     after it @param steps the number of steps, at least 1 @param power the power, more than 0
+   * @param first the rate of update 1
+   * @param last the rate of update {@code steps + 1} and those after it
+   * @param steps the number of steps, at least 1
+   * @param power the power, more than 0
    */
   static LearningRate polynomial(double first, double last, long steps, double power) {
     if (steps < 1 || !(power > 0)) {
@@ -60,8 +62,9 @@ public interface LearningRate extends LongToDoubleFunction {
 
   /**
    * Returns this schedule after a warm-up, in which the rate grows by the same amount in each
-   * update, up to this schedule's first rate (Goyal et al. 2017, section 2.2). @param steps the
-   * number of updates of the warm-up, which may be 0
+   * update, up to this schedule's first rate (Goyal et al. 2017, section 2.2).
+   *
+   * @param steps the number of updates of the warm-up, which may be 0
    */
   default LearningRate withWarmUp(long steps) {
     if (steps < 0) {

@@ -6,9 +6,9 @@ package io.collectives.training.optimizer;
  * the gradient, the state and the number of updates of this weight alone. If it also needs norms of
  * the layer that contains the weight, it is a {@link LayerwiseOptimizer}.
  *
- * <p>The optimizers of {@link Optimizers} are written so that all ranks and runs get the same bits, and so
- * that the just-in-time compiler makes vector loops of them: they are plain loops over arrays,
- * which all have the same index. Other implementations should be written in the same way.
+ * <p>The optimizers of {@link Optimizers} are written so that all ranks and runs get the same bits,
+ * and so that the just-in-time compiler makes vector loops of them: they are plain loops over
+ * arrays, which all have the same index. Other implementations should be written in the same way.
  *
  * <p><b>Threads.</b> Several ranks of one JVM may share an object, so it must have no state of its
  * own; the caller owns all arrays.
@@ -29,9 +29,10 @@ public interface Optimizer {
   /**
    * Updates weights {@code from <= i < to}.
    *
-   * @param weights the weights to read and write @param gradients the gradients, which may be
-   *     overwritten @param state {@link #stateCount} arrays to read and write; element i of each
-   *     belongs to weight i
+   * @param weights the weights to read and write
+   * @param gradients the gradients, which may be overwritten
+   * @param state {@link #stateCount} arrays to read and write; element i of each belongs to weight
+   *     i
    * @param step the number of this update of the weights, from 1; a checkpoint keeps it
    */
   void update(float[] weights, float[] gradients, float[][] state, int from, int to, long step);
