@@ -1,7 +1,8 @@
 /**
- * What users import: communicators, groups, settings and errors; the model of plans with its
- * verifier; and the plug points, for which other modules bring implementations.
+ * The API of users (communicators, groups, settings and errors), the model of plans with its
+ * verifier, and the plug points, for which other modules bring implementations.
  */
+@SuppressWarnings("module") // Those that see internals are built later.
 module io.collectives.api {
   requires transitive org.jspecify;
   requires transitive org.slf4j;

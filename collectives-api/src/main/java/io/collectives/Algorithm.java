@@ -45,11 +45,13 @@ public sealed interface Algorithm {
   }
 
   /**
-   * The same with rows of one's own, as {@code all-reduce: 0-4K: exchange, 4K-inf: direct;
-   * broadcast: 0-inf: halving-doubling}, which go before all others; {@code shipped} stands for the
-   * shipped table alone, whatever was measured. docs/ALGORITHMS.md has the grammar. All ranks must
-   * give the same. Rows that are wrong are an {@link IllegalArgumentException} when a communicator
-   * is made with them, which says where, and what is allowed.
+   * Chooses as {@link #auto()} does, by rows of the caller's own before all others.
+   *
+   * @param rows such as {@code all-reduce: 0-4K: exchange, 4K-inf: direct; broadcast: 0-inf:
+   *     halving-doubling}; docs/ALGORITHMS.md has the grammar. {@code shipped} stands for the
+   *     shipped table alone, whatever was measured. All ranks must give the same rows. Rows that
+   *     are wrong are an {@link IllegalArgumentException} when a communicator is made with them,
+   *     which says where, and what is allowed
    */
   static Algorithm auto(String rows) {
     return new Auto(rows, "the program");

@@ -304,8 +304,8 @@ public interface Communicator extends AutoCloseable {
    * Reduces the inputs of all ranks and gives each rank its part of the result.
    *
    * @param input the payload to read, of {@code total} elements, the same number on all ranks;
-   *     never written @param output the payload to write, of {@code partCount(total, rank())}
-   *     elements
+   *     never written
+   * @param output the payload to write, of {@code partCount(total, rank())} elements
    */
   void reduceScatter(Payload input, Payload output, ReduceOp op);
 

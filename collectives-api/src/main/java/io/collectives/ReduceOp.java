@@ -72,22 +72,22 @@ public sealed interface ReduceOp permits ReduceOp.Standard, UserOp {
       this.longs = longs;
     }
 
-    /** What becomes of two {@code float}s. */
+    /** Returns the op for two {@code float}s. */
     public FloatBinaryOperator floats() {
       return floats;
     }
 
-    /** What becomes of two {@code double}s. */
+    /** Returns the op for two {@code double}s. */
     public DoubleBinaryOperator doubles() {
       return doubles;
     }
 
-    /** What becomes of two {@code int}s. */
+    /** Returns the op for two {@code int}s. */
     public IntBinaryOperator ints() {
       return ints;
     }
 
-    /** What becomes of two {@code long}s. */
+    /** Returns the op for two {@code long}s. */
     public LongBinaryOperator longs() {
       return longs;
     }

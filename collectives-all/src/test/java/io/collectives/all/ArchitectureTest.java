@@ -30,7 +30,6 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.channels.FileChannel;
 import java.nio.channels.NetworkChannel;
-import java.util.Map;
 import javax.net.ServerSocketFactory;
 
 /** Who may know whom, and what nobody may do. */
@@ -240,17 +239,7 @@ class ArchitectureTest {
               "io.collectives.engine.join..",
               "io.collectives.engine.sharedmemory..");
 
-  /** Circles that are being untied, with the classes in the largest one. */
-  private static final Map<String, Integer> CIRCLES_LEFT =
-      Map.of(
-          "io.collectives.engine.memory", 20,
-          "io.collectives.engine.sharedmemory", 8,
-          "io.collectives.netty", 7,
-          "io.collectives.training.optimizer", 8);
-
-  @ArchTest
-  static final ArchRule FEW_CLASSES_FORM_A_CIRCLE =
-      classes().should(Circles.ofAtMost(5, CIRCLES_LEFT));
+  @ArchTest static final ArchRule FEW_CLASSES_FORM_A_CIRCLE = classes().should(Circles.ofAtMost(5));
 
   @ArchTest
   static final ArchRule MEMORY_KNOWS_NO_PLANS =

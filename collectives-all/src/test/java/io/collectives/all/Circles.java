@@ -20,24 +20,18 @@ import java.util.TreeSet;
  */
 final class Circles extends ArchCondition<JavaClass> {
   private final int most;
-  private final Map<String, Integer> mostInPackage;
 
   /** By top-level class: those of its package that it depends on. */
   private final Map<String, Set<String>> dependencies = new TreeMap<>();
 
-  private Circles(int most, Map<String, Integer> mostInPackage) {
+  private Circles(int most) {
     super("form no circle of more than %d in their package", most);
     this.most = most;
-    this.mostInPackage = mostInPackage;
   }
 
-  /**
-   * The condition that no circle is larger than some number.
-   *
-   * @param otherwise by package, what is the most there instead
-   */
-  static ArchCondition<JavaClass> ofAtMost(int most, Map<String, Integer> otherwise) {
-    return new Circles(most, otherwise);
+  /** Returns the condition that no circle is larger than some number. */
+  static ArchCondition<JavaClass> ofAtMost(int most) {
+    return new Circles(most);
   }
 
   @Override
@@ -67,8 +61,7 @@ final class Circles extends ArchCondition<JavaClass> {
       Set<String> circle = new TreeSet<>(reachable(name));
       circle.removeIf(other -> !reachable(other).contains(name));
       seen.addAll(circle);
-      String inPackage = name.substring(0, name.lastIndexOf('.'));
-      if (circle.size() > mostInPackage.getOrDefault(inPackage, most)) {
+      if (circle.size() > most) {
         events.add(
             SimpleConditionEvent.violated(
                 circle, circle.size() + " classes in one circle: " + circle));

@@ -25,8 +25,9 @@ public final class Command {
   }
 
   /**
-   * Runs a command as {@link #run(String...)} does. @param input what it reads from standard input,
-   * less than a pipe holds
+   * Runs a command as {@link #run(String...)} does.
+   *
+   * @param input what it reads from standard input, less than a pipe holds
    */
   public static String run(String input, List<String> command) throws IOException {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();

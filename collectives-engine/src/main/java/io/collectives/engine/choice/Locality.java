@@ -56,7 +56,7 @@ public enum Locality {
   /** The settings with what they leave to the transport. */
   public CallSettings resolved(CallSettings settings) {
     boolean inMemory = this == THREADS || this == SHARED_MEMORY;
-    return settings.frameLength() == CallSettings.AS_SUITS_THE_TRANSPORT
+    return settings.frameLength() == CallSettings.AUTO
         ? settings.withFrameLength(inMemory ? IN_MEMORY : OVER_SOCKETS)
         : settings;
   }

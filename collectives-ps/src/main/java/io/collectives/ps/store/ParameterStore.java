@@ -148,7 +148,8 @@ public final class ParameterStore implements AutoCloseable {
    *     in memory: the job's wire type is {@link WireType#AS_IN_MEMORY}, and it does not check
    *     numbers or sum exactly
    * @param roles the role of each rank, the same on all ranks; all servers are dedicated, and have
-   *     no proxies @param staleness the bound between workers, the same on all ranks
+   *     no proxies
+   * @param staleness the bound between workers, the same on all ranks
    * @throws CollectiveException if a rank is lost, or does not call this in time
    */
   public static ParameterStore of(Communicator world, Roles roles, Staleness staleness) {

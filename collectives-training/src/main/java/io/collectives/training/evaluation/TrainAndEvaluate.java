@@ -30,10 +30,10 @@ public final class TrainAndEvaluate {
    *     after the last step
    * @param train a function that makes a step; its argument is the number of the step, from 0
    * @param evaluate a function that evaluates this rank's share and starts to add up, for example
-   *     by {@link Evaluation#reduceAsync}; its argument is the number of steps that have been
-   *     made @param isEnough a function that ends the loop when metrics are good enough; it gives
-   *     the same answer on all ranks, because they see the same metrics. At most {@code every} more
-   *     steps have been made by then
+   *     by {@link Evaluation#reduceAsync}; its argument is the number of steps that have been made
+   * @param isEnough a function that ends the loop when metrics are good enough; it gives the same
+   *     answer on all ranks, because they see the same metrics. At most {@code every} more steps
+   *     have been made by then
    * @return all evaluations, in their order
    */
   public static <M> List<Point<M>> run(
