@@ -8,11 +8,9 @@ import io.collectives.ReduceOp;
 import io.collectives.Survivors;
 import io.collectives.testkit.Faults;
 import java.time.Duration;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-@Tag("once")
 class TrainingLoopTest {
   static final int RANKS = 4;
   static final int STEPS = 50;

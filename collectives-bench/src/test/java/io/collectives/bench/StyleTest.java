@@ -60,7 +60,6 @@ class StyleTest {
           Map.entry("io.collectives.plan", 1),
           Map.entry("io.collectives.spi", 49),
           Map.entry("io.collectives.testkit", 11),
-          Map.entry("io.collectives.torus", 1),
           Map.entry("io.collectives.training.optimizer", 8));
 
   /** The violations that pages still have, under the same rule. */

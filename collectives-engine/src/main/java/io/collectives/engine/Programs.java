@@ -64,7 +64,7 @@ final class Programs {
     this.choices = choices(seat.known());
     if (!isAuto) {
       // An algorithm that does not fit is an error now.
-      served();
+      of(Collective.ALL_REDUCE, 0, 0, Order.of(settings.repeatability()));
     }
     this.mailedBarrier =
         seat.group.usesMail() && speaksWithAll(settings.algorithm())

@@ -89,7 +89,7 @@ final class TorusPlan {
     };
   }
 
-  /** The same, but for all-reduces, which are hierarchical. */
+  /** Plans all-reduces as a hierarchy, and other collectives as {@link #of} does. */
   static Plan hierarchical(Mesh mesh, PlanRequest request) {
     if (request.collective() != Collective.ALL_REDUCE) {
       return of(mesh, request);
