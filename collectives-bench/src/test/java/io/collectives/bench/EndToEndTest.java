@@ -277,9 +277,10 @@ class EndToEndTest {
     Invocation table = perf(what);
     assertEquals(0, table.status(), table.err());
     List<String> lines = table.out().lines().toList();
-    assertEquals(5, lines.size(), table.out());
+    assertEquals(7, lines.size(), table.out());
     assertTrue(lines.get(0).contains("in rounds"), table.out());
-    assertTrue(lines.get(4).contains("medians of 2 rounds"), table.out());
+    assertTrue(lines.get(4).startsWith("threads all-reduce"), table.out());
+    assertTrue(lines.get(6).contains("medians of 2 rounds"), table.out());
   }
 
   @Test
