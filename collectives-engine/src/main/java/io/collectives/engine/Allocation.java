@@ -13,9 +13,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a group allocates a buffer. All ranks make memory of their own, and tell each other what they
- * want and have; then they map each other's, and tell each other whether they have. So all of them
- * get a buffer, or none does.
+ * The allocation of a buffer by a group. All ranks make memory of their own, and tell each other
+ * what they want and have; then they map each other's, and tell each other whether they have. So
+ * all of them get a buffer, or none does.
  */
 final class Allocation {
   private static final int FACTS = 3;
@@ -30,7 +30,7 @@ final class Allocation {
   private @Nullable Throwable failure;
   private @Nullable Region region;
 
-  /** An allocation that makes its calls in {@code group}, whose seat is {@code seat}. */
+  /** An allocation that makes its calls in {@code group}, whose context is {@code context}. */
   Allocation(Communicator group, Seat seat, ElementType type, long count) {
     this.group = group;
     this.seat = seat;
@@ -94,7 +94,7 @@ final class Allocation {
     }
   }
 
-  /** What each rank wants and has: type, count, and the number of its region. */
+  /** Returns the wish and the memory of each rank: type, count, and the number of its region. */
   private long[] exchange() {
     Region made = region;
     long[] own = {

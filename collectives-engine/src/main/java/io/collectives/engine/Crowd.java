@@ -1,7 +1,8 @@
 package io.collectives.engine;
 
 /**
- * Whether other programs, or threads that do not wait, take most of the time of this processor.
+ * The measure of whether other programs, or threads that do not wait, take most of the time of this
+ * processor.
  *
  * <p>A thread that gives way to them gets its processor back when their time slice is over, some
  * milliseconds later, whatever has arrived meanwhile; one that sleeps is woken by what arrives and,
@@ -31,7 +32,7 @@ final class Crowd {
   private long windowStart;
   private long lostNanos;
 
-  /** Whether to sleep instead of giving way. */
+  /** Returns whether to sleep instead of giving way. */
   boolean isHere(long now) {
     if (isHere && now - leavesAt >= 0) {
       isHere = false;

@@ -21,7 +21,7 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lends one engine to the threads that need it.
+ * Shares one engine between the threads that need it.
  *
  * <p>An engine is driven by whoever waits: a thread that has made a call takes the lock and polls
  * until its call is over, which saves the hand-over to another thread (two wake-ups, tens of
@@ -77,17 +77,17 @@ final class Driver implements AutoCloseable {
     return engine;
   }
 
-  /** Who makes regions; nothing if the transport has none. */
+  /** Returns the capability that makes regions, or null if the transport has none. */
   @Nullable MemoryLeases leases() {
     return leases;
   }
 
-  /** Where the members of a group are; see {@link Placement#of}. */
+  /** Returns the hosts of the members of a group; see {@link Placement#of}. */
   Placement placement(int[] hosts, int[] members) {
     return Placement.of(transport, hosts, members);
   }
 
-  /** What carries frames. */
+  /** Returns the names of the transports that carry frames. */
   List<String> transports() {
     return transport.names();
   }
@@ -387,10 +387,10 @@ final class Driver implements AutoCloseable {
   }
 
   /**
-   * What to do when there was nothing to do: poll again at once, then give way to other threads,
-   * then sleep until something may have come. Ranks that outnumber the cores give way at once,
-   * because whoever they wait for may need this core. Where other programs take the time that is
-   * given away, a rank {@linkplain Crowd sleeps at once}.
+   * The waiting of a thread that had nothing to do: it polls again at once, then gives way to other
+   * threads, then sleeps until something may have come. Ranks that outnumber the cores give way at
+   * once, because the rank that they wait for may need this core. Where other programs take the
+   * time that is given away, a rank {@linkplain Crowd sleeps at once}.
    *
    * <p>The kernel hardly moves threads that only give way: of four ranks it left three on one core
    * and one on the other for tenths of a second, and calls took 1.6 to 1.8 times as long. Who is
@@ -407,7 +407,9 @@ final class Driver implements AutoCloseable {
     /** To let another thread run takes longer. */
     private static final long ALONE_NANOS = 1_000;
 
-    /** Who was alone so many times in a row sleeps. */
+    /**
+     * The number of times in a row that a thread finds itself alone on its core before it sleeps.
+     */
     private static final int MOST_TIMES_ALONE = 8;
 
     private final Transport transport;

@@ -34,15 +34,15 @@ import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** A seat in a group, with settings for its calls. */
+/** A communicator of a group, with settings for its calls. */
 final class EngineCommunicator implements Communicator {
 
-  /** What closing it ends. */
+  /** The thing that closing a communicator ends. */
   enum Owns {
     THE_JOB,
     ITS_GROUP,
 
-    /** That of a view: whoever made the group, or joined the job, has the one that ends it. */
+    /** A view ends nothing: the communicator that made the group, or joined the job, ends it. */
     NOTHING
   }
 
@@ -301,7 +301,7 @@ final class EngineCommunicator implements Communicator {
     tune(System::nanoTime);
   }
 
-  /** The same by another clock, which goes alike on all ranks. */
+  /** Tunes by another clock, which goes alike on all ranks. */
   void tune(LongSupplier nanoTime) {
     if (size() == 1) {
       return;

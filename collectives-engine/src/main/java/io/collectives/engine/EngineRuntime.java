@@ -54,11 +54,11 @@ public final class EngineRuntime implements CollectivesRuntime {
 
   /** See {@link World.Joining}. */
   private Communicator join(
-      JobSettings settings, UnaryOperator<Transport> wrapping, Consumer<Rendezvous> meeting) {
+      JobSettings settings, UnaryOperator<Transport> wrapping, Consumer<Rendezvous> onRendezvous) {
     TransportProvider.Endpoint endpoint = transport(settings.transport()).listen(settings);
     try (endpoint;
         Rendezvous rendezvous = rendezvous(settings)) {
-      meeting.accept(rendezvous);
+      onRendezvous.accept(rendezvous);
       Roster roster =
           rendezvous.meet(
               new Rendezvous.Announcement(
@@ -143,7 +143,9 @@ public final class EngineRuntime implements CollectivesRuntime {
         : "";
   }
 
-  /** How many ranks have the host of this one in their address, this one included. */
+  /**
+   * Returns the number of ranks that have the host of this one in their address, this one included.
+   */
   private static int neighbours(Roster roster, int rank) {
     String own = host(roster.addresses().get(rank));
     return (int) roster.addresses().stream().filter(address -> host(address).equals(own)).count();

@@ -34,8 +34,8 @@ final class FlightLog {
   }
 
   /**
-   * What is to be written, nothing if no group has failed since this was asked last. To be asked by
-   * the driver.
+   * Returns the text to be written, or null if no group has failed since this was asked last. To be
+   * asked by the driver.
    */
   @Nullable String news() {
     int failures = engine.failures();

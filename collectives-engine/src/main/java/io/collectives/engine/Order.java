@@ -10,7 +10,7 @@ import io.collectives.engine.run.AddOrder;
 final class Order {
   private Order() {}
 
-  /** That of a level, where the op and the type leave it to that. */
+  /** Returns the order of a level, where the op and the type leave it to that. */
   static AddOrder of(Repeatability repeatability) {
     return switch (repeatability) {
       case ARRIVAL_ORDER -> AddOrder.OF_ARRIVAL;
@@ -20,7 +20,7 @@ final class Order {
   }
 
   /**
-   * That of a reduction; depends on nothing that ranks do not agree on.
+   * Returns the order of a reduction, which depends only on things that ranks agree on.
    *
    * @throws IllegalArgumentException if the op cannot reduce the type, or not so
    */

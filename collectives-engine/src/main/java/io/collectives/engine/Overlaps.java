@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Overlaps {
 
-  /** Where the payloads of a call may not be the same memory. */
+  /** The answer for payloads of a call that may not be the same memory. */
   static final long APART = -1;
 
   private static final int SLOTS = 256;

@@ -31,7 +31,7 @@ final class PreparedCall implements PersistentCall, Handle {
   private final Group group;
   private final long timeoutNanos;
 
-  /** What must not be closed when the call is started. */
+  /** The buffers that must not be closed when the call is started. */
   private final List<EngineBuffer> buffers = new ArrayList<>();
 
   private final BooleanSupplier hasEnded;
@@ -41,7 +41,7 @@ final class PreparedCall implements PersistentCall, Handle {
   private @Nullable RuntimeException error;
 
   /**
-   * One that is yet to be {@linkplain #describedBy described}.
+   * Makes a call that is yet to be {@linkplain #describedBy described}.
    *
    * @param group that of the call
    * @param payloads of the call, and nothing

@@ -22,7 +22,7 @@ final class Programs {
   private final Seat seat;
   private final CallSettings settings;
 
-  /** That of a barrier if it needs no frames. */
+  /** The program of a barrier if it needs no frames. */
   private final @Nullable Program mailedBarrier;
 
   /** The one of the settings; nothing if it is chosen for each call. */
@@ -32,7 +32,7 @@ final class Programs {
   private volatile Choices choices;
 
   /**
-   * Programs in use. Those of the seat are found by a key, which is an allocation.
+   * Programs in use. A lookup here allocates nothing, while one in the group context makes a key.
    *
    * @param chooser nothing if there is one algorithm
    * @param programs by order and choice, collective and root; any thread may fill it in, with the
@@ -52,7 +52,7 @@ final class Programs {
   }
 
   /**
-   * Those for a seat.
+   * Makes the programs of a group.
    *
    * @throws IllegalArgumentException if the algorithm of the settings does not fit the group
    */
@@ -77,7 +77,8 @@ final class Programs {
   }
 
   /**
-   * Whether all ranks are peers of each other, so that a barrier by exchange needs no more links.
+   * Returns whether all ranks are peers of each other, so that a barrier by exchange needs no more
+   * links.
    */
   private static boolean speaksWithAll(Algorithm algorithm) {
     return algorithm instanceof Algorithm.Auto
@@ -85,7 +86,7 @@ final class Programs {
         || algorithm.equals(Algorithm.direct());
   }
 
-  /** That of a barrier. */
+  /** Returns the program of a barrier. */
   Program barrier() {
     return mailedBarrier != null ? mailedBarrier : of(Collective.BARRIER, 0, 0);
   }
@@ -115,7 +116,10 @@ final class Programs {
     return seat.program(Algorithm.direct(), Collective.ALL_REDUCE, 0, order);
   }
 
-  /** One by which a rank that contributes nothing serves all-reduces, if this one is such. */
+  /**
+   * Returns the program by which a rank that contributes nothing serves all-reduces, if this is
+   * such a rank.
+   */
   Program served() {
     return of(Collective.ALL_REDUCE, 0, 0, AddOrder.OF_PLAN);
   }
@@ -125,7 +129,9 @@ final class Programs {
     return of(Collective.ALL_REDUCE, 0, 0, Order.of(op, type, repeatability));
   }
 
-  /** That of an all-to-all in which each pair of ranks agrees on a length of its own. */
+  /**
+   * Returns the program of an all-to-all in which each pair of ranks agrees on a length of its own.
+   */
   Program pairwise() {
     return seat.pairwise(fixed == null ? Algorithm.exchange() : fixed);
   }
@@ -139,7 +145,7 @@ final class Programs {
     return of(collective, root, bytes, AddOrder.OF_PLAN);
   }
 
-  /** The same of a collective that reduces, in the order that it needs. */
+  /** Returns the program of a collective that reduces, in the order that it needs. */
   Program reduction(Collective collective, int root, long bytes, ElementType type, ReduceOp op) {
     return of(collective, root, bytes, Order.of(op, type, settings.repeatability()));
   }
@@ -178,7 +184,7 @@ final class Programs {
     return now;
   }
 
-  /** How long the frames of a call are. */
+  /** Returns the length of the frames of a call. */
   int frameLength(Program program) {
     int length = settings.frameLength();
     return fixed == null && program.collective() == Collective.ALL_REDUCE
@@ -243,7 +249,7 @@ final class Programs {
     return program;
   }
 
-  /** What this rank sends in an all-reduce of so many bytes of float32. */
+  /** Returns the bytes that this rank sends in an all-reduce of so many bytes of float32. */
   private long sentBytes(Algorithm algorithm, long bytes, int frameLength) {
     AddOrder order = Order.of(settings.repeatability());
     return fitting(seat.program(algorithm, Collective.ALL_REDUCE, 0, order))

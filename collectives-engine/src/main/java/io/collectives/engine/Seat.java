@@ -38,8 +38,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What all views of a communicator share: the group, this rank's part of its plans, and objects for
- * reuse.
+ * The parts that all views of a communicator share: the group, this rank's part of its plans, and
+ * objects for reuse.
  */
 final class Seat {
   private static final int PAIRWISE = -1;
@@ -79,7 +79,7 @@ final class Seat {
   private @Nullable Program message;
   private volatile Known known;
 
-  /** The seat in the group of all ranks of a job. */
+  /** Makes the context of the group of all ranks of a job. */
   Seat(Driver driver, Job job, Group world) {
     this(driver, job, world, null);
   }
@@ -113,7 +113,7 @@ final class Seat {
   }
 
   /**
-   * What the groups of a job have in common.
+   * The settings that the groups of a job have in common.
    *
    * @param hosts by rank the number of its host; nothing if that does not matter
    * @param auto what the settings of the job say of {@code auto}
@@ -144,7 +144,7 @@ final class Seat {
   }
 
   /**
-   * What is known of the group; another object once something else is.
+   * The facts that are known of the group; another object once one of them changes.
    *
    * @param traits by what its ranks reach each other
    * @param tuned what {@link Communicator#tune} has found, if it was called and found anything out
@@ -160,7 +160,7 @@ final class Seat {
     return job.algorithms.forRanks(algorithm, group.size());
   }
 
-  /** Whether an algorithm can run in this group. */
+  /** Returns whether an algorithm can run in this group. */
   boolean suits(Algorithm algorithm) {
     return algorithm instanceof Algorithm.Auto || job.algorithms.suits(algorithm, group.size());
   }
@@ -188,8 +188,8 @@ final class Seat {
   }
 
   /**
-   * The seat in the group of a sender and a receiver, one of which is this rank. It is no part of
-   * the sequence of groups that {@link #of} makes.
+   * Returns the context of the group of a sender and a receiver, one of which is this rank. It is
+   * no part of the sequence of groups that {@link #of} makes.
    */
   synchronized Seat pair(int from, int to) {
     int other = from == group.rank() ? to : from;
@@ -217,7 +217,7 @@ final class Seat {
     return message;
   }
 
-  /** What the next call is chosen by. */
+  /** Returns the facts by which the next call is chosen. */
   Known known() {
     return known;
   }
@@ -228,7 +228,7 @@ final class Seat {
   }
 
   /**
-   * What decides between algorithms.
+   * Returns the chooser between algorithms.
    *
    * @param asked {@code auto} with rows of its own, or all else for what the job says
    * @throws IllegalArgumentException if the rows of the algorithm are wrong
@@ -296,7 +296,7 @@ final class Seat {
     return payloadMemories.memory(payload);
   }
 
-  /** Room for the calls of a payload of several types. */
+  /** Returns room for the calls of a payload of several types. */
   synchronized Batch borrowBatch() {
     Batch batch = batches.poll();
     return batch == null ? new Batch() : batch;
@@ -323,7 +323,7 @@ final class Seat {
     }
   }
 
-  /** A memory to bind to a user's array. */
+  /** Returns a memory to bind to a user's array. */
   synchronized ArrayMemory borrow(ElementType type) {
     ArrayMemory memory = memories.get(type).poll();
     return memory == null ? new ArrayMemory(type) : memory;
@@ -335,20 +335,20 @@ final class Seat {
   }
 
   /**
-   * A seat in the group of some ranks of this one; all of them make the same sequence of such
-   * groups.
+   * Makes the context of the group of some ranks of this one; all of them make the same sequence of
+   * such groups.
    */
   synchronized Seat of(int[] ranks) {
     int number = sameRanks.merge(Arrays.toString(ranks), 1, Integer::sum);
     return of(ranks, Arrays.hashCode(ranks) * 31L + number, null);
   }
 
-  /** A seat in the group that a split gave this rank. */
+  /** Makes the context of the group that a split gave this rank. */
   synchronized Seat ofSplit(int[] ranks, int colour) {
     return of(ranks, (long) ++splits << 32 ^ colour ^ Long.MIN_VALUE, null);
   }
 
-  /** A seat in the group of the survivors of this one, which are agreed on once. */
+  /** Returns the context of the survivors of this group, which are agreed on once. */
   synchronized Seat ofSurvivors(int[] ranks, long resumeAt) {
     if (survivors == null) {
       survivors = of(ranks, ~resumeAt, group);

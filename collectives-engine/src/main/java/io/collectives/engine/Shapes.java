@@ -33,14 +33,14 @@ final class Shapes {
     return payload;
   }
 
-  /** What all but a few collectives take. */
+  /** Checks a payload for a collective that takes one type only, which nearly all do. */
   static void oneType(Payload payload) {
     if (payload instanceof Payload.OfTensors several) {
       throw new IllegalArgumentException(
           "a payload of "
               + several.types()
-              + " elements: only all-reduce, broadcast, reduce, send and receive take several types at"
-              + " once; pass each of byType() in a call of its own");
+              + " elements: only all-reduce, broadcast, reduce, send and receive take several types"
+              + " at once; pass each of byType() in a call of its own");
     }
   }
 
@@ -111,15 +111,15 @@ final class Shapes {
     }
   }
 
-  /** Where what rounding takes from an input is kept. */
+  /** Checks the payload that keeps the amounts which rounding takes from an input. */
   static void residual(Payload input, Payload residual, ReduceOp op, Repeatability repeatability) {
     oneType(residual);
     if (repeatability.needsAllAtOnce()) {
       throw new IllegalArgumentException(
           "a residual with the repeatability "
               + repeatability
-              + ": what is added from a residual depends on the calls before; use using(FASTEST), or"
-              + " no residual");
+              + ": what is added from a residual depends on the calls before; use using(FASTEST),"
+              + " or no residual");
     }
     if (op != ReduceOp.SUM && op != ReduceOp.AVERAGE) {
       throw new IllegalArgumentException(
@@ -175,8 +175,8 @@ final class Shapes {
   }
 
   /**
-   * Where a rank's part of a whole begins, which is dealt evenly to within one element or by counts
-   * that have been checked.
+   * Returns the position at which a rank's part of a whole begins, which is distributed evenly to
+   * within one element or by counts that have been checked.
    */
   static long start(long total, long @Nullable [] counts, int rank, int size) {
     if (counts == null) {

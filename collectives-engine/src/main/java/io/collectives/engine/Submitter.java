@@ -387,7 +387,7 @@ final class Submitter {
 
   // ------------------------------------------------------------------ memory
 
-  /** Where a reduction of an input is written. */
+  /** Returns the memory to which a reduction of an input is written. */
   private Memory result(Payload input, Payload output) {
     Shapes.sameTypeAndCount(input, output);
     return writable(output);

@@ -14,27 +14,29 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** What the groups of one job share at a rank, and what it takes to meet again. */
+/** The state that the groups of one job share at a rank, and the means to join again. */
 final class World {
-  /** How a rank meets the others of a job. */
+  /** The way in which a rank joins the others of a job. */
   interface Joining {
     /**
      * Joins a job.
      *
-     * @param meeting hears of the rendezvous before this rank meets the others there, and may close
-     *     it to end that
+     * @param onRendezvous hears of the rendezvous before this rank meets the others there, and may
+     *     close it to end that
      */
     Communicator join(
-        JobSettings settings, UnaryOperator<Transport> wrapping, Consumer<Rendezvous> meeting);
+        JobSettings settings, UnaryOperator<Transport> wrapping, Consumer<Rendezvous> onRendezvous);
   }
 
   private final Joining joining;
   private final Driver driver;
 
-  /** How this rank joined the job; nothing if the ranks are threads of one JVM. */
+  /** The settings by which this rank joined the job; null if the ranks are threads of one JVM. */
   private final @Nullable JobSettings job;
 
-  /** What this rank made of its transport when it joined, and will of the next one's. */
+  /**
+   * The change that this rank made to its transport when it joined, and will make to the next one.
+   */
   private final UnaryOperator<Transport> wrapping;
 
   World(
@@ -55,7 +57,7 @@ final class World {
 
   /**
    * See {@link Communicator#grow()}. If the group breaks while this rank meets the others it ends
-   * that at once: those who have not gone to the meeting will shrink, and need this rank for it.
+   * that at once: those who have not gone to the rendezvous will shrink, and need this rank for it.
    */
   Communicator grow(Communicator survivors, Group group, CallSettings calls) {
     JobSettings settings = job;
@@ -73,7 +75,7 @@ final class World {
               + ") cannot grow: the present world holds that port until the next one has met; join"
               + " with port 0, any free one");
     }
-    // Nobody leaves for the meeting before all have come this far.
+    // Nobody leaves for the rendezvous before all have come this far.
     survivors.barrier();
     Communicator next;
     try {
@@ -81,7 +83,7 @@ final class World {
           joining.join(
               settings.withCalls(calls),
               wrapping,
-              meeting -> driver.onBreak(group, meeting::close));
+              rendezvous -> driver.onBreak(group, rendezvous::close));
     } catch (JoinException e) {
       CollectiveException error = driver.errorOf(group);
       if (error != null) {

@@ -8,7 +8,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where a rank is reached, by each transport that it listens with: {@code host/boot:place/room
+ * The address of a rank by each transport that it listens with: {@code host/boot:place/room
  * shm=~address unix=~address tcp=address}. In the addresses, colons, spaces and percent signs are
  * written as in a URI, so that all ranks of a host have the same text up to the only colon; one
  * that begins with that text, too, has a tilde in its place.
@@ -21,7 +21,7 @@ record AutoAddress(SharedMemoryDomain where, Map<String, String> addresses) {
       Pattern.compile(
           "([!-~&&[^:/]]+)/([!-~&&[^:/]]+):([!-~&&[^:/]]+)/([0-9]{1,10})((?: [!-~]+)*)");
 
-  /** What an endpoint may announce, together with the name of the job. */
+  /** The greatest length of an endpoint's announcement, together with the name of the job. */
   private static final int LONGEST = 384;
 
   private static final Pattern ESCAPED = Pattern.compile("%(20|25|3A|7E)");

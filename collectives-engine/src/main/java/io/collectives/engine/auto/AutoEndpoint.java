@@ -139,7 +139,7 @@ final class AutoEndpoint implements Endpoint {
     return new Roster(all.epoch(), addresses);
   }
 
-  /** As "shm to ranks [1, 2], tcp to ranks [3]". */
+  /** Returns a text such as "shm to ranks [1, 2], tcp to ranks [3]". */
   private static String describe(List<@Nullable String> names) {
     Map<String, List<Integer>> ranks = new LinkedHashMap<>();
     for (int rank = 0; rank < names.size(); rank++) {

@@ -81,7 +81,10 @@ final class MixedTransport implements Transport, MemoryFaults {
     return limit;
   }
 
-  /** What all pairs must have, as leases and exchanges, a mixture has not. */
+  /**
+   * Returns null for capabilities that all pairs must have, such as leases and exchanges, which a
+   * mixture has not.
+   */
   @Override
   public <C> @Nullable C capability(Class<C> kind) {
     return kind == MemoryFaults.class ? kind.cast(this) : null;

@@ -25,7 +25,7 @@ final class Pairing {
   private final List<AutoAddress> ranks;
   private final Map<String, Crowd> crowds = new HashMap<>();
 
-  /** What ranks of one domain that could share memory are together. */
+  /** The numbers of the ranks of one domain that could share memory. */
   private record Crowd(long ranks, int room) {
     long pairs() {
       return ranks * (ranks - 1) / 2;

@@ -47,7 +47,7 @@ public record AlgorithmTable(List<Row> rows) {
   private static final Pattern BYTES = Pattern.compile("(\\d{1,9}[KMG]?)-(\\d{1,9}[KMG]?|inf)");
   private static final List<String> UNITS = List.of("G", "M", "K");
 
-  /** What the library knows of itself. */
+  /** The table that the library comes with. */
   public static final AlgorithmTable SHIPPED = shipped();
 
   /** Keeps a copy. */
@@ -56,7 +56,7 @@ public record AlgorithmTable(List<Row> rows) {
   }
 
   /**
-   * One row.
+   * A row of the table.
    *
    * @param where nothing for everywhere
    * @param from the least number of bytes that cross the links
@@ -73,7 +73,7 @@ public record AlgorithmTable(List<Row> rows) {
       Algorithm algorithm,
       String source) {
 
-    /** As it is written in a table. */
+    /** Returns the row as it is written in a table. */
     @Override
     public String toString() {
       String ranks =

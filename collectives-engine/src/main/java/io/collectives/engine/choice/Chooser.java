@@ -60,7 +60,7 @@ public final class Chooser {
   }
 
   /**
-   * What a call goes by.
+   * The algorithm of a call, and the row that it comes from.
    *
    * @param index less than {@link #choices}, the same for the same row
    * @param row nothing if no row fits
@@ -82,13 +82,13 @@ public final class Chooser {
     }
   }
 
-  /** How many choices there are at most. */
+  /** Returns the greatest number of choices. */
   public int choices() {
     return rows.size() + 1;
   }
 
   /**
-   * What a call goes by.
+   * Returns the choice for a call.
    *
    * @param bytes that cross the links; a barrier has none
    * @param inRankOrder whether all contributions must come together
@@ -150,7 +150,9 @@ public final class Chooser {
         : null;
   }
 
-  /** That of a row, on hosts with the mesh of the group; nothing if it is not there. */
+  /**
+   * Returns the algorithm of a row, on hosts with the mesh of the group; null if it is not there.
+   */
   private @Nullable Algorithm resolved(Row row) {
     AlgorithmSpec spec;
     try {

@@ -38,7 +38,7 @@ public enum Locality {
    */
   private static final int OVER_SOCKETS = 196_288;
 
-  /** How many times as long frames of all-reduces are where nothing is copied into frames. */
+  /** The factor by which frames of all-reduces are longer where nothing is copied into frames. */
   private static final int VIEWS = 4;
 
   /** Settings that are shorter or longer than these are meant as they are. */
@@ -46,7 +46,7 @@ public enum Locality {
 
   private static final int MOST_FRAME = 16 << 20;
 
-  /** That of a job on one host, or whose hosts have a rank each. */
+  /** Returns the locality of a job on one host, or whose hosts have a rank each. */
   public static Locality of(Transport transport) {
     return transport.capability(BodyViews.class) != null
         ? THREADS

@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
- * Where the ranks of a group are. The same at all of them.
+ * The placement of the ranks of a group on hosts. All of the ranks have equal ones.
  *
  * @param locality one of the last four
  * @param mesh as {@code 4x2} for two hosts of four ranks that follow each other; empty unless all
@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
 public record Placement(Locality locality, String mesh) {
 
   /**
-   * That of a group.
+   * Returns the placement of a group.
    *
    * @param hosts of each rank of the job a number of its host, if pairs of ranks of one host share
    *     memory, and others do not; else nothing

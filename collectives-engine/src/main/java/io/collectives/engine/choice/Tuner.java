@@ -49,10 +49,10 @@ public final class Tuner {
   private static final int MANY_TURNS = 16;
   private static final int MOST_TURNS = 200;
 
-  /** What is measured twice may differ by so much. */
+  /** The factor by which two measurements of one thing may differ. */
   private static final double SAME = 1.5;
 
-  /** How many times as fast another candidate must be. */
+  /** The factor by which another candidate must be faster. */
   private static final double BETTER = 1.1;
 
   /** Of which a reduce-scatter is one half, and an all-gather the other. */
@@ -86,19 +86,19 @@ public final class Tuner {
   }
 
   /**
-   * What was measured at a size, in nanoseconds by candidate.
+   * The times that were measured at a size, in nanoseconds by candidate.
    *
    * @param typical of all turns that count; infinite if it was left out
    * @param odd of the odd ones
    * @param even of the even ones
    */
   record Times(double[] typical, double[] odd, double[] even) {
-    /** Whether a candidate is faster than another by more than the noise. */
+    /** Returns whether a candidate is faster than another by more than the noise. */
     boolean isFaster(int one, int other) {
       return BETTER * Math.max(odd[one], even[one]) <= Math.min(odd[other], even[other]);
     }
 
-    /** How many candidates took about the same in either half. */
+    /** Returns the number of candidates that took about the same in either half. */
     long agreeing() {
       return IntStream.range(0, typical.length)
           .filter(i -> Math.max(odd[i], even[i]) <= SAME * Math.min(odd[i], even[i]))
@@ -158,7 +158,10 @@ public final class Tuner {
     return rows;
   }
 
-  /** Who lacks a module lacks its algorithms, and then nobody takes them. */
+  /**
+   * Finds the candidates that all ranks have: a rank that lacks a module lacks its algorithms, and
+   * then no rank takes them.
+   */
   private void findCandidates() {
     List<Optional<Algorithm>> here = shipped.candidates();
     int[] present = here.stream().mapToInt(each -> each.isPresent() ? 1 : 0).toArray();
@@ -192,7 +195,10 @@ public final class Tuner {
     return wanted;
   }
 
-  /** What a turn of some candidates will take at most, from what they took at the size before. */
+  /**
+   * Returns the time that a turn of some candidates will take at most, from their times at the size
+   * before.
+   */
   private static long turn(Times last, boolean[] wanted, int size) {
     double growth = (double) SIZES[size] / SIZES[size - 1];
     double least = Arrays.stream(last.typical).min().orElseThrow();

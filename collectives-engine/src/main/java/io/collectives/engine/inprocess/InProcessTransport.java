@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
-/** One rank's end of an {@link InProcessFabric}. */
+/** The end of one rank in an {@link InProcessFabric}. */
 final class InProcessTransport implements Transport, BodyViews, InlineExchange {
   private static final long LONGEST_NAP_NANOS = 1_000_000;
 
@@ -36,7 +36,7 @@ final class InProcessTransport implements Transport, BodyViews, InlineExchange {
   private volatile @Nullable Thread parked;
   private volatile boolean woken;
 
-  /** Whether a peer has sent something, or made room, since this was polled last. */
+  /** If true, a peer has sent something, or made room, since this was polled last. */
   private volatile boolean news;
 
   InProcessTransport(InProcessFabric fabric, int rank, int size) {
@@ -192,7 +192,7 @@ final class InProcessTransport implements Transport, BodyViews, InlineExchange {
     private final InlineSlots slots; // Of this rank, for the peer.
     private volatile boolean open;
 
-    /** Whether the peer has ended this link, because of what came from here. */
+    /** If true, the peer has ended this link, because of data that came from here. */
     private volatile boolean severed;
 
     private boolean lost;
@@ -257,7 +257,7 @@ final class InProcessTransport implements Transport, BodyViews, InlineExchange {
       }
     }
 
-    /** The peer sends nonsense: this rank has no more to do with it, and it learns that. */
+    /** Cuts off a peer that has made a protocol error, and lets it know. */
     private void blame() {
       lost = true;
       for (FrameQueue.Slot slot = in.peek(); slot != null; slot = in.peek()) {

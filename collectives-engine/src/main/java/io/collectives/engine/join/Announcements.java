@@ -3,7 +3,9 @@ package io.collectives.engine.join;
 import io.collectives.spi.Rendezvous.Announcement;
 import org.jspecify.annotations.Nullable;
 
-/** What ranks say of themselves, as notes and in messages, and how two of them do not agree. */
+/**
+ * The announcements of ranks, as notes and in messages, and the ways in which two of them disagree.
+ */
 final class Announcements {
   private Announcements() {}
 

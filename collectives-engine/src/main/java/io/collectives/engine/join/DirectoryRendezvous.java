@@ -115,7 +115,8 @@ import org.jspecify.annotations.Nullable;
  * rank 0 that is about to decide could still create one.
  *
  * Where it stands. The left column is Leader, the right one Follower, what they have in common is
- * Meeting. All that they know of the world is Surroundings, so that they can be simulated. JobFiles knows the names of the files, Note their form, Announcements what ranks say of
+ * RendezvousRound. All that they know of the world is Surroundings, so that they can be simulated.
+ * JobFiles knows the names of the files, Note their form, Announcements what ranks say of
  * themselves, and Watch who has beaten lately.
  */
 
@@ -126,16 +127,16 @@ import org.jspecify.annotations.Nullable;
  * no sign for the limit of silence, unless another process has taken its place by then; ranks must
  * be given the same limit.
  *
- * <p>Whoever can write in the directory can join the job or keep it from meeting: its permissions
+ * <p>Whoever can write in the directory can join the job or keep others from it: its permissions
  * are its protection.
  */
 public final class DirectoryRendezvous implements Rendezvous {
-  /** As many as the seen file has room for. */
+  /** The number of ranks for which the seen file has room. */
   private static final int MOST_RANKS = 12_000;
 
   /**
-   * How much longer than wanted a meeting may take: it says why it ends, and lingers for a second
-   * until the others have read it. With more, the file system does not answer.
+   * The time by which a round may take longer than wanted: it says why it ends, and lingers for a
+   * second until the others have read it. With more, the file system does not answer.
    */
   private static final Duration GRACE = Duration.ofSeconds(5);
 
@@ -166,9 +167,9 @@ public final class DirectoryRendezvous implements Rendezvous {
   }
 
   /**
-   * The same in surroundings that behave otherwise.
+   * Makes a rendezvous in surroundings that behave otherwise.
    *
-   * @param grace how much longer than wanted a meeting may take
+   * @param grace how much longer than wanted a round may take
    * @param otherwise makes them of the real ones
    */
   DirectoryRendezvous(
@@ -259,7 +260,7 @@ public final class DirectoryRendezvous implements Rendezvous {
     return e;
   }
 
-  /** Where a thread is, for whoever wonders what it waits for. */
+  /** Returns the place where a thread is, for a reader who wonders what it waits for. */
   private static Throwable stackOf(Thread thread) {
     Throwable stack = new Throwable("the thread that meets waits here");
     stack.setStackTrace(thread.getStackTrace());

@@ -18,7 +18,10 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** How any rank but 0 meets the others: it finds a run, sits in it, and waits for the verdict. */
+/**
+ * The rendezvous of any rank but 0: it finds a run, takes its place in it, and waits for the
+ * verdict.
+ */
 final class Follower extends Meeting {
   /** The run of which this rank takes part in. */
   private @Nullable String run;
@@ -26,7 +29,7 @@ final class Follower extends Meeting {
   /** Rank 0 of that run. */
   private @Nullable Announcement leader;
 
-  /** Whether this rank has taken its seat in the run. */
+  /** If true, this rank has taken its place in the run. */
   private boolean sits;
 
   /** Why this rank cannot be one of the run. */
@@ -156,7 +159,7 @@ final class Follower extends Meeting {
     roll = 0;
   }
 
-  /** Takes this rank's seat in a run, or finds out what is in the way. */
+  /** Takes this rank's place in a run, or finds out what is in the way. */
   private void sit(String newRun, Announcement itsLeader) throws IOException {
     run = newRun;
     leader = itsLeader;
@@ -170,7 +173,7 @@ final class Follower extends Meeting {
     }
   }
 
-  /** Takes this rank's seat, unless somebody else has it; who beats there will not give it up. */
+  /** Takes this rank's place, unless another process has it; one that beats will not give it up. */
   private void claimSeat(String run) throws IOException {
     if (isComplete(files.read(files.verdict(run)))) {
       conflict =
@@ -200,7 +203,7 @@ final class Follower extends Meeting {
   }
 
   /**
-   * Sees that this rank still has its seat, which it loses when it gives no sign for long, and
+   * Sees that this rank still has its place, which it loses when it gives no sign for long, and
    * takes it again.
    */
   private void keepSeat(String run, boolean gathering) throws IOException {
@@ -286,8 +289,8 @@ final class Follower extends Meeting {
   }
 
   /**
-   * Who is missing, as far as a rank other than 0 can tell: rank 0 is there if it has seen this
-   * one.
+   * Returns the ranks that are missing, as far as a rank other than 0 can tell: rank 0 is there if
+   * it has seen this one.
    */
   private BitSet missingFor(@Nullable String run) {
     Note note = run == null ? null : files.read(files.seen(run));

@@ -31,7 +31,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the seat of a process from what its launcher put into the environment.
+ * Reads the rank of a process and the settings of its job from the environment that its launcher
+ * made.
  *
  * <p>The first of these whose rank is set wins, so that a variable that was set by hand wins over a
  * launcher's:
@@ -61,10 +62,13 @@ import org.jspecify.annotations.Nullable;
  * COLLECTIVES_TLS_KEY and COLLECTIVES_TLS_TRUST, files in PEM format; COLLECTIVES_CHECKSUMS, true
  * or false; and COLLECTIVES_INSECURE_ANYONE_MAY_JOIN, true or false. No error repeats the secret.
  *
- * <p>A rank listens on loopback unless COLLECTIVES_LISTEN names another address. When the meeting
- * place is on another address, listening on loopback would make every peer wait in vain, and
+ * <p>A rank listens on loopback unless COLLECTIVES_LISTEN names another address. When the ranks
+ * meet on another address, listening on loopback would make every peer wait in vain, and
  * listening elsewhere unasked would open a port to the network; so then COLLECTIVES_LISTEN is
  * required.
+ *
+ * <p>One class because all of it reads one map of variables, and each error names the variables
+ * that other launchers would have set.
  */
 public final class JobEnvironment {
   /**
@@ -91,7 +95,10 @@ public final class JobEnvironment {
   private static final Pattern LOOPBACK =
       Pattern.compile("localhost|127(\\.\\d{1,3}){3}|::1|0:0:0:0:0:0:0:1");
 
-  /** What launchers say the rank by, or, of a job that is described in part, the size. */
+  /**
+   * The variables in which launchers say the rank, or, of a job that is described in part, the
+   * size.
+   */
   private static final List<String> DESCRIPTIONS =
       List.of(
           "RANK",
@@ -117,8 +124,8 @@ public final class JobEnvironment {
   }
 
   /**
-   * Whether an environment has anything of a description of a job. A shell within an allocation of
-   * Slurm has not: {@code srun} says the rank.
+   * Returns whether an environment has anything of a description of a job. A shell within an
+   * allocation of Slurm has not: {@code srun} says the rank.
    */
   public static boolean describesJob(Map<String, String> environment) {
     JobEnvironment variables = new JobEnvironment(environment, host -> false);
@@ -126,7 +133,7 @@ public final class JobEnvironment {
   }
 
   /**
-   * The seat that an environment describes; names of hosts are looked up by the system.
+   * Returns the settings that an environment describes; names of hosts are looked up by the system.
    *
    * @throws JoinException naming the variables that are missing or wrong, or that were looked for
    *     in vain
@@ -138,7 +145,7 @@ public final class JobEnvironment {
   }
 
   /**
-   * As {@link #settings(Map)}, with nothing asked of the system.
+   * Returns the settings that {@link #settings(Map)} would, with nothing asked of the system.
    *
    * @param loopback whether a name of a host stands for a loopback address of this one
    */
@@ -147,7 +154,7 @@ public final class JobEnvironment {
   }
 
   /**
-   * What a launcher says.
+   * The description of a rank by its launcher.
    *
    * @param place where the ranks meet, asked only when COLLECTIVES_RENDEZVOUS does not say it
    */

@@ -57,7 +57,7 @@ final class JobFiles {
     return directory;
   }
 
-  /** What names the present run. */
+  /** Returns the file that names the present run. */
   Path run() {
     return directory.resolve(prefix + ".run");
   }
@@ -123,12 +123,12 @@ final class JobFiles {
     return note;
   }
 
-  /** The same without remembering anything: a note with a problem if the file is none. */
+  /** Reads a note without remembering anything: it has a problem if the file is no note. */
   @Nullable Note readQuietly(Path file) {
     return Note.read(file, world);
   }
 
-  /** Whether there is such a file. */
+  /** Returns whether there is such a file. */
   boolean exists(Path file) {
     return world.exists(file);
   }
@@ -154,7 +154,7 @@ final class JobFiles {
 
   // ------------------------------------------------------------------ removing
 
-  /** Whether the run file named this run, and it was this rank that has removed it. */
+  /** Returns whether the run file named this run, and it was this rank that has removed it. */
   boolean removeRunFile(String run) throws IOException {
     Note present = read(run());
     return present != null && present.text("run").equals(run) && world.delete(run());

@@ -22,12 +22,15 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** How rank 0 meets the others: it draws a run, watches who sits in it, and completes it. */
+/**
+ * The rendezvous of rank 0: it draws a run, watches which ranks take their places in it, and
+ * completes it.
+ */
 final class Leader extends Meeting {
   /** The run that this rank gathers; nothing before that is written down, and when it is over. */
   private @Nullable String run;
 
-  /** The ranks whose seats have been read, and what they said. */
+  /** The ranks whose places have been read, and their notes. */
   private final BitSet seen;
 
   private final @Nullable Note[] seats;
@@ -35,7 +38,7 @@ final class Leader extends Meeting {
   /** Of which there are still files. */
   private final Set<String> earlierRuns = new TreeSet<>();
 
-  /** Whether all sit and are called, and who has answered. */
+  /** If true, all are in their places and are called, to answer. */
   private boolean calls;
 
   private final BitSet answered = new BitSet();
@@ -43,7 +46,7 @@ final class Leader extends Meeting {
   /** The number of the last call. */
   private int roll;
 
-  /** Who has lost its seat and is not back yet. */
+  /** The ranks that have lost their places and are not back yet. */
   private final Map<Integer, Announcement> lost = new TreeMap<>();
 
   Leader(
@@ -143,7 +146,7 @@ final class Leader extends Meeting {
       return new Roster(epoch, addresses);
     } finally {
       run = null;
-      // Who has lost its seat by a pause may come back for the verdict; who is lost will not.
+      // A rank that has lost its place by a pause may come back for the verdict; a dead one will not.
       clearUp(own, rank -> lost.containsKey(rank) && !watch.isLost(rank));
       for (String earlier : earlierRuns) {
         files.removeRun(earlier);
@@ -175,7 +178,7 @@ final class Leader extends Meeting {
   }
 
   /**
-   * Reads the seats that have been taken since.
+   * Reads the places that have been taken since.
    *
    * @return the verdict, if one of them is of a rank that does not fit this one
    */
@@ -204,7 +207,7 @@ final class Leader extends Meeting {
   /**
    * Calls those who sit, and whether all have answered: somebody may have died since it sat.
    *
-   * @return only if all seats are taken
+   * @return only if all places are taken
    */
   private boolean rollCall(String run) throws IOException {
     if (!calls) {
@@ -223,12 +226,12 @@ final class Leader extends Meeting {
     return answered.cardinality() == me.size();
   }
 
-  /** Who sits here, and has answered if called. */
+  /** Returns the ranks that are in their places, and have answered if called. */
   private BitSet present() {
     return calls ? answered : seen;
   }
 
-  /** Gives the seats of those back who have been silent for long; whether there were any. */
+  /** Frees the places of ranks that have been silent for long. Returns whether there were any. */
   private boolean freeQuietSeats(String run) throws IOException {
     boolean any = false;
     for (int rank = 1; rank < me.size(); rank++) {
@@ -258,7 +261,7 @@ final class Leader extends Meeting {
     return null;
   }
 
-  /** The beat of who sits in a seat; nothing if that is not there. */
+  /** Returns the beat of the rank that has taken a place, or null if there is none. */
   private @Nullable Note beatOf(String run, int rank, Note seat) {
     Note beat = files.readQuietly(files.beat(run, rank));
     return beat != null && beat.text("ticket").equals(seat.text("ticket")) ? beat : null;

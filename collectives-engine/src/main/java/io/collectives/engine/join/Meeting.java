@@ -16,12 +16,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a rank does to meet, whichever it is: it waits, beats, decides what has become of a run and
- * clears up after it. {@link DirectoryRendezvous} tells how all of that goes together. Used by the
- * thread that meets.
+ * A round of a rendezvous at a rank, whichever it is: it waits, beats, decides what has become of
+ * a run and clears up after it. {@link DirectoryRendezvous} tells how all of that goes together.
+ * Used by the thread that joins.
  */
 abstract class Meeting {
-  /** What the random name of a run looks like. */
+  /** The form of the random name of a run. */
   static final Pattern RUN = Pattern.compile("[0-9a-f]{32}");
 
   static final String COMPLETE = "complete";
@@ -54,7 +54,7 @@ abstract class Meeting {
   private long beats;
 
   /**
-   * A meeting that begins now.
+   * Makes a round that begins now.
    *
    * @param directory where, in {@code world}
    */
@@ -117,7 +117,7 @@ abstract class Meeting {
     pauseNanos = Math.min(2 * pauseNanos, LONGEST_PAUSE_NANOS);
   }
 
-  /** Whether it is time to look who lives. */
+  /** Returns whether it is time to look which ranks live. */
   final boolean isTimeToLook() {
     long now = world.nanoTime();
     if (now - lookedNanos < lookNanos) {
@@ -204,7 +204,7 @@ abstract class Meeting {
    * its verdict, and removes its files. What cannot be removed is left to the next run; a run file
    * of another rank 0 that is caught in between is renewed by that one.
    *
-   * @param mayReturn who has no seat and yet may come for the verdict
+   * @param mayReturn who has no place and yet may come for the verdict
    */
   final void clearUp(String run, IntPredicate mayReturn) {
     try {
@@ -213,7 +213,7 @@ abstract class Meeting {
         files.removeRun(run);
       }
     } catch (IOException e) {
-      // No reason to spoil a meeting that may have succeeded.
+      // No reason to spoil a round that may have succeeded.
     }
   }
 
@@ -253,7 +253,7 @@ abstract class Meeting {
     return missing;
   }
 
-  /** Who is missing, to stand behind another message. */
+  /** Returns the names of missing ranks, to stand behind another message. */
   final String named(BitSet missing) {
     return missing.isEmpty()
         ? ""
@@ -264,7 +264,7 @@ abstract class Meeting {
             + ranges(missing);
   }
 
-  /** As {@code 0, 3-5}. */
+  /** Returns ranks in the form {@code 0, 3-5}. */
   private static String ranges(BitSet ranks) {
     StringJoiner text = new StringJoiner(", ");
     for (int first = ranks.nextSetBit(0); first >= 0; ) {

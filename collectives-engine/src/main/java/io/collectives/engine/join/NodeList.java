@@ -4,7 +4,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a job needs to know of Slurm's compressed list of hosts, as {@code node[03-07,09],gpu1}.
+ * The parts that a job needs of Slurm's compressed list of hosts, such as {@code
+ * node[03-07,09],gpu1}.
  *
  * @param first the first host, with the padding of its number
  * @param single whether the list names one host only
@@ -34,7 +35,7 @@ record NodeList(String first, boolean single) {
     return new NodeList(first.toString(), single);
   }
 
-  /** Where the first item ends: at the first comma outside brackets. */
+  /** Returns the end of the first item, which is the first comma outside brackets. */
   private static int firstItem(String list) {
     boolean inside = false;
     for (int i = 0; i < list.length(); i++) {

@@ -9,8 +9,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one small file of a meeting says: lines of {@code key=value}, closed by the line {@code
- * end}, so that a file that is still being written is told from a damaged one.
+ * The content of one small file of a rendezvous: lines of {@code key=value}, closed by the line
+ * {@code end}, so that a file that is still being written is told from a damaged one.
  *
  * @param values what the file says
  * @param problem why it cannot be read, or nothing
@@ -22,7 +22,7 @@ record Note(Map<String, String> values, @Nullable String problem) {
 
   private static final String END = "end";
 
-  /** What moves the cursor, ends a line, or changes the direction of the text. */
+  /** The characters that move the cursor, end a line, or change the direction of the text. */
   private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]");
 
   /** A note that says nothing yet. */
@@ -73,7 +73,10 @@ record Note(Map<String, String> values, @Nullable String problem) {
     return bytes == null ? null : parse(bytes);
   }
 
-  /** What a file says, at least its first {@link #LONGEST} bytes and one more. */
+  /**
+   * Returns the note in a file, of which at least the first {@link #LONGEST} bytes and one more are
+   * given.
+   */
   static Note parse(byte[] bytes) {
     if (bytes.length > LONGEST) {
       return new Note(Map.of(), "is longer than " + LONGEST + " bytes");
@@ -93,7 +96,7 @@ record Note(Map<String, String> values, @Nullable String problem) {
     return new Note(values, null);
   }
 
-  /** What a file has to hold to say this. */
+  /** Returns the bytes of a file that holds this note. */
   byte[] bytes() throws IOException {
     StringBuilder text = new StringBuilder();
     values.forEach((key, value) -> text.append(key).append('=').append(value).append('\n'));

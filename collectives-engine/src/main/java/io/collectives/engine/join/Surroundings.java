@@ -12,27 +12,27 @@ import org.jspecify.annotations.Nullable;
  */
 interface Surroundings {
 
-  /** What time it is, as {@link System#nanoTime}. */
+  /** Returns the time, as {@link System#nanoTime} does. */
   long nanoTime();
 
   /** Waits, or less long if something may have changed. */
   void pause(long nanos);
 
-  /** Whether the user has closed the rendezvous. */
+  /** Returns whether the user has closed the rendezvous. */
   boolean isClosed();
 
-  /** Whether the user's thread has been interrupted. */
+  /** Returns whether the user's thread has been interrupted. */
   boolean isInterrupted();
 
   /**
-   * What is in a file, but for what lies beyond {@link Note#LONGEST} and a byte.
+   * Returns the content of a file, without the bytes that lie beyond {@link Note#LONGEST} and one.
    *
    * @return nothing if it is not there
    * @throws IOException if it cannot be read, or is no regular file
    */
   byte @Nullable [] read(Path file) throws IOException;
 
-  /** Whether there is a file of this name, of whichever kind. */
+  /** Returns whether there is a file of this name, of whichever kind. */
   boolean exists(Path file);
 
   /** Makes a file of these bytes, whole and at once, and returns true, unless there is one. */

@@ -32,7 +32,7 @@ final class Watch {
   }
 
   /**
-   * What time it is, until this is called again.
+   * Sets the time, which holds until this is called again.
    *
    * @return whether this rank has looked away for too long to judge others
    */
@@ -70,17 +70,19 @@ final class Watch {
     }
   }
 
-  /** Whether a rank has given a sign since it is watched, so that it was alive in this time. */
+  /**
+   * Returns whether a rank has given a sign since it is watched, so that it was alive in this time.
+   */
   boolean isBeating(int rank) {
     return beating[rank];
   }
 
-  /** Whether a rank has given no sign for half of the limit. */
+  /** Returns whether a rank has given no sign for half of the limit. */
   boolean isQuiet(int rank) {
     return now - heardNanos[rank] >= limitNanos / 2;
   }
 
-  /** Whether a rank has given no sign for the limit. */
+  /** Returns whether a rank has given no sign for the limit. */
   boolean isLost(int rank) {
     return now - heardNanos[rank] >= limitNanos;
   }

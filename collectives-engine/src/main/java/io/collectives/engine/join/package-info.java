@@ -1,6 +1,6 @@
 /**
- * How a process finds its job: what launchers say in the environment, and a directory as the place
- * where ranks meet.
+ * The ways in which a process finds its job: the variables of launchers in the environment, and a
+ * directory as the place of the rendezvous.
  *
  * <p>This package must not know what ranks do once they have met: it names no plan, no frame and no
  * socket.

@@ -57,7 +57,7 @@ abstract class ArithmeticElements extends Elements {
         .reduce(operands.results, own[0], own, 1, from, to, divisor);
   }
 
-  /** As many operands at once as a loop takes. */
+  /** Combines operands, as many at once as a loop takes. */
   private void combine(ReduceOp.Standard op, int divisor, Operands operands, int from, int to) {
     Object left = operands.own[0];
     for (int i = 1; i < operands.size; i += Loops.MOST - 1) {

@@ -27,7 +27,10 @@ public final class BufferMemory extends FlatMemory {
     this(elements, buffer, null, 0);
   }
 
-  /** The same, {@code regionOffset} bytes from the beginning of a region. */
+  /**
+   * Makes the memory of a buffer that begins {@code regionOffset} bytes from the beginning of a
+   * region.
+   */
   BufferMemory(Elements elements, Buffer buffer, @Nullable Region region, int regionOffset) {
     super(elements);
     this.region = region;

@@ -30,7 +30,9 @@ final class Converter16 {
   /** The most floats of a plane. */
   static final int PLANE = BLOCK / 2;
 
-  /** What is converted from and to; behind it there is room for as much again. */
+  /**
+   * The packed numbers that are converted from and to; behind them there is room for as many again.
+   */
   final int[] packed = new int[BLOCK];
 
   /** Room for a block of operands. */
@@ -48,7 +50,7 @@ final class Converter16 {
   /** The bits of half a block of floats. */
   final Plane low = new Plane();
 
-  /** Those of the other half. */
+  /** The plane of the other half. */
   final Plane high = new Plane();
 
   private final ShortBuffer shorts;

@@ -26,8 +26,8 @@ import java.util.Arrays;
  * <p>A group that holds NaN or an infinity, or what would become infinite by rounding, arrives as
  * NaN, all of it. Numbers below 2<sup>-121</sup> arrive as 0.
  *
- * <p>A float becomes an integer, and back, by adding and taking away {@value #ROUNDER}, in whose
- * neighbourhood floats are whole numbers, rounded to the nearest even; its last bits are the
+ * <p>A float becomes an integer, and back, by adding and taking away {@value #ROUNDER}, near
+ * which floats are whole numbers, rounded to the nearest even; its last bits are the
  * integer. Bits become floats, and floats bits, by bulk copies, as in {@link Converter16}. To copy
  * half as much, two numbers become one float, {@code (a + 128) + 256 (b + 128)}, and its last 16
  * bits are those of two bytes, but for the highest bit of each.
@@ -51,7 +51,7 @@ final class Converter8 {
   /** 1.5 times 2^23. */
   private static final float ROUNDER = 12_582_912f;
 
-  /** What 0 and 0 together become: two bytes of 128. */
+  /** The value that 0 and 0 together become: two bytes of 128. */
   private static final float ZEROS = 128 + 256 * 128;
 
   /** The highest bits of all bytes. */
@@ -66,7 +66,7 @@ final class Converter8 {
   /** The exponent that stands for NaN. */
   private static final int NAN = 255;
 
-  /** What is taken from an exponent to make a byte of it. */
+  /** The number that is subtracted from an exponent to make a byte of it. */
   private static final int LEAST_EXPONENT = -120;
 
   /** The greatest magnitude that is sent, 127 * 2^121; the next float rounds to infinity. */
@@ -153,7 +153,10 @@ final class Converter8 {
     }
   }
 
-  /** What the ints of a plane are multiplied with; mostly what it was in the block before. */
+  /**
+   * The scales that the ints of a plane are multiplied with; mostly they are those of the block
+   * before.
+   */
   private static final class Scales {
     final float[] scales = new float[PLANE];
     private final int[] exponents = new int[PLANE / GROUP];
@@ -180,7 +183,7 @@ final class Converter8 {
     return Float.intBitsToFloat(exponent + 127 << 23);
   }
 
-  /** As {@link #narrow}, of a single group that is too short for a vector loop. */
+  /** Does the work of {@link #narrow} for a single group that is too short for a vector loop. */
   long narrowFew(float[] values, int words) {
     int greatest = 0;
     for (int i = 0; i < 4 * words; i++) {
@@ -289,7 +292,10 @@ final class Converter8 {
     }
   }
 
-  /** What is left when 256 b is taken away is less than half of 256, so b is found by rounding. */
+  /**
+   * Parts pairs of bytes: the rest when 256 b is taken away is less than half of 256, so b is found
+   * by rounding.
+   */
   private static void partLower(float[] values, float[] pairs, float[] scales, int count) {
     for (int i = 0; i < count; i++) {
       float scale = scales[i];

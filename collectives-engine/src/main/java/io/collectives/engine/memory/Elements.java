@@ -128,7 +128,7 @@ abstract class Elements {
   abstract Buffer view(FrameBytes frame);
 
   /**
-   * The same buffer.
+   * Returns a buffer, if it is a view of this type.
    *
    * @throws IllegalArgumentException if it is not a view of this type
    */
@@ -174,7 +174,7 @@ abstract class Elements {
   abstract void reduce(
       ReduceOp op, int divisor, Operands operands, int from, int to, Scratch scratch);
 
-  /** Whether an element can be infinite or not a number. */
+  /** Returns whether an element can be infinite or not a number. */
   boolean canBeNonFinite() {
     return false;
   }

@@ -61,12 +61,15 @@ import java.util.stream.Stream;
  *
  * Elements in doubt are summed by a {@link Superaccumulator}. That sees each contribution again, so
  * nothing may have been written over them. NaN, infinities and overflows end there.
+ *
+ * <p>One class because the bounds of the fast way, which all types share, and the loops that keep
+ * them, which differ by type only, prove each other right.
  */
 abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, ExactSum.OfShorts {
   /** The most elements of a block; narrow wires have the longest. */
   static final int BLOCK = NarrowWire.MOST;
 
-  /** How many elements are settled in one look at all blocks. */
+  /** The number of elements that are settled in one look at all blocks. */
   private static final int BATCH = 64;
 
   /** By type. */
@@ -96,7 +99,7 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     this.mostDivisor = mostDivisor;
   }
 
-  /** That of a scratch for a floating-point type. */
+  /** Returns the exact sum of a scratch for a floating-point type. */
   static ExactSum of(ElementType type, Scratch scratch) {
     return scratch.get(KEYS.get(type.ordinal()));
   }
@@ -153,7 +156,7 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     doubtful[doubts++] = element;
   }
 
-  /** How many elements are in doubt. */
+  /** Returns the number of elements that are in doubt. */
   final int doubtful() {
     return doubts;
   }
@@ -253,7 +256,7 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
 
     private final float[] zeros = new float[BLOCK];
 
-    /** Whether there has been one contribution only. */
+    /** If true, there has been one contribution only. */
     private boolean isFirst;
 
     void begin(float[] x, int count) {
@@ -265,7 +268,7 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
       }
     }
 
-    /** Nothing was lost of one contribution. */
+    /** Clears the rests, because a single contribution has lost nothing. */
     void end(int count) {
       Arrays.fill(c, 0, count, 0);
       Arrays.fill(a, 0, count, 0);
@@ -368,7 +371,10 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
       }
     }
 
-    /** The same with bounds so far apart that they may be rounded again; s and c become these. */
+    /**
+     * Bounds the sums apart: the bounds are so far apart that they may be rounded again; s and c
+     * become these.
+     */
     boolean boundApart(int count, int divisor) {
       if (divisor > 1) {
         averageApart(s, c, a, gap, count, divisor);
@@ -432,7 +438,7 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
     private final double[] gap = new double[BLOCK];
     private final double[] zeros = new double[BLOCK];
 
-    /** Whether there has been one contribution only. */
+    /** If true, there has been one contribution only. */
     private boolean isFirst;
 
     OfDoubles() {
@@ -602,12 +608,12 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
       return wide;
     }
 
-    /** How many floats stand for the elements. */
+    /** Returns the number of floats that stand for the elements. */
     private static int wide(int count) {
       return count < Elements.SHORT ? count : (count + 1) / 2 * 2;
     }
 
-    /** Where the float of an element is. */
+    /** Returns the position of the float of an element. */
     private int place(int element, int count) {
       if (count < Elements.SHORT || format.isJdks()) {
         return element;

@@ -41,7 +41,7 @@ abstract class FlatMemory extends Memory {
     return null;
   }
 
-  /** Where in the array or buffer the element at {@code position} lies. */
+  /** Returns the index in the array or buffer of the element at {@code position}. */
   int index(int position) {
     return position;
   }

@@ -7,7 +7,8 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * How a number of 16 bits becomes a float and back: one by one, and as loops over the bits of many.
+ * The conversions between a number of 16 bits and a float: single ones, and loops over the bits of
+ * many.
  *
  * <p>The loops exist because C2 vectorises neither conversions between {@code short} and wider
  * types nor {@link Float#intBitsToFloat}, nor branches. Here all is arithmetic on {@code int}s with
@@ -156,27 +157,29 @@ enum Format16 {
   private static final int INFINITE = 0x7f80_0000;
   private static final int UPPER = 0xffff_0000;
 
-  /** Where sign and magnitude of a float16 lie when they have been shifted to a float's. */
+  /** The bits of a float at which sign and magnitude of a float16 lie after the shift. */
   private static final int SIGN_AND_NUMBER = 0x8fff_e000;
 
-  /** What lets the exponent of infinity and NaN, shifted so, overflow into the next bit. */
+  /**
+   * The number that lets the exponent of infinity and NaN, shifted so, overflow into the next bit.
+   */
   private static final int LAST_EXPONENT = 0x0080_0000;
 
   /** The nearest number of this format, in 16 bits. */
   abstract short narrow(float value);
 
-  /** The same number as a float. */
+  /** Returns a number as a float, exactly. */
   abstract float widen(short bits);
 
-  /** What is packed becomes {@code count} floats of an array, a block at most. */
+  /** Converts the packed numbers to {@code count} floats of an array, a block at most. */
   abstract void widen(Converter16 converter, float[] values, int to, int count);
 
-  /** Whether floats can stay in the planes of a converter. */
+  /** Returns whether floats can stay in the planes of a converter. */
   boolean usesPlanes() {
     return this == BFLOAT16;
   }
 
-  /** What is packed becomes floats in the planes. */
+  /** Converts the packed numbers to floats in the planes. */
   void widen(Converter16 converter, int count) {
     throw new UnsupportedOperationException(this + " uses no planes");
   }
@@ -191,7 +194,7 @@ enum Format16 {
     return this == BFLOAT16 ? 0x7f80 : 0x7c00;
   }
 
-  /** Whether {@link JdkFloat16} converts it faster. */
+  /** Returns whether {@link JdkFloat16} converts it faster. */
   boolean isJdks() {
     return this == FLOAT16 && JdkFloat16.FAST;
   }
@@ -203,7 +206,7 @@ enum Format16 {
    */
   abstract void narrow(Converter16 converter, float[] values, int from, int count);
 
-  /** The same, one by one. */
+  /** Narrows floats one by one. */
   final void narrowFew(float[] values, int from, int count, int[] packed) {
     int pairs = (count + 1) / 2;
     for (int i = 0; i < pairs; i++) {

@@ -16,7 +16,7 @@ final class JdkFloat16 {
   private static final MethodHandle WIDEN =
       find("float16ToFloat", "toFloat", MethodType.methodType(float.class, short.class));
 
-  /** Whether the JDK has them, and the processor instructions for them. */
+  /** If true, the JDK has the conversions, and the processor has instructions for them. */
   static final boolean FAST = isFast();
 
   private JdkFloat16() {}
@@ -59,7 +59,7 @@ final class JdkFloat16 {
     }
   }
 
-  /** The same numbers as floats. */
+  /** Converts numbers to floats, exactly. */
   static void widen(short[] bits, int from, float[] values, int to, int count) {
     try {
       for (int i = 0; i < count; i++) {

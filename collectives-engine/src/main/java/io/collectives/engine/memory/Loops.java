@@ -25,8 +25,8 @@ import java.util.Objects;
  * <pre>
  *   float x = a[i];                            SUM of two, to one:    r[i] = a[i] + b[i];
  *   if (KIND.size() &gt; 1) x = OP.of(x, b[i]);
- *   if (KIND.size() &gt; 2) x = OP.of(x, c[i]);   AVERAGE of two, to both: x = (a[i] + b[i]) * 0.5f;
- *   ...                                                               r[i] = x; s[i] = x;
+ *   if (KIND.size() &gt; 2) x = OP.of(x, c[i]);   AVERAGE of two, to both:
+ *   ...                                          x = (a[i] + b[i]) * 0.5f; r[i] = x; s[i] = x;
  * </pre>
  *
  * <h2>Short ranges</h2>
@@ -41,7 +41,7 @@ abstract class Loops {
   static final int MOST = 4;
 
   /**
-   * What the loop of one class is for.
+   * The kind of loop that one class is for.
    *
    * @param size how many operands there are, {@link #MOST} at most
    * @param toAll whether as many results get the same; else there is one
@@ -55,7 +55,7 @@ abstract class Loops {
       boolean toAll,
       boolean isShort) {}
 
-  /** What becomes of a sum at last. */
+  /** The last step of a sum. */
   enum Ending {
     /** It stays as it is. */
     NONE,

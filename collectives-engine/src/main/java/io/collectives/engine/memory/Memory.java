@@ -33,7 +33,7 @@ public abstract class Memory {
   /** The number of elements. */
   public abstract long count();
 
-  /** Whether any of it is a part of a region. */
+  /** Returns whether any of it is a part of a region. */
   public boolean liesIn(Region region) {
     int part = 0;
     for (long at = 0; at < count(); part++) {
@@ -60,7 +60,7 @@ public abstract class Memory {
 
   abstract FlatMemory part(int index);
 
-  /** Where in the flat memory the first element of a part lies. */
+  /** Returns the position in the flat memory of the first element of a part. */
   abstract int first(int index);
 
   /** The position of the first element of a part. */
@@ -339,12 +339,15 @@ public abstract class Memory {
     }
   }
 
-  /** How many of {@code count} elements from {@code position} on lie in this part. */
+  /**
+   * Returns the number of the {@code count} elements from {@code position} on that lie in this
+   * part.
+   */
   private int run(int count, int part, long position) {
     return (int) Math.min(count, end(part) - position);
   }
 
-  /** Where in a part the element at {@code position} lies. */
+  /** Returns the position within a part of the element at {@code position}. */
   final int local(int part, long position) {
     return first(part) + (int) (position - start(part));
   }

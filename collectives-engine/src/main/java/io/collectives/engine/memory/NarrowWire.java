@@ -10,8 +10,7 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a piece of float32 memory lies in a frame as narrower numbers, and what has become of it when
- * it comes out again.
+ * The form of a piece of float32 memory in a frame as narrower numbers, and the way back.
  *
  * <p>A piece is cut into {@linkplain #block blocks}, the last one shorter. A block is packed in
  * planes ({@link Converter16}, {@link Converter8}), not in the order of its elements: only so both
@@ -64,7 +63,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     return scratch.get(BLOCKS).operands;
   }
 
-  /** What stands for a wire type; nothing if elements cross as they are. */
+  /** Returns the form for a wire type, or null if elements cross as they are. */
   public static @Nullable NarrowWire of(WireType type) {
     return switch (type) {
       case AS_IN_MEMORY -> null;
@@ -145,7 +144,10 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     }
   }
 
-  /** As {@link Memory#reduce(ReduceOp, long, int, Memory, long, FrameBytes, int, Scratch)}. */
+  /**
+   * Reduces like {@link Memory#reduce(ReduceOp, long, int, Memory, long, FrameBytes, int,
+   * Scratch)}.
+   */
   public final void reduce(
       ReduceOp op,
       Memory result,
@@ -187,7 +189,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     }
   }
 
-  /** The same of the beginning of an array that has room for a block, without a residual. */
+  /** Rounds the beginning of an array that has room for a block, without a residual. */
   final void round(float[] values, int count, Scratch scratch) {
     IntBuffer ints = scratch.get(BLOCKS).frame.ints();
     pack(values, count, ints, 0, scratch);

@@ -46,7 +46,7 @@ final class Operands {
     results[resultSize++] = array;
   }
 
-  /** What has come to a range of the first result comes to the others. */
+  /** Copies a range of the first result to the others. */
   @SuppressWarnings("SuspiciousSystemArraycopy")
   void copyToOthers(int from, int to) {
     for (int i = 1; i < resultSize; i++) {

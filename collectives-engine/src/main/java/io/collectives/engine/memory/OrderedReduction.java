@@ -38,9 +38,9 @@ public final class OrderedReduction {
   private long[] targetAt = new long[2];
   private int size;
 
-  /** How an op is taken. */
+  /** The manner in which contributions are combined. */
   public enum Manner {
-    /** One after the other. */
+    /** Each contribution is combined with the result of those before it. */
     SEQUENTIAL,
     /** The sum or average of all, rounded once; of floating-point numbers by SUM or AVERAGE. */
     EXACT

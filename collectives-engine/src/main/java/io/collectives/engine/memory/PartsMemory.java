@@ -20,7 +20,7 @@ final class PartsMemory extends Memory {
   /** Part i holds positions {@code [starts[i], starts[i+1])}. */
   private final long[] starts;
 
-  /** One whose runs overlap, if there is any. */
+  /** A payload whose runs overlap, if there is any. */
   private Payload.@Nullable OfStrided overlapping;
 
   PartsMemory(Elements elements, List<Payload> payloads, Function<Payload, FlatMemory> flat) {

@@ -17,7 +17,7 @@ public final class Scratch {
   public Scratch() {}
 
   /**
-   * What is made once for each scratch.
+   * The key of an object that is made once for each scratch.
    *
    * @param <T> what that is
    */

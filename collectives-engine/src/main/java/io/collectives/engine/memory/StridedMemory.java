@@ -35,7 +35,7 @@ final class StridedMemory extends FlatMemory {
     this.stride = payload.stride();
   }
 
-  /** Whether runs are too short for a vector loop over each. */
+  /** Returns whether runs are too short for a vector loop over each. */
   static boolean isWorthwhile(Payload.OfStrided strided) {
     return strided.run() < Elements.SHORT;
   }
@@ -46,8 +46,8 @@ final class StridedMemory extends FlatMemory {
             + strided.run()
             + " elements, one every "
             + strided.stride()
-            + ", as the output of a call: they overlap, so they can only be an input; pass a stride of"
-            + " at least "
+            + ", as the output of a call: they overlap, so they can only be an input; pass a stride"
+            + " of at least "
             + strided.run());
   }
 
@@ -109,7 +109,7 @@ final class StridedMemory extends FlatMemory {
     }
   }
 
-  /** Where in the base an element lies. */
+  /** Returns the position of an element in the base. */
   private int at(int position) {
     return position / run * stride + position % run;
   }
@@ -134,7 +134,7 @@ final class StridedMemory extends FlatMemory {
     scatter(to + head + whole * run, tail, 1, source, at + head + whole * run);
   }
 
-  /** How many elements there are before the next run begins. */
+  /** Returns the number of elements before the next run begins. */
   private int head(int position, int count) {
     int within = position % run;
     return within == 0 ? 0 : Math.min(count, run - within);

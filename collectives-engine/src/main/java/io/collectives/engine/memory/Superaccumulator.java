@@ -16,12 +16,15 @@ import java.util.Arrays;
  * <p>So up to 2^30 numbers can be added before carries must be passed on, once, at the end.
  */
 final class Superaccumulator {
-  /** What the lowest bit is worth: this power of two. */
+  /** The exponent of the lowest bit: its value is this power of two. */
   private static final int LEAST_EXPONENT = -1074;
 
   private static final long DIGIT = 0xffff_ffffL;
 
-  /** Those of the greatest numbers, one for their carries, and two that are read beyond. */
+  /**
+   * The number of digits: those of the greatest numbers, one for their carries, and two that are
+   * read beyond.
+   */
   private static final int DIGITS = (Double.MAX_EXPONENT - LEAST_EXPONENT) / 32 + 4;
 
   private final long[] digits = new long[DIGITS];
@@ -169,7 +172,7 @@ final class Superaccumulator {
     return digit < end ? digits[digit] : 0;
   }
 
-  /** Whether any bit below one is set. */
+  /** Returns whether any bit below one is set. */
   private boolean hasBits(int below) {
     int digit = below >>> 5;
     for (int i = low; i < digit; i++) {

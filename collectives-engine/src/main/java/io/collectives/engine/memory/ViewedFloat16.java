@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * highest bit of them is set and whose payload is kept there.
  */
 final class ViewedFloat16 {
-  /** Where the second plane of bits begins. */
+  /** The position at which the second plane of bits begins. */
   private static final int PLANE = Converter16.PLANE;
 
   private static final int SIGN = 0x8000_0000;
@@ -43,7 +43,7 @@ final class ViewedFloat16 {
   private static final MethodHandle GET_FLOAT;
   private static final MethodHandle PUT_FLOAT;
 
-  /** Whether there is what it takes. */
+  /** If true, this JVM has the means that the views need. */
   static final boolean FAST;
 
   static {

@@ -8,8 +8,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How those who are left of a broken group {@linkplain Consensus agree} on who they are and on
- * where to go on: at the first call that not all of them have completed.
+ * The agreement of those who are left of a broken group on who they are and on where to go on: at
+ * the first call that not all of them have completed. It is a {@link Consensus}.
  *
  * <p>Should two live ranks give each other up, the one whose report comes later hears from the
  * first that it is given up, and leaves.
@@ -48,7 +48,7 @@ public final class Agreement extends Consensus {
     return IntStream.range(0, group.size()).filter(member -> !lost.get(member)).toArray();
   }
 
-  /** Those who are among the survivors, but given up here since. */
+  /** Returns the survivors that this rank has given up since the agreement. */
   IntStream lostSurvivors() {
     BitSet lost = (BitSet) failed.clone();
     lost.andNot(outcome().lost());

@@ -16,12 +16,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * Takes what arrives: checks every frame against this rank's own calls and plans, and applies it,
  * or holds it until its turn has come.
+ *
+ * <p>One class because each check of a frame decides how its bytes are read, applied or held.
  */
 final class Arrivals implements FrameSink, ViewSink {
   /**
-   * How many calls of a group a rank may be ahead of another one. Nearly every call needs something
-   * of every rank, which keeps them together; but ranks may make some without one that is sent
-   * nothing in them.
+   * The number of calls of a group that a rank may be ahead of another one. Nearly every call needs
+   * something of every rank, which keeps them together; but ranks may make some without one that is
+   * sent nothing in them.
    */
   private static final long MOST_CALLS_AHEAD = 1 << 16;
 
@@ -103,7 +105,10 @@ final class Arrivals implements FrameSink, ViewSink {
     }
   }
 
-  /** What is told of a call of a group that this rank has not entered, nothing if no frame came. */
+  /**
+   * Returns the fingerprint that came with a frame of a call which this rank has not entered, or
+   * null if no frame came.
+   */
   long @Nullable [] early(Group group, long sequence) {
     for (int i = 0; i < early.size(); i++) {
       FrameHeader head = early.get(i).header;
@@ -201,8 +206,8 @@ final class Arrivals implements FrameSink, ViewSink {
   }
 
   /**
-   * Whether a frame shows that its sender has ended a call in which this rank still lacks what it
-   * was to send; then the group is broken.
+   * Breaks the group and returns true if a frame shows that its sender has ended a call in which
+   * this rank still lacks what it was to send.
    */
   private boolean isTooFarAhead(Call call, int peer, FrameHeader head) {
     int sender = call.group.rankOf(peer);
@@ -286,7 +291,10 @@ final class Arrivals implements FrameSink, ViewSink {
     }
   }
 
-  /** Whether the memory that a peer lends is that of the transfer; else the group breaks. */
+  /**
+   * Returns whether the memory that a peer leases is that of the transfer; if not, breaks the
+   * group.
+   */
   private boolean fits(Call call, int worldRank, Target target, @Nullable View view) {
     if (view instanceof BorrowedFrame borrowed
         && !borrowed.fits(call, target.run.slab, target.step)) {
@@ -325,7 +333,7 @@ final class Arrivals implements FrameSink, ViewSink {
     if (sender < 0) {
       return;
     }
-    // What a peer leaves in a mailbox may come before what it says by frames.
+    // Bytes that the peer left inline may have come before this frame.
     mail.look(calls.groups());
     Call call = calls.underWay(group, head.sequence);
     if (call == null) {

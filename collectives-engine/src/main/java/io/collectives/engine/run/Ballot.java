@@ -8,8 +8,8 @@ import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What ranks say to each other in a {@link Consensus}. As bytes, little-endian, with sets as one
- * bit for each member:
+ * A message of a {@link Consensus} from one rank to another. As bytes it is little-endian, with
+ * sets as one bit for each member:
  *
  * <pre>
  *     0  kind (8 bits), topic (24)     4  members     8  number     16  completed
@@ -40,7 +40,7 @@ record Ballot(
   private static final int FIXED_LENGTH = 32;
 
   enum Topic {
-    /** Who is left of a group, and where they go on. */
+    /** The agreement on who is left of a group, and where they go on. */
     SURVIVORS,
     /** Why a group is broken. */
     VERDICT
@@ -60,7 +60,7 @@ record Ballot(
   }
 
   /**
-   * What is agreed on.
+   * An outcome that members agree on.
    *
    * @param lost the members that are left out
    * @param resumeAt the number of the first call that not all others completed
@@ -68,7 +68,7 @@ record Ballot(
    */
   record Outcome(BitSet lost, long resumeAt, @Nullable Failure why) {}
 
-  /** What a rank says that has not made a group of some members. */
+  /** Returns the answer of a rank that has not made a group of some members. */
   static Ballot absent(int members) {
     BitSet none = new BitSet();
     return new Ballot(Topic.VERDICT, Kind.ABSENT, members, 0, 0, none, none, null, null);
@@ -88,7 +88,7 @@ record Ballot(
     return (members + 63) / 64 * 8;
   }
 
-  /** As the body of a frame; it may be kept, as nothing of it changes. */
+  /** Returns the ballot as the body of a frame, which may be kept, because it never changes. */
   FrameBody body() {
     FrameBody reason = why == null ? FrameBody.EMPTY : why.body();
     byte[] bytes = new byte[length(members) + reason.length()];
@@ -137,7 +137,7 @@ record Ballot(
     return Topic.values()[topic];
   }
 
-  /** How many members the group has, as a ballot says that has a topic. */
+  /** Returns the number of members of the group, as a ballot that has a topic tells it. */
   static int members(FrameBytes source, int length) {
     int members = source.bytes().getInt(4);
     if (members < 1 || length(members) > length) {
@@ -147,7 +147,7 @@ record Ballot(
     return members;
   }
 
-  /** What a verdict says of the failure, nothing if it says nothing. */
+  /** Returns the failure that a verdict tells of, or null if it tells of none. */
   static @Nullable Failure why(FrameBytes source, int length, int members, int ranks) {
     int from = length(members);
     if (length == from) {

@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
-/** What another process has lent to this rank. Reused. */
+/** A view of the memory that another process has leased to this rank. Objects are reused. */
 final class BorrowedFrame implements View {
   private final Deque<BorrowedFrame> pool;
   private LeasedBody body;
@@ -37,7 +37,9 @@ final class BorrowedFrame implements View {
     return frame;
   }
 
-  /** Whether the pieces are those of a transfer, and whole elements as they are in memory. */
+  /**
+   * Returns whether the pieces are those of a transfer, and whole elements as they are in memory.
+   */
   boolean fits(CallRun call, int slab, Program.Step step) {
     if (call.narrow != null) {
       return false;

@@ -16,10 +16,10 @@ final class Breaker {
   private final Notices notices;
   private final LongSupplier clock;
 
-  /** How the members of broken groups agree. */
+  /** The agreements of the members of broken groups. */
   private final Map<Group, Verdict> verdicts = new IdentityHashMap<>();
 
-  /** Those of groups of which it is not settled why they are broken. */
+  /** The verdicts of groups of which it is not settled why they are broken. */
   private final List<Verdict> unsettled = new ArrayList<>();
 
   Breaker(Calls calls, ControlMessages messages, Notices notices, LongSupplier clock) {

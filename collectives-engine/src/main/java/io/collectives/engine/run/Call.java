@@ -15,12 +15,16 @@ import org.jspecify.annotations.Nullable;
  * all its tables.
  */
 public final class Call extends CallRun {
-  /** How often a rank that waits tells its peers in what call. */
+  /**
+   * The time between two messages in which a rank that waits tells its peers in what call it does.
+   */
   static final long WORD_NANOS = 250_000_000;
 
   final Group group;
 
-  /** Whether somebody keeps it, to start it again; else it serves whoever comes next. */
+  /**
+   * If true, a caller keeps this call to start it again; if false, it is reused by any later call.
+   */
   final boolean kept;
 
   /** Frames of this call that have arrived before their turn. */
@@ -32,7 +36,7 @@ public final class Call extends CallRun {
   /** Copies that a link has refused, and that cannot be made again. */
   private final List<OutFrame> refused = new ArrayList<>();
 
-  /** Room for the frames of a meeting. */
+  /** Room for the frames of a fused reduction. */
   final HeldFrame[] contributions;
 
   long sequence;
@@ -47,7 +51,7 @@ public final class Call extends CallRun {
 
   long deadlineNanos;
 
-  /** When this rank tells its peers in what it waits. */
+  /** The time at which this rank tells its peers next in what it waits. */
   long nextWordNanos;
 
   /**
@@ -59,10 +63,10 @@ public final class Call extends CallRun {
   /** By what number {@link FlightRecorder} knows it, -1 before and after. */
   long flight = -1;
 
-  /** Whether it goes by {@link Mail}. */
+  /** If true, the bytes of this call go by {@link Mail}, not by frames. */
   boolean byMail;
 
-  /** Whether nothing of it moves any more, though it may not have ended. */
+  /** If true, no data of this call moves any more, though it may not have ended. */
   private boolean stopped;
 
   private volatile boolean done;
@@ -129,17 +133,17 @@ public final class Call extends CallRun {
     completion = null;
   }
 
-  /** Whether somebody wants to hear of the end. */
+  /** Returns whether a completion is to be run at the end. */
   boolean hasCompletion() {
     return completion != null;
   }
 
-  /** Nothing of it moves any more; it will end when it is known why. */
+  /** Stops all transfers of this call; it ends when the reason is known. */
   void stop() {
     stopped = true;
   }
 
-  /** Whether it has ended, or will without going on. */
+  /** Returns whether this call has ended, or will without going on. */
   boolean hasStopped() {
     return stopped;
   }
@@ -155,7 +159,9 @@ public final class Call extends CallRun {
     return group;
   }
 
-  /** Whether the call has ended; may be asked by any thread, which then sees what it has done. */
+  /**
+   * Returns whether the call has ended. Any thread may ask, and then sees the results of the call.
+   */
   public boolean isDone() {
     return done;
   }
@@ -170,7 +176,10 @@ public final class Call extends CallRun {
     return why == null ? null : why.exception();
   }
 
-  /** What the check of a call has found that has ended well, if this rank is to tell of it. */
+  /**
+   * Returns the error that the check of numbers has found in a call that has ended well, if this
+   * rank is to tell of it, else null.
+   */
   public @Nullable NonFiniteException nonFinite() {
     boolean isPartly = program.collective == Collective.REDUCE && program.rank != program.root;
     long found = isPartly ? Finding.NONE : Math.min(finding, findingHere);

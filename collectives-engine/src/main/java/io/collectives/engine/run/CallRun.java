@@ -49,16 +49,21 @@ public abstract class CallRun {
   int slabsInFlight;
   private int elementBytes;
 
-  /** How elements lie in frames; nothing if as they are in memory. */
+  /** The form of elements in frames; null if they cross as they are in memory. */
   @Nullable NarrowWire narrow;
 
-  /** How the contributions of a meeting in rank order are taken. */
+  /** The manner in which the contributions to a fused reduction in rank order are taken. */
   OrderedReduction.Manner manner = OrderedReduction.Manner.SEQUENTIAL;
 
-  /** What narrow numbers have taken from this rank's before; nothing if nobody keeps it. */
+  /**
+   * The amounts that rounding to narrow numbers has taken from earlier inputs of this rank; null if
+   * nobody keeps them.
+   */
   @Nullable Memory residual;
 
-  /** How the payload is dealt, until the call is described. */
+  /**
+   * The counts by which the payload is distributed, until the call is described; null if evenly.
+   */
   private long @Nullable [] counts;
 
   private long @Nullable [] receiveCounts;
@@ -66,7 +71,7 @@ public abstract class CallRun {
   /** The element of the payload that the residual begins with. */
   private long residualStart;
 
-  /** Whether numbers are checked; see {@link FiniteCheck}. */
+  /** If true, numbers are checked; see {@link FiniteCheck}. */
   boolean checksFinite;
 
   /** The lowest finding that this rank knows of, which goes with its frames. */
@@ -75,7 +80,7 @@ public abstract class CallRun {
   /** The lowest one that is told here only. */
   long findingHere;
 
-  /** Whether payload, input and output have the same positions and there is no work memory. */
+  /** If true, payload, input and output have the same positions and there is no work memory. */
   private boolean plain;
 
   /** The count of the payload; of a plain call. */
@@ -87,7 +92,7 @@ public abstract class CallRun {
   /** Room for the slabs of the window, each with one piece for each slot; by element type. */
   private final ArrayMemory[][] workByType = new ArrayMemory[ElementType.values().length][0];
 
-  /** That of this call's type. */
+  /** The work memory of this call's type. */
   private ArrayMemory[] work = NO_WORK;
 
   /** The room for one piece of work memory, in elements. */
@@ -252,7 +257,7 @@ public abstract class CallRun {
     }
   }
 
-  /** What a wire type comes to in this call. */
+  /** Returns the wire type that is used in this call if another one is wanted. */
   private WireType wireType(WireType wanted, ElementType type) {
     boolean adds = op == ReduceOp.SUM || op == ReduceOp.AVERAGE;
     if (type != ElementType.FLOAT32 || wanted == WireType.INT8 && !adds) {
@@ -261,7 +266,7 @@ public abstract class CallRun {
     return reduces() ? wanted : WireType.AS_IN_MEMORY;
   }
 
-  /** Whether this is a sum of one contribution, which needs no order. */
+  /** Returns whether this is a sum of one contribution, which needs no order. */
   private boolean isExactAlone(ReduceOp op, ElementType type) {
     boolean isSum = op == ReduceOp.SUM || op == ReduceOp.AVERAGE;
     return program.contributors == 1 && reduces() && isSum && !type.isInteger();
@@ -275,19 +280,19 @@ public abstract class CallRun {
   }
 
   /**
-   * Whether the sums of meetings are rounded where they are taken, because they are on their way to
+   * Returns whether fused sums are rounded where they are taken, because they are on their way to
    * others, as narrow numbers in some plans: whatever the plan, all are to have the same bits.
    */
   boolean roundsSums() {
     return program.inRankOrder && program.collective != Collective.REDUCE_SCATTER;
   }
 
-  /** Whether there is anything to check. */
+  /** Returns whether this call has numbers to check. */
   private boolean checks(ElementType type) {
     return reduces() && !type.isInteger();
   }
 
-  /** Whether a frame of this call may carry such a finding. */
+  /** Returns whether a frame of this call may carry such a finding. */
   boolean takes(long findingOfFrame) {
     return !checksFinite || Finding.isPossible(findingOfFrame, program.ranks, count);
   }
@@ -414,7 +419,7 @@ public abstract class CallRun {
     return slots == null || slots[chunk] < 0 ? output : work[slab % window.length];
   }
 
-  /** Whether a chunk is written here without being part of this rank's result. */
+  /** Returns whether a chunk is written here without being part of this rank's result. */
   boolean isPassedOn(int chunk) {
     int[] slots = program.workSlots;
     return slots != null && slots[chunk] >= 0;
@@ -445,7 +450,7 @@ public abstract class CallRun {
     return (int) (pieces == 1 ? chunkCount : Chunks.count(chunkCount, slab, pieces));
   }
 
-  /** How many slabs have a piece of a chunk. */
+  /** Returns the number of slabs that have a piece of a chunk. */
   private int pieces(int chunk) {
     return program.pairwise ? pieces(layout.chunkCount(chunk)) : slabs;
   }
@@ -454,19 +459,19 @@ public abstract class CallRun {
     return (int) Math.max(1, (elements + perFrame - 1) / perFrame);
   }
 
-  /** Whether a slab has no piece of what a pair of ranks have for each other. */
+  /** Returns whether a slab has no piece of the data that a pair of ranks exchanges. */
   boolean isAbsent(Program.Step step, int slab) {
     return program.pairwise && slab >= pieces(step.firstChunk);
   }
 
-  /** Whether frames are exchanged with a member in a slab or later. */
+  /** Returns whether frames are exchanged with a member in a slab or later. */
   boolean involves(int member, int slab) {
     return !program.pairwise
         || slab < pieces(layout.sendCount(member))
         || slab < pieces(layout.receiveCount(member));
   }
 
-  /** What goes with the frames to a member. */
+  /** Returns the fingerprint that goes with the frames to a member. */
   long[] fingerprintTo(int member) {
     if (program.pairwise) {
       CallFingerprint.count(fingerprint, layout.sendCount(member));
@@ -474,7 +479,7 @@ public abstract class CallRun {
     return fingerprint;
   }
 
-  /** What must come with the frames from a member. */
+  /** Returns the fingerprint that must come with the frames from a member. */
   long[] fingerprintFrom(int member) {
     if (program.pairwise) {
       CallFingerprint.count(fingerprint, layout.receiveCount(member));
@@ -482,7 +487,7 @@ public abstract class CallRun {
     return fingerprint;
   }
 
-  /** Whether this call reads or writes a region. */
+  /** Returns whether this call reads or writes a region. */
   boolean uses(Region region) {
     return input.liesIn(region) || output.liesIn(region);
   }

@@ -12,12 +12,12 @@ import org.jspecify.annotations.Nullable;
 /** The groups of a rank and their calls: which wait, which are under way, which have ended. */
 final class Calls {
 
-  /** How many calls of a group are under way at once. */
+  /** The greatest number of calls of a group that are under way at once. */
   static final int IN_FLIGHT = 8;
 
   /**
-   * How far calls of a group may be ahead of its first one that has not ended: a call is begun only
-   * when that of so many numbers before, and all earlier ones, have ended.
+   * The number of calls by which a group may be ahead of its first call that has not ended: a call
+   * is begun only when that of so many numbers before, and all earlier ones, have ended.
    */
   static final int WINDOW = Long.SIZE;
 
@@ -30,7 +30,7 @@ final class Calls {
   private final Deque<Call> ended = new ArrayDeque<>();
   private volatile int failures;
 
-  /** What time it is, as of the last poll; an end needs no better. */
+  /** The time as of the last poll; an end needs no better. */
   long now;
 
   Calls(HeldFrames heldFrames, FlightRecorder recorder) {
@@ -77,7 +77,7 @@ final class Calls {
     return null;
   }
 
-  /** Whether a call under way, or waiting for its turn, uses a region. */
+  /** Returns whether a call under way, or waiting for its turn, uses a region. */
   boolean uses(Region region) {
     return underWay.stream().anyMatch(call -> call.uses(region))
         || groups.values().stream()
@@ -176,7 +176,9 @@ final class Calls {
     }
   }
 
-  /** How many groups have broken by a failure, as opposed to having been closed. */
+  /**
+   * Returns the number of groups that have broken by a failure, as opposed to having been closed.
+   */
   int failures() {
     return failures;
   }

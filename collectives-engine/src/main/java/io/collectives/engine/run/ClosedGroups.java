@@ -6,9 +6,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How the last groups have ended that this rank has left, so that a rank that still needs it there
- * learns that. Of a group that was left before {@value #MOST} others nothing is known any more: who
- * needs this rank in it waits until the deadline of its call.
+ * The ends of the last groups that this rank has left, so that a rank that still needs it there
+ * learns of them. A group that was left before {@value #MOST} others is forgotten: a rank that
+ * needs this one in it waits until the deadline of its call.
  */
 final class ClosedGroups {
   static final int MOST = 1024;
@@ -31,14 +31,14 @@ final class ClosedGroups {
     ends.put(group.id, end);
   }
 
-  /** How a group has ended, nothing if it is not known to have. */
+  /** Returns the way in which a group has ended, or null if it is not known to have. */
   @Nullable End end(long groupId) {
     return ends.isEmpty() ? null : ends.get(groupId);
   }
 
   /** The end of a group here. */
   static final class End {
-    /** What broke it before it was left, if anything did. */
+    /** The failure that broke it before it was left, or null if there was none. */
     final @Nullable Failure cause;
 
     /** The ranks of the job that know. */

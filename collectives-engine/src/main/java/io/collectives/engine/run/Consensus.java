@@ -10,7 +10,7 @@ import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How those who are left of a broken group agree on something, once.
+ * The agreement of those who are left of a broken group on something, once.
  *
  * <p><b>Who leads.</b> The lowest member that a rank has not given up. It tells all that it leads;
  * each reports what it knows and whom it has given up; who is given up by one is given up by all
@@ -62,7 +62,7 @@ abstract class Consensus {
     this.messages = messages;
   }
 
-  /** What to agree on, of what the reports say; nothing if this rank has ended its part. */
+  /** Returns an outcome that follows from the reports, or null if this rank has ended its part. */
   abstract @Nullable Outcome propose();
 
   /** The others go on without this rank. */
@@ -75,20 +75,22 @@ abstract class Consensus {
    */
   abstract void timedOut(int awaited);
 
-  /** Whether what a member says was decided can be what the others have decided. */
+  /**
+   * Returns whether an outcome that a member reports as decided can be the decision of the others.
+   */
   boolean believes(int from, Outcome outcome) {
     return true;
   }
 
-  /** Whether this rank takes no part any more, though nothing is decided here. */
+  /** Returns whether this rank takes no part any more, though it has seen no decision. */
   abstract boolean hasEnded();
 
-  /** Whether it is decided, or has ended here; may be asked by any thread. */
+  /** Returns whether it is decided, or has ended here. Any thread may ask. */
   public final boolean isOver() {
     return decided != null || hasEnded();
   }
 
-  /** What is decided, nothing if that is open. */
+  /** Returns the decided outcome, or null if that is open. */
   final @Nullable Outcome decided() {
     return decided;
   }
@@ -98,12 +100,15 @@ abstract class Consensus {
     decided = outcome;
   }
 
-  /** What this rank would decide by itself: what it has accepted, nothing if it has not. */
+  /**
+   * Returns the outcome that this rank would decide by itself, which it has accepted, or null if it
+   * has accepted none.
+   */
   final @Nullable Outcome accepted() {
     return accepted;
   }
 
-  /** Whether this rank takes part, or did. */
+  /** Returns whether this rank takes part, or did. */
   final boolean isJoined() {
     return joined;
   }
@@ -280,7 +285,7 @@ abstract class Consensus {
     }
   }
 
-  /** What an earlier leader may have decided, or else what the reports say. */
+  /** Returns the outcome that an earlier leader may have decided, or else one by the reports. */
   private @Nullable Outcome choose() {
     if (proposed == null) {
       inherited = accepted;
@@ -338,7 +343,7 @@ abstract class Consensus {
     forEachLeft(member -> send(member, ballot(Ballot.Kind.REPORT, accepted)));
   }
 
-  /** What this rank knows of the failure, if that is what is agreed on. */
+  /** Returns the failure that this rank knows of, if the agreement is about one, else null. */
   @Nullable Failure evidence() {
     return null;
   }

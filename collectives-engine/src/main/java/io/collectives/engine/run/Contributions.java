@@ -17,10 +17,10 @@ final class Contributions {
   /** By chunk: how many ranks have completed it by a reduction. */
   private final int[] completions;
 
-  /** Whether all that was reduced were the contributions of all other ranks, in one round. */
+  /** If true, all that was reduced were the contributions of all other ranks, in one round. */
   private boolean meet = true;
 
-  /** What the transfers of a round do, in the order of the plan: who, which chunk, what. */
+  /** The effects of the transfers of a round in the order of the plan: rank, chunk, effect. */
   private int[] events = new int[256];
 
   private int eventCount;
@@ -33,12 +33,12 @@ final class Contributions {
     completions = new int[chunks];
   }
 
-  /** Whether several ranks complete any of the chunks. */
+  /** Returns whether several ranks complete any of the chunks. */
   boolean hasSeveralOwners() {
     return Arrays.stream(completions).anyMatch(owners -> owners > 1);
   }
 
-  /** Whether several ranks complete one of the chunks that a step brings. */
+  /** Returns whether several ranks complete one of the chunks that a step brings. */
   boolean isExchanged(Program.Step step) {
     for (int chunk = step.firstChunk; chunk < step.firstChunk + step.chunkCount; chunk++) {
       if (step.effect == Effect.REDUCE && completions[chunk] > 1) {
@@ -49,8 +49,8 @@ final class Contributions {
   }
 
   /**
-   * Whether every reduction so far has brought the contributions of all other ranks together, in
-   * one round, by one transfer each.
+   * Returns whether every reduction so far has brought the contributions of all other ranks
+   * together, in one round, by one transfer each.
    */
   boolean meet() {
     return meet;

@@ -12,7 +12,7 @@ import java.util.Deque;
  * no room for waits; the messages to one rank stay in order.
  */
 final class ControlMessages {
-  /** How many messages may wait for a rank that takes none. */
+  /** The number of messages that may wait for a rank that takes none. */
   static final int MOST_WAITING = 4096;
 
   private final Transport transport;

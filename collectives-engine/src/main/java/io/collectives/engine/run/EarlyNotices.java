@@ -5,9 +5,9 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** What was told of groups that this rank has not made yet, in the order in which it came. */
+/** The notices of groups that this rank has not made yet, in the order in which they came. */
 final class EarlyNotices {
-  /** How much one rank may tell of groups that this one has not made. */
+  /** The number of notices that one rank may send of groups that this one has not made. */
   private static final int MOST_EARLY = 256;
 
   private final List<Notice> notices = new ArrayList<>();
@@ -49,11 +49,12 @@ final class EarlyNotices {
     notices.removeIf(notice -> notice.from == from);
   }
 
-  /** What a rank has told of a group. */
+  /** A notice that a rank has sent of a group. */
   record Notice(int from, long groupId, Failure failure, boolean isDecided) {
     /**
-     * What members have decided counts first, then what they would prefer in a verdict. Who is
-     * itself to blame may have been cut off, and then has decided alone.
+     * Returns the weight of the notice: first the decisions of members count, then the evidence
+     * that they would prefer in a verdict. A rank that is itself to blame may have been cut off,
+     * and then has decided alone.
      */
     int weight() {
       if (failure.culprit() == from) {

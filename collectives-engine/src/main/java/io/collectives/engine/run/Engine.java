@@ -164,7 +164,7 @@ public final class Engine {
     failures.leave(group);
   }
 
-  /** Whether a call under way, or waiting for its turn, uses a region. */
+  /** Returns whether a call under way, or waiting for its turn, uses a region. */
   public boolean uses(Region region) {
     return calls.uses(region);
   }
@@ -189,17 +189,19 @@ public final class Engine {
     return recorder.text(inbound);
   }
 
-  /** How many groups have broken by a failure, as opposed to having been closed. */
+  /**
+   * Returns the number of groups that have broken by a failure, as opposed to having been closed.
+   */
   public int failures() {
     return calls.failures();
   }
 
-  /** How many groups this rank has made and not left. */
+  /** Returns the number of groups that this rank has made and not left. */
   int groups() {
     return calls.groups().size();
   }
 
-  /** How many frames are held. */
+  /** Returns the number of frames that are held. */
   int held() {
     return heldFrames.held();
   }
@@ -396,12 +398,12 @@ public final class Engine {
     return work + failures.poll(now);
   }
 
-  /** Whether peers are still to be told of a failure; polling goes on trying. */
+  /** Returns whether peers are still to be told of a failure; polling goes on trying. */
   public boolean hasNews() {
     return failures.hasNews();
   }
 
-  /** Whether there are completions to run. */
+  /** Returns whether there are completions to run. */
   public boolean hasCompletions() {
     return calls.hasEnded() || !endedServices.isEmpty();
   }

@@ -44,7 +44,7 @@ record Failure(
     TIMEOUT,
     /** The reporter waits for the culprit past the deadline of a call, and asks who else waits. */
     LATE,
-    /** The same, long before the deadline. */
+    /** The reporter waits for the culprit long before the deadline, and asks who else waits. */
     LAGGING,
     DEAD,
     UNRESPONSIVE,
@@ -66,12 +66,12 @@ record Failure(
     this(kind, reporter, culprit, -1, message, null);
   }
 
-  /** Whether the culprit is gone for good. */
+  /** Returns whether the culprit is gone for good. */
   boolean isLoss() {
     return kind == Kind.DEAD || kind == Kind.UNRESPONSIVE || kind == Kind.LEFT;
   }
 
-  /** Whether another one is this, as ranks tell it each other. */
+  /** Returns whether another failure is this one, as ranks tell it each other. */
   boolean isAs(Failure other) {
     return kind == other.kind
         && reporter == other.reporter
@@ -79,8 +79,7 @@ record Failure(
         && sequence == other.sequence;
   }
 
-  /** The same as of another kind. */
-  /** What another rank has found, as said by a rank. */
+  /** Returns the failure that another rank has found, as a rank reports it. */
   Failure saidBy(int rank) {
     return new Failure(kind, rank, culprit, sequence, message, cause);
   }

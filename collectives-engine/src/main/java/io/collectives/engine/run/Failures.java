@@ -53,7 +53,7 @@ final class Failures implements Liveness.Losses {
   private final Deque<Departure> departures = new ArrayDeque<>();
   private final List<Agreement> agreements = new ArrayList<>();
 
-  /** What is done about the survivors of broken groups. */
+  /** The agreements on the survivors of broken groups. */
   private final Map<Group, Shrinking> shrinkings = new IdentityHashMap<>();
 
   /** Groups that this rank has left, until what came before has been looked at. */
@@ -62,7 +62,7 @@ final class Failures implements Liveness.Losses {
   /** The ranks that are lost to this one, whatever the group. */
   private final Map<Integer, Loss> lost = new HashMap<>();
 
-  /** What was told of groups that this rank has not made yet, in the order in which it came. */
+  /** The notices of groups that this rank has not made yet, in the order in which they came. */
   private final EarlyNotices early = new EarlyNotices();
 
   Failures(
@@ -115,7 +115,7 @@ final class Failures implements Liveness.Losses {
     return count;
   }
 
-  /** What members of groups are told of failures. */
+  /** Returns the notices of failures to the members of groups. */
   Notices notices() {
     return notices;
   }
@@ -125,7 +125,7 @@ final class Failures implements Liveness.Losses {
     breaker.fail(group, failure);
   }
 
-  /** Whether there is something that could not be told yet. */
+  /** Returns whether there is a message that could not be sent yet. */
   boolean hasNews() {
     return !messages.isEmpty();
   }
@@ -399,7 +399,7 @@ final class Failures implements Liveness.Losses {
     return leaves;
   }
 
-  /** What a rank that has given up another one says of it. */
+  /** Returns the failure that a rank reports which has given up another one. */
   static Failure gaveUp(Group group, int reporter, int member, boolean dead) {
     int culprit = group.members[member];
     return new Failure(
@@ -570,12 +570,12 @@ final class Failures implements Liveness.Losses {
     }
   }
 
-  /** What is done about the survivors of a broken group. */
+  /** The state of the agreement on the survivors of a broken group. */
   private static final class Shrinking {
     /** Why this rank takes no part, if it does not. */
     @Nullable Failure gaveWay;
 
-    /** How they agree, once somebody wants to. */
+    /** The agreement, once a rank wants to shrink. */
     @Nullable Agreement agreement;
 
     /** Their group, once they have agreed. */

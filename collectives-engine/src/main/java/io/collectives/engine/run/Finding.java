@@ -1,7 +1,7 @@
 package io.collectives.engine.run;
 
 /**
- * Where a number was found that is not finite, as one word that a frame can carry. Of two findings
+ * The position of a number that is not finite, as one word that a frame can carry. Of two findings
  * the lower word is the one to be told of: first by rank, then by index; results come after all
  * contributions.
  *
@@ -10,7 +10,7 @@ package io.collectives.engine.run;
  * </pre>
  */
 final class Finding {
-  /** Nothing was found. */
+  /** The word for no finding. */
   static final long NONE = Long.MAX_VALUE;
 
   private static final int RANK_SHIFT = 43;
@@ -34,17 +34,17 @@ final class Finding {
     return contribution(RESULT, index, value);
   }
 
-  /** Whether somebody contributed it. */
+  /** Returns whether the number was in a contribution. */
   static boolean isContribution(long finding) {
     return finding >>> RANK_SHIFT < RESULT;
   }
 
-  /** Whether a finding comes before all that a rank contributes from an index on. */
+  /** Returns whether a finding comes before all that a rank contributes from an index on. */
   static boolean isBefore(long finding, int rank, long index) {
     return finding < contribution(rank, index, Double.NaN);
   }
 
-  /** Whether it can be one in a group of so many ranks. */
+  /** Returns whether it can be a finding in a group of so many ranks. */
   static boolean isPossible(long finding, int ranks, long count) {
     return finding == NONE
         || finding >= 0
@@ -63,7 +63,7 @@ final class Finding {
     return (int) (finding >>> RANK_SHIFT);
   }
 
-  /** What was found. */
+  /** Returns the number that was found. */
   static double value(long finding) {
     return VALUES[what(finding)];
   }

@@ -85,7 +85,7 @@ final class FiniteCheck {
     }
   }
 
-  /** The same of a sum that a rank which does not contribute has taken in any memory. */
+  /** Checks the sum that a rank which does not contribute has taken in any memory. */
   void served(CallRun call, int chunk, int slab, Memory sum, long at, int count) {
     call.finding =
         Math.min(call.finding, result(call, call.position(chunk, slab, true) - at, sum, at, count));
@@ -105,7 +105,7 @@ final class FiniteCheck {
     }
   }
 
-  /** Whether a finding about a result is of this rank's part, and told here only. */
+  /** Returns whether a finding about a result is of this rank's part, and told here only. */
   private static boolean isHere(CallRun call) {
     return call.program.collective == Collective.REDUCE_SCATTER;
   }

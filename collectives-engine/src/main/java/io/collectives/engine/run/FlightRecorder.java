@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * records of several ranks can be laid side by side. Nothing is allocated for a call.
  */
 final class FlightRecorder {
-  /** How many calls are remembered. */
+  /** The number of calls that are remembered. */
   static final int CALLS = 256;
 
   private static final String COLUMNS =
@@ -55,7 +55,7 @@ final class FlightRecorder {
     }
   }
 
-  /** What is remembered; calls under way tell whom they wait for. */
+  /** Returns the record as text; it names the ranks that calls under way wait for. */
   String text(Inbound[] inbound) {
     long now = clock.getAsLong();
     long wallMillis = System.currentTimeMillis();
@@ -78,7 +78,7 @@ final class FlightRecorder {
     return text.toString();
   }
 
-  /** One call. */
+  /** The entry of one call. */
   static final class Entry {
     /** While it is under way or waits for its turn. */
     @Nullable Call call;

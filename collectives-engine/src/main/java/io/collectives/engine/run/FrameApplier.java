@@ -20,12 +20,12 @@ final class FrameApplier {
   private final OrderedReduction ordered = new OrderedReduction();
   private final FiniteCheck check = new FiniteCheck(scratch);
 
-  /** What frames are made with, too. */
+  /** Returns the scratch with which frames are made, too. */
   Scratch scratch() {
     return scratch;
   }
 
-  /** What calls are checked by. */
+  /** Returns the check of the numbers of calls. */
   FiniteCheck check() {
     return check;
   }
@@ -207,9 +207,9 @@ final class FrameApplier {
   }
 
   /**
-   * Takes the sum of a meeting, and puts it into every output that is to get it and can be reached.
+   * Takes a fused sum, and puts it into every output that is to get it and can be reached.
    *
-   * @param frames those of the meeting's receives
+   * @param frames those of the receives of {@code meeting}
    * @return -1, or a member whose call has failed, so that this one must, too
    */
   int meet(CallRun call, SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
@@ -246,7 +246,7 @@ final class FrameApplier {
     }
   }
 
-  /** Whether a frame is the memory of its sender, and not bytes. */
+  /** Returns whether a frame is the memory of its sender, and not bytes. */
   private static boolean isMemory(HeldFrame frame) {
     return frame.view != null && frame.view.copy() == null;
   }
@@ -288,7 +288,7 @@ final class FrameApplier {
   }
 
   /**
-   * The same by a rank that contributes nothing: the sum begins with the first contribution. If all
+   * Takes the sum at a rank that contributes nothing: it begins with the first contribution. If all
    * outputs can be reached it goes there only, else to memory of the library, to be sent to all.
    */
   private void serve(CallRun call, SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
@@ -334,7 +334,7 @@ final class FrameApplier {
         scratch);
   }
 
-  /** Whether the sum of all chunks can be put into the memory of a contributor. */
+  /** Returns whether the sum of all chunks can be put into the memory of a contributor. */
   private static boolean hasTargets(CallRun call, Program.Step step, View view) {
     for (int i = 0; i < step.chunkCount; i++) {
       if (view.target(call.output.type(), i) == null) {

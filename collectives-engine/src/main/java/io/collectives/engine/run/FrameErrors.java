@@ -70,7 +70,7 @@ final class FrameErrors {
             + expected);
   }
 
-  /** A member lends what cannot be meant. */
+  /** Returns the failure of a member that leases memory that no plan asks for. */
   static Failure nonsense(Call call, int worldRank, String what) {
     int me = call.group.members[call.group.rank];
     return new Failure(

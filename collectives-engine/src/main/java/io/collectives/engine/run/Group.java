@@ -22,7 +22,9 @@ public final class Group {
   /** In larger groups an exchange is not what is wanted. */
   private static final int MOST_RANKS_WITH_MAIL = 16;
 
-  /** How many calls that have ended are remembered, so that a frame of another call is one. */
+  /**
+   * The number of ended calls that are remembered, so that a frame of another call is recognized.
+   */
   private static final int REMEMBERED = 16;
 
   final long id;
@@ -38,13 +40,13 @@ public final class Group {
 
   int callsUnderWay;
 
-  /** How many calls have ended, well or not. */
+  /** The number of calls that have ended, well or not. */
   long callsEnded;
 
   /** Calls under way that go by {@link Mail}, in their order; the first one's turn has come. */
   final Deque<Call> mail = new ArrayDeque<>();
 
-  /** How many calls have gone by mail. */
+  /** The number of calls that have gone by inline exchange. */
   long mailTurn;
 
   private boolean usesMail;
@@ -59,7 +61,7 @@ public final class Group {
   final Map<Integer, Failure> gone = new LinkedHashMap<>();
 
   /**
-   * Those of them who said that they leave, by their rank in the group. They may have done their
+   * The members that said that they leave, by their rank in the group. They may have done their
    * part of calls that this rank has not begun.
    */
   final boolean[] left;
@@ -68,8 +70,8 @@ public final class Group {
   @Nullable Failure broken;
 
   /**
-   * What broke it, if it was not only closed; it may have been closed since. Until that is settled,
-   * what this rank knows of it.
+   * The failure that broke it, or null if it was only closed; it may have been closed since. Until
+   * the cause is settled, this is the failure that this rank knows of.
    */
   @Nullable Failure cause;
 
@@ -116,7 +118,7 @@ public final class Group {
     usesMail = isPossible && isWorld() && members.length <= MOST_RANKS_WITH_MAIL;
   }
 
-  /** Whether exchanges of few bytes go by mail, not by frames. */
+  /** Returns whether exchanges of few bytes go by inline exchange, not by frames. */
   public boolean usesMail() {
     return usesMail;
   }
@@ -157,7 +159,7 @@ public final class Group {
     }
   }
 
-  /** What was agreed on of a call that ended well not long ago, nothing of others. */
+  /** Returns the fingerprint that was agreed on of a call that ended well not long ago, or null. */
   long @Nullable [] endedFingerprint(long sequence) {
     int place = Math.floorMod(sequence, REMEMBERED);
     return endedSequences[place] == sequence ? ended[place] : null;
@@ -168,7 +170,7 @@ public final class Group {
     return completed;
   }
 
-  /** Whether it has failed or was closed; why may still be open. */
+  /** Returns whether it has failed or was closed; the cause may still be open. */
   boolean isBroken() {
     return broken != null || cause != null;
   }
@@ -192,7 +194,7 @@ public final class Group {
     return members[member];
   }
 
-  /** What all members know it by. */
+  /** Returns the number by which all members know it. */
   public long id() {
     return id;
   }

@@ -15,13 +15,13 @@ final class HeldFrame extends Target {
   /** The sender's memory, if the transport gave it; else the bytes are in {@link #bytes}. */
   @Nullable View view;
 
-  /** Whether its call has ended while bytes of it were still to come. */
+  /** If true, its call has ended while bytes of it were still to come. */
   boolean unwanted;
 
-  /** Whether its link was lost before all of it was here. */
+  /** If true, its link was lost before all of it was here. */
   boolean isCutOff;
 
-  /** What it takes of the memory of {@link HeldFrames}. */
+  /** The number of bytes that it takes of the memory of {@link HeldFrames}. */
   long size;
 
   private FrameBytes bytes = new FrameBytes(ByteBuffer.allocateDirect(0));

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * bounded: what is held, with what each frame takes beside its body, and what is kept for reuse.
  */
 final class HeldFrames {
-  /** What a frame takes at most beside its body: the objects of it, and of its buffer. */
+  /** The bytes that a frame takes at most beside its body: the objects of it, and of its buffer. */
   static final int OVERHEAD = 512;
 
   private final long limit;
@@ -34,7 +34,7 @@ final class HeldFrames {
     return limit;
   }
 
-  /** How many frames are held. */
+  /** Returns the number of frames that are held. */
   int held() {
     return held;
   }
@@ -95,7 +95,7 @@ final class HeldFrames {
     }
   }
 
-  /** Nothing more comes of a frame. */
+  /** Ends a frame of which no more bytes will come. */
   void cutOff(HeldFrame frame) {
     frame.isCutOff = true;
     if (frame.unwanted) {

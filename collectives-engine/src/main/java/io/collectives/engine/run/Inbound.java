@@ -14,7 +14,7 @@ final class Inbound extends Target {
   int length;
   int received;
 
-  /** Whether its body is read where it is. */
+  /** If true, its body is read where it is. */
   boolean isView;
 
   @Nullable Call call;
@@ -27,13 +27,13 @@ final class Inbound extends Target {
   FrameHeader.Kind noticeKind = FrameHeader.Kind.FAILURE;
   long noticeGroup;
 
-  /** Whether the peer has sent what cannot be; then only its notices are looked at any more. */
+  /** If true, the peer has made a protocol error; then only its notices are looked at any more. */
   boolean isDistrusted;
 
   /** Room for a frame that is applied only when all of it is here. */
   private FrameBytes whole = new FrameBytes(ByteBuffer.allocateDirect(0));
 
-  /** What a peer may send whose notices have so many bytes at most. */
+  /** Makes the state of a peer whose notices have so many bytes at most. */
   Inbound(int longestNotice) {
     noticeBytes = new FrameBytes(ByteBuffer.allocate(longestNotice + 7 & ~7));
   }

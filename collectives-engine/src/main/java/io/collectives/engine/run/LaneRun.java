@@ -2,7 +2,7 @@ package io.collectives.engine.run;
 
 import java.util.Arrays;
 
-/** One lane's state in a slab. */
+/** The state of one lane in a slab. */
 final class LaneRun {
   final Program.Lane lane;
 

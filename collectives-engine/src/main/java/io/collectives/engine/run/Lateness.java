@@ -80,7 +80,7 @@ final class Lateness {
     }
   }
 
-  /** What is asked in a group; what was asked of calls that have ended since is forgotten. */
+  /** Returns the questions of a group, without those about calls that have ended since. */
   private Questions of(Group group) {
     Questions of = questions.computeIfAbsent(group, Questions::new);
     of.forgetEnded();
@@ -210,17 +210,17 @@ final class Lateness {
     return question.awaited.containsKey(culprit) ? start : culprit;
   }
 
-  /** What is asked in one group. */
+  /** The questions that are asked in one group. */
   private static final class Questions {
     private final Group group;
 
-    /** Who waits for whom, asked at the deadline of a call. */
+    /** The question which rank waits for which, asked at the deadline of a call. */
     final Question late;
 
-    /** The same, asked when a call takes long. */
+    /** The question which rank waits for which, asked when a call takes long. */
     final Question lag;
 
-    /** When a rank that lags may be warned of again. */
+    /** The time from which a rank that lags may be warned of again. */
     long nextWarningNanos = Long.MIN_VALUE / 2;
 
     private long callsEnded;
@@ -245,13 +245,16 @@ final class Lateness {
     }
   }
 
-  /** Who waits for whom in a group, as far as it was told. Ranks are those of the job. */
+  /**
+   * The answers of a group to the question which rank waits for which, as far as they came. Ranks
+   * are those of the job.
+   */
   private static final class Question {
     final Group group;
     final Failure.Kind kind;
     final Map<Integer, Integer> awaited = new HashMap<>();
 
-    /** What was told first. */
+    /** The answer that came first. */
     @Nullable Failure first;
 
     long verdictNanos;

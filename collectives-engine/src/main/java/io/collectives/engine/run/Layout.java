@@ -4,8 +4,8 @@ import io.collectives.Collective;
 import io.collectives.plan.Chunks;
 
 /**
- * Where the chunks of a call lie: in the payload, and in this rank's input and output, each of
- * which may hold a part of the payload only. Belongs to a {@link Call}; filled anew for each.
+ * The positions of the chunks of a call: in the payload, and in this rank's input and output, each
+ * of which may hold a part of the payload only. Belongs to a {@link Call}; filled anew for each.
  *
  * <p>A payload is cut into chunks evenly, or into a part for each rank by counts that the user
  * gave, and each part evenly into its chunks. The payload of an all-to-all is that of the rank
@@ -87,7 +87,7 @@ final class Layout {
     }
   }
 
-  /** Whether positions in input and output are those in an evenly cut payload. */
+  /** Returns whether positions in input and output are those in an evenly cut payload. */
   boolean isPlain() {
     return even
         && inputShift == 0
@@ -176,12 +176,12 @@ final class Layout {
     return Chunks.count(starts[part + 1] - starts[part], inPayload % chunksOfPart, chunksOfPart);
   }
 
-  /** Where a chunk begins in the input. */
+  /** Returns the position in the input at which a chunk begins. */
   long inputStart(int chunk) {
     return start(chunk) - inputShift;
   }
 
-  /** Where a chunk begins in the output. */
+  /** Returns the position in the output at which a chunk begins. */
   long outputStart(int chunk) {
     if (program.collective == Collective.ALL_TO_ALL) {
       int from = chunk / (program.chunks / program.ranks);
@@ -192,7 +192,7 @@ final class Layout {
     return start(chunk) - outputShift;
   }
 
-  /** Where this rank's own block of an all-to-all begins in the output. */
+  /** Returns the position in the output at which this rank's own block of an all-to-all begins. */
   long ownBlock() {
     return program.pairwise ? receiveStarts[program.rank] : program.rank * blockCount;
   }

@@ -54,12 +54,12 @@ final class Liveness {
     this.doubtsUntil = now;
   }
 
-  /** Whether a connection that has ended may be that of a rank which lives. */
+  /** Returns whether a connection that has ended may be that of a rank which lives. */
   boolean isDoubtful() {
     return now - doubtsUntil < 0;
   }
 
-  /** What time it is, until this is called again. */
+  /** Sets the time, which holds until this is called again. */
   void begin(long time) {
     if (time - now > limitNanos / 4 * 3) {
       doubtsUntil = time + limitNanos / 2;

@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  * above all where ranks outnumber the cores and each wait is a change of threads.
  *
  * <p>Only the group of all ranks of a job uses it, so that a pair needs those of one group. Which
- * calls go by mail follows from what all ranks know; see {@link #fits}.
+ * calls go by it follows from what all ranks know; see {@link #fits}.
  *
- * <p><b>Turns.</b> Calls by mail are counted. A rank leaves what it has for one when it has taken
+ * <p><b>Turns.</b> Calls by inline exchange are counted. A rank leaves what it has for one when it has taken
  * everything of the one before. So when it leaves that of turn t, everybody has left that of t - 1
  * and therefore taken that of t - 2, which lies where t is to lie. A message carries the number of
  * its call in the group, so that it is not taken for that of another call, and the fingerprint.
@@ -60,12 +60,12 @@ final class Mail {
     }
   }
 
-  /** Whether the transport can carry any. */
+  /** Returns whether the transport has inline exchanges. */
   boolean isPossible() {
     return exchange != null;
   }
 
-  /** Whether a call goes by mail: the same on all ranks that make the same call. */
+  /** Returns whether a call goes by inline exchange; all ranks that make the same call agree. */
   static boolean fits(Call call) {
     Program program = call.program;
     return call.group.usesMail()

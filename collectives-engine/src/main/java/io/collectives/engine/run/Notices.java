@@ -56,7 +56,10 @@ final class Notices {
     }
   }
 
-  /** As {@link #tellLate}, to a member that still waits, though it may have been told. */
+  /**
+   * Sends the notice of {@link #tellLate} to a member that still waits, though it may have been
+   * told.
+   */
   void tellAgain(Group group, int member) {
     if (member >= 0) {
       group.told[member] = false;

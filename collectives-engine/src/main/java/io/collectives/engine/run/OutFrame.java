@@ -17,8 +17,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a send step offers to the transport: pieces of this rank's memory, or a copy of them where
- * the plan writes to the same chunks in the same round. Reused.
+ * The frame that a send step offers to the transport: pieces of this rank's memory, or a copy of
+ * them where the plan writes to the same chunks in the same round. Objects are reused.
  *
  * <p><b>States.</b> A frame that is offered is read by its receiver and then released. When the
  * sender's call fails meanwhile the frame is revoked: its user may write to the memory again, so
@@ -57,7 +57,7 @@ final class OutFrame implements View, LeasableBody {
 
   private boolean placed;
 
-  /** What the transport has made of it, if it has lent it to another process. */
+  /** The lease that the transport has made of it, if another process reads it. */
   private LeasableBody.@Nullable Lease loan;
 
   private volatile int state;
@@ -89,7 +89,7 @@ final class OutFrame implements View, LeasableBody {
     return placed;
   }
 
-  /** Copies what is to be sent, so that the memory may be written at once. */
+  /** Copies the pieces, so that the memory may be written at once. */
   void snapshot() {
     if (copy == null || copy.bytes().capacity() < length) {
       copy = new FrameBytes(java.nio.ByteBuffer.allocateDirect(length + 7 & ~7));

@@ -5,7 +5,7 @@ import io.collectives.plan.Plan;
 import java.util.Arrays;
 
 /**
- * Finds the chunks to which all contributors contribute in one round, at one rank that is sent
+ * Finds the owners of chunks whose reductions can be fused: the chunks to which all contributors contribute in one round, at one rank that is sent
  * nothing else of them, and which all others get from it in one later round and never send on.
  */
 final class OwnersOfMeetings {
@@ -58,7 +58,7 @@ final class OwnersOfMeetings {
         && ++replaces[chunk] <= guests(chunk);
   }
 
-  /** How many contribute to a chunk beside its owner. */
+  /** Returns the number of ranks that contribute to a chunk beside its owner. */
   private int guests(int chunk) {
     return contributors - (owners[chunk] < contributors ? 1 : 0);
   }

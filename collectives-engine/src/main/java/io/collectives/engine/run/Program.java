@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One rank's part of a plan, in the form in which the engine runs it.
+ * The part of one rank in a plan, in the form in which the engine runs it.
  *
  * <p>The rounds of a plan are an order on each chunk, not a barrier between ranks: a step may run
  * as soon as the earlier steps of this rank on the same chunks have. So each step only knows how
@@ -27,12 +27,12 @@ import org.jspecify.annotations.Nullable;
  * for writes of earlier rounds only. A write waits for its frame, whose send stands before it, for
  * writes before it, and for this rank's reads before it to be over, which is when the receivers
  * have written them. A read in the same round as a write of the same chunk would be a circle (two
- * ranks that swap sums), so it is marked as a {@linkplain Step#snapshot snapshot} and is over at
+ * ranks that exchange sums), so it is marked as {@linkplain Step#snapshot copied} and is over at
  * once: it is copied, unless the link does so anyway. A rank in such a circle takes what it holds
- * as others get it, and the lower rank's operand first, so that ranks that swap sums take the same
+ * as others get it, and the lower rank's operand first, so that ranks that exchange sums take the same
  * one; see {@link io.collectives.plan.PlanVerifier}.
  *
- * <p><b>Meetings.</b> Where all contributions to a chunk go to its owner in one round, and the sum
+ * <p><b>Fused reductions.</b> Where all contributions to a chunk go to its owner in one round, and the sum
  * from there to all in a later one, as in the direct plans, the owner may wait for all of them and
  * take the sum in one pass. If the ranks share memory it writes the sum to everybody's output in
  * the same pass: each contribution is read once and each output written once, which is the least
@@ -43,14 +43,14 @@ import org.jspecify.annotations.Nullable;
  * all others in one round, they wait for all of them, too, to take the sum in the order of ranks.
  *
  * <p><b>In rank order.</b> A program may be asked to take every reduction in the order of ranks.
- * Then all of them are meetings, also of contributions that come as bytes, which are held until all
+ * Then all of them are fused, also those of contributions that come as bytes, which are held until all
  * are here; a plan in which a rank adds something else than the contribution of each other rank,
  * all in one round, cannot do that.
  *
  * <p><b>In the order of arrival.</b> Or a program may be asked to let nobody wait for another. Then
  * reductions into a chunk in one round may follow in any order, each when all of its frame is here:
- * a frame of which bytes have been added cannot let another one pass. There are no meetings but
- * those of exchanges, whose order all ranks must agree on. What a write finds (a chunk that is
+ * a frame of which bytes have been added cannot let another one pass. Only the reductions
+ * of exchanges are fused, whose order all ranks must agree on. What a write finds (a chunk that is
  * still untouched, or one that it completes) is seen when it is done.
  *
  * <p><b>Serving.</b> A rank that {@linkplain Plan#contributors() does not contribute} has no memory
@@ -73,16 +73,16 @@ public final class Program {
   final int root;
   final int chunks;
 
-  /** How many ranks contribute, the first ones; what an average is divided by. */
+  /** The number of ranks that contribute, the first ones; an average is divided by it. */
   final int contributors;
 
   /**
-   * Whether this is an all-to-all in which each pair of ranks has counts of its own, which others
+   * If true, this is an all-to-all in which each pair of ranks has counts of its own, which others
    * do not know.
    */
   final boolean pairwise;
 
-  /** Whether a receiver tells its senders when its part of a slab is done; see {@link Engine}. */
+  /** If true, a receiver tells its senders when its part of a slab is done; see {@link Engine}. */
   final boolean echoes;
 
   /** The ranks of the group that this rank exchanges frames with, ascending. */
@@ -117,16 +117,16 @@ public final class Program {
 
   final Lane[] lanes;
 
-  /** Where all contributions to chunks of this rank meet. */
+  /** The reductions that take all contributions to chunks of this rank in one pass. */
   final Meeting[] meetings;
 
-  /** Whether all that ranks do is to tell each other everything that they have, at once. */
+  /** If true, all ranks send each other everything that they have, at once, and nothing else. */
   final boolean isExchange;
 
-  /** Whether every reduction is taken in the order of ranks. */
+  /** If true, every reduction is taken in the order of ranks. */
   final boolean inRankOrder;
 
-  /** Whether several ranks complete a chunk, each for itself. */
+  /** If true, several ranks complete a chunk, each for itself. */
   final boolean hasSeveralOwners;
 
   /**
@@ -134,7 +134,7 @@ public final class Program {
    */
   final int widestTransfer;
 
-  /** How many sends and receives there are in all. */
+  /** The number of all sends and receives. */
   final int steps;
 
   Program(
@@ -214,13 +214,14 @@ public final class Program {
   }
 
   /**
-   * Whether this rank contributes to a reduction, and gets its result if all do; else it serves.
+   * Returns whether this rank contributes to a reduction, and gets its result if all do; else it
+   * serves.
    */
   public boolean contributes() {
     return rank < contributors;
   }
 
-  /** Whether a chunk is part of what this rank is to have in the end. */
+  /** Returns whether a chunk is part of the result of this rank. */
   boolean isResult(int chunk) {
     return switch (collective) {
       case ALL_REDUCE -> contributes();
@@ -231,7 +232,7 @@ public final class Program {
     };
   }
 
-  /** How many chunks a part has, where the payload is dealt to the ranks. */
+  /** Returns the number of chunks of a part, where the payload is distributed to the ranks. */
   int chunksOfPart() {
     return chunks / partsOf(collective, ranks);
   }
@@ -249,14 +250,14 @@ public final class Program {
     return algorithm;
   }
 
-  /** What it does. */
+  /** Returns the collective that it runs. */
   public Collective collective() {
     return collective;
   }
 
   /**
-   * Whether several ranks take the same sum, each for itself. Then each contribution goes into
-   * several sums, and what rounding takes from it cannot be made up for.
+   * Returns whether several ranks take the same sum, each for itself. Then each contribution goes
+   * into several sums, and the amounts that rounding takes from it cannot be made up for.
    */
   public boolean hasSeveralOwners() {
     return hasSeveralOwners;
@@ -298,7 +299,9 @@ public final class Program {
     return Math.max(1, narrow == null ? piece / type.bytes() : narrow.fitting(piece));
   }
 
-  /** How many slabs it takes that no piece of the longest chunk has more elements. */
+  /**
+   * Returns the least number of slabs with which no piece of the longest chunk has more elements.
+   */
   static int slabs(long longest, long elementsOfFrame) {
     return Math.toIntExact(Math.max(1, (longest + elementsOfFrame - 1) / elementsOfFrame));
   }
@@ -309,7 +312,7 @@ public final class Program {
   }
 
   /**
-   * What a compiler has made of a plan; the fields of the same names say what each part is.
+   * The parts that a compiler has made of a plan; the fields of the same names say what each is.
    *
    * @param writes by chunk, how often it is written at this rank
    */
@@ -321,7 +324,7 @@ public final class Program {
       int widestTransfer,
       int[] writes) {}
 
-  /** One lane's steps. */
+  /** The steps of one lane. */
   static final class Lane {
     /** In the order in which they go out. */
     final Step[] sends;
@@ -335,7 +338,7 @@ public final class Program {
     }
   }
 
-  /** How many contributions come to a meeting of this rank. */
+  /** Returns the number of contributions that come to a fused reduction of this rank. */
   int guests() {
     return contributors - (contributes() ? 1 : 0);
   }
@@ -345,18 +348,18 @@ public final class Program {
     final int index;
 
     /**
-     * Whether the sum is taken in the order of ranks, this one in its place, from memory or bytes.
+     * If true, the sum is taken in the order of ranks, this one in its place, from memory or bytes.
      * Else it begins with this rank, if it contributes, and is taken from memory only.
      */
     final boolean inRankOrder;
 
-    /** Whether everybody is sent the sum later, so that it may be put where it is to be. */
+    /** If true, all are sent the sum later, so that it may be put into their outputs at once. */
     final boolean placing;
 
     /** The one that the plan names first. */
     final Step first;
 
-    /** What comes from all other ranks, in the order of the sum. */
+    /** The receives from all other ranks, in the order of the sum. */
     final Step[] receives;
 
     Meeting(int index, boolean inRankOrder, boolean placing, List<Step> receives) {
@@ -388,7 +391,7 @@ public final class Program {
     final int chunkCount;
     final Effect effect;
 
-    /** How often the chunk must have been written before. */
+    /** The number of times that each chunk must have been written before. */
     final int[] writesBefore;
 
     /** For a receive: how often at most; more if others of its round may come before it. */

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Compiles one rank's part of a plan into a {@link Program}: gives each step the numbers of writes
- * and reads that it waits for, finds the meetings, and puts reductions in the order that is asked
+ * and reads that it waits for, finds the fused reductions, and puts reductions in the order that is asked
  * for. It goes through the transfers of all ranks, once.
  */
 public final class ProgramCompiler {
@@ -58,7 +58,7 @@ public final class ProgramCompiler {
   }
 
   /**
-   * As {@link #compile(Algorithm, Plan, int)}, with reductions in some order.
+   * Compiles a plan with reductions in some order.
    *
    * @throws IllegalArgumentException if the plan cannot do that; the same on all ranks
    */

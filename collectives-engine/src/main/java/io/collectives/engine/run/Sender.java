@@ -25,7 +25,7 @@ final class Sender {
   /** Copies that were sent but not yet read; their steps are over. */
   private final List<OutFrame> lingering = new ArrayList<>();
 
-  /** Whether peers read bodies where this rank has them. */
+  /** If true, peers read bodies where this rank has them. */
   private final boolean bodiesAreViews;
 
   Sender(Transport transport, Liveness liveness, FrameApplier applier) {
@@ -194,9 +194,9 @@ final class Sender {
   }
 
   /**
-   * Whether a receiver would read this rank's memory, but that is written to before all have, or
-   * holds no narrow numbers. These are made here, by the rank whose scratch it takes. What is not
-   * read in place the link copies.
+   * Returns whether a receiver would read this rank's memory, but that is written to before all
+   * have, or holds no narrow numbers. Such bodies are made here, by the rank whose scratch it
+   * takes. Bodies that are not read in place are copied by the link.
    */
   private boolean mustBeCopied(Call call, Program.Step step, OutFrame out) {
     return bodiesAreViews

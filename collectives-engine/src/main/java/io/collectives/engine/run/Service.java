@@ -38,7 +38,7 @@ public final class Service {
   /** Calls that have not been recycled. */
   final List<Call> calls = new ArrayList<>();
 
-  /** What rounding takes from the sums of buffers that have a number. */
+  /** The amounts that rounding takes from the sums of buffers that have a number. */
   final Residuals residuals = new Residuals();
 
   private final Call.Completion completion;
@@ -61,7 +61,7 @@ public final class Service {
   /** A rank's part of the all-reduces that it serves. */
   public interface Programs {
     /**
-     * That of a reduction; called by the driver.
+     * Returns the program of a reduction; called by the driver.
      *
      * @throws IllegalArgumentException if there is none such
      */
@@ -154,7 +154,7 @@ public final class Service {
   }
 
   /**
-   * What the bits of a call of other ranks may depend on.
+   * Returns the repeatability of a call of other ranks, on which its bits may depend.
    *
    * @throws IllegalArgumentException if there is no such level
    */
@@ -177,8 +177,8 @@ public final class Service {
   }
 
   /**
-   * Whether all contributors of whom this rank would hear have said that they take no part any
-   * more: its own, and those of the other ranks that serve and that it speaks with.
+   * Returns whether all contributors of whom this rank would hear have said that they take no part
+   * any more: its own, and those of the other ranks that serve and that it speaks with.
    */
   boolean isNeedless() {
     for (int member : program.served) {

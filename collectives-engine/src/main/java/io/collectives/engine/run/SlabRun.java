@@ -3,7 +3,7 @@ package io.collectives.engine.run;
 import io.collectives.plan.Effect;
 import java.util.Arrays;
 
-/** One slab's state at this rank. */
+/** The state of one slab at this rank. */
 final class SlabRun {
   final int[] writes;
   final int[] reads;
@@ -16,22 +16,22 @@ final class SlabRun {
   /** By index of the peer: whether it is still to be told that what it sent is here. */
   final boolean[] echoOwed;
 
-  /** By meeting: how many contributions are here. */
+  /** By fused reduction: the number of contributions that are here. */
   final int[] gathered;
 
   /**
-   * By meeting: whether a contribution has come as bytes, so that each is taken by itself when its
+   * By fused reduction: whether a contribution has come as bytes, so that each is taken by itself when its
    * turn has come.
    */
   final boolean[] isApart;
 
-  /** By meeting and receive: whether the sum was put into the memory of that contributor. */
+  /** By fused reduction and receive: whether the sum was put into the memory of that contributor. */
   final boolean[][] placed;
 
-  /** Whether this rank's part was checked. */
+  /** If true, this rank's part was checked. */
   boolean isChecked;
 
-  /** How many echoes are due or owed. */
+  /** The number of acknowledgements that are due or owed. */
   int openEchoes;
 
   /** Which slab, -1 if none. */
@@ -83,7 +83,7 @@ final class SlabRun {
     return openSteps == 0 && openEchoes == 0;
   }
 
-  /** Whether a meeting has put into a peer's memory what this step sends to it. */
+  /** Returns whether a fused reduction has put the data of this step into its peer's memory. */
   boolean isPlaced(Program.Step send) {
     return send.meeting != null && placed[send.meeting.index][send.meeting.placeOf(send.peer)];
   }
@@ -106,17 +106,20 @@ final class SlabRun {
     }
   }
 
-  /** Whether a chunk has not been written, so that this rank's contribution is still the input. */
+  /**
+   * Returns whether a chunk has not been written, so that this rank's contribution is still the
+   * input.
+   */
   boolean isUntouched(int chunk) {
     return writes[chunk] == 0;
   }
 
-  /** Whether what comes takes the place of a chunk: that of another, or of nothing at all. */
+  /** Returns whether incoming data replaces a chunk: that of another rank, or none at all. */
   boolean replaces(Program.Step receive, int chunk) {
     return receive.effect == Effect.REPLACE || isUntouched(chunk) && !program.contributes();
   }
 
-  /** Whether what comes completes its chunk i. */
+  /** Returns whether incoming data completes chunk i of a step. */
   boolean completes(Program.Step receive, int i) {
     return receive.completes[i] && writes[receive.firstChunk + i] == receive.writesAtMost[i];
   }

@@ -1,6 +1,6 @@
 package io.collectives.engine.run;
 
-/** Where a frame goes. */
+/** The place that a frame goes to. */
 abstract class Target {
   SlabRun run;
   Program.Step step;

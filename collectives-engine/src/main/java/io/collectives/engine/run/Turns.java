@@ -5,7 +5,7 @@ import java.util.List;
 
 /**
  * Applies the frames that a call holds when their turn has come: one by itself when the steps
- * before it are over, and those of a meeting when all of them are here.
+ * before it are over, and those of a fused reduction when all of them are here.
  */
 final class Turns {
   private final Failures failures;
@@ -19,7 +19,7 @@ final class Turns {
   }
 
   /**
-   * Counts a frame to those of its meeting.
+   * Counts a frame to those of its fused reduction.
    *
    * @param isView whether its body is read where it is
    * @return whether it waits for the others, to be applied together with them
@@ -36,7 +36,7 @@ final class Turns {
     return !target.run.isApart[meeting.index];
   }
 
-  /** Whether a frame that is held waits for the others of a meeting. */
+  /** Returns whether a frame that is held waits for the others of a fused reduction. */
   private static boolean meets(HeldFrame held) {
     Program.Meeting meeting = held.step.meeting;
     return meeting != null && held.header.length > 0 && !held.run.isApart[meeting.index];
@@ -85,7 +85,7 @@ final class Turns {
     return any;
   }
 
-  /** Sums the contributions to a meeting if all are here. Returns whether that was so. */
+  /** Takes a fused sum if all its contributions are here. Returns whether that was so. */
   private boolean meet(Call call, SlabRun run, Program.Meeting meeting) {
     Program.Step[] receives = meeting.receives;
     if (run.gathered[meeting.index] < receives.length
@@ -112,7 +112,7 @@ final class Turns {
     return true;
   }
 
-  /** Puts the frames of a meeting in the order of the sum. Returns whether they are complete. */
+  /** Puts the frames of a fused sum in its order. Returns whether they are complete. */
   private static boolean gather(Call call, SlabRun run, Program.Meeting meeting) {
     for (int i = 0; i < call.held.size(); i++) {
       HeldFrame frame = call.held.get(i);

@@ -5,9 +5,9 @@ import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How the members of a group {@linkplain Consensus agree} on why it is broken, so that all of them
- * throw the same error, also if several things fail at once. Until they have, the calls of the
- * group have stopped but not ended.
+ * The agreement of the members of a group on why it is broken, so that all of them throw the same
+ * error, also if several things fail at once. It is a {@link Consensus}. Until they have agreed,
+ * the calls of the group have stopped but not ended.
  *
  * <p>The first failure that a rank finds or is told of is its evidence, unless it is told of a
  * frame that cannot be, which counts more. The leader's evidence is what is decided, or a frame
@@ -45,7 +45,10 @@ final class Verdict extends Consensus {
     }
   }
 
-  /** Who is itself to blame may have been cut off for it, and then has decided alone. */
+  /**
+   * Returns false for the decision of a rank that is itself to blame: it may have been cut off for
+   * it, and then has decided alone.
+   */
   @Override
   boolean believes(int from, Outcome outcome) {
     Failure why = outcome.why();

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
 interface View extends FrameBody {
 
   /**
-   * Whether the receiver has the bytes already: a {@linkplain Program.Meeting meeting} put them.
+   * Returns whether the receiver has the bytes already, from a {@linkplain Program.Meeting fused
+   * reduction}.
    */
   boolean isPlaced();
 
@@ -28,7 +29,7 @@ interface View extends FrameBody {
   /** The first element of the piece in it. */
   long sourceAt(int piece);
 
-  /** The memory that the sender wants the result of a meeting in, if it can be reached. */
+  /** The memory that the sender wants the result of a fused reduction in, if it can be reached. */
   @Nullable Memory target(ElementType type, int piece);
 
   /** The first element of the result in it. */
@@ -43,8 +44,8 @@ interface View extends FrameBody {
   boolean holdOpen();
 
   /**
-   * Whether what a receiver has just read may have been written over by the sender's user; to be
-   * asked after reading.
+   * Returns whether bytes that a receiver has just read may have been written over by the sender's
+   * user; to be asked after reading.
    */
   boolean isRevoked();
 }

@@ -2,11 +2,11 @@ package io.collectives.engine.run;
 
 import org.jspecify.annotations.Nullable;
 
-/** What a call that is not over waits for. */
+/** The peers that a call which is not over waits for. */
 final class Waiting {
   private Waiting() {}
 
-  /** Whether frames are still to come from a member, or to go to it. */
+  /** Returns whether frames are still to come from a member, or to go to it. */
   static boolean needs(Call call, int member, Inbound[] inbound) {
     int peer = call.program.peerIndex(member);
     if (peer < 0) {
@@ -48,7 +48,7 @@ final class Waiting {
     return false;
   }
 
-  /** Whether something that a member is to send has not begun to arrive. */
+  /** Returns whether data that a member is to send has not begun to arrive. */
   static boolean lacks(Call call, int member) {
     int peer = call.program.peerIndex(member);
     int windowEnd = Math.min(call.slabs, call.firstOpen + 2 * call.slabsInFlight);
