@@ -185,13 +185,13 @@ class ArchitectureTest {
                       "program",
                       "AddOrder",
                       "Contributions",
-                      "OwnersOfMeetings",
+                      "FusedOwners",
                       "Program",
                       "ProgramCompiler")
                   .then("call", "CallOptions", "CallRun", "Finding", "LaneRun", "Layout", "SlabRun")
                   .then(
                       "frame",
-                      "BorrowedFrame",
+                      "LeasedFrame",
                       "FiniteCheck",
                       "FrameApplier",
                       "HeldFrame",
@@ -223,7 +223,14 @@ class ArchitectureTest {
                       "Liveness",
                       "Notices",
                       "Verdict")
-                  .then("run", "Arrivals", "Engine", "Mail", "Sender", "Service", "Turns"));
+                  .then(
+                      "run",
+                      "Arrivals",
+                      "Engine",
+                      "InlineExchanges",
+                      "Sender",
+                      "Service",
+                      "Turns"));
 
   @ArchTest
   static final ArchRule THE_ENGINE_KNOWS_NO_COMMUNICATOR_AND_NO_TRANSPORT =

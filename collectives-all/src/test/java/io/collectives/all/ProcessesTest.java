@@ -102,7 +102,7 @@ final class ProcessesTest {
         .until(
             () -> {
               try (Stream<Path> files = Files.list(meeting)) {
-                return files.anyMatch(file -> file.toString().endsWith(".seat-1"));
+                return files.anyMatch(file -> file.toString().endsWith(".place-1"));
               }
             });
     assertRefused(outputs, impatient(patient));

@@ -23,7 +23,7 @@ final class Allocation {
   private static final int FAILED = -1;
 
   private final Communicator group;
-  private final Seat seat;
+  private final GroupContext context;
   private final @Nullable MemoryLeases leases;
   private final ElementType type;
   private final long count;
@@ -31,10 +31,10 @@ final class Allocation {
   private @Nullable Region region;
 
   /** An allocation that makes its calls in {@code group}, whose context is {@code context}. */
-  Allocation(Communicator group, Seat seat, ElementType type, long count) {
+  Allocation(Communicator group, GroupContext context, ElementType type, long count) {
     this.group = group;
-    this.seat = seat;
-    this.leases = seat.driver.leases();
+    this.context = context;
+    this.leases = context.driver.leases();
     this.type = type;
     this.count = count;
     if (count < 0 || count > Integer.MAX_VALUE / type.bytes()) {
@@ -59,13 +59,13 @@ final class Allocation {
       if (made != null) {
         map(made, facts);
         confirm();
-        seat.lendMemory(); // Whatever happens now at one rank, all have confirmed.
+        context.leaseMemory(); // Whatever happens now at one rank, all have confirmed.
         made.share();
       }
       EngineBuffer buffer =
           new EngineBuffer(
-              seat.driver, seat::forget, type, count, made, Objects.requireNonNull(bytes));
-      seat.remember(buffer);
+              context.driver, context::forget, type, count, made, Objects.requireNonNull(bytes));
+      context.remember(buffer);
       done = true;
       return buffer;
     } finally {

@@ -10,20 +10,21 @@ import org.jspecify.annotations.Nullable;
 
 /** Calls that return at once. */
 final class AsyncCalls extends HandledCalls<CollectiveHandle> implements NumberedReduction {
-  private final Seat seat;
+  private final GroupContext context;
   private final Submitter submitter;
 
-  AsyncCalls(Seat seat, Submitter submitter) {
-    super(seat, submitter);
-    this.seat = seat;
+  AsyncCalls(GroupContext context, Submitter submitter) {
+    super(context, submitter);
+    this.context = context;
     this.submitter = submitter;
   }
 
   @Override
-  CollectiveHandle submit(Seat by, Consumer<Handle> submission, @Nullable Payload... payloads) {
+  CollectiveHandle submit(
+      GroupContext by, Consumer<Handle> submission, @Nullable Payload... payloads) {
     boolean hasTypes = payloads.length > 0 && payloads[0] instanceof Payload.OfTensors;
     int calls = hasTypes ? ((Payload.OfTensors) payloads[0]).byType().size() : 1;
-    AsyncHandle handle = new AsyncHandle(seat.driver, by.group, calls);
+    AsyncHandle handle = new AsyncHandle(context.driver, by.group, calls);
     submission.accept(handle);
     return handle;
   }
@@ -37,6 +38,6 @@ final class AsyncCalls extends HandledCalls<CollectiveHandle> implements Numbere
       throw new IllegalArgumentException("buffer number " + number + ": must be at least 1");
     }
     return submit(
-        seat, handle -> submitter.allReduce(input, output, op, residual, number, handle), input);
+        context, handle -> submitter.allReduce(input, output, op, residual, number, handle), input);
   }
 }

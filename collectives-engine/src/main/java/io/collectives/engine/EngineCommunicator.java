@@ -46,7 +46,7 @@ final class EngineCommunicator implements Communicator {
     NOTHING
   }
 
-  private final Seat seat;
+  private final GroupContext context;
   private final CallSettings settings;
   private final Programs programs;
   private final Submitter submitter;
@@ -55,31 +55,31 @@ final class EngineCommunicator implements Communicator {
   private final World world;
   private final Owns owns;
 
-  EngineCommunicator(Seat seat, CallSettings settings, World world, Owns owns) {
-    this.seat = seat;
+  EngineCommunicator(GroupContext context, CallSettings settings, World world, Owns owns) {
+    this.context = context;
     this.settings = settings;
     this.world = world;
     this.owns = owns;
-    this.programs = new Programs(seat, settings);
-    this.submitter = new Submitter(seat, settings, programs);
-    this.async = new AsyncCalls(seat, submitter);
-    this.prepared = new PreparedCalls(seat, submitter);
+    this.programs = new Programs(context, settings);
+    this.submitter = new Submitter(context, settings, programs);
+    this.async = new AsyncCalls(context, submitter);
+    this.prepared = new PreparedCalls(context, submitter);
   }
 
   @Override
   public int rank() {
-    return seat.group.rank();
+    return context.group.rank();
   }
 
   @Override
   public int size() {
-    return seat.group.size();
+    return context.group.size();
   }
 
   @Override
   public int worldRank(int rank) {
     Objects.checkIndex(rank, size());
-    return seat.group.worldRank(rank);
+    return context.group.worldRank(rank);
   }
 
   @Override
@@ -214,12 +214,12 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public void send(Payload payload, int to) {
-    submitter.pass(payload, seat.pair(rank(), to), false, null);
+    submitter.pass(payload, context.pair(rank(), to), false, null);
   }
 
   @Override
   public void receive(Payload payload, int from) {
-    submitter.pass(payload, seat.pair(from, rank()), true, null);
+    submitter.pass(payload, context.pair(from, rank()), true, null);
   }
 
   @Override
@@ -246,14 +246,14 @@ final class EngineCommunicator implements Communicator {
               + "\": only dedicated servers can serve; see Algorithm.parameterServer");
     }
     List<UserOp> userOps = List.of(ops);
-    AsyncHandle handle = new AsyncHandle(seat.driver, seat.group, 1);
-    Driver driver = seat.driver;
+    AsyncHandle handle = new AsyncHandle(context.driver, context.group, 1);
+    Driver driver = context.driver;
     driver.lock();
     try {
       driver
           .engine()
           .serve(
-              seat.group,
+              context.group,
               program,
               programs::served,
               userOps,
@@ -269,11 +269,11 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public CollectiveBuffer allocate(ElementType type, long count) {
-    return new Allocation(this, seat, type, count).run();
+    return new Allocation(this, context, type, count).run();
   }
 
   private Communicator view(CallSettings others) {
-    return new EngineCommunicator(seat, others, world, Owns.NOTHING);
+    return new EngineCommunicator(context, others, world, Owns.NOTHING);
   }
 
   @Override
@@ -306,8 +306,8 @@ final class EngineCommunicator implements Communicator {
     if (size() == 1) {
       return;
     }
-    Seat own = seat.of(IntStream.range(0, size()).toArray());
-    Locality locality = seat.placement.locality();
+    GroupContext own = context.of(IntStream.range(0, size()).toArray());
+    Locality locality = context.placement.locality();
     CallSettings plain =
         settings
             .withRepeatability(Repeatability.FASTEST)
@@ -316,9 +316,10 @@ final class EngineCommunicator implements Communicator {
     try (Communicator group = new EngineCommunicator(own, plain, world, Owns.ITS_GROUP)) {
       Chooser shipped = own.chooser(Algorithm.auto(Algorithm.Auto.SHIPPED), own.known());
       Tuner tuner = new Tuner(group, shipped, locality, nanoTime);
-      List<Row> rows = tuner.run(seat.group.usesMail() ? InlineExchange.CAPACITY + 1 : 0);
+      List<Row> rows =
+          tuner.run(context.group.usesInlineExchange() ? InlineExchange.CAPACITY + 1 : 0);
       if (rows != null) {
-        seat.tuned(rows);
+        context.tuned(rows);
       }
     }
   }
@@ -357,7 +358,7 @@ final class EngineCommunicator implements Communicator {
                         : a - b)
             .mapToInt(Integer::intValue)
             .toArray();
-    return of(seat.ofSplit(ranks, color));
+    return of(context.ofSplit(ranks, color));
   }
 
   @Override
@@ -386,10 +387,10 @@ final class EngineCommunicator implements Communicator {
               + Arrays.toString(members)
               + ": only members make their group");
     }
-    return of(seat.of(members));
+    return of(context.of(members));
   }
 
-  private Communicator of(Seat other) {
+  private Communicator of(GroupContext other) {
     Algorithm algorithm = settings.algorithm();
     Algorithm instead =
         settings.repeatability().needsAllAtOnce() ? Algorithm.direct() : Algorithm.ring();
@@ -399,20 +400,20 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public long nextSequence() {
-    seat.driver.lock();
+    context.driver.lock();
     try {
-      return seat.group.nextSequence();
+      return context.group.nextSequence();
     } finally {
-      seat.driver.unlock();
+      context.driver.unlock();
     }
   }
 
   @Override
   public void abort(String reason) {
-    Driver driver = seat.driver;
+    Driver driver = context.driver;
     driver.lock();
     try {
-      seat.forEachGroup(group -> driver.engine().abort(group, reason));
+      context.forEachGroup(group -> driver.engine().abort(group, reason));
     } finally {
       driver.unlock();
     }
@@ -421,7 +422,7 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public String flightRecord() {
-    Driver driver = seat.driver;
+    Driver driver = context.driver;
     driver.lock();
     try {
       return driver.engine().flightRecord();
@@ -432,10 +433,10 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public Survivors shrink() {
-    Agreement agreement = agree(seat.group);
+    Agreement agreement = agree(context.group);
     long resumeAt = agreement.resumeAt();
     int[] survivors = agreement.survivors();
-    Seat left = seat.ofSurvivors(survivors, resumeAt);
+    GroupContext left = context.ofSurvivors(survivors, resumeAt);
     Set<Integer> lost = new TreeSet<>();
     for (int rank = 0; rank < size(); rank++) {
       lost.add(worldRank(rank));
@@ -447,7 +448,7 @@ final class EngineCommunicator implements Communicator {
   }
 
   private Agreement agree(Group group) {
-    Driver driver = seat.driver;
+    Driver driver = context.driver;
     Agreement agreement;
     driver.lock();
     try {
@@ -466,7 +467,7 @@ final class EngineCommunicator implements Communicator {
 
   @Override
   public Communicator grow() {
-    return world.grow(this, seat.group, settings);
+    return world.grow(this, context.group, settings);
   }
 
   @Override
@@ -474,24 +475,24 @@ final class EngineCommunicator implements Communicator {
     if (owns == Owns.NOTHING) {
       return;
     }
-    Driver driver = seat.driver;
+    Driver driver = context.driver;
     if (owns == Owns.THE_JOB) {
       driver.close();
-      seat.buffers().forEach(EngineBuffer::close);
+      context.buffers().forEach(EngineBuffer::close);
       return;
     }
     driver.lock();
     try {
-      seat.forEachGroup(driver.engine()::leave);
+      context.forEachGroup(driver.engine()::leave);
     } finally {
       driver.unlock();
     }
     driver.runCompletions();
-    seat.buffers().forEach(EngineBuffer::close);
+    context.buffers().forEach(EngineBuffer::close);
   }
 
   @Override
   public String toString() {
-    return "rank " + rank() + " of " + size() + " in " + seat.group + ", " + settings;
+    return "rank " + rank() + " of " + size() + " in " + context.group + ", " + settings;
   }
 }

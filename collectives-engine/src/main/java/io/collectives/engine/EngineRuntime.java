@@ -126,7 +126,7 @@ public final class EngineRuntime implements CollectivesRuntime {
     try {
       Group world = Group.world(size, transport.rank());
       return new EngineCommunicator(
-          new Seat(driver, Seat.Job.of(hosts, calls.algorithm()), world),
+          new GroupContext(driver, GroupContext.Job.of(hosts, calls.algorithm()), world),
           calls,
           new World(this::join, driver, job, wrapping),
           EngineCommunicator.Owns.THE_JOB);

@@ -13,11 +13,11 @@ import org.jspecify.annotations.Nullable;
  * @param <R> what the user gets
  */
 abstract class HandledCalls<R> implements Calls<R> {
-  private final Seat seat;
+  private final GroupContext context;
   private final Submitter submitter;
 
-  HandledCalls(Seat seat, Submitter submitter) {
-    this.seat = seat;
+  HandledCalls(GroupContext context, Submitter submitter) {
+    this.context = context;
     this.submitter = submitter;
   }
 
@@ -28,19 +28,19 @@ abstract class HandledCalls<R> implements Calls<R> {
    * @param submission to be called once, with the handle
    * @param payloads of the call, and nothing; the first that is there has the types of the call
    */
-  abstract R submit(Seat by, Consumer<Handle> submission, @Nullable Payload... payloads);
+  abstract R submit(GroupContext by, Consumer<Handle> submission, @Nullable Payload... payloads);
 
   @Override
   public R allReduce(Payload input, Payload output, ReduceOp op) {
     return submit(
-        seat, handle -> submitter.allReduce(input, output, op, null, 0, handle), input, output);
+        context, handle -> submitter.allReduce(input, output, op, null, 0, handle), input, output);
   }
 
   @Override
   public R allReduce(Payload input, Payload output, ReduceOp op, Payload residual) {
     Objects.requireNonNull(residual, "residual");
     return submit(
-        seat,
+        context,
         handle -> submitter.allReduce(input, output, op, residual, 0, handle),
         input,
         output,
@@ -49,13 +49,13 @@ abstract class HandledCalls<R> implements Calls<R> {
 
   @Override
   public R broadcast(Payload buffer, int root) {
-    return submit(seat, handle -> submitter.broadcast(buffer, root, handle), buffer);
+    return submit(context, handle -> submitter.broadcast(buffer, root, handle), buffer);
   }
 
   @Override
   public R reduce(Payload input, @Nullable Payload output, ReduceOp op, int root) {
     return submit(
-        seat, handle -> submitter.reduce(input, output, op, root, null, handle), input, output);
+        context, handle -> submitter.reduce(input, output, op, root, null, handle), input, output);
   }
 
   @Override
@@ -63,7 +63,7 @@ abstract class HandledCalls<R> implements Calls<R> {
       Payload input, @Nullable Payload output, ReduceOp op, int root, Payload residual) {
     Objects.requireNonNull(residual, "residual");
     return submit(
-        seat,
+        context,
         handle -> submitter.reduce(input, output, op, root, residual, handle),
         input,
         output,
@@ -73,7 +73,7 @@ abstract class HandledCalls<R> implements Calls<R> {
   @Override
   public R reduceScatter(Payload input, Payload output, ReduceOp op) {
     return submit(
-        seat,
+        context,
         handle -> submitter.reduceScatter(input, output, null, op, null, handle),
         input,
         output);
@@ -83,7 +83,7 @@ abstract class HandledCalls<R> implements Calls<R> {
   public R reduceScatter(Payload input, Payload output, ReduceOp op, Payload residual) {
     Objects.requireNonNull(residual, "residual");
     return submit(
-        seat,
+        context,
         handle -> submitter.reduceScatter(input, output, null, op, residual, handle),
         input,
         output,
@@ -94,7 +94,7 @@ abstract class HandledCalls<R> implements Calls<R> {
   public R reduceScatter(Payload input, Payload output, long[] counts, ReduceOp op) {
     Objects.requireNonNull(counts, "counts");
     return submit(
-        seat,
+        context,
         handle -> submitter.reduceScatter(input, output, counts, op, null, handle),
         input,
         output);
@@ -102,46 +102,46 @@ abstract class HandledCalls<R> implements Calls<R> {
 
   @Override
   public R allGather(Payload part, Payload all) {
-    return submit(seat, handle -> submitter.allGather(part, all, null, handle), part, all);
+    return submit(context, handle -> submitter.allGather(part, all, null, handle), part, all);
   }
 
   @Override
   public R allGather(Payload part, Payload all, long[] counts) {
     Objects.requireNonNull(counts, "counts");
-    return submit(seat, handle -> submitter.allGather(part, all, counts, handle), part, all);
+    return submit(context, handle -> submitter.allGather(part, all, counts, handle), part, all);
   }
 
   @Override
   public R gather(Payload part, @Nullable Payload all, int root) {
-    return submit(seat, handle -> submitter.gather(part, all, null, root, handle), part, all);
+    return submit(context, handle -> submitter.gather(part, all, null, root, handle), part, all);
   }
 
   @Override
   public R gather(Payload part, @Nullable Payload all, long[] counts, int root) {
     Objects.requireNonNull(counts, "counts");
-    return submit(seat, handle -> submitter.gather(part, all, counts, root, handle), part, all);
+    return submit(context, handle -> submitter.gather(part, all, counts, root, handle), part, all);
   }
 
   @Override
   public R scatter(@Nullable Payload all, Payload part, int root) {
-    return submit(seat, handle -> submitter.scatter(all, part, null, root, handle), part, all);
+    return submit(context, handle -> submitter.scatter(all, part, null, root, handle), part, all);
   }
 
   @Override
   public R scatter(@Nullable Payload all, Payload part, long[] counts, int root) {
     Objects.requireNonNull(counts, "counts");
-    return submit(seat, handle -> submitter.scatter(all, part, counts, root, handle), part, all);
+    return submit(context, handle -> submitter.scatter(all, part, counts, root, handle), part, all);
   }
 
   @Override
   public R allToAll(Payload input, Payload output) {
-    return submit(seat, handle -> submitter.allToAll(input, output, handle), input, output);
+    return submit(context, handle -> submitter.allToAll(input, output, handle), input, output);
   }
 
   @Override
   public R allToAll(Payload input, long[] sendCounts, Payload output, long[] receiveCounts) {
     return submit(
-        seat,
+        context,
         handle -> submitter.allToAll(input, sendCounts, output, receiveCounts, handle),
         input,
         output);
@@ -149,18 +149,18 @@ abstract class HandledCalls<R> implements Calls<R> {
 
   @Override
   public R send(Payload payload, int to) {
-    Seat pair = seat.pair(seat.group.rank(), to);
+    GroupContext pair = context.pair(context.group.rank(), to);
     return submit(pair, handle -> submitter.pass(payload, pair, false, handle), payload);
   }
 
   @Override
   public R receive(Payload payload, int from) {
-    Seat pair = seat.pair(from, seat.group.rank());
+    GroupContext pair = context.pair(from, context.group.rank());
     return submit(pair, handle -> submitter.pass(payload, pair, true, handle), payload);
   }
 
   @Override
   public R barrier() {
-    return submit(seat, submitter::barrier);
+    return submit(context, submitter::barrier);
   }
 }

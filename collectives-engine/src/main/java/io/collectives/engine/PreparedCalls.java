@@ -7,17 +7,18 @@ import org.jspecify.annotations.Nullable;
 
 /** Calls that are prepared once and made many times. */
 final class PreparedCalls extends HandledCalls<PersistentCall> {
-  private final Seat seat;
+  private final GroupContext context;
   private final long timeoutNanos;
 
-  PreparedCalls(Seat seat, Submitter submitter) {
-    super(seat, submitter);
-    this.seat = seat;
+  PreparedCalls(GroupContext context, Submitter submitter) {
+    super(context, submitter);
+    this.context = context;
     this.timeoutNanos = submitter.options().timeoutNanos();
   }
 
   @Override
-  PersistentCall submit(Seat by, Consumer<Handle> submission, @Nullable Payload... payloads) {
+  PersistentCall submit(
+      GroupContext by, Consumer<Handle> submission, @Nullable Payload... payloads) {
     for (Payload payload : payloads) {
       if (payload instanceof Payload.OfTensors several) {
         throw new IllegalArgumentException(
@@ -26,7 +27,7 @@ final class PreparedCalls extends HandledCalls<PersistentCall> {
                 + " elements: it takes one type; prepare a call for each of byType()");
       }
     }
-    PreparedCall prepared = new PreparedCall(seat.driver, by.group, timeoutNanos, payloads);
+    PreparedCall prepared = new PreparedCall(context.driver, by.group, timeoutNanos, payloads);
     submission.accept(prepared);
     return prepared;
   }

@@ -19,11 +19,11 @@ import org.jspecify.annotations.Nullable;
 
 /** Which program a call of a group is made by, as its settings say. Any thread may ask. */
 final class Programs {
-  private final Seat seat;
+  private final GroupContext context;
   private final CallSettings settings;
 
   /** The program of a barrier if it needs no frames. */
-  private final @Nullable Program mailedBarrier;
+  private final @Nullable Program inlineBarrier;
 
   /** The one of the settings; nothing if it is chosen for each call. */
   private final @Nullable Algorithm fixed;
@@ -39,10 +39,10 @@ final class Programs {
    *     same values
    */
   private record Choices(
-      Seat.Known known,
+      GroupContext.Known known,
       @Nullable Chooser chooser,
       @Nullable Program @Nullable [][] @Nullable [] programs) {
-    Choices(Seat.Known known, @Nullable Chooser chooser) {
+    Choices(GroupContext.Known known, @Nullable Chooser chooser) {
       this(known, chooser, table(chooser == null ? 1 : chooser.choices()));
     }
 
@@ -56,24 +56,24 @@ final class Programs {
    *
    * @throws IllegalArgumentException if the algorithm of the settings does not fit the group
    */
-  Programs(Seat seat, CallSettings settings) {
-    this.seat = seat;
+  Programs(GroupContext context, CallSettings settings) {
+    this.context = context;
     this.settings = settings;
     boolean isAuto = settings.algorithm() instanceof Algorithm.Auto;
-    this.fixed = isAuto ? null : seat.resolved(settings.algorithm());
-    this.choices = choices(seat.known());
+    this.fixed = isAuto ? null : context.resolved(settings.algorithm());
+    this.choices = choices(context.known());
     if (!isAuto) {
       // An algorithm that does not fit is an error now.
       of(Collective.ALL_REDUCE, 0, 0, Order.of(settings.repeatability()));
     }
-    this.mailedBarrier =
-        seat.group.usesMail() && speaksWithAll(settings.algorithm())
-            ? seat.program(Algorithm.exchange(), Collective.BARRIER, 0, AddOrder.OF_PLAN)
+    this.inlineBarrier =
+        context.group.usesInlineExchange() && speaksWithAll(settings.algorithm())
+            ? context.program(Algorithm.exchange(), Collective.BARRIER, 0, AddOrder.OF_PLAN)
             : null;
   }
 
-  private Choices choices(Seat.Known known) {
-    return new Choices(known, fixed == null ? seat.chooser(settings.algorithm(), known) : null);
+  private Choices choices(GroupContext.Known known) {
+    return new Choices(known, fixed == null ? context.chooser(settings.algorithm(), known) : null);
   }
 
   /**
@@ -88,7 +88,7 @@ final class Programs {
 
   /** Returns the program of a barrier. */
   Program barrier() {
-    return mailedBarrier != null ? mailedBarrier : of(Collective.BARRIER, 0, 0);
+    return inlineBarrier != null ? inlineBarrier : of(Collective.BARRIER, 0, 0);
   }
 
   /** This rank's part of an all-reduce of a memory. */
@@ -113,7 +113,7 @@ final class Programs {
               + " which one rank does");
     }
     AddOrder order = Order.of(settings.repeatability());
-    return seat.program(Algorithm.direct(), Collective.ALL_REDUCE, 0, order);
+    return context.program(Algorithm.direct(), Collective.ALL_REDUCE, 0, order);
   }
 
   /**
@@ -133,7 +133,7 @@ final class Programs {
    * Returns the program of an all-to-all in which each pair of ranks agrees on a length of its own.
    */
   Program pairwise() {
-    return seat.pairwise(fixed == null ? Algorithm.exchange() : fixed);
+    return context.pairwise(fixed == null ? Algorithm.exchange() : fixed);
   }
 
   /**
@@ -151,7 +151,7 @@ final class Programs {
   }
 
   private Program of(Collective collective, int root, long bytes, AddOrder order) {
-    Shapes.root(root, seat.group.size());
+    Shapes.root(root, context.group.size());
     Choices now = current();
     Chooser chooser = now.chooser;
     Algorithm algorithm = fixed;
@@ -163,12 +163,13 @@ final class Programs {
     }
     Program[] byRoot = now.programs[kind][collective.ordinal()];
     if (byRoot == null) {
-      byRoot = new Program[seat.group.size()];
+      byRoot = new Program[context.group.size()];
       now.programs[kind][collective.ordinal()] = byRoot;
     }
     Program program = byRoot[root];
     if (program == null) {
-      program = fitting(seat.program(Objects.requireNonNull(algorithm), collective, root, order));
+      program =
+          fitting(context.program(Objects.requireNonNull(algorithm), collective, root, order));
       byRoot[root] = program;
     }
     return program;
@@ -176,7 +177,7 @@ final class Programs {
 
   private Choices current() {
     Choices now = choices;
-    Seat.Known known = seat.known();
+    GroupContext.Known known = context.known();
     if (now.known != known && fixed == null) {
       now = choices(known);
       choices = now;
@@ -188,7 +189,7 @@ final class Programs {
   int frameLength(Program program) {
     int length = settings.frameLength();
     return fixed == null && program.collective() == Collective.ALL_REDUCE
-        ? seat.placement.locality().frameLength(length)
+        ? context.placement.locality().frameLength(length)
         : length;
   }
 
@@ -204,28 +205,28 @@ final class Programs {
   /** See {@link io.collectives.Communicator#explain}: of a view that has another algorithm, too. */
   Explanation explain(long bytes) {
     WireType wire = settings.wireType();
-    Seat.Known known = seat.known();
+    GroupContext.Known known = context.known();
     Chooser chooser = current().chooser;
     if (chooser == null) {
-      chooser = seat.chooser(settings.algorithm(), known);
+      chooser = context.chooser(settings.algorithm(), known);
     }
     boolean inOrder = settings.repeatability().needsAllAtOnce();
     Chooser.Choice choice = chooser.choose(Collective.ALL_REDUCE, crossing(bytes, wire), inOrder);
     AlgorithmTable.Row row = choice.row();
-    int frameLength = seat.placement.locality().frameLength(settings.frameLength());
+    int frameLength = context.placement.locality().frameLength(settings.frameLength());
     return new Explanation(
         bytes,
         wire,
         sentBytes(choice.algorithm(), bytes, frameLength),
-        seat.group.size(),
+        context.group.size(),
         settings.algorithm(),
         choice.algorithm(),
         row == null ? "none" : row.toString(),
         row == null ? "no table has a row that fits" : row.source(),
         known.tuned() != null,
         frameLength,
-        seat.driver.memoryLimit(),
-        seat.driver.transports());
+        context.driver.memoryLimit(),
+        context.driver.transports());
   }
 
   private Program fitting(Program program) {
@@ -239,7 +240,7 @@ final class Programs {
               + " by the algorithm \""
               + program.algorithm().name()
               + "\" for "
-              + seat.group.size()
+              + context.group.size()
               + " ranks sends "
               + program.widestTransfer()
               + " chunks at once, which takes at least "
@@ -252,7 +253,7 @@ final class Programs {
   /** Returns the bytes that this rank sends in an all-reduce of so many bytes of float32. */
   private long sentBytes(Algorithm algorithm, long bytes, int frameLength) {
     AddOrder order = Order.of(settings.repeatability());
-    return fitting(seat.program(algorithm, Collective.ALL_REDUCE, 0, order))
+    return fitting(context.program(algorithm, Collective.ALL_REDUCE, 0, order))
         .sentBytes(
             bytes / Float.BYTES,
             ElementType.FLOAT32,

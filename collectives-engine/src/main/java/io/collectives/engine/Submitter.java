@@ -25,6 +25,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Each method ends with a handle: without one it waits for the call; with that of an
  * asynchronous call it starts the call; with that of a persistent call it describes the call. The
  * methods for arrays always wait: they bind memory that is there already, and allocate nothing.
+ *
+ * <p>One class because every collective takes the same steps (checks, program, memory, submission),
+ * and the methods behind these steps serve nearly all of them.
  */
 final class Submitter {
   private static final Memory NOTHING = Memories.of(Payload.of(new float[0]));
@@ -38,13 +41,13 @@ final class Submitter {
   private static final String RESIDUAL = "the residual";
   private static final String PAYLOAD = "the payload";
 
-  private final Seat seat;
+  private final GroupContext context;
   private final CallSettings settings;
   private final CallOptions options;
   private final Programs programs;
 
-  Submitter(Seat seat, CallSettings settings, Programs programs) {
-    this.seat = seat;
+  Submitter(GroupContext context, CallSettings settings, Programs programs) {
+    this.context = context;
     this.settings = settings;
     this.options = options(settings);
     this.programs = programs;
@@ -67,52 +70,52 @@ final class Submitter {
 
   void allReduce(ElementType type, Object array, int length, ReduceOp op) {
     Objects.requireNonNull(op, "op");
-    ArrayMemory memory = seat.borrow(type);
+    ArrayMemory memory = context.takeMemory(type);
     memory.bind(array, 0, length);
-    submit(seat, programs.allReduce(memory, op), memory, memory, op, null);
+    submit(context, programs.allReduce(memory, op), memory, memory, op, null);
     // Not after an error, when a peer may still look at it.
-    seat.giveBack(memory);
+    context.giveBack(memory);
   }
 
   void broadcast(ElementType type, Object array, int length, int root) {
     Program program = programs.of(Collective.BROADCAST, root, (long) length * type.bytes());
-    ArrayMemory memory = seat.borrow(type);
+    ArrayMemory memory = context.takeMemory(type);
     memory.bind(array, 0, length);
-    submit(seat, program, memory, memory, ReduceOp.SUM, null);
-    seat.giveBack(memory);
+    submit(context, program, memory, memory, ReduceOp.SUM, null);
+    context.giveBack(memory);
   }
 
   void reduceScatter(float[] input, float[] output, ReduceOp op) {
-    Shapes.part(output.length, ownCount(input.length), seat.group.rank(), "output");
+    Shapes.part(output.length, ownCount(input.length), context.group.rank(), "output");
     if (input == output) {
       // For the error only.
       Payload same = Payload.of(input);
-      seat.overlaps.check(INPUT, same, OUTPUT, same, Overlaps.APART);
+      context.overlaps.check(INPUT, same, OUTPUT, same, Overlaps.APART);
     }
-    ArrayMemory in = seat.borrow(ElementType.FLOAT32);
-    ArrayMemory out = seat.borrow(ElementType.FLOAT32);
+    ArrayMemory in = context.takeMemory(ElementType.FLOAT32);
+    ArrayMemory out = context.takeMemory(ElementType.FLOAT32);
     in.bind(input, 0, input.length);
     out.bind(output, 0, output.length);
-    submit(seat, reduction(Collective.REDUCE_SCATTER, 0, in, op), in, out, op, null);
-    seat.giveBack(in);
-    seat.giveBack(out);
+    submit(context, reduction(Collective.REDUCE_SCATTER, 0, in, op), in, out, op, null);
+    context.giveBack(in);
+    context.giveBack(out);
   }
 
   void allGather(float[] part, float[] all) {
-    Shapes.part(part.length, ownCount(all.length), seat.group.rank(), "part");
-    ArrayMemory in = seat.borrow(ElementType.FLOAT32);
-    ArrayMemory out = seat.borrow(ElementType.FLOAT32);
+    Shapes.part(part.length, ownCount(all.length), context.group.rank(), "part");
+    ArrayMemory in = context.takeMemory(ElementType.FLOAT32);
+    ArrayMemory out = context.takeMemory(ElementType.FLOAT32);
     in.bind(part, 0, part.length);
     out.bind(all, 0, all.length);
     Program program = programs.of(Collective.ALL_GATHER, 0, bytes(out));
-    submit(seat, program, in, out, ReduceOp.SUM, null);
-    seat.giveBack(in);
-    seat.giveBack(out);
+    submit(context, program, in, out, ReduceOp.SUM, null);
+    context.giveBack(in);
+    context.giveBack(out);
   }
 
   private long ownCount(long total) {
-    int ranks = seat.group.size();
-    int rank = seat.group.rank();
+    int ranks = context.group.size();
+    int rank = context.group.rank();
     return Chunks.count(total, rank, ranks);
   }
 
@@ -142,7 +145,7 @@ final class Submitter {
     Call call;
     lock();
     try {
-      call = describe(seat, program, in, out, op, kept, handle);
+      call = describe(context, program, in, out, op, kept, handle);
       call.numbered(number);
       submit(call, handle);
     } finally {
@@ -160,8 +163,8 @@ final class Submitter {
     List<Payload> inputs = input.byType();
     List<Payload> outputs = Shapes.sameTypes(input, output);
     Memory residuals = residual == null ? null : residuals(input, output, residual, op);
-    seat.overlaps.check(INPUT, input, OUTPUT, output, 0);
-    Batch batch = seat.borrowBatch();
+    context.overlaps.check(INPUT, input, OUTPUT, output, 0);
+    Batch batch = context.takeBatch();
     for (int i = 0; i < inputs.size(); i++) {
       Memory out = result(inputs.get(i), outputs.get(i));
       Memory in = source(inputs.get(i), outputs.get(i), out);
@@ -169,30 +172,30 @@ final class Submitter {
       Program program = programs.allReduce(in, op);
       batch.add(kept == null ? program : programs.sendingOnce(program), in, out, kept);
     }
-    submit(seat, batch, op, handle);
+    submit(context, batch, op, handle);
   }
 
   void barrier(@Nullable Handle handle) {
-    submit(seat, programs.barrier(), NOTHING, NOTHING, ReduceOp.SUM, handle);
+    submit(context, programs.barrier(), NOTHING, NOTHING, ReduceOp.SUM, handle);
   }
 
   void broadcast(Payload buffer, int root, @Nullable Handle handle) {
-    boolean isRoot = seat.group.rank() == root;
+    boolean isRoot = context.group.rank() == root;
     if (buffer instanceof Payload.OfTensors several) {
       if (!isRoot) {
-        seat.overlaps.check("the buffer", buffer);
+        context.overlaps.check("the buffer", buffer);
       }
-      Batch batch = seat.borrowBatch();
+      Batch batch = context.takeBatch();
       for (Payload each : several.byType()) {
-        Memory memory = isRoot ? seat.memory(each) : writable(each);
+        Memory memory = isRoot ? context.memory(each) : writable(each);
         batch.add(programs.of(Collective.BROADCAST, root, bytes(each)), memory, memory, null);
       }
-      submit(seat, batch, ReduceOp.SUM, handle);
+      submit(context, batch, ReduceOp.SUM, handle);
       return;
     }
     Program program = programs.of(Collective.BROADCAST, root, bytes(buffer));
-    Memory memory = isRoot ? seat.memory(buffer) : writable("the buffer", buffer);
-    submit(seat, program, memory, memory, ReduceOp.SUM, handle);
+    Memory memory = isRoot ? context.memory(buffer) : writable("the buffer", buffer);
+    submit(context, program, memory, memory, ReduceOp.SUM, handle);
   }
 
   void reduce(
@@ -207,11 +210,11 @@ final class Submitter {
       return;
     }
     Program program = programs.reduction(Collective.REDUCE, root, bytes(input), input.type(), op);
-    Payload written = seat.group.rank() == root ? Shapes.atRoot(output, "output", root) : null;
+    Payload written = context.group.rank() == root ? Shapes.atRoot(output, "output", root) : null;
     Memory out = written == null ? NOTHING : result(input, written);
-    Memory in = written == null ? seat.memory(input) : source(input, written, out);
+    Memory in = written == null ? context.memory(input) : source(input, written, out);
     Memory kept = kept(input, written, residual, op);
-    submit(seat, program, in, out, op, kept, handle);
+    submit(context, program, in, out, op, kept, handle);
   }
 
   private void reduce(
@@ -223,21 +226,21 @@ final class Submitter {
       @Nullable Handle handle) {
     List<Payload> inputs = input.byType();
     List<Payload> outputs = inputs;
-    Payload written = seat.group.rank() == root ? Shapes.atRoot(output, "output", root) : null;
+    Payload written = context.group.rank() == root ? Shapes.atRoot(output, "output", root) : null;
     if (written != null) {
       outputs = Shapes.sameTypes(input, written);
-      seat.overlaps.check(INPUT, input, OUTPUT, written, 0);
+      context.overlaps.check(INPUT, input, OUTPUT, written, 0);
     }
     Memory residuals = residual == null ? null : residuals(input, written, residual, op);
-    Batch batch = seat.borrowBatch();
+    Batch batch = context.takeBatch();
     for (int i = 0; i < inputs.size(); i++) {
       Payload each = inputs.get(i);
       Memory out = written == null ? NOTHING : result(each, outputs.get(i));
-      Memory in = written == null ? seat.memory(each) : source(each, outputs.get(i), out);
+      Memory in = written == null ? context.memory(each) : source(each, outputs.get(i), out);
       Memory kept = in.type() == ElementType.FLOAT32 ? residuals : null;
       batch.add(reduction(Collective.REDUCE, root, in, op), in, out, kept);
     }
-    submit(seat, batch, op, handle);
+    submit(context, batch, op, handle);
   }
 
   void reduceScatter(
@@ -247,26 +250,27 @@ final class Submitter {
       ReduceOp op,
       @Nullable Payload residual,
       @Nullable Handle handle) {
-    Shapes.dealt(output, "output", input, "input", counts, seat.group.size(), seat.group.rank());
-    seat.overlaps.check(INPUT, input, OUTPUT, output, Overlaps.APART);
+    Shapes.dealt(
+        output, "output", input, "input", counts, context.group.size(), context.group.rank());
+    context.overlaps.check(INPUT, input, OUTPUT, output, Overlaps.APART);
     Program program =
         programs.reduction(Collective.REDUCE_SCATTER, 0, bytes(input), input.type(), op);
-    Memory in = seat.memory(input);
+    Memory in = context.memory(input);
     Memory out = writable(output);
     if (counts == null) {
-      submit(seat, program, in, out, op, kept(input, output, residual, op), handle);
+      submit(context, program, in, out, op, kept(input, output, residual, op), handle);
     } else {
       submitDealt(program, in, out, counts, op, handle);
     }
   }
 
   void allGather(Payload part, Payload all, long @Nullable [] counts, @Nullable Handle handle) {
-    int ranks = seat.group.size();
-    int rank = seat.group.rank();
+    int ranks = context.group.size();
+    int rank = context.group.rank();
     Shapes.dealt(part, "part", all, "whole", counts, ranks, rank);
-    seat.overlaps.check(PART, part, WHOLE, all, Shapes.start(all.count(), counts, rank, ranks));
+    context.overlaps.check(PART, part, WHOLE, all, Shapes.start(all.count(), counts, rank, ranks));
     Program program = programs.of(Collective.ALL_GATHER, 0, bytes(all));
-    submitDealt(program, seat.memory(part), writable(all), counts, ReduceOp.SUM, handle);
+    submitDealt(program, context.memory(part), writable(all), counts, ReduceOp.SUM, handle);
   }
 
   void gather(
@@ -277,16 +281,16 @@ final class Submitter {
       @Nullable Handle handle) {
     Program program = programs.of(Collective.GATHER, root, 0);
     Memory out = NOTHING;
-    if (seat.group.rank() == root) {
+    if (context.group.rank() == root) {
       Payload whole = Shapes.atRoot(all, "whole", root);
       checkShare(part, whole, counts);
-      long start = Shapes.start(whole.count(), counts, root, seat.group.size());
-      seat.overlaps.check(PART, part, WHOLE, whole, start);
+      long start = Shapes.start(whole.count(), counts, root, context.group.size());
+      context.overlaps.check(PART, part, WHOLE, whole, start);
       out = writable(whole);
     } else {
       checkPart(part, counts);
     }
-    submitDealt(program, seat.memory(part), out, counts, ReduceOp.SUM, handle);
+    submitDealt(program, context.memory(part), out, counts, ReduceOp.SUM, handle);
   }
 
   void scatter(
@@ -296,15 +300,15 @@ final class Submitter {
       int root,
       @Nullable Handle handle) {
     Program program = programs.of(Collective.SCATTER, root, 0);
-    seat.overlaps.check(PART, part);
+    context.overlaps.check(PART, part);
     Memory out = writable(part);
     Memory in = out;
-    if (seat.group.rank() == root) {
+    if (context.group.rank() == root) {
       Payload whole = Shapes.atRoot(all, "whole", root);
       checkShare(part, whole, counts);
-      long start = Shapes.start(whole.count(), counts, root, seat.group.size());
-      seat.overlaps.check(WHOLE, whole, PART, part, start);
-      in = seat.memory(whole);
+      long start = Shapes.start(whole.count(), counts, root, context.group.size());
+      context.overlaps.check(WHOLE, whole, PART, part, start);
+      in = context.memory(whole);
     } else {
       checkPart(part, counts);
     }
@@ -313,24 +317,24 @@ final class Submitter {
 
   /** At the root. */
   private void checkShare(Payload part, Payload whole, long @Nullable [] counts) {
-    Shapes.shared(part, whole, counts, seat.group.size(), seat.group.rank());
+    Shapes.shared(part, whole, counts, context.group.size(), context.group.rank());
   }
 
   /** Elsewhere, where nobody knows the whole. */
   private void checkPart(Payload part, long @Nullable [] counts) {
     if (counts != null) {
-      int rank = seat.group.rank();
-      Shapes.sum(counts, seat.group.size(), "counts");
+      int rank = context.group.rank();
+      Shapes.sum(counts, context.group.size(), "counts");
       Shapes.part(part.count(), counts[rank], rank, "part");
     }
   }
 
   void allToAll(Payload input, Payload output, @Nullable Handle handle) {
     Shapes.sameType(input, output);
-    Shapes.count(output.count(), seat.group.size() * ownCount(input.count()), "output");
-    seat.overlaps.check(INPUT, input, OUTPUT, output, Overlaps.APART);
+    Shapes.count(output.count(), context.group.size() * ownCount(input.count()), "output");
+    context.overlaps.check(INPUT, input, OUTPUT, output, Overlaps.APART);
     Program program = programs.of(Collective.ALL_TO_ALL, 0, 0);
-    submit(seat, program, seat.memory(input), writable(output), ReduceOp.SUM, handle);
+    submit(context, program, context.memory(input), writable(output), ReduceOp.SUM, handle);
   }
 
   void allToAll(
@@ -339,20 +343,20 @@ final class Submitter {
       Payload output,
       long[] receiveCounts,
       @Nullable Handle handle) {
-    int ranks = seat.group.size();
-    int rank = seat.group.rank();
+    int ranks = context.group.size();
+    int rank = context.group.rank();
     Shapes.sameType(input, output);
     Shapes.count(input.count(), Shapes.sum(sendCounts, ranks, "send counts"), "input");
     Shapes.count(output.count(), Shapes.sum(receiveCounts, ranks, "receive counts"), "output");
     Shapes.part(receiveCounts[rank], sendCounts[rank], rank, "block received from itself");
-    seat.overlaps.check(INPUT, input, OUTPUT, output, Overlaps.APART);
-    Memory in = seat.memory(input);
+    context.overlaps.check(INPUT, input, OUTPUT, output, Overlaps.APART);
+    Memory in = context.memory(input);
     Memory out = writable(output);
     Call call;
     lock();
     try {
       Program program = programs.pairwise();
-      call = open(seat, program, handle);
+      call = open(context, program, handle);
       call.deal(sendCounts, receiveCounts);
       describe(call, program, in, out, ReduceOp.SUM, null);
       submit(call, handle);
@@ -368,20 +372,20 @@ final class Submitter {
    * @param pair that group
    * @param written whether this rank receives
    */
-  void pass(Payload payload, Seat pair, boolean written, @Nullable Handle handle) {
+  void pass(Payload payload, GroupContext pair, boolean written, @Nullable Handle handle) {
     if (payload instanceof Payload.OfTensors several) {
       if (written) {
-        seat.overlaps.check(PAYLOAD, payload);
+        context.overlaps.check(PAYLOAD, payload);
       }
-      Batch batch = seat.borrowBatch();
+      Batch batch = context.takeBatch();
       for (Payload each : several.byType()) {
-        Memory memory = written ? writable(each) : seat.memory(each);
+        Memory memory = written ? writable(each) : context.memory(each);
         batch.add(pair.message(), memory, memory, null);
       }
       submit(pair, batch, ReduceOp.SUM, handle);
       return;
     }
-    Memory memory = written ? writable(PAYLOAD, payload) : seat.memory(payload);
+    Memory memory = written ? writable(PAYLOAD, payload) : context.memory(payload);
     submit(pair, pair.message(), memory, memory, ReduceOp.SUM, handle);
   }
 
@@ -398,7 +402,7 @@ final class Submitter {
    * payloads.
    */
   private Memory source(Payload input, Payload output, Memory out) {
-    return seat.overlaps.check(INPUT, input, OUTPUT, output, 0) ? out : seat.memory(input);
+    return context.overlaps.check(INPUT, input, OUTPUT, output, 0) ? out : context.memory(input);
   }
 
   /** The memory of a residual, if there is one. */
@@ -419,20 +423,20 @@ final class Submitter {
   }
 
   private Memory residual(Payload input, @Nullable Payload output, Payload residual) {
-    seat.overlaps.check(INPUT, input, RESIDUAL, residual, Overlaps.APART);
+    context.overlaps.check(INPUT, input, RESIDUAL, residual, Overlaps.APART);
     if (output != null) {
-      seat.overlaps.check(OUTPUT, output, RESIDUAL, residual, Overlaps.APART);
+      context.overlaps.check(OUTPUT, output, RESIDUAL, residual, Overlaps.APART);
     }
     return writable(residual);
   }
 
   private Memory writable(String name, Payload payload) {
-    seat.overlaps.check(name, payload);
+    context.overlaps.check(name, payload);
     return writable(payload);
   }
 
   private Memory writable(Payload payload) {
-    Memory memory = seat.memory(payload);
+    Memory memory = context.memory(payload);
     memory.checkWritable();
     return memory;
   }
@@ -452,12 +456,17 @@ final class Submitter {
   // ------------------------------------------------------------------ submission
 
   private void submit(
-      Seat by, Program program, Memory input, Memory output, ReduceOp op, @Nullable Handle handle) {
+      GroupContext by,
+      Program program,
+      Memory input,
+      Memory output,
+      ReduceOp op,
+      @Nullable Handle handle) {
     submit(by, program, input, output, op, null, handle);
   }
 
   private void submit(
-      Seat by,
+      GroupContext by,
       Program program,
       Memory input,
       Memory output,
@@ -486,7 +495,7 @@ final class Submitter {
     Call call;
     lock();
     try {
-      call = open(seat, program, handle);
+      call = open(context, program, handle);
       if (counts != null) {
         call.deal(counts, null);
       }
@@ -502,7 +511,7 @@ final class Submitter {
    * Submits calls that have consecutive numbers, whatever other threads submit. Without a handle
    * waits for all of them, whatever becomes of any: till then memory is the library's.
    */
-  private void submit(Seat by, Batch batch, ReduceOp op, @Nullable Handle handle) {
+  private void submit(GroupContext by, Batch batch, ReduceOp op, @Nullable Handle handle) {
     lock();
     try {
       for (int i = 0; i < batch.size; i++) {
@@ -525,34 +534,35 @@ final class Submitter {
     RuntimeException error = null;
     for (int i = 0; handle == null && i < batch.size; i++) {
       try {
-        seat.driver.finish(Objects.requireNonNull(batch.calls[i]));
+        context.driver.finish(Objects.requireNonNull(batch.calls[i]));
       } catch (CollectiveException | NonFiniteException e) {
         error = Batch.graver(error, e);
       }
     }
-    seat.giveBack(batch);
+    context.giveBack(batch);
     if (error != null) {
       throw error;
     }
   }
 
   private void lock() {
-    seat.driver.lock();
+    context.driver.lock();
   }
 
   private void unlock() {
-    seat.driver.unlock();
+    context.driver.unlock();
   }
 
   /** A call to be described, with the lock held. */
-  private Call open(Seat by, Program program, @Nullable Handle handle) {
-    return seat.driver
+  private Call open(GroupContext by, Program program, @Nullable Handle handle) {
+    return context
+        .driver
         .engine()
         .call(by.group, program, options.slabsInFlight(), handle instanceof PreparedCall);
   }
 
   private Call describe(
-      Seat by,
+      GroupContext by,
       Program program,
       Memory input,
       Memory output,
@@ -582,15 +592,15 @@ final class Submitter {
       prepared.describedBy(call);
       return;
     }
-    seat.driver.engine().start(call, options.timeoutNanos(), handle);
+    context.driver.engine().start(call, options.timeoutNanos(), handle);
     if (handle != null) {
-      seat.driver.submittedAsynchronous();
+      context.driver.submittedAsynchronous();
     }
   }
 
   private void finish(Call call, @Nullable Handle handle) {
     if (handle == null) {
-      seat.driver.finish(call);
+      context.driver.finish(call);
     }
   }
 }

@@ -118,7 +118,8 @@ final class AutoEndpoint implements Endpoint {
                 + reach(address)
                 + ", the other with "
                 + reach(peers.get(peer))
-                + "; \"tcp\", which leads everywhere, comes with the dependency io.collectives:collectives-netty");
+                + "; \"tcp\", which leads everywhere, comes with the dependency"
+                + " io.collectives:collectives-netty");
       }
       names.add(name);
     }

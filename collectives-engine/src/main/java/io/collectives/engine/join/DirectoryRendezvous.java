@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  *
  * Vocabulary. A RUN is one attempt of a job's ranks to meet; rank 0 draws 128 random bits for it,
  * which become the job's epoch if they do. A rank SITS in a run when it has created the file of its
- * seat there. The VERDICT of a run says whether it is complete or failed, and why. A rank BEATS as
+ * place there. The VERDICT of a run says whether it is complete or failed, and why. A rank BEATS as
  * long as it waits: it changes a file again and again.
  *
  * Files, of at most 4 KiB each; JOB stands for the job's name and its hash, RUN for 32 hexadecimal
@@ -29,9 +29,9 @@ import org.jspecify.annotations.Nullable;
  *
  *     collectives-JOB.run           the present run, and rank 0's announcement  replaced by rank 0
  *     collectives-JOB.waiting-R     rank R is here; for messages only           replaced by rank R
- *     collectives-JOB.RUN.seat-R    rank R's announcement, R > 0                created once
+ *     collectives-JOB.RUN.place-R   rank R's announcement, R > 0                created once
  *     collectives-JOB.RUN.beat-R    rank R's beat, R > 0                        replaced by rank R
- *     collectives-JOB.RUN.seen      the ranks whose seats rank 0 has read,      replaced by rank 0
+ *     collectives-JOB.RUN.seen      the ranks that rank 0 has seen in place,    replaced by rank 0
  *                                   rank 0's beat, and whether it calls
  *     collectives-JOB.RUN.verdict   complete, or failed and why                 created once
  *     collectives-JOB.RUN.done-R    rank R has read all that it needs           created once
@@ -44,15 +44,15 @@ import org.jspecify.annotations.Nullable;
  *     ------                                  ----------
  *     draw RUN; make all other runs fail,     poll run; when it names a RUN that is new to me:
  *       remove their files; write run           does rank 0's announcement agree with mine?
- *     poll the seats of RUN, note them          create seat-R; is it mine?
+ *     poll the places of RUN, note them         create place-R; is it mine?
  *       in seen; beat                           if not: does its owner beat?
  *                                                 create verdict = failed, naming both
- *     whose beat stops: remove its seat       beat; poll verdict, run and seen
+ *     whose beat stops: remove its place      beat; poll verdict, run and seen
  *     and nobody takes it:                    rank 0's beat stops:
  *       create verdict = failed, naming it      create verdict = failed, naming it; remove run
- *     all seats are taken: call in seen       called in seen: answer in beat-R
+ *     all places are taken: call in seen      called in seen: answer in beat-R
  *     all have answered:                      poll verdict and run:
- *       create verdict = complete               complete: read all seats, create done-R
+ *       create verdict = complete               complete: read all places, create done-R
  *     remove run                                failed, and run is gone: create done-R, throw
  *     all are done, or a second is over:
  *       remove RUN.*
@@ -61,14 +61,14 @@ import org.jspecify.annotations.Nullable;
  * created once, a run is complete for all that sit in it or for none: a rank that gives up while
  * rank 0 completes the run finds that the file exists, reads it, and stays.
  *
- * Why two runs cannot mix. (1) Only a process that has read RUN can create a seat in it, and RUN is
- * drawn at random by the rank 0 of this run; so every seat of RUN is of a process that was there
- * after that rank 0 came, and leftovers of earlier runs lie under other names. (2) Only the rank 0
- * that drew RUN creates its complete verdict, and a rank believes that verdict only if it was not
- * there yet when it took its own seat in RUN, which it knows by a random ticket. (3) A rank leaves
- * RUN for a newer one only after it has made RUN fail. (4) RUN is the epoch, which every frame
- * carries: even a rank 0 that was stopped for an hour and wakes up cannot disturb those who met
- * without it.
+ * Why two runs cannot mix. (1) Only a process that has read RUN can create a place in it, and RUN
+ * is drawn at random by the rank 0 of this run; so every place of RUN is of a process that was
+ * there after that rank 0 came, and leftovers of earlier runs lie under other names. (2) Only the
+ * rank 0 that drew RUN creates its complete verdict, and a rank believes that verdict only if it
+ * was not there yet when it took its own place in RUN, which it knows by a random ticket. (3) A
+ * rank leaves RUN for a newer one only after it has made RUN fail. (4) RUN is the epoch, which
+ * every frame carries: even a rank 0 that was stopped for an hour and wakes up cannot disturb those
+ * who met without it.
  *
  * Who dies or stops while others are awaited is named by all within the limit of silence, as over
  * TCP. A beat is another number in a file, and each who looks measures by its own clock when it
@@ -78,31 +78,31 @@ import org.jspecify.annotations.Nullable;
  *
  *     before there is a run        nobody is known to be there; who never came is named at the
  *                                  timeout, as missing
- *     R > 0 stops while it sits    rank 0 removes the seat after half of the limit, and at the
- *                                  limit makes the run fail, unless the seat is taken again: by a
+ *     R > 0 stops while it sits    rank 0 removes the place after half of the limit, and at the
+ *                                  limit makes the run fail, unless the place is taken again: by a
  *                                  new process, or by the same one, if it was only stopped
  *     rank 0 stops                 whoever has seen it beat makes the run fail at the limit and
  *                                  removes the run file in its place, unless a new rank 0 has
  *                                  replaced that, when all move on
  *     anybody, when all sit        the same: rank 0 calls all once more before it decides, so
  *                                  that nobody is counted who has died since it sat
- *     after complete is decided    all who sit read the seats and need nobody; who is dead then is
+ *     after complete is decided    all who sit read the places and need nobody; who is dead then is
  *                                  found by the transport
  *
  * Who was itself stopped gives the others the whole limit anew (Watch), and then learns what was
- * decided without it: from the verdict; from its seat, which it takes again if nobody else has it;
- * or from its run, if that was removed. It never believes a complete verdict if the seat is not its
- * own any more.
+ * decided without it: from the verdict; from its place, which it takes again if nobody else has it;
+ * or from its run, if that was removed. It never believes a complete verdict if the place is not
+ * its own any more.
  *
  * What leftovers do. A run file of a rank 0 that crashed is believed by early ranks, which sit in
- * that run, find seats taken by the dead, and may even make it fail. None of that counts: a failed
+ * that run, find places taken by the dead, and may even make it fail. None of that counts: a failed
  * verdict is thrown only when the run file is gone, which shows that the run's own rank 0 was alive
  * in this time, as nobody removes it but that one, or a rank that has seen it beat. If instead the
  * new rank 0 replaces the run file, they move on. If it does not come, they time out, and the seen
  * file, where they do not find themselves, tells them that rank 0 is missing.
  *
- * Two processes with the same rank R > 0: the second finds the seat taken by one that beats, and
- * makes the run fail for all, naming both. If the first has died the seat is soon free, and the
+ * Two processes with the same rank R > 0: the second finds the place taken by one that beats, and
+ * makes the run fail for all, naming both. If the first has died the place is soon free, and the
  * second takes it. Two with rank 0: the second replaces the run file; the first sees that and makes
  * both runs fail. If the first has died, all move on to the run of the second.
  *
@@ -188,7 +188,7 @@ public final class DirectoryRendezvous implements Rendezvous {
   @Override
   public Roster meet(Announcement me, Duration timeout) {
     CompletableFuture<Roster> met = new CompletableFuture<>();
-    Thread meeting =
+    Thread joining =
         new Thread(
             () -> {
               try {
@@ -200,9 +200,9 @@ public final class DirectoryRendezvous implements Rendezvous {
               }
             },
             "collectives meets in a directory");
-    meeting.setDaemon(true);
+    joining.setDaemon(true);
     waiter = Thread.currentThread();
-    meeting.start();
+    joining.start();
     boolean interrupted = false;
     try {
       long end = later(timeout);
@@ -218,7 +218,7 @@ public final class DirectoryRendezvous implements Rendezvous {
         }
         long left = end - System.nanoTime();
         if (left <= 0) {
-          throw hangs(me, meeting);
+          throw hangs(me, joining);
         }
         LockSupport.parkNanos(this, left);
       }
@@ -246,7 +246,7 @@ public final class DirectoryRendezvous implements Rendezvous {
     return why instanceof RuntimeException e ? e : new IllegalStateException(why);
   }
 
-  private JoinException hangs(Announcement me, Thread meeting) {
+  private JoinException hangs(Announcement me, Thread joining) {
     JoinException e =
         new JoinException(
             "rank "
@@ -256,7 +256,7 @@ public final class DirectoryRendezvous implements Rendezvous {
                 + " cannot meet in directory "
                 + directory
                 + ": the file system does not answer; see that all hosts can reach it");
-    e.addSuppressed(stackOf(meeting));
+    e.addSuppressed(stackOf(joining));
     return e;
   }
 
@@ -291,11 +291,11 @@ public final class DirectoryRendezvous implements Rendezvous {
               + "; meet at tcp://host:port");
     }
     try {
-      Meeting meeting =
+      RendezvousRound round =
           me.rank() == 0
               ? new Leader(world, directory, me, timeout, silenceLimit)
               : new Follower(world, directory, me, timeout, silenceLimit);
-      return meeting.meet();
+      return round.meet();
     } catch (IOException e) {
       throw new JoinException(
           "rank "

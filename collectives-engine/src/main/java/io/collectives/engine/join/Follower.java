@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * The rendezvous of any rank but 0: it finds a run, takes its place in it, and waits for the
  * verdict.
  */
-final class Follower extends Meeting {
+final class Follower extends RendezvousRound {
   /** The run of which this rank takes part in. */
   private @Nullable String run;
 
@@ -101,9 +101,9 @@ final class Follower extends Meeting {
       if (run != null && leader != null && conflict == null) {
         if (isTimeToLook()) {
           if (sits) {
-            keepSeat(run, present != null);
+            keepPlace(run, present != null);
           } else {
-            claimSeat(run);
+            claimPlace(run);
           }
         }
         hear(run);
@@ -167,14 +167,14 @@ final class Follower extends Meeting {
     watch.meet(0, text(files.seen(newRun)));
     watch.meet(me.rank(), text(files.beat(newRun, me.rank())));
     if (conflict == null) {
-      claimSeat(newRun);
+      claimPlace(newRun);
     } else {
       decide(newRun, FAILED, conflict);
     }
   }
 
   /** Takes this rank's place, unless another process has it; one that beats will not give it up. */
-  private void claimSeat(String run) throws IOException {
+  private void claimPlace(String run) throws IOException {
     if (isComplete(files.read(files.verdict(run)))) {
       conflict =
           "the ranks of job "
@@ -182,19 +182,19 @@ final class Follower extends Meeting {
               + " had met before "
               + name(me)
               + " came; start all ranks again";
-    } else if (files.create(Announcements.note(me, ticket), files.seat(run, me.rank()))) {
+    } else if (files.create(Announcements.note(me, ticket), files.place(run, me.rank()))) {
       sits = true;
       beat();
     } else {
       // Its ticket tells whose it is: when a file server's answer is lost, a link is made and
       // yet seems to fail.
-      Note seat = readWhole(files.seat(run, me.rank()), files.run());
+      Note place = readWhole(files.place(run, me.rank()), files.run());
       watch.look(me.rank(), text(files.beat(run, me.rank())));
-      if (seat.text("ticket").equals(ticket)) {
+      if (place.text("ticket").equals(ticket)) {
         sits = true;
         beat();
-      } else if (watch.isBeating(me.rank()) && !seat.values().isEmpty()) {
-        conflict = cameTwice(Announcements.of(seat), me);
+      } else if (watch.isBeating(me.rank()) && !place.values().isEmpty()) {
+        conflict = cameTwice(Announcements.of(place), me);
       }
     }
     if (conflict != null) {
@@ -206,18 +206,18 @@ final class Follower extends Meeting {
    * Sees that this rank still has its place, which it loses when it gives no sign for long, and
    * takes it again.
    */
-  private void keepSeat(String run, boolean gathering) throws IOException {
-    Path file = files.seat(run, me.rank());
-    Note seat = files.read(file);
-    if (seat != null && !seat.text("ticket").equals(ticket)) {
+  private void keepPlace(String run, boolean gathering) throws IOException {
+    Path file = files.place(run, me.rank());
+    Note place = files.read(file);
+    if (place != null && !place.text("ticket").equals(ticket)) {
       leave();
       throw new JoinException(
-          cameTwice(Announcements.of(seat), me)
+          cameTwice(Announcements.of(place), me)
               + "; the latter gave no sign for "
               + silenceLimit.toMillis() / 2
-              + " ms and lost its seat");
+              + " ms and lost its place");
     }
-    if (seat == null && !files.exists(file)) {
+    if (place == null && !files.exists(file)) {
       if (gathering) {
         files.create(Announcements.note(me, ticket), file);
       } else if (files.read(files.verdict(run)) == null) {
@@ -268,21 +268,21 @@ final class Follower extends Meeting {
     List<String> addresses = new ArrayList<>(me.size());
     addresses.add(leader.address());
     for (int rank = 1; rank < me.size(); rank++) {
-      Note seat = readWhole(files.seat(run, rank), files.verdict(run));
-      if (seat.values().isEmpty()) {
+      Note place = readWhole(files.place(run, rank), files.verdict(run));
+      if (place.values().isEmpty()) {
         throw new JoinException(
             name(me)
                 + " of job "
                 + me.job()
                 + ": all ranks met, but "
-                + files.seat(run, rank)
+                + files.place(run, rank)
                 + " cannot be read, as it was"
                 + " removed or damaged; start all ranks again");
       }
-      if (rank == me.rank() && !seat.text("ticket").equals(ticket)) {
-        throw new JoinException(cameTwice(Announcements.of(seat), me));
+      if (rank == me.rank() && !place.text("ticket").equals(ticket)) {
+        throw new JoinException(cameTwice(Announcements.of(place), me));
       }
-      addresses.add(Announcements.of(seat).address());
+      addresses.add(Announcements.of(place).address());
     }
     done(run);
     return new Roster(JobEpoch.parse(run), addresses);

@@ -63,9 +63,8 @@ import org.jspecify.annotations.Nullable;
  * or false; and COLLECTIVES_INSECURE_ANYONE_MAY_JOIN, true or false. No error repeats the secret.
  *
  * <p>A rank listens on loopback unless COLLECTIVES_LISTEN names another address. When the ranks
- * meet on another address, listening on loopback would make every peer wait in vain, and
- * listening elsewhere unasked would open a port to the network; so then COLLECTIVES_LISTEN is
- * required.
+ * meet on another address, listening on loopback would make every peer wait in vain, and listening
+ * elsewhere unasked would open a port to the network; so then COLLECTIVES_LISTEN is required.
  *
  * <p>One class because all of it reads one map of variables, and each error names the variables
  * that other launchers would have set.
@@ -158,14 +157,14 @@ public final class JobEnvironment {
    *
    * @param place where the ranks meet, asked only when COLLECTIVES_RENDEZVOUS does not say it
    */
-  private record Seat(int rank, int size, String job, Supplier<URI> place) {}
+  private record LaunchedRank(int rank, int size, String job, Supplier<URI> place) {}
 
   private JobSettings settings() {
-    Seat seat = seat();
-    URI rendezvous = has("COLLECTIVES_RENDEZVOUS") ? rendezvous() : seat.place.get();
+    LaunchedRank launched = launchedRank();
+    URI rendezvous = has("COLLECTIVES_RENDEZVOUS") ? rendezvous() : launched.place.get();
     JobSettings settings =
-        JobSettings.of(seat.rank, seat.size, rendezvous)
-            .withJob(seat.job)
+        JobSettings.of(launched.rank, launched.size, rendezvous)
+            .withJob(launched.job)
             .withCalls(calls())
             .withSecurity(security());
     settings = settings.withJoinTimeout(duration(JOIN_TIMEOUT, settings.joinTimeout()));
@@ -242,7 +241,7 @@ public final class JobEnvironment {
     }
   }
 
-  private Seat seat() {
+  private LaunchedRank launchedRank() {
     if (has("RANK")) {
       return torchrun();
     }
@@ -279,7 +278,7 @@ public final class JobEnvironment {
             + " JobSettings to Collectives.join");
   }
 
-  private Seat torchrun() {
+  private LaunchedRank torchrun() {
     List<String> missing = new ArrayList<>();
     List<String> needed =
         has("COLLECTIVES_RENDEZVOUS")
@@ -304,7 +303,7 @@ public final class JobEnvironment {
     int size = size("WORLD_SIZE");
     int rank = rank("RANK", "WORLD_SIZE", size);
     optional("LOCAL_RANK", size);
-    return new Seat(
+    return new LaunchedRank(
         rank, size, "default", () -> tcp(value("MASTER_ADDR"), "MASTER_ADDR", masterPort()));
   }
 
@@ -319,7 +318,7 @@ public final class JobEnvironment {
         : port;
   }
 
-  private Seat openMpi() {
+  private LaunchedRank openMpi() {
     require("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE");
     int size = size("OMPI_COMM_WORLD_SIZE");
     int rank = rank("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", size);
@@ -337,22 +336,22 @@ public final class JobEnvironment {
         firstOf("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"));
   }
 
-  private Seat pmi() {
+  private LaunchedRank pmi() {
     String rankName = has("PMI_RANK") ? "PMI_RANK" : "PMI_ID";
     require(rankName, "PMI_SIZE");
     int size = size("PMI_SIZE");
     int rank = rank(rankName, "PMI_SIZE", size);
     if (has("SLURM_PROCID")) {
-      return new Seat(rank, size, slurmJob(), this::slurmPlace);
+      return new LaunchedRank(rank, size, slurmJob(), this::slurmPlace);
     }
     boolean oneHost = !has("MPI_LOCALNRANKS") || number("MPI_LOCALNRANKS", 1, size) == size;
     return launched("PMI", "pmi", rank, size, oneHost, firstOf("PMI_JOBID"));
   }
 
-  private Seat launched(
+  private LaunchedRank launched(
       String launcher, String prefix, int rank, int size, boolean oneHost, @Nullable String id) {
     String job = id == null ? "default" : jobName(prefix + "-" + id);
-    return new Seat(
+    return new LaunchedRank(
         rank,
         size,
         job,
@@ -375,13 +374,13 @@ public final class JobEnvironment {
         });
   }
 
-  private Seat slurm() {
+  private LaunchedRank slurm() {
     String sizeName = has("SLURM_NTASKS") || !has("SLURM_NPROCS") ? "SLURM_NTASKS" : "SLURM_NPROCS";
     require("SLURM_PROCID", sizeName);
     int size = size(sizeName);
     int rank = rank("SLURM_PROCID", sizeName, size);
     optional("SLURM_LOCALID", size);
-    return new Seat(rank, size, slurmJob(), this::slurmPlace);
+    return new LaunchedRank(rank, size, slurmJob(), this::slurmPlace);
   }
 
   private String slurmJob() {
@@ -417,7 +416,7 @@ public final class JobEnvironment {
     return place(first, slurmJob());
   }
 
-  private Seat kubernetes() {
+  private LaunchedRank kubernetes() {
     String sizeName = has("WORLD_SIZE") ? "WORLD_SIZE" : "COLLECTIVES_SIZE";
     if (!has(sizeName)) {
       throw new JoinException(
@@ -435,7 +434,7 @@ public final class JobEnvironment {
         pod.endsWith(suffix) && pod.length() > suffix.length()
             ? pod.substring(0, pod.length() - suffix.length())
             : null;
-    return new Seat(
+    return new LaunchedRank(
         rank,
         size,
         job == null ? "default" : jobName(job),

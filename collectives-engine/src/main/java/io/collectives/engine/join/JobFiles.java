@@ -66,8 +66,8 @@ final class JobFiles {
     return directory.resolve(prefix + ".waiting-" + rank);
   }
 
-  Path seat(String run, int rank) {
-    return file(run, "seat-" + rank);
+  Path place(String run, int rank) {
+    return file(run, "place-" + rank);
   }
 
   Path beat(String run, int rank) {

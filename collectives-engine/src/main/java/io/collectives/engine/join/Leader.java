@@ -26,14 +26,14 @@ import org.jspecify.annotations.Nullable;
  * The rendezvous of rank 0: it draws a run, watches which ranks take their places in it, and
  * completes it.
  */
-final class Leader extends Meeting {
+final class Leader extends RendezvousRound {
   /** The run that this rank gathers; nothing before that is written down, and when it is over. */
   private @Nullable String run;
 
   /** The ranks whose places have been read, and their notes. */
   private final BitSet seen;
 
-  private final @Nullable Note[] seats;
+  private final @Nullable Note[] places;
 
   /** Of which there are still files. */
   private final Set<String> earlierRuns = new TreeSet<>();
@@ -57,7 +57,7 @@ final class Leader extends Meeting {
       Duration silenceLimit) {
     super(world, directory, me, timeout, silenceLimit);
     this.seen = new BitSet(me.size());
-    this.seats = new Note[me.size()];
+    this.places = new Note[me.size()];
   }
 
   @Override
@@ -99,12 +99,12 @@ final class Leader extends Meeting {
           }
         }
         int sat = seen.cardinality();
-        Note refusal = readSeats(own);
+        Note refusal = readPlaces(own);
         if (refusal != null) {
           verdict = refusal;
         }
         boolean progress = seen.cardinality() > sat;
-        if (verdict == null && isTimeToLook() && freeQuietSeats(own)) {
+        if (verdict == null && isTimeToLook() && freeQuietPlaces(own)) {
           progress = true;
         }
         if (progress) {
@@ -141,12 +141,12 @@ final class Leader extends Meeting {
       List<String> addresses = new ArrayList<>(me.size());
       addresses.add(me.address());
       for (int rank = 1; rank < me.size(); rank++) {
-        addresses.add(Announcements.of(Objects.requireNonNull(seats[rank])).address());
+        addresses.add(Announcements.of(Objects.requireNonNull(places[rank])).address());
       }
       return new Roster(epoch, addresses);
     } finally {
       run = null;
-      // A rank that has lost its place by a pause may come back for the verdict; a dead one will not.
+      // A rank that lost its place by a pause may come back for the verdict; a dead one will not.
       clearUp(own, rank -> lost.containsKey(rank) && !watch.isLost(rank));
       for (String earlier : earlierRuns) {
         files.removeRun(earlier);
@@ -182,24 +182,24 @@ final class Leader extends Meeting {
    *
    * @return the verdict, if one of them is of a rank that does not fit this one
    */
-  private @Nullable Note readSeats(String run) throws IOException {
+  private @Nullable Note readPlaces(String run) throws IOException {
     for (int rank = seen.nextClearBit(0); rank < me.size(); rank = seen.nextClearBit(rank + 1)) {
-      Note seat = files.read(files.seat(run, rank));
-      if (seat == null) {
+      Note place = files.read(files.place(run, rank));
+      if (place == null) {
         continue;
       }
-      Announcement announcement = Announcements.of(seat);
+      Announcement announcement = Announcements.of(place);
       String difference =
           announcement.rank() == rank
               ? difference(announcement, me)
-              : "seat " + rank + " is not its owner's";
+              : "place " + rank + " is not its owner's";
       if (difference != null) {
         return decide(run, FAILED, difference);
       }
-      seats[rank] = seat;
+      places[rank] = place;
       seen.set(rank);
       lost.remove(rank);
-      watch.meet(rank, sign(run, rank, seat));
+      watch.meet(rank, sign(run, rank, place));
     }
     return null;
   }
@@ -220,7 +220,7 @@ final class Leader extends Meeting {
     for (int rank = answered.nextClearBit(0);
         rank < me.size();
         rank = answered.nextClearBit(rank + 1)) {
-      Note beat = beatOf(run, rank, Objects.requireNonNull(seats[rank]));
+      Note beat = beatOf(run, rank, Objects.requireNonNull(places[rank]));
       answered.set(rank, beat != null && beat.number("roll") == roll);
     }
     return answered.cardinality() == me.size();
@@ -232,19 +232,19 @@ final class Leader extends Meeting {
   }
 
   /** Frees the places of ranks that have been silent for long. Returns whether there were any. */
-  private boolean freeQuietSeats(String run) throws IOException {
+  private boolean freeQuietPlaces(String run) throws IOException {
     boolean any = false;
     for (int rank = 1; rank < me.size(); rank++) {
-      Note seat = seats[rank];
-      if (!seen.get(rank) || seat == null) {
+      Note place = places[rank];
+      if (!seen.get(rank) || place == null) {
         continue;
       }
-      watch.look(rank, sign(run, rank, seat));
+      watch.look(rank, sign(run, rank, place));
       if (watch.isQuiet(rank)) {
-        files.delete(files.seat(run, rank));
-        seats[rank] = null;
+        files.delete(files.place(run, rank));
+        places[rank] = null;
         seen.clear(rank);
-        lost.put(rank, Announcements.of(seat));
+        lost.put(rank, Announcements.of(place));
         calls = false;
         any = true;
       }
@@ -262,13 +262,13 @@ final class Leader extends Meeting {
   }
 
   /** Returns the beat of the rank that has taken a place, or null if there is none. */
-  private @Nullable Note beatOf(String run, int rank, Note seat) {
+  private @Nullable Note beatOf(String run, int rank, Note place) {
     Note beat = files.readQuietly(files.beat(run, rank));
-    return beat != null && beat.text("ticket").equals(seat.text("ticket")) ? beat : null;
+    return beat != null && beat.text("ticket").equals(place.text("ticket")) ? beat : null;
   }
 
-  private @Nullable String sign(String run, int rank, Note seat) {
-    Note beat = beatOf(run, rank, seat);
+  private @Nullable String sign(String run, int rank, Note place) {
+    Note beat = beatOf(run, rank, place);
     return beat == null ? null : beat.text("beat");
   }
 

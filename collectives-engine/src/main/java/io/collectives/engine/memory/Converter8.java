@@ -26,11 +26,11 @@ import java.util.Arrays;
  * <p>A group that holds NaN or an infinity, or what would become infinite by rounding, arrives as
  * NaN, all of it. Numbers below 2<sup>-121</sup> arrive as 0.
  *
- * <p>A float becomes an integer, and back, by adding and taking away {@value #ROUNDER}, near
- * which floats are whole numbers, rounded to the nearest even; its last bits are the
- * integer. Bits become floats, and floats bits, by bulk copies, as in {@link Converter16}. To copy
- * half as much, two numbers become one float, {@code (a + 128) + 256 (b + 128)}, and its last 16
- * bits are those of two bytes, but for the highest bit of each.
+ * <p>A float becomes an integer, and back, by adding and taking away {@value #ROUNDER}, near which
+ * floats are whole numbers, rounded to the nearest even; its last bits are the integer. Bits become
+ * floats, and floats bits, by bulk copies, as in {@link Converter16}. To copy half as much, two
+ * numbers become one float, {@code (a + 128) + 256 (b + 128)}, and its last 16 bits are those of
+ * two bytes, but for the highest bit of each.
  *
  * <p>Plane k of a block begins at {@code k * PLANE}, also where planes are shorter. So indexes of a
  * loop differ by constants, which C2 vectorises too, as long as there are few of them: with more

@@ -34,11 +34,11 @@ final class Arrivals implements FrameSink, ViewSink {
   private final HeldFrames heldFrames;
   private final FrameApplier applier;
   private final Inbound[] inbound;
-  private final Mail mail;
+  private final InlineExchanges inline;
   private final Turns turns;
 
   private final FrameHeader answer = new FrameHeader();
-  private final ArrayDeque<BorrowedFrame> freeBorrowed = new ArrayDeque<>();
+  private final ArrayDeque<LeasedFrame> freeLeased = new ArrayDeque<>();
 
   /** Frames of calls that this rank has not entered, in the order of arrival. */
   private final List<HeldFrame> early;
@@ -50,7 +50,7 @@ final class Arrivals implements FrameSink, ViewSink {
       HeldFrames heldFrames,
       FrameApplier applier,
       Inbound[] inbound,
-      Mail mail,
+      InlineExchanges inline,
       Turns turns) {
     this.calls = calls;
     this.failures = failures;
@@ -60,7 +60,7 @@ final class Arrivals implements FrameSink, ViewSink {
     this.early = heldFrames.early();
     this.applier = applier;
     this.inbound = inbound;
-    this.mail = mail;
+    this.inline = inline;
     this.turns = turns;
   }
 
@@ -172,7 +172,7 @@ final class Arrivals implements FrameSink, ViewSink {
     }
     inbound[peer].isDistrusted = true;
     heldFrames.forgetPeer(peer);
-    mail.look(calls.groups());
+    inline.look(calls.groups());
     failures.lost(peer, why);
   }
 
@@ -296,11 +296,10 @@ final class Arrivals implements FrameSink, ViewSink {
    * group.
    */
   private boolean fits(Call call, int worldRank, Target target, @Nullable View view) {
-    if (view instanceof BorrowedFrame borrowed
-        && !borrowed.fits(call, target.run.slab, target.step)) {
+    if (view instanceof LeasedFrame leased && !leased.fits(call, target.run.slab, target.step)) {
       failures.fail(
           call.group,
-          FrameErrors.nonsense(
+          FrameErrors.protocolError(
               call,
               worldRank,
               "memory of other pieces than those of chunks "
@@ -334,7 +333,7 @@ final class Arrivals implements FrameSink, ViewSink {
       return;
     }
     // Bytes that the peer left inline may have come before this frame.
-    mail.look(calls.groups());
+    inline.look(calls.groups());
     Call call = calls.underWay(group, head.sequence);
     if (call == null) {
       if (head.sequence < group.completed() && head.tag <= head.sequence) {
@@ -569,7 +568,7 @@ final class Arrivals implements FrameSink, ViewSink {
   }
 
   private View viewOf(FrameBody body) {
-    return body instanceof LeasedBody lent ? BorrowedFrame.of(lent, freeBorrowed) : (View) body;
+    return body instanceof LeasedBody leased ? LeasedFrame.of(leased, freeLeased) : (View) body;
   }
 
   private void finish(int peer, Inbound in) {
@@ -578,7 +577,7 @@ final class Arrivals implements FrameSink, ViewSink {
       in.over();
     } else if (in.isNotice) {
       in.drop();
-      mail.look(calls.groups());
+      inline.look(calls.groups());
       try {
         if (in.noticeKind == FrameHeader.Kind.FAILURE) {
           Failure told = Failure.read(in.noticeBytes, in.length, inbound.length);
@@ -605,7 +604,7 @@ final class Arrivals implements FrameSink, ViewSink {
     if (cause != null) {
       heldFrames.forgetPeer(peer);
     }
-    mail.look(calls.groups());
+    inline.look(calls.groups());
     liveness.forget(peer);
     failures.lost(peer, cause);
   }

@@ -58,13 +58,13 @@ public final class Call extends CallRun {
    * The member whose call failed while this rank read its memory, so that this call must fail as
    * well; -1 if there is none.
    */
-  int spoiler;
+  int abortedPeer;
 
   /** By what number {@link FlightRecorder} knows it, -1 before and after. */
   long flight = -1;
 
-  /** If true, the bytes of this call go by {@link Mail}, not by frames. */
-  boolean byMail;
+  /** If true, the bytes of this call go by {@link InlineExchanges}, not by frames. */
+  boolean isInline;
 
   /** If true, no data of this call moves any more, though it may not have ended. */
   private boolean stopped;
@@ -91,7 +91,8 @@ public final class Call extends CallRun {
     this.kept = kept;
     this.framesTo = new int[program.peers.length];
     this.framesFrom = new int[program.peers.length];
-    this.contributions = new HeldFrame[program.meetings.length == 0 ? 0 : program.guests()];
+    this.contributions =
+        new HeldFrame[program.fusedReductions.length == 0 ? 0 : program.fusedContributions()];
   }
 
   /** Begins anew; the sequence number is set when the call enters its group. */
@@ -100,7 +101,7 @@ public final class Call extends CallRun {
     startNanos = now;
     deadlineNanos = now + timeoutNanos;
     nextWordNanos = now + WORD_NANOS;
-    spoiler = -1;
+    abortedPeer = -1;
     refused.clear();
     Arrays.fill(framesTo, 0);
     Arrays.fill(framesFrom, 0);

@@ -130,8 +130,8 @@ final class Calls {
   private void begin(Call call) {
     call.group.callsUnderWay++;
     underWay.add(call);
-    if (call.byMail) {
-      call.group.mail.add(call);
+    if (call.isInline) {
+      call.group.inlineCalls.add(call);
     }
   }
 
@@ -140,8 +140,8 @@ final class Calls {
     Group group = call.group;
     if (underWay.remove(call)) {
       group.callsUnderWay--;
-      if (call.byMail) {
-        group.mail.remove(call);
+      if (call.isInline) {
+        group.inlineCalls.remove(call);
       }
       if (!group.waiting.isEmpty()) {
         withRoom.add(group);

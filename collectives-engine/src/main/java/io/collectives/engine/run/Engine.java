@@ -58,9 +58,9 @@ import org.jspecify.annotations.Nullable;
  * have entered, two of different calls hear of each other.
  *
  * <p><b>Parts.</b> This class starts calls and lets them go on; {@link Sender} sends; {@link
- * Arrivals} takes what comes, and {@link Turns} applies what was held; {@link Mail} does all of it
- * for exchanges of few bytes; {@link Failures} decides what breaks groups; {@link Calls} keeps the
- * books for all of them.
+ * Arrivals} takes what comes, and {@link Turns} applies what was held; {@link InlineExchanges} does
+ * all of it for exchanges of few bytes; {@link Failures} decides what breaks groups; {@link Calls}
+ * keeps the books for all of them.
  *
  * <p><b>Threads.</b> None of its own. One thread at a time may call it: the driver.
  */
@@ -74,7 +74,7 @@ public final class Engine {
   private final Calls calls;
   private final Failures failures;
   private final Liveness liveness;
-  private final Mail mail;
+  private final InlineExchanges inline;
   private final Arrivals arrivals;
   private final FrameApplier applier = new FrameApplier();
   private final Sender sender;
@@ -111,10 +111,10 @@ public final class Engine {
     this.liveness = new Liveness(transport, silenceLimitNanos, clock.getAsLong());
     this.sender = new Sender(transport, liveness, applier);
     this.failures = new Failures(transport, clock, calls, inbound, liveness, warnings);
-    this.mail = new Mail(transport, calls, failures, liveness, applier);
+    this.inline = new InlineExchanges(transport, calls, failures, liveness, applier);
     this.turns = new Turns(failures, heldFrames, applier);
     this.arrivals =
-        new Arrivals(calls, failures, liveness, heldFrames, applier, inbound, mail, turns);
+        new Arrivals(calls, failures, liveness, heldFrames, applier, inbound, inline, turns);
     BodyViews views = transport.capability(BodyViews.class);
     if (views != null) {
       views.viewBy(arrivals);
@@ -147,7 +147,7 @@ public final class Engine {
 
   /** Makes a group known. Frames of it that have come already are waiting. */
   public void add(Group group) {
-    group.mayUseMail(mail.isPossible());
+    group.mayUseInlineExchange(inline.isPossible());
     calls.add(group);
     arrivals.added(group);
     failures.added(group);
@@ -260,7 +260,7 @@ public final class Engine {
     Group group = call.group;
     Program program = call.program;
     call.start(clock.getAsLong(), timeoutNanos, completion);
-    call.byMail = Mail.fits(call);
+    call.isInline = InlineExchanges.fits(call);
     for (int peer : program.peers) {
       if (!group.contacts[peer]) {
         group.contacts[peer] = true;
@@ -442,8 +442,8 @@ public final class Engine {
 
   /** Sends what may be sent and applies what may be applied. Returns whether anything was done. */
   private boolean advance(Call call) {
-    if (call.byMail) {
-      return mail.advance(call);
+    if (call.isInline) {
+      return inline.advance(call);
     }
     boolean any = false;
     boolean again;

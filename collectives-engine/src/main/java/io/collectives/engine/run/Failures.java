@@ -500,7 +500,7 @@ final class Failures implements Liveness.Losses {
    * come.
    */
   void spoiled(Call call, int member) {
-    call.spoiler = member;
+    call.abortedPeer = member;
     Failure why = call.group.gone.get(member);
     if (why != null) {
       fail(call.group, why);

@@ -69,8 +69,9 @@ final class FrameApplier {
           boolean untouched = run.isUntouched(chunk);
           Memory own = call.memory(chunk, run.slab, untouched);
           long ownFrom = call.position(chunk, run.slab, untouched) + skip / elementBytes;
-          if (step.swaps[i] && call.op instanceof UserOp) {
-            swap(call, step, result, to, count, own, ownFrom, source, position);
+          if (step.exchanges[i] && call.op instanceof UserOp) {
+            orderSums(call, step, own, ownFrom, source, position);
+            reduceInOrder(call, result, to, count);
           } else {
             result.reduce(call.op, to, count, own, ownFrom, source, position, scratch);
           }
@@ -100,8 +101,9 @@ final class FrameApplier {
         boolean untouched = run.isUntouched(chunk);
         Memory own = call.memory(chunk, run.slab, untouched);
         long ownFrom = call.position(chunk, run.slab, untouched);
-        if (step.swaps[i]) {
-          swap(call, step, result, to, count, own, ownFrom, source, position);
+        if (step.exchanges[i]) {
+          orderSums(call, step, own, ownFrom, source, position);
+          reduceInOrder(call, result, to, count);
         } else {
           narrow.reduce(call.op, result, to, count, own, ownFrom, source, position, scratch);
         }
@@ -146,8 +148,9 @@ final class FrameApplier {
         boolean untouched = run.isUntouched(chunk);
         Memory own = call.memory(chunk, run.slab, untouched);
         long ownFrom = call.position(chunk, run.slab, untouched);
-        if (step.swaps[i] && call.op instanceof UserOp) {
-          swap(call, step, result, to, count, own, ownFrom, theirs, from);
+        if (step.exchanges[i] && call.op instanceof UserOp) {
+          orderSums(call, step, own, ownFrom, theirs, from);
+          reduceInOrder(call, result, to, count);
         } else {
           result.reduce(call.op, to, count, own, ownFrom, theirs, from, scratch);
         }
@@ -157,20 +160,12 @@ final class FrameApplier {
   }
 
   /**
-   * Reduces as the peer does that this rank swaps sums with: what either has as the other one gets
-   * it, and the lower rank's first. Standard ops are commutative to the last bit, so the order
-   * matters to those of users only.
+   * Puts the sums that this rank and a peer exchange in order, the lower rank's first, each as the
+   * other rank gets it, so that both reduce alike. Standard ops are commutative to the last bit, so
+   * the order matters to those of users only.
    */
-  private void swap(
-      CallRun call,
-      Program.Step step,
-      Memory result,
-      long to,
-      int count,
-      Memory own,
-      long ownFrom,
-      FrameBytes theirs,
-      int at) {
+  private void orderSums(
+      CallRun call, Program.Step step, Memory own, long ownFrom, FrameBytes theirs, int at) {
     if (step.peer < call.program.rank) {
       ordered.add(theirs, at);
       ordered.add(own, ownFrom);
@@ -178,19 +173,10 @@ final class FrameApplier {
       ordered.add(own, ownFrom);
       ordered.add(theirs, at);
     }
-    reduceInOrder(call, result, to, count);
   }
 
-  private void swap(
-      CallRun call,
-      Program.Step step,
-      Memory result,
-      long to,
-      int count,
-      Memory own,
-      long ownFrom,
-      Memory theirs,
-      long from) {
+  private void orderSums(
+      CallRun call, Program.Step step, Memory own, long ownFrom, Memory theirs, long from) {
     if (step.peer < call.program.rank) {
       ordered.add(theirs, from);
       ordered.add(own, ownFrom);
@@ -198,7 +184,6 @@ final class FrameApplier {
       ordered.add(own, ownFrom);
       ordered.add(theirs, from);
     }
-    reduceInOrder(call, result, to, count);
   }
 
   private void reduceInOrder(CallRun call, Memory result, long to, int count) {
@@ -209,30 +194,30 @@ final class FrameApplier {
   /**
    * Takes a fused sum, and puts it into every output that is to get it and can be reached.
    *
-   * @param frames those of the receives of {@code meeting}
+   * @param frames those of the receives of {@code fused}
    * @return -1, or a member whose call has failed, so that this one must, too
    */
-  int meet(CallRun call, SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
+  int reduceFused(CallRun call, SlabRun run, Program.FusedReduction fused, HeldFrame[] frames) {
     try {
       for (int i = 0; i < frames.length; i++) {
         if (isMemory(frames[i]) && !view(frames[i]).holdOpen()) {
-          return meeting.receives[i].peer;
+          return fused.receives[i].peer;
         }
       }
-      if (meeting.placing) {
+      if (fused.placing) {
         for (int i = 0; i < frames.length; i++) {
-          run.placed[meeting.index][i] =
-              isMemory(frames[i]) && hasTargets(call, meeting.first, view(frames[i]));
+          run.placed[fused.index][i] =
+              isMemory(frames[i]) && hasTargets(call, fused.first, view(frames[i]));
         }
       }
-      if (meeting.inRankOrder) {
-        takeInOrder(call, run, meeting, frames);
+      if (fused.inRankOrder) {
+        takeInOrder(call, run, fused, frames);
       } else {
-        place(call, run, meeting, frames);
+        place(call, run, fused, frames);
       }
       for (int i = 0; i < frames.length; i++) {
         if (isMemory(frames[i]) && view(frames[i]).isRevoked()) {
-          return meeting.receives[i].peer; // It was held, so its memory itself is gone.
+          return fused.receives[i].peer; // It was held, so its memory itself is gone.
         }
       }
       return -1;
@@ -255,11 +240,11 @@ final class FrameApplier {
     return Objects.requireNonNull(frame.view);
   }
 
-  private void place(CallRun call, SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
-    Program.Step step = meeting.first;
+  private void place(CallRun call, SlabRun run, Program.FusedReduction fused, HeldFrame[] frames) {
+    Program.Step step = fused.first;
     int slab = run.slab;
     if (!call.program.contributes()) {
-      serve(call, run, meeting, frames);
+      serve(call, run, fused, frames);
       return;
     }
     for (int i = 0; i < step.chunkCount; i++) {
@@ -269,7 +254,7 @@ final class FrameApplier {
       ordered.add(call.memory(chunk, slab, untouched), call.position(chunk, slab, untouched));
       for (int k = 0; k < frames.length; k++) {
         View theirs = view(frames[k]);
-        boolean placed = run.placed[meeting.index][k];
+        boolean placed = run.placed[fused.index][k];
         ordered.add(
             theirs.source(result.type(), i),
             theirs.sourceAt(i),
@@ -291,14 +276,14 @@ final class FrameApplier {
    * Takes the sum at a rank that contributes nothing: it begins with the first contribution. If all
    * outputs can be reached it goes there only, else to memory of the library, to be sent to all.
    */
-  private void serve(CallRun call, SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
-    Program.Step step = meeting.first;
+  private void serve(CallRun call, SlabRun run, Program.FusedReduction fused, HeldFrame[] frames) {
+    Program.Step step = fused.first;
     boolean all = true;
-    for (boolean placed : run.placed[meeting.index]) {
+    for (boolean placed : run.placed[fused.index]) {
       all &= placed;
     }
     if (!all) {
-      Arrays.fill(run.placed[meeting.index], false);
+      Arrays.fill(run.placed[fused.index], false);
     }
     for (int i = 0; i < step.chunkCount; i++) {
       int chunk = step.firstChunk + i;
@@ -347,11 +332,11 @@ final class FrameApplier {
   /**
    * Takes the sum of what all ranks have told each other, in the order of ranks.
    *
-   * @param meeting where plans have it
+   * @param fused where plans have it
    * @param frames by rank; that of this rank is its own memory
    */
-  void exchange(CallRun call, Program.Meeting meeting, FrameBytes[] frames) {
-    Program.Step step = meeting.first;
+  void exchange(CallRun call, Program.FusedReduction fused, FrameBytes[] frames) {
+    Program.Step step = fused.first;
     Memory result = call.memory(step.firstChunk, 0, false);
     for (int member = 0; member < call.program.ranks; member++) {
       if (member == call.program.rank) {
@@ -371,8 +356,9 @@ final class FrameApplier {
         scratch);
   }
 
-  private void takeInOrder(CallRun call, SlabRun run, Program.Meeting meeting, HeldFrame[] frames) {
-    Program.Step step = meeting.first;
+  private void takeInOrder(
+      CallRun call, SlabRun run, Program.FusedReduction fused, HeldFrame[] frames) {
+    Program.Step step = fused.first;
     int slab = run.slab;
     int at = 0;
     for (int i = 0; i < step.chunkCount; i++) {
@@ -391,7 +377,7 @@ final class FrameApplier {
         HeldFrame frame = frames[place];
         if (isMemory(frame)) {
           View theirs = view(frame);
-          boolean placed = run.placed[meeting.index][place];
+          boolean placed = run.placed[fused.index][place];
           ordered.add(
               theirs.source(result.type(), i),
               theirs.sourceAt(i),

@@ -71,12 +71,12 @@ final class FrameErrors {
   }
 
   /** Returns the failure of a member that leases memory that no plan asks for. */
-  static Failure nonsense(Call call, int worldRank, String what) {
+  static Failure protocolError(Call call, int worldRank, String what) {
     int me = call.group.members[call.group.rank];
     return new Failure(
         Failure.Kind.PROTOCOL,
         me,
         worldRank,
-        "rank " + worldRank + " lends to rank " + me + " " + what);
+        "rank " + worldRank + " leases to rank " + me + " " + what);
   }
 }

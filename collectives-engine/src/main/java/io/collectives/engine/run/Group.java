@@ -20,7 +20,7 @@ public final class Group {
   private static final long WORLD_ID = 1;
 
   /** In larger groups an exchange is not what is wanted. */
-  private static final int MOST_RANKS_WITH_MAIL = 16;
+  private static final int MOST_RANKS_INLINE = 16;
 
   /**
    * The number of ended calls that are remembered, so that a frame of another call is recognized.
@@ -43,13 +43,16 @@ public final class Group {
   /** The number of calls that have ended, well or not. */
   long callsEnded;
 
-  /** Calls under way that go by {@link Mail}, in their order; the first one's turn has come. */
-  final Deque<Call> mail = new ArrayDeque<>();
+  /**
+   * Calls under way that go by {@link InlineExchanges}, in their order; the first one's turn has
+   * come.
+   */
+  final Deque<Call> inlineCalls = new ArrayDeque<>();
 
   /** The number of calls that have gone by inline exchange. */
-  long mailTurn;
+  long inlineTurn;
 
-  private boolean usesMail;
+  private boolean usesInlineExchange;
 
   /** The ranks (of the group) that frames went to or came from. */
   final boolean[] contacts;
@@ -114,13 +117,13 @@ public final class Group {
   }
 
   /** Says whether the transport can exchange messages inline, before there are calls. */
-  void mayUseMail(boolean isPossible) {
-    usesMail = isPossible && isWorld() && members.length <= MOST_RANKS_WITH_MAIL;
+  void mayUseInlineExchange(boolean isPossible) {
+    usesInlineExchange = isPossible && isWorld() && members.length <= MOST_RANKS_INLINE;
   }
 
   /** Returns whether exchanges of few bytes go by inline exchange, not by frames. */
-  public boolean usesMail() {
-    return usesMail;
+  public boolean usesInlineExchange() {
+    return usesInlineExchange;
   }
 
   /** The number that the next call will have. */

@@ -23,12 +23,12 @@ import org.jspecify.annotations.Nullable;
  * <p><b>States.</b> A frame that is offered is read by its receiver and then released. When the
  * sender's call fails meanwhile the frame is revoked: its user may write to the memory again, so
  * whoever has read it must ask afterwards. A receiver that wants to <em>write</em> to the sender's
- * memory (see {@link Program.Meeting}) cannot ask afterwards; it holds the frame first, and a
- * sender whose call fails waits for the moment that this takes.
+ * memory (see {@link Program.FusedReduction}) cannot ask afterwards; it holds the frame first, and
+ * a sender whose call fails waits for the moment that this takes.
  *
  * <p>Where the two are different processes the states are the same, but in memory that both have
  * mapped: this frame has become a {@link LeasableBody.Lease} then, and the receiver has a {@link
- * BorrowedFrame}.
+ * LeasedFrame}.
  */
 final class OutFrame implements View, LeasableBody {
   private static final int OFFERED = 0;
@@ -58,7 +58,7 @@ final class OutFrame implements View, LeasableBody {
   private boolean placed;
 
   /** The lease that the transport has made of it, if another process reads it. */
-  private LeasableBody.@Nullable Lease loan;
+  private LeasableBody.@Nullable Lease lease;
 
   private volatile int state;
 
@@ -75,7 +75,7 @@ final class OutFrame implements View, LeasableBody {
     length = newLength;
     copied = false;
     placed = false;
-    loan = null;
+    lease = null;
     state = OFFERED;
   }
 
@@ -90,7 +90,7 @@ final class OutFrame implements View, LeasableBody {
   }
 
   /** Copies the pieces, so that the memory may be written at once. */
-  void snapshot() {
+  void makeCopy() {
     if (copy == null || copy.bytes().capacity() < length) {
       copy = new FrameBytes(java.nio.ByteBuffer.allocateDirect(length + 7 & ~7));
     }
@@ -130,8 +130,8 @@ final class OutFrame implements View, LeasableBody {
 
   /** The call has failed: from now on the memory may hold anything. */
   void revoke() {
-    if (loan != null) {
-      loan.revoke();
+    if (lease != null) {
+      lease.revoke();
       return;
     }
     while (!STATE.compareAndSet(this, OFFERED, REVOKED) && state == HELD_OPEN) {
@@ -146,7 +146,7 @@ final class OutFrame implements View, LeasableBody {
   }
 
   boolean isReleased() {
-    return loan == null ? state == RELEASED : loan.isOver();
+    return lease == null ? state == RELEASED : lease.isOver();
   }
 
   @Override
@@ -231,7 +231,7 @@ final class OutFrame implements View, LeasableBody {
 
   @Override
   public void leased(LeasableBody.Lease begun) {
-    loan = begun;
+    lease = begun;
   }
 
   @Override

@@ -27,30 +27,31 @@ import org.jspecify.annotations.Nullable;
  * for writes of earlier rounds only. A write waits for its frame, whose send stands before it, for
  * writes before it, and for this rank's reads before it to be over, which is when the receivers
  * have written them. A read in the same round as a write of the same chunk would be a circle (two
- * ranks that exchange sums), so it is marked as {@linkplain Step#snapshot copied} and is over at
+ * ranks that exchange sums), so it is marked as {@linkplain Step#copied copied} and is over at
  * once: it is copied, unless the link does so anyway. A rank in such a circle takes what it holds
- * as others get it, and the lower rank's operand first, so that ranks that exchange sums take the same
- * one; see {@link io.collectives.plan.PlanVerifier}.
+ * as others get it, and the lower rank's operand first, so that ranks that exchange sums take the
+ * same one; see {@link io.collectives.plan.PlanVerifier}.
  *
- * <p><b>Fused reductions.</b> Where all contributions to a chunk go to its owner in one round, and the sum
- * from there to all in a later one, as in the direct plans, the owner may wait for all of them and
- * take the sum in one pass. If the ranks share memory it writes the sum to everybody's output in
- * the same pass: each contribution is read once and each output written once, which is the least
- * that must be done, and the frames of the later round only say that the sum is there. Whether they
- * do is seen by the contributions: if one of them comes as bytes, each is added when its turn has
- * come, and whoever's output could not be reached is sent the sum. The order of the sum stays that
- * of the plan. In an exchange, where several ranks complete a chunk, each from the contributions of
- * all others in one round, they wait for all of them, too, to take the sum in the order of ranks.
+ * <p><b>Fused reductions.</b> Where all contributions to a chunk go to its owner in one round, and
+ * the sum from there to all in a later one, as in the direct plans, the owner may wait for all of
+ * them and take the sum in one pass. If the ranks share memory it writes the sum to everybody's
+ * output in the same pass: each contribution is read once and each output written once, which is
+ * the least that must be done, and the frames of the later round only say that the sum is there.
+ * Whether they do is seen by the contributions: if one of them comes as bytes, each is added when
+ * its turn has come, and whoever's output could not be reached is sent the sum. The order of the
+ * sum stays that of the plan. In an exchange, where several ranks complete a chunk, each from the
+ * contributions of all others in one round, they wait for all of them, too, to take the sum in the
+ * order of ranks.
  *
  * <p><b>In rank order.</b> A program may be asked to take every reduction in the order of ranks.
- * Then all of them are fused, also those of contributions that come as bytes, which are held until all
- * are here; a plan in which a rank adds something else than the contribution of each other rank,
- * all in one round, cannot do that.
+ * Then all of them are fused, also those of contributions that come as bytes, which are held until
+ * all are here; a plan in which a rank adds something else than the contribution of each other
+ * rank, all in one round, cannot do that.
  *
  * <p><b>In the order of arrival.</b> Or a program may be asked to let nobody wait for another. Then
  * reductions into a chunk in one round may follow in any order, each when all of its frame is here:
- * a frame of which bytes have been added cannot let another one pass. Only the reductions
- * of exchanges are fused, whose order all ranks must agree on. What a write finds (a chunk that is
+ * a frame of which bytes have been added cannot let another one pass. Only the reductions of
+ * exchanges are fused, whose order all ranks must agree on. What a write finds (a chunk that is
  * still untouched, or one that it completes) is seen when it is done.
  *
  * <p><b>Serving.</b> A rank that {@linkplain Plan#contributors() does not contribute} has no memory
@@ -118,7 +119,7 @@ public final class Program {
   final Lane[] lanes;
 
   /** The reductions that take all contributions to chunks of this rank in one pass. */
-  final Meeting[] meetings;
+  final FusedReduction[] fusedReductions;
 
   /** If true, all ranks send each other everything that they have, at once, and nothing else. */
   final boolean isExchange;
@@ -160,7 +161,7 @@ public final class Program {
     this.peers = parts.peers;
     this.served = parts.served;
     this.lanes = parts.lanes;
-    this.meetings = parts.meetings;
+    this.fusedReductions = parts.fusedReductions;
     this.widestTransfer = parts.widestTransfer;
     this.sendsTo = new boolean[peers.length];
     this.receivesFrom = new boolean[peers.length];
@@ -320,7 +321,7 @@ public final class Program {
       int[] peers,
       int[] served,
       Lane[] lanes,
-      Meeting[] meetings,
+      FusedReduction[] fusedReductions,
       int widestTransfer,
       int[] writes) {}
 
@@ -339,12 +340,12 @@ public final class Program {
   }
 
   /** Returns the number of contributions that come to a fused reduction of this rank. */
-  int guests() {
+  int fusedContributions() {
     return contributors - (contributes() ? 1 : 0);
   }
 
   /** All contributions to some chunks, which this rank takes together. */
-  static final class Meeting {
+  static final class FusedReduction {
     final int index;
 
     /**
@@ -362,7 +363,7 @@ public final class Program {
     /** The receives from all other ranks, in the order of the sum. */
     final Step[] receives;
 
-    Meeting(int index, boolean inRankOrder, boolean placing, List<Step> receives) {
+    FusedReduction(int index, boolean inRankOrder, boolean placing, List<Step> receives) {
       this.index = index;
       this.inRankOrder = inRankOrder;
       this.placing = placing;
@@ -413,7 +414,7 @@ public final class Program {
     final boolean[] completes;
 
     /** For a receive: whether this rank sends the chunk in the same round. */
-    final boolean[] swaps;
+    final boolean[] exchanges;
 
     /** For a receive: whether others may come before it that the plan names after it. */
     boolean anyOrder;
@@ -421,10 +422,10 @@ public final class Program {
     /**
      * For a send: whether a write of the same round follows, so that what is sent must be copied.
      */
-    boolean snapshot;
+    boolean copied;
 
     /** The one that a contribution comes to, or a sum is sent from. */
-    @Nullable Meeting meeting;
+    @Nullable FusedReduction fused;
 
     Step(int round, int peer, int firstChunk, int chunkCount, Effect effect) {
       this.round = round;
@@ -437,7 +438,7 @@ public final class Program {
       this.readsBefore = new int[chunkCount];
       this.untouched = new boolean[chunkCount];
       this.completes = new boolean[chunkCount];
-      this.swaps = new boolean[chunkCount];
+      this.exchanges = new boolean[chunkCount];
     }
 
     boolean hasSameChunks(Step other) {

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Compiles one rank's part of a plan into a {@link Program}: gives each step the numbers of writes
- * and reads that it waits for, finds the fused reductions, and puts reductions in the order that is asked
- * for. It goes through the transfers of all ranks, once.
+ * and reads that it waits for, finds the fused reductions, and puts reductions in the order that is
+ * asked for. It goes through the transfers of all ranks, once.
  */
 public final class ProgramCompiler {
   private final Plan plan;
@@ -27,8 +27,8 @@ public final class ProgramCompiler {
   private final int[] writes;
   private final int[] reads;
   private final @Nullable Contributions contributions;
-  private final @Nullable OwnersOfMeetings owners;
-  private final List<Program.Meeting> meetings = new ArrayList<>();
+  private final @Nullable FusedOwners owners;
+  private final List<Program.FusedReduction> fusedReductions = new ArrayList<>();
 
   /** By rank that serves: the contributors that it exchanges frames with. */
   private final Map<Integer, BitSet> contributorsOf = new HashMap<>();
@@ -48,7 +48,7 @@ public final class ProgramCompiler {
         };
     this.owners =
         plan.collective() == Collective.ALL_REDUCE && plan.ranks() > 1
-            ? new OwnersOfMeetings(plan)
+            ? new FusedOwners(plan)
             : null;
   }
 
@@ -141,7 +141,7 @@ public final class ProgramCompiler {
     boolean inRankOrder = order == AddOrder.OF_RANKS;
     if (contributions != null && (owners != null || inRankOrder)) {
       for (int lane = 0; lane < lanes.length; lane++) {
-        findMeetings(contributions, sends.get(lane), receives.get(lane));
+        findFusedReductions(contributions, sends.get(lane), receives.get(lane));
       }
       if (inRankOrder
           && !(contributions.meet() && all(receives, ProgramCompiler::meetsIfReduced))) {
@@ -159,7 +159,12 @@ public final class ProgramCompiler {
         contributions != null && contributions.hasSeveralOwners(),
         pairwise,
         new Program.Parts(
-            peers, served(peers), lanes, meetings.toArray(Program.Meeting[]::new), widest, writes));
+            peers,
+            served(peers),
+            lanes,
+            fusedReductions.toArray(Program.FusedReduction[]::new),
+            widest,
+            writes));
   }
 
   private void serves(int server, int other) {
@@ -181,7 +186,7 @@ public final class ProgramCompiler {
   }
 
   private static boolean meetsIfReduced(Program.Step step) {
-    return step.effect == Effect.REPLACE || step.meeting != null;
+    return step.effect == Effect.REPLACE || step.fused != null;
   }
 
   private IllegalArgumentException inNoOrder(Algorithm algorithm) {
@@ -196,7 +201,7 @@ public final class ProgramCompiler {
             + " them at once; use Algorithm.direct(), exchange(), parameterServer(n) or auto()");
   }
 
-  private void findMeetings(
+  private void findFusedReductions(
       Contributions counts, List<Program.Step> sends, List<Program.Step> receives) {
     for (Program.Step first : receives) {
       boolean exchange = counts.isExchanged(first);
@@ -206,20 +211,21 @@ public final class ProgramCompiler {
               && owners != null
               && owners.allMeetAt(rank, first);
       boolean ordered = exchange || order == AddOrder.OF_RANKS && first.effect == Effect.REDUCE;
-      if (first.meeting != null || !ordered && !placing) {
+      if (first.fused != null || !ordered && !placing) {
         continue;
       }
       List<Program.Step> in = receives.stream().filter(first::isAlongside).toList();
       List<Program.Step> out = sends.stream().filter(first::hasSameChunks).toList();
       int serving = rank < plan.contributors() ? 0 : 1;
-      int guests = plan.contributors() - 1 + serving;
+      int contributors = plan.contributors() - 1 + serving;
       placing &= out.size() == in.size();
-      if (in.size() == guests && guests > serving && (ordered || placing)) {
-        Program.Meeting meeting = new Program.Meeting(meetings.size(), ordered, placing, in);
-        meetings.add(meeting);
-        in.forEach(step -> step.meeting = meeting);
+      if (in.size() == contributors && contributors > serving && (ordered || placing)) {
+        Program.FusedReduction fused =
+            new Program.FusedReduction(fusedReductions.size(), ordered, placing, in);
+        fusedReductions.add(fused);
+        in.forEach(step -> step.fused = fused);
         if (placing) {
-          out.forEach(step -> step.meeting = meeting);
+          out.forEach(step -> step.fused = fused);
         }
       }
     }
@@ -274,8 +280,8 @@ public final class ProgramCompiler {
         reads[chunk]++;
         for (Program.Step receive : roundReceives) {
           if (receive.firstChunk <= chunk && chunk < receive.firstChunk + receive.chunkCount) {
-            send.snapshot = true;
-            receive.swaps[chunk - receive.firstChunk] = true;
+            send.copied = true;
+            receive.exchanges[chunk - receive.firstChunk] = true;
           }
         }
       }

@@ -165,7 +165,7 @@ final class Sender {
       out = freeOut.isEmpty() ? new OutFrame(applier.scratch()) : freeOut.pop();
       out.fill(call, run, step, length);
       if (mustBeCopied(call, step, out)) {
-        out.snapshot();
+        out.makeCopy();
       } else if (run.isPlaced(step)) {
         out.place();
       }
@@ -199,8 +199,6 @@ final class Sender {
    * takes. Bodies that are not read in place are copied by the link.
    */
   private boolean mustBeCopied(Call call, Program.Step step, OutFrame out) {
-    return bodiesAreViews
-        ? step.snapshot || call.narrow != null
-        : step.snapshot && out.pieces() > 0;
+    return bodiesAreViews ? step.copied || call.narrow != null : step.copied && out.pieces() > 0;
   }
 }

@@ -20,12 +20,14 @@ final class SlabRun {
   final int[] gathered;
 
   /**
-   * By fused reduction: whether a contribution has come as bytes, so that each is taken by itself when its
-   * turn has come.
+   * By fused reduction: whether a contribution has come as bytes, so that each is taken by itself
+   * when its turn has come.
    */
   final boolean[] isApart;
 
-  /** By fused reduction and receive: whether the sum was put into the memory of that contributor. */
+  /**
+   * By fused reduction and receive: whether the sum was put into the memory of that contributor.
+   */
   final boolean[][] placed;
 
   /** If true, this rank's part was checked. */
@@ -49,9 +51,9 @@ final class SlabRun {
     }
     echoDue = new boolean[program.peers.length];
     echoOwed = new boolean[program.peers.length];
-    gathered = new int[program.meetings.length];
-    isApart = new boolean[program.meetings.length];
-    placed = new boolean[program.meetings.length][program.guests()];
+    gathered = new int[program.fusedReductions.length];
+    isApart = new boolean[program.fusedReductions.length];
+    placed = new boolean[program.fusedReductions.length][program.fusedContributions()];
     this.program = program;
   }
 
@@ -85,7 +87,7 @@ final class SlabRun {
 
   /** Returns whether a fused reduction has put the data of this step into its peer's memory. */
   boolean isPlaced(Program.Step send) {
-    return send.meeting != null && placed[send.meeting.index][send.meeting.placeOf(send.peer)];
+    return send.fused != null && placed[send.fused.index][send.fused.placeOf(send.peer)];
   }
 
   /** A peer has what was sent to it, or nothing is. Returns whether that was still open. */

@@ -25,21 +25,21 @@ final class Turns {
    * @return whether it waits for the others, to be applied together with them
    */
   boolean join(Call call, Target target, FrameHeader head, boolean isView) {
-    Program.Meeting meeting = target.step.meeting;
-    if (meeting == null || head.length == 0) {
+    Program.FusedReduction fused = target.step.fused;
+    if (fused == null || head.length == 0) {
       return false;
     }
-    if (!meeting.inRankOrder && (call.narrow != null || !isView)) {
-      target.run.isApart[meeting.index] = true;
+    if (!fused.inRankOrder && (call.narrow != null || !isView)) {
+      target.run.isApart[fused.index] = true;
     }
-    target.run.gathered[meeting.index]++;
-    return !target.run.isApart[meeting.index];
+    target.run.gathered[fused.index]++;
+    return !target.run.isApart[fused.index];
   }
 
   /** Returns whether a frame that is held waits for the others of a fused reduction. */
-  private static boolean meets(HeldFrame held) {
-    Program.Meeting meeting = held.step.meeting;
-    return meeting != null && held.header.length > 0 && !held.run.isApart[meeting.index];
+  private static boolean isFused(HeldFrame held) {
+    Program.FusedReduction fused = held.step.fused;
+    return fused != null && held.header.length > 0 && !held.run.isApart[fused.index];
   }
 
   /** Applies the held frames of a call whose turn has come. Returns whether there were any. */
@@ -48,8 +48,8 @@ final class Turns {
     List<HeldFrame> held = call.held;
     for (int i = 0; i < held.size(); ) {
       HeldFrame frame = held.get(i);
-      if (meets(frame)) {
-        if (meet(call, frame.run, frame.step.meeting)) {
+      if (isFused(frame)) {
+        if (reduceFused(call, frame.run, frame.step.fused)) {
           any = true;
           i = 0;
         } else {
@@ -86,18 +86,18 @@ final class Turns {
   }
 
   /** Takes a fused sum if all its contributions are here. Returns whether that was so. */
-  private boolean meet(Call call, SlabRun run, Program.Meeting meeting) {
-    Program.Step[] receives = meeting.receives;
-    if (run.gathered[meeting.index] < receives.length
-        || !run.receiveReady(meeting.first)
-        || !gather(call, run, meeting)) {
+  private boolean reduceFused(Call call, SlabRun run, Program.FusedReduction fused) {
+    Program.Step[] receives = fused.receives;
+    if (run.gathered[fused.index] < receives.length
+        || !run.receiveReady(fused.first)
+        || !gather(call, run, fused)) {
       return false;
     }
-    int failed = applier.meet(call, run, meeting, call.contributions);
+    int failed = applier.reduceFused(call, run, fused, call.contributions);
     List<HeldFrame> held = call.held;
     for (int i = held.size() - 1; i >= 0; i--) {
       HeldFrame frame = held.get(i);
-      if (frame.run == run && frame.step.meeting == meeting) {
+      if (frame.run == run && frame.step.fused == fused) {
         held.remove(i);
         heldFrames.giveBack(frame);
       }
@@ -113,15 +113,15 @@ final class Turns {
   }
 
   /** Puts the frames of a fused sum in its order. Returns whether they are complete. */
-  private static boolean gather(Call call, SlabRun run, Program.Meeting meeting) {
+  private static boolean gather(Call call, SlabRun run, Program.FusedReduction fused) {
     for (int i = 0; i < call.held.size(); i++) {
       HeldFrame frame = call.held.get(i);
-      if (frame.run == run && frame.step.meeting == meeting) {
+      if (frame.run == run && frame.step.fused == fused) {
         if (!frame.isComplete()) {
           return false;
         }
         int place = 0;
-        while (meeting.receives[place] != frame.step) {
+        while (fused.receives[place] != frame.step) {
           place++;
         }
         call.contributions[place] = frame;

@@ -8,15 +8,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A frame as its receiver may use it: the sender's memory, be it of a thread of this process
- * ({@link OutFrame}) or of another process ({@link BorrowedFrame}), or a copy that the sender has
+ * ({@link OutFrame}) or of another process ({@link LeasedFrame}), or a copy that the sender has
  * made. There is a piece for each chunk of the transfer. What may be done with it, and how to ask,
  * is explained with {@link OutFrame}.
  */
 interface View extends FrameBody {
 
   /**
-   * Returns whether the receiver has the bytes already, from a {@linkplain Program.Meeting fused
-   * reduction}.
+   * Returns whether the receiver has the bytes already, from a {@linkplain Program.FusedReduction
+   * fused reduction}.
    */
   boolean isPlaced();
 

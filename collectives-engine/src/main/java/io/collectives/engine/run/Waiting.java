@@ -12,7 +12,7 @@ final class Waiting {
     if (peer < 0) {
       return false;
     }
-    if (call.spoiler == member) {
+    if (call.abortedPeer == member) {
       return true;
     }
     int windowEnd = Math.min(call.slabs, call.firstOpen + 2 * call.slabsInFlight);

@@ -97,7 +97,7 @@ final class DirectoryRendezvousTest {
     ranks.add(meet(who(0, 3), LONG));
     awaitFile(".run");
     ranks.add(meet(who(2, 3), LONG));
-    awaitFile("seat-2");
+    awaitFile("place-2");
     ranks.add(meet(who(1, 3), LONG));
     assertAllMet(ranks);
   }
@@ -106,7 +106,7 @@ final class DirectoryRendezvousTest {
   void everyRankNamesTheMissingOnes() {
     CompletableFuture<Roster> zero = meet(who(0, 6), LONG);
     CompletableFuture<Roster> three = meet(who(3, 6), LONG);
-    awaitFile("seat-3");
+    awaitFile("place-3");
     for (CompletableFuture<Roster> rank : List.of(meet(who(1, 6), SHORT), zero, three)) {
       assertRefused(rank, "missing of 6: ranks 2, 4, 5", "400 ms", directory.toString());
     }
@@ -135,7 +135,7 @@ final class DirectoryRendezvousTest {
   void aSecondProcessOfARankIsRefusedAndNamedOnAllRanks() {
     CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
     CompletableFuture<Roster> first = meet(who(1, 3), LONG);
-    awaitFile("seat-1");
+    awaitFile("place-1");
     CompletableFuture<Roster> second = meet(who(1, 3, "elsewhere"), LONG);
     for (CompletableFuture<Roster> rank : List.of(zero, first, second)) {
       assertRefused(rank, "claim rank 1", "host-1", "elsewhere");
@@ -172,7 +172,7 @@ final class DirectoryRendezvousTest {
         };
     CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
     CompletableFuture<Roster> one = meet(who(1, 3), LONG);
-    awaitFile("seat-1");
+    awaitFile("place-1");
     for (CompletableFuture<Roster> rank : List.of(meet(odd, LONG), one, zero)) {
       assertRefused(rank, "rank 2 (odd) " + theirs, "rank 0 (host-0) " + ours);
     }
@@ -222,9 +222,10 @@ final class DirectoryRendezvousTest {
   void leftoversOfACrashedRunDoNotCount() throws Exception {
     leaveCrashedRun(4, "");
     List<CompletableFuture<Roster>> ranks = new ArrayList<>();
-    // These two come early and believe the old run: one finds its seat free there, the other taken.
+    // These two come early and believe the old run: one finds its place free there, the other
+    // taken.
     ranks.add(meet(who(3, 4), LONG));
-    awaitFile(STALE_RUN + ".seat-3");
+    awaitFile(STALE_RUN + ".place-3");
     ranks.add(meet(who(2, 4), LONG));
     awaitFile("waiting-2");
     ranks.add(meet(who(0, 4), LONG));
@@ -241,7 +242,7 @@ final class DirectoryRendezvousTest {
     leaveCrashedRun(3, state);
     CompletableFuture<Roster> early = meet(who(2, 3), LONG);
     if (state.equals("failed")) {
-      awaitFile(STALE_RUN + ".seat-2");
+      awaitFile(STALE_RUN + ".place-2");
     } else {
       awaitFile("waiting-2");
     }
@@ -263,8 +264,8 @@ final class DirectoryRendezvousTest {
     silence = Duration.ofSeconds(2);
     CompletableFuture<Roster> zero = meet(who(0, 4), LONG);
     CompletableFuture<Roster> one = meet(who(1, 4), LONG);
-    awaitFile("seat-1");
-    leaveSeat(presentRun(), 2, 4);
+    awaitFile("place-1");
+    leavePlace(presentRun(), 2, 4);
     for (CompletableFuture<Roster> survivor : List.of(zero, one)) {
       assertRefused(
           survivor, "rank 2 (old) came to", "was lost", "2000 ms nobody has taken its place");
@@ -277,7 +278,7 @@ final class DirectoryRendezvousTest {
     silence = Duration.ofSeconds(2);
     CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
     awaitFile(".run");
-    leaveSeat(presentRun(), 1, 3);
+    leavePlace(presentRun(), 1, 3);
     for (CompletableFuture<Roster> survivor : List.of(zero, meet(who(2, 3), LONG))) {
       assertRefused(survivor, "rank 1 (old) came to", "was lost");
     }
@@ -304,9 +305,9 @@ final class DirectoryRendezvousTest {
     silence = Duration.ofSeconds(3);
     CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
     awaitFile(".run");
-    Path seat = leaveSeat(presentRun(), 1, 3);
+    Path place = leavePlace(presentRun(), 1, 3);
     CompletableFuture<Roster> one = meet(who(1, 3), LONG);
-    awaitText(seat, "address=at-1\n");
+    awaitText(place, "address=at-1\n");
     Roster roster = assertAllMet(List.of(zero, one, meet(who(2, 3), LONG)));
     assertEquals(List.of("at-0", "at-1", "at-2"), roster.addresses());
     assertEquals(List.of(), files());
@@ -327,9 +328,9 @@ final class DirectoryRendezvousTest {
     CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
     CompletableFuture<Roster> one = meet(who(1, 3), LONG);
     awaitFile("beat-1");
-    Path seat = directory.resolve(prefix() + "." + presentRun() + ".seat-1");
-    Files.delete(seat); // As rank 0 does with the seat of who does not beat.
-    awaitText(seat, "address=at-1\n");
+    Path place = directory.resolve(prefix() + "." + presentRun() + ".place-1");
+    Files.delete(place); // As rank 0 does with the place of who does not beat.
+    awaitText(place, "address=at-1\n");
     assertAllMet(List.of(zero, one, meet(who(2, 3), LONG)));
   }
 
@@ -341,7 +342,7 @@ final class DirectoryRendezvousTest {
     awaitFile("beat-1");
     Files.move(
         Files.writeString(directory.resolve("draft"), crashed(1, 2)),
-        directory.resolve(prefix() + "." + STALE_RUN + ".seat-1"),
+        directory.resolve(prefix() + "." + STALE_RUN + ".place-1"),
         StandardCopyOption.REPLACE_EXISTING);
     if (complete) {
       Files.writeString(
@@ -357,7 +358,7 @@ final class DirectoryRendezvousTest {
     CompletableFuture<Roster> one = meet(who(1, 2), LONG);
     awaitFile("beat-1");
     Files.delete(directory.resolve(prefix() + ".run"));
-    Files.delete(directory.resolve(prefix() + "." + STALE_RUN + ".seat-1"));
+    Files.delete(directory.resolve(prefix() + "." + STALE_RUN + ".place-1"));
     assertRefused(one, "rank 1 (host-1) of job job gave no sign", "start all ranks again");
     assertEquals(List.of(), files());
   }
@@ -386,7 +387,7 @@ final class DirectoryRendezvousTest {
       CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
       awaitFile(".run");
       CompletableFuture<Roster> one = meet(who(1, 3), LONG);
-      awaitFile("seat-1");
+      awaitFile("place-1");
       opened.get(closing).close();
       opened.get(closing).close();
       assertRefused(
@@ -444,14 +445,14 @@ final class DirectoryRendezvousTest {
   void aBadSeatIsNamed(String content) throws Exception {
     CompletableFuture<Roster> zero = meet(who(0, 2), LONG);
     awaitFile(".run");
-    Path seat = directory.resolve(prefix() + "." + presentRun() + ".seat-1");
+    Path place = directory.resolve(prefix() + "." + presentRun() + ".place-1");
     Files.writeString(
-        seat, content.equals("oversized") ? "a=" + "b".repeat(5000) + "\nend\n" : content);
+        place, content.equals("oversized") ? "a=" + "b".repeat(5000) + "\nend\n" : content);
     opened.get(0).close();
     assertRefused(
         zero,
         "missing of 2: rank 1",
-        seat.toString(),
+        place.toString(),
         content.equals("oversized") ? "longer than 4096" : "does not end");
   }
 
@@ -478,7 +479,7 @@ final class DirectoryRendezvousTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"seat-1", "beat-1", "verdict", "seen"})
+  @ValueSource(strings = {"place-1", "beat-1", "verdict", "seen"})
   void aPipeInARunHoldsUpNobody(String what) throws Exception {
     CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
     awaitFile(".seen");
@@ -670,9 +671,9 @@ final class DirectoryRendezvousTest {
   }
 
   /** Makes a rank that ends at once sit in a run. */
-  private Path leaveSeat(String run, int rank, int size) throws IOException {
+  private Path leavePlace(String run, int rank, int size) throws IOException {
     Path draft = Files.writeString(directory.resolve("draft"), crashed(rank, size));
-    return Files.move(draft, directory.resolve(prefix() + "." + run + ".seat-" + rank));
+    return Files.move(draft, directory.resolve(prefix() + "." + run + ".place-" + rank));
   }
 
   /** Lives as rank 0 of the old run until all who sit there have beaten three times since. */
@@ -713,7 +714,7 @@ final class DirectoryRendezvousTest {
   }
 
   /**
-   * What ranks 0 to {@code size} - 2 leave when they are killed: the run file and the seats,
+   * What ranks 0 to {@code size} - 2 leave when they are killed: the run file and the places,
    * perhaps a verdict.
    */
   private void leaveCrashedRun(int size, String verdict) throws IOException {
@@ -721,7 +722,7 @@ final class DirectoryRendezvousTest {
     Files.writeString(directory.resolve(prefix + ".run"), crashed(0, size));
     for (int rank = 1; rank < size - 1; rank++) {
       Files.writeString(
-          directory.resolve(prefix + "." + STALE_RUN + ".seat-" + rank), crashed(rank, size));
+          directory.resolve(prefix + "." + STALE_RUN + ".place-" + rank), crashed(rank, size));
       Files.writeString(directory.resolve(prefix + ".waiting-" + rank), crashed(rank, size));
     }
     if (!verdict.isEmpty()) {

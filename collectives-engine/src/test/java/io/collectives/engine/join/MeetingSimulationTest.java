@@ -134,7 +134,7 @@ final class MeetingSimulationTest {
       }
       if (random.nextInt(3) == 0) {
         leave("run", random.nextInt(4));
-        leave("0123456789abcdef0123456789abcdef.seat-1", random.nextInt(4));
+        leave("0123456789abcdef0123456789abcdef.place-1", random.nextInt(4));
         leave("0123456789abcdef0123456789abcdef.verdict", 1 + random.nextInt(3));
       }
       for (Rank next = next(); next != null; next = next()) {
@@ -294,11 +294,11 @@ final class MeetingSimulationTest {
       turn.acquireUninterruptibly();
       world.tell(this + " begins");
       try {
-        Meeting meeting =
+        RendezvousRound round =
             me.rank() == 0
                 ? new Leader(this, DIRECTORY, me, world.timeout, world.silence)
                 : new Follower(this, DIRECTORY, me, world.timeout, world.silence);
-        roster = meeting.meet();
+        roster = round.meet();
         world.tell(this + " has met");
       } catch (Killed e) {
         died = true;

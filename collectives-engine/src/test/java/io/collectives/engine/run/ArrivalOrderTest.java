@@ -238,8 +238,8 @@ class ArrivalOrderTest {
   void anExchangeStaysInTheOrderOfRanks() {
     Plan plan = Bench.plan(Algorithm.exchange(), Collective.ALL_REDUCE, 3);
     Program program = ProgramCompiler.compile(SERVED, plan, 1, AddOrder.OF_ARRIVAL);
-    assertEquals(1, program.meetings.length);
-    assertTrue(program.meetings[0].inRankOrder);
+    assertEquals(1, program.fusedReductions.length);
+    assertTrue(program.fusedReductions[0].inRankOrder);
     for (Program.Step[] ofPeer : program.lanes[0].receives) {
       assertFalse(ofPeer[0].anyOrder);
     }

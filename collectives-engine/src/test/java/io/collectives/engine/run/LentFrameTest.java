@@ -98,7 +98,7 @@ class LentFrameTest {
         for (Call call : new Call[] {first, second}) {
           assertTrue(call.isDone());
           ProtocolException error = assertInstanceOf(ProtocolException.class, call.error());
-          assertTrue(error.getMessage().contains("rank 0 lends to rank 1"), error.getMessage());
+          assertTrue(error.getMessage().contains("rank 0 leases to rank 1"), error.getMessage());
         }
         assertEquals(0, notReleased);
       }

@@ -210,7 +210,7 @@ final class Nonsense implements SimulatedNetwork.Tamper {
   private @Nullable Frame ofCallUnderWay(ScriptedSimulation.Rank to, Group group, Frame frame) {
     Call call = to.callUnderWay(group);
     int member = group.rankOf(sender);
-    if (call == null || call.byMail) {
+    if (call == null || call.isInline) {
       return null;
     }
     FrameHeader header = frame.header;

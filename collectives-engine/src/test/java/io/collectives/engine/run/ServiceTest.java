@@ -570,7 +570,7 @@ class ServiceTest {
       Program program = ProgramCompiler.compile(SERVED, plan, rank);
       assertEquals(rank < 3, program.contributes());
       assertEquals(rank < 3 ? 0 : 1, program.workSlotCount, "rank " + rank);
-      assertEquals(rank == 1 || rank == 2 ? 0 : 1, program.meetings.length, "rank " + rank);
+      assertEquals(rank == 1 || rank == 2 ? 0 : 1, program.fusedReductions.length, "rank " + rank);
     }
     assertFalse(ProgramCompiler.compile(SERVED, plan(1, 0, 1), 1).contributes());
   }

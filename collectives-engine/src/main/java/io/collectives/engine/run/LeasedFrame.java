@@ -11,23 +11,23 @@ import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
 /** A view of the memory that another process has leased to this rank. Objects are reused. */
-final class BorrowedFrame implements View {
-  private final Deque<BorrowedFrame> pool;
+final class LeasedFrame implements View {
+  private final Deque<LeasedFrame> pool;
   private LeasedBody body;
   private @Nullable BufferMemory[] sources = new BufferMemory[1];
   private @Nullable BufferMemory[] targets = new BufferMemory[1];
   private int elementBytes = 1;
 
-  private BorrowedFrame(Deque<BorrowedFrame> pool, LeasedBody body) {
+  private LeasedFrame(Deque<LeasedFrame> pool, LeasedBody body) {
     this.pool = pool;
     this.body = body;
   }
 
   /** A frame of a pool, to which it returns when it is released. */
-  static BorrowedFrame of(LeasedBody body, ArrayDeque<BorrowedFrame> pool) {
-    BorrowedFrame frame = pool.poll();
+  static LeasedFrame of(LeasedBody body, ArrayDeque<LeasedFrame> pool) {
+    LeasedFrame frame = pool.poll();
     if (frame == null) {
-      frame = new BorrowedFrame(pool, body);
+      frame = new LeasedFrame(pool, body);
     }
     frame.body = body;
     if (body.pieces() > frame.sources.length) {

@@ -21,16 +21,17 @@ import org.jspecify.annotations.Nullable;
  * <p>Only the group of all ranks of a job uses it, so that a pair needs those of one group. Which
  * calls go by it follows from what all ranks know; see {@link #fits}.
  *
- * <p><b>Turns.</b> Calls by inline exchange are counted. A rank leaves what it has for one when it has taken
- * everything of the one before. So when it leaves that of turn t, everybody has left that of t - 1
- * and therefore taken that of t - 2, which lies where t is to lie. A message carries the number of
- * its call in the group, so that it is not taken for that of another call, and the fingerprint.
+ * <p><b>Turns.</b> Calls by inline exchange are counted. A rank leaves what it has for one when it
+ * has taken everything of the one before. So when it leaves that of turn t, everybody has left that
+ * of t - 1 and therefore taken that of t - 2, which lies where t is to lie. A message carries the
+ * number of its call in the group, so that it is not taken for that of another call, and the
+ * fingerprint.
  *
  * <p><b>Failure.</b> Rounds, steps and deadlines are those of the plan, so whoever is waited for is
  * found as in any other call. A rank that has completed a call may leave at once, while another one
  * is still to look for messages; so they are looked into before any news of a peer is heard.
  */
-final class Mail {
+final class InlineExchanges {
   private final @Nullable InlineExchange exchange;
   private final Calls calls;
   private final Failures failures;
@@ -42,7 +43,7 @@ final class Mail {
   /** By rank of the job: what has come from it. */
   private final FrameBytes[] taken;
 
-  Mail(
+  InlineExchanges(
       Transport transport,
       Calls calls,
       Failures failures,
@@ -68,7 +69,7 @@ final class Mail {
   /** Returns whether a call goes by inline exchange; all ranks that make the same call agree. */
   static boolean fits(Call call) {
     Program program = call.program;
-    return call.group.usesMail()
+    return call.group.usesInlineExchange()
         && program.isExchange
         && call.narrow == null
         && !call.checksFinite // What is found travels with frames.
@@ -78,7 +79,7 @@ final class Mail {
 
   /** Does what can be done for a call. Returns whether anything was. */
   boolean advance(Call call) {
-    if (call.group.mail.peek() != call) {
+    if (call.group.inlineCalls.peek() != call) {
       return false;
     }
     boolean any = post(call);
@@ -88,7 +89,7 @@ final class Mail {
   /** Takes what has been left for calls under way. To be called before a peer's end is heard of. */
   void look(Collection<Group> groups) {
     for (Group group : groups) {
-      Call call = group.mail.peek();
+      Call call = group.inlineCalls.peek();
       if (call != null) {
         try {
           take(call);
@@ -114,7 +115,7 @@ final class Mail {
         out.fill(call, run, step, length);
         body = out;
       }
-      if (!by.post(peer, call.group.mailTurn, call.sequence + 1, call.fingerprint, body)) {
+      if (!by.post(peer, call.group.inlineTurn, call.sequence + 1, call.fingerprint, body)) {
         break;
       }
       liveness.said(peer);
@@ -136,7 +137,7 @@ final class Mail {
         int member = call.program.peers[i];
         int rank = group.members[member];
         int length = call.frameLength(lane.lane.receives[i][0], 0);
-        if (by.take(rank, group.mailTurn, call.sequence + 1, header.call, taken[rank], length)) {
+        if (by.take(rank, group.inlineTurn, call.sequence + 1, header.call, taken[rank], length)) {
           liveness.heard(rank);
           if (!CallFingerprint.same(call.fingerprint, header.call)) {
             failures.fail(group, FrameErrors.mismatch(call, rank, header));
@@ -157,12 +158,12 @@ final class Mail {
 
   private void complete(Call call, SlabRun run, LaneRun lane) {
     if (call.program.collective == Collective.ALL_REDUCE) {
-      applier.exchange(call, call.program.meetings[0], taken);
+      applier.exchange(call, call.program.fusedReductions[0], taken);
     }
     for (Program.Step[] receives : lane.lane.receives) {
       run.receiveOver(receives[0]);
     }
-    call.group.mailTurn++;
+    call.group.inlineTurn++;
     call.advanceWindow();
     calls.end(call, null);
   }

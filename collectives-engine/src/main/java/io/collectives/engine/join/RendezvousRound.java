@@ -16,11 +16,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A round of a rendezvous at a rank, whichever it is: it waits, beats, decides what has become of
- * a run and clears up after it. {@link DirectoryRendezvous} tells how all of that goes together.
- * Used by the thread that joins.
+ * A round of a rendezvous at a rank, whichever it is: it waits, beats, decides what has become of a
+ * run and clears up after it. {@link DirectoryRendezvous} tells how all of that goes together. Used
+ * by the thread that joins.
  */
-abstract class Meeting {
+abstract class RendezvousRound {
   /** The form of the random name of a run. */
   static final Pattern RUN = Pattern.compile("[0-9a-f]{32}");
 
@@ -58,7 +58,7 @@ abstract class Meeting {
    *
    * @param directory where, in {@code world}
    */
-  Meeting(
+  RendezvousRound(
       Surroundings world,
       Path directory,
       Announcement me,
@@ -221,7 +221,7 @@ abstract class Meeting {
     long endNanos = world.nanoTime() + LINGER_NANOS;
     pauseNanos = SHORTEST_PAUSE_NANOS;
     for (int rank = 1; rank < me.size(); rank++) {
-      if (!mayReturn.test(rank) && !files.exists(files.seat(run, rank))) {
+      if (!mayReturn.test(rank) && !files.exists(files.place(run, rank))) {
         continue;
       }
       while (!files.exists(files.done(run, rank))) {

@@ -41,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  * The parts that all views of a communicator share: the group, this rank's part of its plans, and
  * objects for reuse.
  */
-final class Seat {
+final class GroupContext {
   private static final int PAIRWISE = -1;
   private static final long PAIR = 0x70616972L << 8;
   private static final Algorithm.Auto NOTHING_SAID = new Algorithm.Auto("", "");
@@ -68,30 +68,30 @@ final class Seat {
   private final Map<String, Integer> sameRanks = new HashMap<>();
   private final Set<EngineBuffer> buffers = new HashSet<>();
   private int splits;
-  private @Nullable Seat survivors;
+  private @Nullable GroupContext survivors;
 
   /** By the rank that messages go to. */
-  private final @Nullable Seat[] sending;
+  private final @Nullable GroupContext[] sending;
 
   /** By the rank that messages come from. */
-  private final @Nullable Seat[] receiving;
+  private final @Nullable GroupContext[] receiving;
 
   private @Nullable Program message;
   private volatile Known known;
 
   /** Makes the context of the group of all ranks of a job. */
-  Seat(Driver driver, Job job, Group world) {
+  GroupContext(Driver driver, Job job, Group world) {
     this(driver, job, world, null);
   }
 
-  private Seat(Driver driver, Job job, Group group, @Nullable Group survivorsOf) {
+  private GroupContext(Driver driver, Job job, Group group, @Nullable Group survivorsOf) {
     this.driver = driver;
     this.job = job;
     this.group = group;
     int[] members = IntStream.range(0, group.size()).map(group::worldRank).toArray();
     this.placement = driver.placement(job.hosts, members);
-    this.sending = new Seat[group.size()];
-    this.receiving = new Seat[group.size()];
+    this.sending = new GroupContext[group.size()];
+    this.receiving = new GroupContext[group.size()];
     for (ElementType type : ElementType.values()) {
       memories.put(type, new ArrayDeque<>());
     }
@@ -106,7 +106,7 @@ final class Seat {
       driver.unlock();
     }
     Set<Locality> traits = EnumSet.of(placement.locality());
-    if (group.usesMail()) {
+    if (group.usesInlineExchange()) {
       traits.add(Locality.SLOTS);
     }
     this.known = new Known(traits, null);
@@ -191,7 +191,7 @@ final class Seat {
    * Returns the context of the group of a sender and a receiver, one of which is this rank. It is
    * no part of the sequence of groups that {@link #of} makes.
    */
-  synchronized Seat pair(int from, int to) {
+  synchronized GroupContext pair(int from, int to) {
     int other = from == group.rank() ? to : from;
     if (other == group.rank() || other < 0 || other >= group.size()) {
       throw new IllegalArgumentException(
@@ -202,11 +202,11 @@ final class Seat {
               + ": the other one must be another of ranks 0 to "
               + (group.size() - 1));
     }
-    Seat[] seats = from == group.rank() ? sending : receiving;
-    if (seats[other] == null) {
-      seats[other] = of(new int[] {from, to}, PAIR, null);
+    GroupContext[] contexts = from == group.rank() ? sending : receiving;
+    if (contexts[other] == null) {
+      contexts[other] = of(new int[] {from, to}, PAIR, null);
     }
-    return seats[other];
+    return contexts[other];
   }
 
   /** This rank's part of a message in the group of a sender and a receiver. */
@@ -251,7 +251,7 @@ final class Seat {
    * The ranks of the group have allocated memory that all of them reach, and are taken to use it
    * from the next call on, which is the same one on all ranks.
    */
-  void lendMemory() {
+  void leaseMemory() {
     Set<Locality> traits = EnumSet.copyOf(known.traits);
     if (traits.add(Locality.LEASES)) {
       known = new Known(traits, known.tuned);
@@ -297,7 +297,7 @@ final class Seat {
   }
 
   /** Returns room for the calls of a payload of several types. */
-  synchronized Batch borrowBatch() {
+  synchronized Batch takeBatch() {
     Batch batch = batches.poll();
     return batch == null ? new Batch() : batch;
   }
@@ -324,7 +324,7 @@ final class Seat {
   }
 
   /** Returns a memory to bind to a user's array. */
-  synchronized ArrayMemory borrow(ElementType type) {
+  synchronized ArrayMemory takeMemory(ElementType type) {
     ArrayMemory memory = memories.get(type).poll();
     return memory == null ? new ArrayMemory(type) : memory;
   }
@@ -338,25 +338,25 @@ final class Seat {
    * Makes the context of the group of some ranks of this one; all of them make the same sequence of
    * such groups.
    */
-  synchronized Seat of(int[] ranks) {
+  synchronized GroupContext of(int[] ranks) {
     int number = sameRanks.merge(Arrays.toString(ranks), 1, Integer::sum);
     return of(ranks, Arrays.hashCode(ranks) * 31L + number, null);
   }
 
   /** Makes the context of the group that a split gave this rank. */
-  synchronized Seat ofSplit(int[] ranks, int colour) {
-    return of(ranks, (long) ++splits << 32 ^ colour ^ Long.MIN_VALUE, null);
+  synchronized GroupContext ofSplit(int[] ranks, int color) {
+    return of(ranks, (long) ++splits << 32 ^ color ^ Long.MIN_VALUE, null);
   }
 
   /** Returns the context of the survivors of this group, which are agreed on once. */
-  synchronized Seat ofSurvivors(int[] ranks, long resumeAt) {
+  synchronized GroupContext ofSurvivors(int[] ranks, long resumeAt) {
     if (survivors == null) {
       survivors = of(ranks, ~resumeAt, group);
     }
     return survivors;
   }
 
-  private Seat of(int[] ranks, long distinction, @Nullable Group survivorsOf) {
+  private GroupContext of(int[] ranks, long distinction, @Nullable Group survivorsOf) {
     int[] members = new int[ranks.length];
     int own = -1;
     for (int i = 0; i < ranks.length; i++) {
@@ -368,7 +368,7 @@ final class Seat {
       id = mix(id + member);
     }
     Group made = new Group(id, members, own);
-    return new Seat(driver, job, made, survivorsOf);
+    return new GroupContext(driver, job, made, survivorsOf);
   }
 
   /** The finalizer of SplitMix64: every input bit changes half of the output bits. */

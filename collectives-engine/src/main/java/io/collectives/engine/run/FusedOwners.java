@@ -5,12 +5,13 @@ import io.collectives.plan.Plan;
 import java.util.Arrays;
 
 /**
- * Finds the owners of chunks whose reductions can be fused: the chunks to which all contributors contribute in one round, at one rank that is sent
- * nothing else of them, and which all others get from it in one later round and never send on.
+ * Finds the owners of chunks whose reductions can be fused: the chunks to which all contributors
+ * contribute in one round, at one rank that is sent nothing else of them, and which all others get
+ * from it in one later round and never send on.
  */
-final class OwnersOfMeetings {
+final class FusedOwners {
   private static final int NONE = -1;
-  private static final int NO_MEETING = -2;
+  private static final int NOT_FUSED = -2;
 
   private final int contributors;
   private final int[] owners;
@@ -19,7 +20,7 @@ final class OwnersOfMeetings {
   private final int[] replaceRounds;
   private final int[] replaces;
 
-  OwnersOfMeetings(Plan plan) {
+  FusedOwners(Plan plan) {
     contributors = plan.contributors();
     owners = new int[plan.chunks()];
     Arrays.fill(owners, NONE);
@@ -34,7 +35,7 @@ final class OwnersOfMeetings {
       boolean fits =
           effect == Effect.REDUCE ? reduce(round, to, chunk) : replace(round, from, chunk);
       if (!fits) {
-        owners[chunk] = NO_MEETING;
+        owners[chunk] = NOT_FUSED;
       }
     }
   }
@@ -44,7 +45,9 @@ final class OwnersOfMeetings {
       owners[chunk] = to;
       reduceRounds[chunk] = round;
     }
-    return owners[chunk] == to && reduceRounds[chunk] == round && ++reduces[chunk] <= guests(chunk);
+    return owners[chunk] == to
+        && reduceRounds[chunk] == round
+        && ++reduces[chunk] <= otherContributors(chunk);
   }
 
   private boolean replace(int round, int from, int chunk) {
@@ -52,20 +55,20 @@ final class OwnersOfMeetings {
       replaceRounds[chunk] = round;
     }
     return owners[chunk] == from
-        && reduces[chunk] == guests(chunk)
+        && reduces[chunk] == otherContributors(chunk)
         && replaceRounds[chunk] == round
         && round > reduceRounds[chunk]
-        && ++replaces[chunk] <= guests(chunk);
+        && ++replaces[chunk] <= otherContributors(chunk);
   }
 
   /** Returns the number of ranks that contribute to a chunk beside its owner. */
-  private int guests(int chunk) {
+  private int otherContributors(int chunk) {
     return contributors - (owners[chunk] < contributors ? 1 : 0);
   }
 
   boolean allMeetAt(int rank, Program.Step step) {
     for (int chunk = step.firstChunk; chunk < step.firstChunk + step.chunkCount; chunk++) {
-      if (owners[chunk] != rank || replaces[chunk] != guests(chunk)) {
+      if (owners[chunk] != rank || replaces[chunk] != otherContributors(chunk)) {
         return false;
       }
     }
