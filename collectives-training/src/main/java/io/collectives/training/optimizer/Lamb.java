@@ -29,46 +29,24 @@ record Lamb(LongToDoubleFunction rate, double beta1, double beta2, double epsilo
   public void prepare(
       float[] weights, float[] gradients, float[][] state, int from, int to, long step) {
     // Powers by StrictMath, because those of Math may differ in the last bit between machines.
-    direct(
-        weights,
-        gradients,
-        state[0],
-        state[1],
-        from,
-        to,
-        (float) (1 / (1 - StrictMath.pow(beta1, step))),
-        (float) (1 / (1 - StrictMath.pow(beta2, step))),
-        (float) beta1,
-        (float) (1 - beta1),
-        (float) beta2,
-        (float) (1 - beta2),
-        (float) epsilon,
-        (float) decay);
-  }
-
-  private static void direct(
-      float[] w,
-      float[] g,
-      float[] m,
-      float[] v,
-      int from,
-      int to,
-      float unbiasedMean,
-      float unbiasedSquare,
-      float oldMean,
-      float newMean,
-      float oldSquare,
-      float newSquare,
-      float epsilon,
-      float decay) {
+    float unbiasedMean = (float) (1 / (1 - StrictMath.pow(beta1, step)));
+    float unbiasedSquare = (float) (1 / (1 - StrictMath.pow(beta2, step)));
+    float oldMean = (float) beta1;
+    float newMean = (float) (1 - beta1);
+    float oldSquare = (float) beta2;
+    float newSquare = (float) (1 - beta2);
+    float small = (float) epsilon;
+    float shrink = (float) decay;
+    float[] m = state[0];
+    float[] v = state[1];
     for (int i = from; i < to; i++) {
-      float mean = oldMean * m[i] + newMean * g[i];
-      float square = oldSquare * v[i] + newSquare * g[i] * g[i];
+      float mean = oldMean * m[i] + newMean * gradients[i];
+      float square = oldSquare * v[i] + newSquare * gradients[i] * gradients[i];
       m[i] = mean;
       v[i] = square;
-      g[i] =
-          mean * unbiasedMean / ((float) Math.sqrt(square * unbiasedSquare) + epsilon)
-              + decay * w[i];
+      gradients[i] =
+          mean * unbiasedMean / ((float) Math.sqrt(square * unbiasedSquare) + small)
+              + shrink * weights[i];
     }
   }
 

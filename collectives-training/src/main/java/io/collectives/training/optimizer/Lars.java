@@ -49,18 +49,19 @@ record Lars(
             : now;
     float[] velocity = state[0];
     if (scalesMomentum) {
-      scaled(
-          weights, gradients, velocity, from, to, (float) local, (float) momentum, (float) decay);
+      descend(weights, gradients, velocity, from, to, (float) local);
     } else {
-      Momentum.descend(
-          weights, gradients, velocity, from, to, (float) local, (float) momentum, (float) decay);
+      new Momentum(rate, momentum, decay, false)
+          .descend(weights, gradients, velocity, from, to, (float) local);
     }
   }
 
-  static void scaled(
-      float[] w, float[] g, float[] v, int from, int to, float rate, float momentum, float decay) {
+  /** Updates weights by a given rate, which scales the velocity. */
+  void descend(float[] w, float[] g, float[] v, int from, int to, float now) {
+    float kept = (float) momentum;
+    float shrink = (float) decay;
     for (int i = from; i < to; i++) {
-      float velocity = momentum * v[i] + rate * (g[i] + decay * w[i]);
+      float velocity = kept * v[i] + now * (g[i] + shrink * w[i]);
       v[i] = velocity;
       w[i] -= velocity;
     }

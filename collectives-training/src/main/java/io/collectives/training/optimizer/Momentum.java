@@ -24,31 +24,32 @@ record Momentum(LongToDoubleFunction rate, double momentum, double decay, boolea
   public void update(
       float[] weights, float[] gradients, float[][] state, int from, int to, long step) {
     float now = (float) rate.applyAsDouble(step);
+    if (looksAhead) {
+      descendAhead(weights, gradients, state[0], from, to, now);
+    } else {
+      descend(weights, gradients, state[0], from, to, now);
+    }
+  }
+
+  /** Updates weights by a given rate. */
+  void descend(float[] w, float[] g, float[] v, int from, int to, float now) {
     float kept = (float) momentum;
     float shrink = (float) decay;
-    if (looksAhead) {
-      descendAhead(weights, gradients, state[0], from, to, now, kept, shrink);
-    } else {
-      descend(weights, gradients, state[0], from, to, now, kept, shrink);
+    for (int i = from; i < to; i++) {
+      float velocity = kept * v[i] + (g[i] + shrink * w[i]);
+      v[i] = velocity;
+      w[i] -= now * velocity;
     }
   }
 
-  static void descend(
-      float[] w, float[] g, float[] v, int from, int to, float rate, float momentum, float decay) {
+  private void descendAhead(float[] w, float[] g, float[] v, int from, int to, float now) {
+    float kept = (float) momentum;
+    float shrink = (float) decay;
     for (int i = from; i < to; i++) {
-      float velocity = momentum * v[i] + (g[i] + decay * w[i]);
+      float gradient = g[i] + shrink * w[i];
+      float velocity = kept * v[i] + gradient;
       v[i] = velocity;
-      w[i] -= rate * velocity;
-    }
-  }
-
-  private static void descendAhead(
-      float[] w, float[] g, float[] v, int from, int to, float rate, float momentum, float decay) {
-    for (int i = from; i < to; i++) {
-      float gradient = g[i] + decay * w[i];
-      float velocity = momentum * v[i] + gradient;
-      v[i] = velocity;
-      w[i] -= rate * (gradient + momentum * velocity);
+      w[i] -= now * (gradient + kept * velocity);
     }
   }
 }

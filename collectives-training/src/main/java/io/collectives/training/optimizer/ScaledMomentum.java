@@ -18,6 +18,6 @@ record ScaledMomentum(LongToDoubleFunction rate, double momentum) implements Opt
   public void update(
       float[] weights, float[] gradients, float[][] state, int from, int to, long step) {
     float now = (float) rate.applyAsDouble(step);
-    Lars.scaled(weights, gradients, state[0], from, to, now, (float) momentum, 0);
+    new Lars(rate, momentum, 0, 1, true).descend(weights, gradients, state[0], from, to, now);
   }
 }
