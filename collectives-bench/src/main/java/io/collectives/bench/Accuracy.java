@@ -39,16 +39,19 @@ import picocli.CommandLine.Spec;
     description = {
       "Measure how far all-reduced sums are from exact ones.",
       "",
-      "Options with ',...' take several values, and every combination is measured; wire types other than as-in-memory with "
-          + "float32 only, and feedback not with exchange, which has none.",
+      "Options with ',...' take several values, and every combination is measured; wire types "
+          + "other than as-in-memory with float32 only, and feedback not with exchange, which has "
+          + "none.",
       "",
-      "Each rank contributes numbers of a normal distribution with mean 0 and deviation 1. The exact sum is one in double that "
-          + "carries along what each addition loses. Errors are relative to the root mean square of the exact sums: 'rms' is "
-          + "the root mean square of the differences, 'max' the greatest of them. Figures depend on the options only.",
+      "Each rank contributes numbers of a normal distribution with mean 0 and deviation 1. The "
+          + "exact sum is one in double that carries along what each addition loses. Errors are "
+          + "relative to the root mean square of the exact sums: 'rms' is the root mean square of "
+          + "the differences, 'max' the greatest of them. Figures depend on the options only.",
       "",
-      "Up to 64 ranks are threads of this program, which reduce in process. More are simulated: numbers are moved through the "
-          + "plan and rounded where the engine rounds them, which gives the same bits; --simulate does so for fewer, too. Of "
-          + "many chunks only some are looked at."
+      "Up to 64 ranks are threads of this program, which reduce in process. More are simulated: "
+          + "numbers are moved through the plan and rounded where the engine rounds them, which "
+          + "gives the same bits; --simulate does so for fewer, too. Of many chunks only some are "
+          + "looked at."
     },
     footer = {
       "  collectives accuracy",
@@ -62,7 +65,7 @@ final class Accuracy implements Callable<Integer> {
   /** More would not be threads that this program can well have. */
   private static final int MOST_THREADS = 64;
 
-  /** What simulated ranks hold of what is looked at fits the heap of a small machine. */
+  /** The most simulated ranks: what they hold of the chunks looked at fits a small heap. */
   private static final int MOST_RANKS = 4096;
 
   /** In frames of the default length no chunk is then cut, which would change groups of int8. */
@@ -115,8 +118,8 @@ final class Accuracy implements Callable<Integer> {
       defaultValue = "4096",
       paramLabel = "N",
       description =
-          "How many elements are looked at, at least; in chunks of 256 or more, as many as that takes. Default: "
-              + "${DEFAULT-VALUE}.")
+          "How many elements are looked at, at least; in chunks of 256 or more, as many as that "
+              + "takes. Default: ${DEFAULT-VALUE}.")
   private int elements;
 
   @Option(

@@ -43,7 +43,12 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code collectives chaos}: what jobs of real processes do when something bad happens. */
+/**
+ * {@code collectives chaos}: what jobs of real processes do when something bad happens.
+ *
+ * <p>One class because most of it is options, which picocli binds to the fields of one object, and
+ * checks that compare these options with each other.
+ */
 @Command(
     name = "chaos",
     customSynopsis = "collectives chaos [OPTION...]",
@@ -52,40 +57,50 @@ import picocli.CommandLine.Spec;
     optionListHeading = "%nOptions:%n",
     footerHeading = "%nExamples:%n",
     description = {
-      "Kill, stop and disconnect real processes while they join or sum, and time what the others do; or send strangers to "
-          + "their ports.",
+      "Kill, stop and disconnect real processes while they join or sum, and time what the others "
+          + "do; or connect unauthenticated peers (strangers) to their ports.",
       "",
-      "Each fault hits a job of its own (unless --faults-per-job says otherwise), whose ranks sum whole numbers with 8 asynchronous calls of 1 to 150,001 elements under "
-          + "way. It comes at a random moment: in the middle of calls, or while none is under way and the next follow at once, "
-          + "or while the ranks start and meet by TCP. The survivors must name the culprit, shrink, make the calls again that "
-          + "not all had completed, and get sums that are right to the last bit until the job ends. If they cannot even meet, "
-          + "all must name the culprit and end.",
+      "Each fault hits a job of its own (unless --faults-per-job says otherwise), whose ranks sum "
+          + "whole numbers with 8 asynchronous calls of 1 to 150,001 elements under way. It comes "
+          + "at a random moment: in the middle of calls, or while none is under way and the next "
+          + "follow at once, or while the ranks start and meet by TCP. The survivors must name "
+          + "the culprit, shrink, make the calls again that not all had completed, and get sums "
+          + "that are right to the last bit until the job ends. If they cannot even meet, all "
+          + "must name the culprit and end.",
       "",
-      "kill is SIGKILL. stop is SIGSTOP, and SIGCONT once the others have gone on: the stopped rank must find that it was given "
-          + "up. reset resets the connections between two ranks that live, by 'ss -K' of Linux, which needs root: the "
-          + "higher one must give way, and all must name it. cut lets all packets between two ranks that live vanish, "
-          + "with the same end. Both hit neighbours of a ring, by which these jobs sum. isolate lets all packets from and to a "
-          + "rank vanish. cut and isolate put each rank into a network namespace of Linux, which needs root too. What is not possible "
-          + "is skipped. Ranks that share memory or talk by Unix-domain sockets can only be killed and stopped.",
+      "kill is SIGKILL. stop is SIGSTOP, and SIGCONT once the others have gone on: the stopped "
+          + "rank must find that it was given up. reset resets the connections between two ranks "
+          + "that live, by 'ss -K' of Linux, which needs root: the higher one must give way, and "
+          + "all must name it. cut lets all packets between two ranks that live vanish, with the "
+          + "same end. Both hit neighbours of a ring, by which these jobs sum. isolate lets all "
+          + "packets from and to a rank vanish. cut and isolate put each rank into a network "
+          + "namespace of Linux, which needs root too. What is not possible is skipped. Ranks "
+          + "that share memory or talk by Unix-domain sockets can only be killed and stopped.",
       "",
-      "'known' is from the fault until the last survivor had the error, 'sum' until the last survivor had the first right sum of "
-          + "the group that was left. Faults while joining are told apart by how far their victims had come: 'awaited' had not "
-          + "come to the meeting, so that the others wait until --join-timeout; 'meeting' had come, and its seat is kept for "
-          + "the silence limit in case it comes again; 'met' had met the others: times count from when these had joined.",
+      "'known' is from the fault until the last survivor had the error, 'sum' until the last "
+          + "survivor had the first right sum of the group that was left. Faults while joining "
+          + "are told apart by how far their victims had come: 'awaited' had not come to the "
+          + "rendezvous, so that the others wait until --join-timeout; 'announced' had come, and "
+          + "its rank is kept for it until the silence limit in case it comes again; 'met' had "
+          + "joined: times count from when the others had joined.",
       "",
-      "Several faults in one job come one after the other or at once. All survivors must name the same ranks, and only ranks that "
-          + "were hit. --soak runs one job for as long as it says, with faults every few seconds, and lets new processes take the seats of those "
-          + "that were lost. One rank is never hit: its heap, buffers, memory, threads and open files must not grow.",
+      "Several faults in one job come one after the other or at once. All survivors must name the "
+          + "same ranks, and only ranks that were hit. --soak runs one job for as long as it "
+          + "says, with faults every few seconds, and lets new processes take the ranks of those "
+          + "that were lost. One rank is never hit: its heap, buffers, memory, threads and open "
+          + "files must not grow.",
       "",
-      "'leftovers' are files and directories for shared memory and sockets that are still there when all jobs are over, and one "
-          + "more has been.",
+      "'leftovers' are files and directories for shared memory and sockets that are still there "
+          + "when all jobs are over, and one more has been.",
       "",
       "A pause is SIGSTOP for less than the silence limit: no call may fail.",
       "",
-      "Strangers scan ports, speak HTTP and TLS, send noise, lengths as long as can be, what a rank has said, and that one "
-          + "byte a second. One job of ranks with a job secret sums all the time; in each round there are, in turn, for "
-          + "about 5 s each, no strangers, the same ones at a process elsewhere on this machine, which hangs up at once, and at the "
-          + "ranks. No call may fail. A ratio is of the mean times of calls in the same round; printed are median and range."
+      "Strangers are unauthenticated peers: they scan ports, speak HTTP and TLS, send noise, the "
+          + "greatest lengths, what a rank has sent before, and that one byte a second. One job of "
+          + "ranks with a job secret sums all the time; each round has, in turn, about 5 s without "
+          + "strangers, 5 s with strangers at another process of this machine, which closes each "
+          + "connection at once, and 5 s with strangers at the ranks. No call may fail. A ratio is "
+          + "that of the mean times of calls in the same round; its median and range are printed."
     },
     footer = {
       "  collectives chaos --faults 20 --kinds kill",
@@ -95,17 +110,18 @@ import picocli.CommandLine.Spec;
       "  collectives chaos --transport tcp,shm,unix,auto --faults-per-job 1..2",
       "  collectives chaos --soak 1h --transport shm                     one job for an hour, a fault every few seconds",
       "  collectives chaos --pauses 100 --pause 3s                       false alarms only",
-      "  collectives chaos --strangers 10000 --strangers-per-second 100  what strangers cost, in 6 minutes",
+      "  collectives chaos --strangers 10000 --strangers-per-second 100  what unauthenticated peers cost, in 6 minutes",
       "",
-      "Exit status: 0 when all culprits and sums were right, nobody hung, no call failed without a fault, there was no false "
-          + "alarm, and nothing grew or was left over, else 1; 2 wrong usage. How long it took does not count: what was within its limit is printed."
+      "Exit status: 0 when all culprits and sums were right, nobody hung, no call failed without a "
+          + "fault, there was no false alarm, and nothing grew or was left over, else 1; 2 wrong "
+          + "usage. How long it took does not count: what was within its limit is printed."
     })
 final class Chaos implements Callable<Integer> {
   private static final int FAULTS = 100;
   private static final int RANKS = 4;
 
-  /** Guests of a meeting wait so much longer for rank 0 than they have told it. */
-  private static final Duration GUEST_GRACE = Duration.ofSeconds(2);
+  /** The time that ranks wait for the answer of rank 0 beyond the timeout that they sent it. */
+  private static final Duration ANSWER_GRACE = Duration.ofSeconds(2);
 
   private static final String RANK = "chaos-rank";
   private static final long MOST_BYTES = 256L << 20;
@@ -124,8 +140,8 @@ final class Chaos implements Callable<Integer> {
       names = "--faults-per-job",
       paramLabel = "N|A..B",
       description =
-          "How many faults hit one job, one after the other or at once; with --soak, how many at once. At least two ranks must be "
-              + "left. Default: 1, with --soak 1..2.")
+          "How many faults hit one job, one after the other or at once; with --soak, how many at "
+              + "once. At least two ranks must be left. Default: 1, with --soak 1..2.")
   private @Nullable Range faultsPerJob;
 
   @Option(
@@ -156,8 +172,8 @@ final class Chaos implements Callable<Integer> {
       defaultValue = "1",
       paramLabel = "N",
       description =
-          "As how many hosts the ranks count, in blocks, for --transport auto: by TCP between them, by shared memory within. "
-              + "Default: ${DEFAULT-VALUE}.")
+          "As how many hosts the ranks count, in blocks, for --transport auto: by TCP between "
+              + "them, by shared memory within. Default: ${DEFAULT-VALUE}.")
   private int hosts;
 
   @Option(
@@ -184,8 +200,8 @@ final class Chaos implements Callable<Integer> {
       defaultValue = "10",
       paramLabel = "SECONDS",
       description =
-          "How long ranks wait until all have met, in jobs that are hit while joining, from 1 to 600. "
-              + "Default: ${DEFAULT-VALUE}.")
+          "How long ranks wait until all have met, in jobs that are hit while joining, from 1 to "
+              + "600. Default: ${DEFAULT-VALUE}.")
   private Duration joinTimeout = Duration.ZERO;
 
   @Option(
@@ -215,15 +231,15 @@ final class Chaos implements Callable<Integer> {
       defaultValue = "0",
       paramLabel = "N",
       description =
-          "How many strangers come to the ranks, and as many elsewhere, from 0 to 10000000. Default: ${DEFAULT-VALUE}.")
-  private int strangers;
+          "How many unauthenticated peers connect to the ranks, and as many to another process, from 0 to 10000000. Default: ${DEFAULT-VALUE}.")
+  private int intruders;
 
   @Option(
       names = "--strangers-per-second",
       defaultValue = "100",
       paramLabel = "N",
       description = "How many of them in a second, from 1 to 10000. Default: ${DEFAULT-VALUE}.")
-  private int strangersPerSecond;
+  private int intrudersPerSecond;
 
   @Option(
       names = "--bytes",
@@ -255,17 +271,17 @@ final class Chaos implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     check();
-    return strangers > 0 ? price() : soak != null ? soak(soak) : harm();
+    return intruders > 0 ? price() : soak != null ? soak(soak) : harm();
   }
 
-  /** How many faults hit a job, or come at once. */
+  /** Returns the number of faults that hit one job, or with {@code --soak} at once. */
   private Range perJob() {
     return faultsPerJob != null
         ? faultsPerJob
         : new Range(1, soak == null ? 1 : Math.min(2, ranks() - 2));
   }
 
-  /** Where jobs are, by each transport. */
+  /** Returns the sites of jobs, one for each transport. */
   private List<Site> sites() {
     return transports.stream()
         .distinct()
@@ -281,28 +297,28 @@ final class Chaos implements Callable<Integer> {
   }
 
   private int faults() {
-    return faults != null ? faults : strangers > 0 || pauses > 0 ? 0 : FAULTS;
+    return faults != null ? faults : intruders > 0 || pauses > 0 ? 0 : FAULTS;
   }
 
   private int ranks() {
-    return ranks != null ? ranks : strangers > 0 ? 2 : RANKS;
+    return ranks != null ? ranks : intruders > 0 ? 2 : RANKS;
   }
 
-  /** Strangers come. */
+  /** Measures what unauthenticated peers cost. */
   private int price() throws IOException, InterruptedException {
     PriceSettings settings =
         new PriceSettings(
             ranks(),
-            strangers,
-            strangersPerSecond,
+            intruders,
+            intrudersPerSecond,
             warmUp,
             seed,
             priceCommand(),
             command(List.of(), "--role", Role.LISTENER.toString()),
             System.err);
-    StrangerFigures figures;
+    PriceFigures figures;
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
-      figures = new StrangerFigures(PriceRun.run(settings, progress::step));
+      figures = new PriceFigures(PriceRun.run(settings, progress::step));
     }
     if (figures.outcome().slices().isEmpty()) {
       spec.commandLine()
@@ -316,7 +332,7 @@ final class Chaos implements Callable<Integer> {
             + ", all-reduce of "
             + bytes
             + ", "
-            + strangersPerSecond
+            + intrudersPerSecond
             + " strangers a second, "
             + settings.rounds()
             + " rounds");
@@ -334,7 +350,7 @@ final class Chaos implements Callable<Integer> {
         + seed;
   }
 
-  /** Ranks are hit, and paused. */
+  /** Hits ranks by faults and pauses. */
   private int harm() throws IOException, InterruptedException {
     RandomGenerator random = new SplittableRandom(seed);
     Harm harm = new Harm(random);
@@ -361,7 +377,7 @@ final class Chaos implements Callable<Integer> {
       return ExitStatus.FAILED;
     }
     ChaosFigures figures = harm.figures();
-    Duration awaited = joinTimeout.plusMillis(harm.meetMillis).plus(GUEST_GRACE);
+    Duration awaited = joinTimeout.plusMillis(harm.meetMillis).plus(ANSWER_GRACE);
     List<String> below = new ArrayList<>(figures.bars(silence, awaited));
     below.add(figures.verdict());
     below.add(
@@ -381,7 +397,7 @@ final class Chaos implements Callable<Integer> {
     return (int) ((transport + 1L) * number / parts - (long) transport * number / parts);
   }
 
-  /** What was done to jobs, and what became of them. */
+  /** The faults and pauses of jobs, with their outcomes. */
   private final class Harm {
     private final RandomGenerator random;
     private final List<FaultOutcome> outcomes = new ArrayList<>();
@@ -451,7 +467,7 @@ final class Chaos implements Callable<Integer> {
     }
   }
 
-  /** One job runs for long. */
+  /** Runs one job of each site for a long time. */
   private int soak(Duration time) throws IOException, InterruptedException {
     RandomGenerator random = new SplittableRandom(seed);
     List<Site> sites = sites();
@@ -487,7 +503,7 @@ final class Chaos implements Callable<Integer> {
     return figures.good() ? 0 : ExitStatus.FAILED;
   }
 
-  /** In which phases a kind of fault can come. */
+  /** Returns the phases in which a kind of fault can come. */
   private List<Phase> phases(Kind kind) {
     return phases.stream()
         .distinct()
@@ -499,15 +515,15 @@ final class Chaos implements Callable<Integer> {
     int faults = faults();
     range("--faults", faults, 0, 100_000);
     range("--pauses", pauses, 0, 100_000);
-    range("--strangers", strangers, 0, 10_000_000);
-    range("--strangers-per-second", strangersPerSecond, 1, 10_000);
+    range("--strangers", intruders, 0, 10_000_000);
+    range("--strangers-per-second", intrudersPerSecond, 1, 10_000);
     Usage.require(
-        faults + pauses + strangers > 0, spec, "--faults 0 and --pauses 0: there is nothing to do");
+        faults + pauses + intruders > 0, spec, "--faults 0 and --pauses 0: there is nothing to do");
     Usage.require(
-        strangers == 0 || faults + pauses == 0,
+        intruders == 0 || faults + pauses == 0,
         spec,
-        "--strangers " + strangers + " with --faults or --pauses: strangers come alone");
-    range("--ranks", ranks(), strangers > 0 ? 2 : 3, 64);
+        "--strangers " + intruders + " with --faults or --pauses: strangers come alone");
+    range("--ranks", ranks(), intruders > 0 ? 2 : 3, 64);
     Usage.require(
         bytes.bytes() >= 8 && bytes.bytes() <= MOST_BYTES,
         spec,
@@ -557,9 +573,9 @@ final class Chaos implements Callable<Integer> {
           spec,
           "--transport inprocess: ranks are processes; there are tcp, shm, unix and auto");
       Usage.require(
-          strangers == 0 || transport == Transport.TCP,
+          intruders == 0 || transport == Transport.TCP,
           spec,
-          "--strangers " + strangers + " --transport " + transport + ": strangers come by tcp");
+          "--strangers " + intruders + " --transport " + transport + ": strangers come by tcp");
     }
     range("--hosts", hosts, 1, ranks());
     Usage.require(
@@ -584,7 +600,7 @@ final class Chaos implements Callable<Integer> {
   private void checkSeveral() {
     Range perJob = perJob();
     Usage.require(
-        strangers > 0 || perJob.least() >= 1 && perJob.most() <= ranks() - 2,
+        intruders > 0 || perJob.least() >= 1 && perJob.most() <= ranks() - 2,
         spec,
         "--faults-per-job "
             + perJob
@@ -599,7 +615,7 @@ final class Chaos implements Callable<Integer> {
           spec,
           "--soak " + seconds(soak) + ": must be from 1s to 200h");
       Usage.require(
-          faults == null && pauses == 0 && strangers == 0,
+          faults == null && pauses == 0 && intruders == 0,
           spec,
           "--soak with --faults, --pauses or --strangers: faults come every few seconds");
     }
@@ -665,14 +681,14 @@ final class Chaos implements Callable<Integer> {
   private static List<String> command(List<String> options, String... arguments) {
     List<String> all = new ArrayList<>(options);
     all.add("-XX:+UseSerialGC");
-    // That a rank is lost, or a stranger came, is no news here.
+    // Warnings of lost ranks and refused connections are expected here.
     all.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=error");
     List<String> words = new ArrayList<>(List.of(RANK));
     words.addAll(List.of(arguments));
     return JavaCommand.of(all, words);
   }
 
-  /** What a process that chaos starts is for. */
+  /** The roles of processes that chaos starts. */
   enum Role {
     FAULTS,
     PRICE,

@@ -24,11 +24,11 @@ import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 
 /**
- * What {@code chaos} prints.
+ * The figures that {@code chaos} prints.
  *
  * @param pauses runs of pauses, one after the other
- * @param complaints of jobs with several faults each
- * @param leftovers how many files were left, by where the jobs were
+ * @param complaints the errors of jobs with several faults each
+ * @param leftovers the number of files that were left, by the site of the jobs
  */
 record ChaosFigures(
     List<FaultOutcome> outcomes,
@@ -76,7 +76,7 @@ record ChaosFigures(
     return outcomes.stream().filter(outcome -> outcome.site().equals(site)).toList();
   }
 
-  /** Whether everything was right. How fast it was does not count. */
+  /** Returns whether everything was right; times do not count. */
   boolean good() {
     return complaints.isEmpty()
         && leftovers.values().stream().allMatch(left -> left == 0)
@@ -109,12 +109,13 @@ record ChaosFigures(
   }
 
   /**
-   * Which limits of time were kept, a line each. A rank that was killed is known at once where it
-   * has met the others. One that ends at the meeting may come back until the limit of silence is
-   * over; one that never comes is awaited until the time to join is over.
+   * Returns a line for each limit of time that says whether it was kept. The death of a rank that
+   * has joined is known at once. A rank that ends during the rendezvous may come back until the
+   * silence limit is over; a rank that never comes is awaited until the join timeout is over.
    *
-   * @param silenceLimit that of the jobs
-   * @param awaited how long who never comes is awaited at most, by ranks that may start only then
+   * @param silenceLimit the silence limit of the jobs
+   * @param awaited the longest time for which ranks wait for one that never comes, counted from
+   *     when the last of them may have started
    */
   List<String> bars(Duration silenceLimit, Duration awaited) {
     List<String> bars = new ArrayList<>();
@@ -170,7 +171,7 @@ record ChaosFigures(
                 Collectors.toList()));
   }
 
-  /** What is one row: a kind of fault somewhere, and how far its victims had come. */
+  /** The key of a row: a site, a kind of fault, and the stage that its victims had reached. */
   private record RowKind(String site, Kind kind, Stage stage) implements Comparable<RowKind> {
     private static final Comparator<RowKind> ORDER =
         Comparator.comparing(RowKind::site)

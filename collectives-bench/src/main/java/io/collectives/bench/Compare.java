@@ -40,7 +40,12 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code collectives compare}: what other libraries take for the same sums. */
+/**
+ * {@code collectives compare}: what other libraries take for the same sums.
+ *
+ * <p>One class because most of it is options, which picocli binds to the fields of one object, and
+ * checks that compare these options with each other.
+ */
 @Command(
     name = "compare",
     customSynopsis = "collectives compare [OPTION...]",
@@ -50,20 +55,24 @@ import picocli.CommandLine.Spec;
     description = {
       "Measure what a Java user could take instead, on this machine: collectives of float32, reductions by sum.",
       "",
-      "Each round measures this library and right after it the peer; the ratio is the peer's time over ours, so that above 1 "
-          + "this library is faster. It is the median of the rounds' ratios, beside the least and the greatest. Times are taken "
-          + "as perf takes them: that of the slowest rank after a barrier; the median counts; the first result is checked. Of a "
-          + "peer with several algorithms the one with the least median counts, and is named.",
+      "Each round measures this library and right after it the peer; the ratio is the peer's time "
+          + "over ours, so that above 1 this library is faster. It is the median of the rounds' "
+          + "ratios, beside the least and the greatest. Times are taken as perf takes them: that "
+          + "of the slowest rank after a barrier; the median counts; the first result is checked. "
+          + "Of a peer with several algorithms the one with the least median counts, and is named.",
       "",
-      "As in perf bytes are those of the whole payload: what goes into an all-reduce or reduce-scatter, what comes out of an "
-          + "all-gather. All-reduces and broadcasts are in place, the others are not, both ours and the peer's.",
+      "As in perf bytes are those of the whole payload: what goes into an all-reduce or "
+          + "reduce-scatter, what comes out of an all-gather. All-reduces and broadcasts are in "
+          + "place, the others are not, both ours and the peer's.",
       "",
-      "Of openmpi every collective is measured; of gloo no reduce-scatter, because its own is wrong now and then; of the "
-          + "others all-reduce only. Over shm and auto, and with --placement threads, the peers are those that share memory: "
-          + "openmpi (its processes) and spark (threads); over tcp and unix all peers, over TCP on the loopback interface. What "
-          + "cannot be had is named, and the others go on. Java libraries are resolved with Maven when they are wanted (of PyTorch and Spark "
-          + "some hundred MB each). rabit gives the result in a new array. spark gives it to the driver only, which is less "
-          + "work than an all-reduce."
+      "Of openmpi every collective is measured; of gloo no reduce-scatter, because its own is "
+          + "wrong now and then; of the others all-reduce only. Over shm and auto, and with "
+          + "--placement threads, the peers are those that share memory: openmpi (its processes) "
+          + "and spark (threads); over tcp and unix all peers, over TCP on the loopback "
+          + "interface. What cannot be had is named, and the others go on. Java libraries are "
+          + "resolved with Maven when they are wanted (of PyTorch and Spark some hundred MB "
+          + "each). rabit gives the result in a new array. spark gives it to the driver only, "
+          + "which is less work than an all-reduce."
     },
     footer = {
       "  collectives compare --peers openmpi,gloo --install   what is installed first, as root, with apt-get",
@@ -144,8 +153,9 @@ final class Compare implements Callable<Integer> {
       paramLabel = "BYTES,...",
       hideParamSyntax = true,
       description =
-          "The length of each rank's payload, of --collective reduce-scatter and all-gather one that can be dealt evenly to the "
-              + "ranks; K, M and G are powers of 1024. Default: ${DEFAULT-VALUE}.")
+          "The length of each rank's payload, of --collective reduce-scatter and all-gather one "
+              + "that can be distributed evenly to the ranks; K, M and G are powers of 1024. "
+              + "Default: ${DEFAULT-VALUE}.")
   private List<ByteSize> sizes = List.of();
 
   @Option(
@@ -210,7 +220,7 @@ final class Compare implements Callable<Integer> {
 
   @Mixin private HelpOption help;
 
-  /** Where our ranks run, and how they talk: as wanted, or as is usual. */
+  /** The place of our ranks: as the options say, or processes. */
   private Placement placement = Placement.PROCESSES;
 
   private Transport transport = Transport.TCP;

@@ -48,13 +48,15 @@ import picocli.CommandLine.Spec;
     description = {
       "Average the gradients of a well-known model and check every sum.",
       "",
-      "Data-parallel training does this after each step. Here it is done first in processes that this program starts and that "
-          + "find each other by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, then in threads of one process. Every tensor is "
-          + "an array of its own; a gradient reducer fuses them into buffers.",
+      "Data-parallel training does this after each step. Here it is done first in processes that "
+          + "this program starts and that find each other by RANK, WORLD_SIZE, MASTER_ADDR and "
+          + "MASTER_PORT, then in threads of one process. Every tensor is an array of its own; a "
+          + "gradient reducer fuses them into buffers.",
       "",
-      "The gradients are made up, but have the model's shapes. Every element of every step is compared with an average in "
-          + "double precision that is computed apart; the relative error is relative to the average magnitude of what was "
-          + "averaged, and, where int8 crosses the links, to the greatest magnitude of all. A 64-bit hash tells whether all "
+      "The gradients are made up, but have the model's shapes. Every element of every step is "
+          + "compared with an average in double precision that is computed apart; the relative "
+          + "error is relative to the average magnitude of what was averaged, and, where int8 "
+          + "crosses the links, to the greatest magnitude of all. A 64-bit hash tells whether all "
           + "ranks hold the same bits.",
       "",
       "Times are those of all tensors together on the slowest rank. algbw is bytes / median, busbw algbw x 2(n-1)/n."
@@ -266,7 +268,7 @@ final class Demo implements Callable<Integer> {
     }
   }
 
-  /** What the command and its workers are told alike. */
+  /** The options that the command passes on to its workers. */
   static final class Task {
     @Option(
         names = "--model",
@@ -319,8 +321,8 @@ final class Demo implements Callable<Integer> {
         defaultValue = "3",
         paramLabel = "SECONDS",
         description =
-            "How long the all-reduce is repeated before, for the JIT compiler; at least 3 times. Default: "
-                + "${DEFAULT-VALUE}.")
+            "How long the all-reduce is repeated before, for the JIT compiler; at least 3 times. "
+                + "Default: ${DEFAULT-VALUE}.")
     private double warmUpSeconds;
 
     @Option(

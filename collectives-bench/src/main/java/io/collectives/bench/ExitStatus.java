@@ -1,6 +1,6 @@
 package io.collectives.bench;
 
-/** How the program ends, if not with 0. */
+/** The exit statuses of the program other than 0. */
 final class ExitStatus {
   /** A check or a job failed. */
   static final int FAILED = 1;

@@ -16,7 +16,7 @@ final class FigureTable {
   private final List<List<String>> cells = new ArrayList<>();
   private final List<Map<String, Object>> fields = new ArrayList<>();
 
-  /** How many rows of TSV were printed. */
+  /** The number of rows of TSV that were printed. */
   private int printed;
 
   /** Columns of a table, the first {@code words} of them with words. */

@@ -35,14 +35,17 @@ import picocli.CommandLine.Spec;
     description = {
       "Line up the flight records of the ranks of a job: who was where when it failed.",
       "",
-      "Each rank writes its record when a call fails, if CallSettings.withFlightDirectory names a directory, as "
-          + "flight-rank-3.tsv; Communicator.flightRecord() gives it at any time. All members of a group make the same calls in "
-          + "the same order, so the call that one rank lacks, or describes differently, tells what went wrong.",
+      "Each rank writes its record when a call fails, if CallSettings.withFlightDirectory names a "
+          + "directory, as flight-rank-3.tsv; Communicator.flightRecord() gives it at any time. "
+          + "All members of a group make the same calls in the same order, so the call that one "
+          + "rank lacks, or describes differently, tells what went wrong.",
       "",
-      "Printed are sentences about ranks without a record, calls that a rank has not made, calls on which the ranks do not "
-          + "agree, and what failed first; then the last calls, newest last, and what each rank says of them: done, running, "
-          + "queued or failed, with the time that it took so far; missing if the rank has not made the call; forgotten if its "
-          + "record does not reach back so far. With --format tsv or json the sentences go to standard error."
+      "Printed are sentences about ranks without a record, calls that a rank has not made, calls "
+          + "on which the ranks do not agree, and what failed first; then the last calls, newest "
+          + "last, and what each rank says of them: done, running, queued or failed, with the "
+          + "time that it took so far; missing if the rank has not made the call; forgotten if "
+          + "its record does not reach back so far. With --format tsv or json the sentences go to "
+          + "standard error."
     },
     footer = {
       "  collectives flight records/",

@@ -2,7 +2,7 @@ package io.collectives.bench;
 
 import java.util.Locale;
 
-/** How figures are printed. */
+/** The formats in which figures are printed. */
 enum Format {
   TABLE,
   TSV,

@@ -2,7 +2,7 @@ package io.collectives.bench;
 
 import picocli.CommandLine.Option;
 
-/** How a command prints its figures. */
+/** The option for the format in which a command prints its figures. */
 final class FormatOption {
   @Option(
       names = "--format",

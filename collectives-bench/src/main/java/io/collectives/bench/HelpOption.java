@@ -2,7 +2,7 @@ package io.collectives.bench;
 
 import picocli.CommandLine.Option;
 
-/** What every command has. */
+/** The option {@code --help}, which every command has. */
 final class HelpOption {
   @Option(
       names = {"-h", "--help"},

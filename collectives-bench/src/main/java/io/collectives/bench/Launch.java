@@ -33,14 +33,15 @@ import picocli.CommandLine.Spec;
     description = {
       "Start a job of several processes on this host.",
       "",
-      "Each process runs COMMAND with its seat in the environment: RANK and LOCAL_RANK (0 to RANKS-1), WORLD_SIZE, MASTER_ADDR "
-          + "(127.0.0.1) and MASTER_PORT (a free port). Collectives.join() reads these, and so do other frameworks. Their standard "
-          + "input is empty. Every line that they write appears here with its rank before it, as '[2] ...', standard output and "
-          + "standard error apart.",
+      "Each process runs COMMAND with its rank in the environment: RANK and LOCAL_RANK (0 to "
+          + "RANKS-1), WORLD_SIZE, MASTER_ADDR (127.0.0.1) and MASTER_PORT (a free port). "
+          + "Collectives.join() reads these, and so do other frameworks. Their standard input is "
+          + "empty. Every line that they write appears here with its rank before it, as '[2] "
+          + "...', standard output and standard error apart.",
       "",
       "When a process fails, the others are ended: SIGTERM, and SIGKILL 5 seconds later; with --keep-going they go on. "
-          + "They are ended, with the processes that "
-          + "they started, when this program receives SIGINT, SIGTERM or SIGHUP, too; only SIGKILL leaves it no time to."
+          + "They are ended, with the processes that they started, when this program receives "
+          + "SIGINT, SIGTERM or SIGHUP, too; only SIGKILL leaves it no time to."
     },
     footer = {
       "  collectives launch -n 4 -- java -cp app.jar com.example.Train --epochs 3",
@@ -95,8 +96,9 @@ final class Launch implements Callable<Integer> {
       names = "--proxies",
       paramLabel = "P",
       description =
-          "Each of these servers is P processes, its proxies, which share the workers: sets COLLECTIVES_PROXIES. So the last S*P "
-              + "processes serve. Default: as in the environment, else 1.")
+          "Each of these servers is P processes, its proxies, which share the workers: sets "
+              + "COLLECTIVES_PROXIES. So the last S*P processes serve. Default: as in the "
+              + "environment, else 1.")
   private Optional<Integer> proxies = Optional.empty();
 
   @Parameters(
@@ -226,7 +228,10 @@ final class Launch implements Callable<Integer> {
     return 0;
   }
 
-  /** As a shell tells the two cases apart. */
+  /**
+   * Reports that the command cannot be run, and returns the exit status that a shell has for it:
+   * 127 if there is no such command, 126 otherwise.
+   */
   private int cannotRun(IOException e) {
     String message = String.valueOf(e.getMessage());
     if (NO_SUCH_FILE.matcher(message).find()) {

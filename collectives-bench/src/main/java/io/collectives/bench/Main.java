@@ -144,8 +144,8 @@ public final class Main implements Callable<Integer> {
   }
 
   /**
-   * What is wrong with the first word that is no option, if it is no command. Whoever asks for the
-   * help of a command that there is not must not get that of another.
+   * Returns an error message if the first word that is not an option names no command. It is
+   * checked here because the help of an unknown command would otherwise print the general help.
    */
   private static Optional<String> unknownCommand(CommandLine line, String[] args) {
     List<String> words =
@@ -174,7 +174,7 @@ public final class Main implements Callable<Integer> {
             + "; try 'collectives --help'");
   }
 
-  /** Those that few changes of letters make of a word, or that begin with it. */
+  /** Returns the names that differ from a word in few letters or begin with it, nearest first. */
   static List<String> nearest(String word, List<String> names) {
     return names.stream()
         .filter(name -> name.startsWith(word) || changes(word, name) <= 1 + name.length() / 4)
@@ -182,7 +182,7 @@ public final class Main implements Callable<Integer> {
         .toList();
   }
 
-  /** How many letters have to be put in, left out or replaced (Levenshtein). */
+  /** Returns the Levenshtein distance: insertions, deletions and replacements of letters. */
   private static int changes(String from, String to) {
     int[] row = IntStream.rangeClosed(0, to.length()).toArray();
     for (int i = 1; i <= from.length(); i++) {
@@ -211,7 +211,7 @@ public final class Main implements Callable<Integer> {
     return ExitStatus.WRONG_USAGE;
   }
 
-  /** The same in fewer words than picocli's. */
+  /** Returns the message of an error in fewer words than picocli's. */
   private static String message(ParameterException e) {
     if (e instanceof UnmatchedArgumentException unmatched) {
       String what = "'" + unmatched.getUnmatched().get(0) + "'";

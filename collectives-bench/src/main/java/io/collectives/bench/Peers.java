@@ -32,7 +32,7 @@ final class Peers implements AutoCloseable {
   private boolean wrong;
 
   /**
-   * Nobody yet.
+   * Makes a set that has no variants yet.
    *
    * @param build where the peers have been prepared
    * @param limit how long they may take for an answer
@@ -83,7 +83,7 @@ final class Peers implements AutoCloseable {
     }
   }
 
-  /** Whether a variant of a peer is left. */
+  /** Returns whether a variant of a peer is left. */
   boolean has(Peer peer) {
     return waiting.stream().anyMatch(running -> running.peer() == peer);
   }
@@ -113,7 +113,7 @@ final class Peers implements AutoCloseable {
     return medians;
   }
 
-  /** Whether a result was wrong. */
+  /** Returns whether a result was wrong. */
   boolean wereWrong() {
     return wrong;
   }

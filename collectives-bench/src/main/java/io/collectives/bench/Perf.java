@@ -50,7 +50,12 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code collectives perf}: what a collective takes here. */
+/**
+ * {@code collectives perf}: what a collective takes here.
+ *
+ * <p>One class because most of it is options, which picocli binds to the fields of one object, and
+ * checks that compare these options with each other.
+ */
 @Command(
     name = "perf",
     customSynopsis = "collectives perf [OPTION...]",
@@ -61,26 +66,31 @@ import picocli.CommandLine.Spec;
     description = {
       "Measure collectives, as nccl-tests does for NCCL.",
       "",
-      "Options with ',...' take several values with commas between, and every combination is measured. The time of an "
-          + "iteration is that of the slowest rank after a barrier; the median counts. Bytes are those of the whole payload: what "
-          + "goes into an all-reduce, what comes out of an all-gather. algbw is bytes / median; busbw is algbw x 2(n-1)/n for an "
-          + "all-reduce, x 1 for a broadcast or reduce, x (n-1)/n for others.",
+      "Options with ',...' take several values with commas between, and every combination is "
+          + "measured. The time of an iteration is that of the slowest rank after a barrier; the "
+          + "median counts. Bytes are those of the whole payload: what goes into an all-reduce, "
+          + "what comes out of an all-gather. algbw is bytes / median; busbw is algbw x 2(n-1)/n "
+          + "for an all-reduce, x 1 for a broadcast or reduce, x (n-1)/n for others.",
       "",
-      "Before and after each case, while all ranks sleep, this process measures how long a cache line takes from one core to "
-          + "another: below 35 ns they are threads of one core, below 100 ns they are near, below 400 ns far, else disturbed. "
-          + "On a virtual machine that changes every few seconds, and the figures with it; a case during which it changed is "
-          + "measured again, at most twice.",
+      "Before and after each case, while all ranks sleep, this process measures how long a cache "
+          + "line takes from one core to another: below 35 ns they are threads of one core, below "
+          + "100 ns they are near, below 400 ns far, else disturbed. On a virtual machine that "
+          + "changes every few seconds, and the figures with it; a case during which it changed "
+          + "is measured again, at most twice.",
       "",
-      "speedup is the time of the first line with the same payload divided by this line's; by bytes: the same of what the busiest "
-          + "link carries, which is what it comes to if links are the limit.",
+      "speedup is the time of the first line with the same payload divided by this line's; by "
+          + "bytes: the same of what the busiest link carries, which is what it comes to if links "
+          + "are the limit.",
       "",
-      "With --rounds all cases of a job are measured in turn, again and again, so that what disturbs one disturbs all. The table "
-          + "has the medians of the rounds, beside the least and the greatest; speedup is the median of the ratios within a "
-          + "round. tsv and json have every round.",
+      "With --rounds all cases of a job are measured in turn, again and again, so that what "
+          + "disturbs one disturbs all. The table has the medians of the rounds, beside the least "
+          + "and the greatest; speedup is the median of the ratios within a round. tsv and json "
+          + "have every round.",
       "",
-      "auto is tuned before it is measured, auto:shipped goes by the shipped table alone. Where several algorithms are measured, "
-          + "the fastest for each payload follows the table, as a row that COLLECTIVES_AUTO understands; behind it stands how "
-          + "many times as long the others took.",
+      "auto is tuned before it is measured, auto:shipped goes by the shipped table alone. Where "
+          + "several algorithms are measured, the fastest for each payload follows the table, as "
+          + "a row that COLLECTIVES_AUTO understands; behind it stands how many times as long the "
+          + "others took.",
       "",
       "Processes join as the environment says: with COLLECTIVES_SECRET_FILE, COLLECTIVES_TLS_... or COLLECTIVES_CHECKSUMS set, "
           + "what they cost is measured as well."
@@ -135,8 +145,9 @@ final class Perf implements Callable<Integer> {
       paramLabel = "N,...",
       hideParamSyntax = true,
       description =
-          "Instead of --ranks: how many ranks bring payloads. The dedicated servers of an algorithm are ranks besides, so "
-              + "that it can be compared with those that have none.")
+          "Instead of --ranks: how many ranks bring payloads. The dedicated servers of an "
+              + "algorithm are ranks besides, so that it can be compared with those that have "
+              + "none.")
   private List<Integer> workerCounts = List.of();
 
   @Option(
@@ -157,8 +168,9 @@ final class Perf implements Callable<Integer> {
       names = "--link-bandwidth",
       paramLabel = "RATE",
       description =
-          "Each rank is a process on a host of its own, whose link carries so much each way, as 200Mbit/s; they talk by TCP. "
-              + "What hosts sent and received is counted. The hosts are network namespaces of Linux, which needs root.")
+          "Each rank is a process on a host of its own, whose link carries so much each way, as "
+              + "200Mbit/s; they talk by TCP. What hosts sent and received is counted. The hosts "
+              + "are network namespaces of Linux, which needs root.")
   private Optional<LinkRate> linkRate = Optional.empty();
 
   @Option(
@@ -190,8 +202,8 @@ final class Perf implements Callable<Integer> {
   @Option(
       names = "--dedicated",
       description =
-          "The servers of --servers are the last ranks and do nothing else; the others work. Without, they are the first "
-              + "ranks and work, too.")
+          "The servers of --servers are the last ranks and do nothing else; the others work. "
+              + "Without, they are the first ranks and work, too.")
   private boolean dedicated;
 
   @Option(
@@ -215,8 +227,9 @@ final class Perf implements Callable<Integer> {
       defaultValue = "1",
       paramLabel = "G",
       description =
-          "With --servers: so many workers are taken to be on one host, and reduce among themselves first. With this or --proxies, "
-              + "each process is told its host (COLLECTIVES_HOST), so that --transport auto takes TCP between hosts. Default: "
+          "With --servers: so many workers are taken to be on one host, and reduce among "
+              + "themselves first. With this or --proxies, each process is told its host "
+              + "(COLLECTIVES_HOST), so that --transport auto takes TCP between hosts. Default: "
               + "${DEFAULT-VALUE}.")
   private int workersPerHost;
 
@@ -292,8 +305,8 @@ final class Perf implements Callable<Integer> {
       defaultValue = "1",
       paramLabel = "R",
       description =
-          "How often each case is measured, from 1 to 1000: all cases of a job, then all of them again. Default: "
-              + "${DEFAULT-VALUE}.")
+          "How often each case is measured, from 1 to 1000: all cases of a job, then all of them "
+              + "again. Default: ${DEFAULT-VALUE}.")
   private int rounds;
 
   @Option(
@@ -301,8 +314,8 @@ final class Perf implements Callable<Integer> {
       defaultValue = "3",
       paramLabel = "SECONDS",
       description =
-          "How long each algorithm, type and op runs before the first case of its job, for the JIT compiler. Default: "
-              + "${DEFAULT-VALUE}.")
+          "How long each algorithm, type and op runs before the first case of its job, for the "
+              + "JIT compiler. Default: ${DEFAULT-VALUE}.")
   private double warmUpSeconds;
 
   @Mixin private CoreWait cores = new CoreWait();
@@ -322,8 +335,8 @@ final class Perf implements Callable<Integer> {
       fallbackValue = "5",
       paramLabel = "N",
       description =
-          "Measure instead, N times, how long a job of processes takes from the start of its JVMs to its first sum, "
-              + "over --transport or over each. Default without a number: 5.")
+          "Measure instead, N times, how long a job of processes takes from the start of its JVMs "
+              + "to its first sum, over --transport or over each. Default without a number: 5.")
   private Optional<Integer> startUps = Optional.empty();
 
   @Option(
@@ -337,8 +350,8 @@ final class Perf implements Callable<Integer> {
       names = "--chart",
       paramLabel = "FILE",
       description =
-          "Draw the medians too, over the ranks if there are several numbers of them and one size, else over the bytes; FILE "
-              + "ends with .png or .svg.")
+          "Draw the medians too, over the ranks if there are several numbers of them and one "
+              + "size, else over the bytes; FILE ends with .png or .svg.")
   private Optional<Path> chart = Optional.empty();
 
   @Mixin private FormatOption format;
@@ -444,7 +457,7 @@ final class Perf implements Callable<Integer> {
     return names.size() > 1 ? "hosts" : names.contains("shm") ? "shared-memory" : "sockets";
   }
 
-  /** How many ranks each job has, or how many of them work. */
+  /** Returns the numbers of ranks of the jobs, or of workers if {@code --workers} is given. */
   private List<Integer> counts() {
     return workerCounts.isEmpty() ? rankCounts : workerCounts;
   }
@@ -457,7 +470,7 @@ final class Perf implements Callable<Integer> {
     return linkRate.map(rate -> " with links of " + rate).orElse("");
   }
 
-  /** What is measured now. */
+  /** Returns the line of progress that says which case is measured now. */
   private String step(List<PerfCase> cases, int at, Placement placement, int round) {
     PerfCase work = cases.get(at);
     return work.ranks()
@@ -568,8 +581,8 @@ final class Perf implements Callable<Integer> {
           placement == Placement.PROCESSES
               && wantedTransport.orElse(Transport.TCP) == Transport.TCP,
           spec,
-          "--link-bandwidth: each rank is a process on a host of its own, and they talk by TCP; leave out --placement and"
-              + " --transport");
+          "--link-bandwidth: each rank is a process on a host of its own, and they talk by TCP; "
+              + "leave out --placement and --transport");
       Usage.require(
           proxies == 1 && workersPerHost == 1,
           spec,
@@ -579,7 +592,7 @@ final class Perf implements Callable<Integer> {
     return transport(wantedTransport, placement, spec);
   }
 
-  /** Where ranks run, if that is not said. */
+  /** Returns the wanted placement, or the default for the wanted transport. */
   static Placement placement(
       Optional<Placement> wantedPlacement, Optional<Transport> wantedTransport) {
     return wantedPlacement.orElse(
@@ -588,7 +601,7 @@ final class Perf implements Callable<Integer> {
             : Placement.PROCESSES);
   }
 
-  /** How ranks talk, if that is not said. */
+  /** Returns the wanted transport, or the default for the placement. */
   static Transport transport(
       Optional<Transport> wantedTransport, Placement placement, CommandSpec spec) {
     Transport transport =
@@ -597,15 +610,15 @@ final class Perf implements Callable<Integer> {
     Usage.require(
         transport != Transport.INPROCESS || placement != Placement.PROCESSES,
         spec,
-        "--transport inprocess with --placement processes: ranks in different processes share no memory; use --placement "
-            + "threads, or --transport auto, shm, unix or tcp");
+        "--transport inprocess with --placement processes: ranks in different processes share no "
+            + "memory; use --placement threads, or --transport auto, shm, unix or tcp");
     return transport;
   }
 
   /**
-   * What is measured in one job.
+   * Checks the options and returns the cases that are measured in one job.
    *
-   * @param ranksOrWorkers as {@link #counts} has it
+   * @param ranksOrWorkers the number of ranks or of workers, as {@link #counts} says
    */
   private List<PerfCase> cases(int ranksOrWorkers) {
     tensors.check(spec);
@@ -731,7 +744,7 @@ final class Perf implements Callable<Integer> {
     return algorithm;
   }
 
-  /** Where the ranks are, if some of them are together. */
+  /** Returns which ranks share a host or a process. */
   private Seating seating(int ranks) {
     return proxies == 1 && workersPerHost == 1
         ? Seating.alone(ranks)
@@ -786,7 +799,7 @@ final class Perf implements Callable<Integer> {
     return (int) (bytes / type.bytes());
   }
 
-  /** What the ranks turned out to use, as "auto (shm)". */
+  /** Returns the transport with those that {@code auto} took, for example "auto (shm)". */
   private static String via(Transport transport, Ranks job) {
     return transport == Transport.AUTO
         ? transport + " (" + String.join("+", job.transports()) + ")"
@@ -899,7 +912,7 @@ final class Perf implements Callable<Integer> {
         Optional.empty());
   }
 
-  /** What the command and its workers are told alike. */
+  /** The options that the command passes on to its workers. */
   static final class Calls {
     @Option(
         names = "--frame-length",
@@ -958,7 +971,7 @@ final class Perf implements Callable<Integer> {
       }
     }
 
-    /** As the environment says, whether ranks are processes of a job or not. */
+    /** Returns the algorithm by the rows of {@code COLLECTIVES_AUTO}, for threads as well. */
     private static Algorithm auto() {
       String rows = System.getenv().getOrDefault("COLLECTIVES_AUTO", "");
       return Collectives.settings(

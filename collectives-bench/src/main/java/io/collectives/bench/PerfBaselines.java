@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What rows are compared with: the first one of the same round with the same payload and
+ * The baselines of rows: the first row of the same round with the same payload and number of
  * contributors.
  */
 final class PerfBaselines {

@@ -70,7 +70,7 @@ final class PerfBest {
     return Math.round(Math.sqrt((double) one * other));
   }
 
-  /** Those that are not chosen, the fastest first. */
+  /** Returns the lines whose algorithm is fixed, not chosen by auto, the fastest first. */
   private static List<PerfLine> fixed(List<PerfLine> lines) {
     return lines.stream()
         .filter(line -> !isAuto(line))

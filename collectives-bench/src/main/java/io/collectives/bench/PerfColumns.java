@@ -28,11 +28,11 @@ final class PerfColumns {
   private final Columns table;
 
   /**
-   * One for these cases, which also tell how wide columns are.
+   * Makes the columns for these cases, whose texts decide how wide columns are.
    *
-   * @param link of each rank's host, if it has one of its own
-   * @param compared whether several algorithms or ways are
-   * @param rounds in how many all are measured
+   * @param link the rate of the link of each rank's host, if each has a host of its own
+   * @param compared whether several algorithms or ways are compared
+   * @param rounds the number of rounds in which all cases are measured
    */
   PerfColumns(Collection<PerfCase> cases, Optional<LinkRate> link, boolean compared, int rounds) {
     int algorithm = cases.stream().mapToInt(PerfColumns::width).max().orElse(0);

@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
  */
 record PerfLine(List<PerfRow> rows) {
 
-  /** What was measured. */
+  /** Returns the case that was measured. */
   PerfCase work() {
     return rows.get(0).work();
   }
@@ -34,17 +34,17 @@ record PerfLine(List<PerfRow> rows) {
     return Spread.of(rows.stream().mapToDouble(figure));
   }
 
-  /** The same of what hosts carried; to be asked only if {@link #hasTraffic}. */
+  /** Returns a figure of the traffic of hosts in all rounds; requires {@link #hasTraffic}. */
   Spread traffic(ToDoubleFunction<HostTraffic> figure) {
     return spread(row -> figure.applyAsDouble(row.result().traffic().orElseThrow()));
   }
 
-  /** How far apart the cores were in all rounds. */
+  /** Returns the distance of the cores in all rounds. */
   CoreDistance cores() {
     return CoreDistance.of(rows.stream().map(PerfRow::cores).toList());
   }
 
-  /** Whether it was counted what hosts carried. */
+  /** Returns whether the traffic of hosts was counted. */
   boolean hasTraffic() {
     return rows.stream().allMatch(row -> row.result().traffic().isPresent());
   }
@@ -54,7 +54,7 @@ record PerfLine(List<PerfRow> rows) {
     return spread(row -> row.result().medianNanos());
   }
 
-  /** How many elements were wrong in all rounds together; -1 if they were not checked. */
+  /** Returns the number of wrong elements in all rounds together; -1 if they were not checked. */
   long wrong() {
     long wrong = rows.stream().mapToLong(row -> row.result().wrong()).sum();
     return work().check() ? wrong : -1;

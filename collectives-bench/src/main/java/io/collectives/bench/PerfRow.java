@@ -14,10 +14,10 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * What {@code perf} measured of a case in a round.
+ * The figures that {@code perf} measured of a case in a round.
  *
  * @param algorithm as it is written on the command line
- * @param wireType as what elements of float32 were to cross the links
+ * @param wireType the type to which elements of float32 are narrowed on the links
  * @param coreToCoreNanos the mean of before and after; NaN if it could not be measured
  * @param cores how far apart they were before and after
  * @param round from 1
@@ -35,7 +35,7 @@ record PerfRow(
     int round,
     Optional<PerfRow> baseline) {
 
-  /** The same compared with another. */
+  /** Returns this row with another one as its baseline. */
   PerfRow withBaseline(PerfRow other) {
     return new PerfRow(
         algorithm,
@@ -50,7 +50,7 @@ record PerfRow(
         Optional.of(other));
   }
 
-  /** Whether ranks agree on what to sum before they do. */
+  /** Returns whether ranks negotiate which tensors they sum before they sum them. */
   static boolean isNegotiated(PerfCase work) {
     return work.tensors().filter(some -> some.way() == ModelTensors.Way.NEGOTIATED).isPresent();
   }
@@ -60,7 +60,7 @@ record PerfRow(
     return (double) baseline.orElse(this).result.medianNanos() / Math.max(1, result.medianNanos());
   }
 
-  /** The same of the bytes that the busiest link carries, if they were counted. */
+  /** The bytes of the baseline's busiest link divided by this one's, if they were counted. */
   Optional<Double> speedupByBytes() {
     return result
         .traffic()
@@ -78,7 +78,10 @@ record PerfRow(
     return (double) work.bytes() / Math.max(1, result.medianNanos());
   }
 
-  /** What each link carries, by the count of nccl-tests; to servers and back goes all, once. */
+  /**
+   * Returns the bus bandwidth as nccl-tests defines it; with dedicated servers it is the algorithm
+   * bandwidth, because the whole payload goes to them and back once.
+   */
   double busbw() {
     int n = work.contributors();
     double others = (n - 1.0) / n;
@@ -94,12 +97,12 @@ record PerfRow(
         };
   }
 
-  /** How elements are reduced, if they are. */
+  /** Returns the op, if elements are reduced. */
   String op() {
     return work.reduces() ? work.op().toString() : Fields.NONE;
   }
 
-  /** As what elements cross the links: only float32 that is reduced becomes narrow. */
+  /** Returns the wire type: only float32 that is reduced is narrowed. */
   WireType wire() {
     return work.reduces() && work.type() == ElementType.FLOAT32 ? wireType : WireType.AS_IN_MEMORY;
   }

@@ -2,7 +2,7 @@ package io.collectives.bench;
 
 import java.util.Locale;
 
-/** Where ranks run. */
+/** The places where ranks run: processes or threads of this one. */
 enum Placement {
   PROCESSES,
   THREADS;

@@ -13,12 +13,12 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.DoubleStream;
 
-/** What {@code chaos --strangers} prints. */
-record StrangerFigures(PriceOutcome outcome) {
+/** The figures that {@code chaos} prints of the price of unauthenticated peers. */
+record PriceFigures(PriceOutcome outcome) {
   private static final double MOST_SLOWER = 1.05;
   private static final long MOST_GROWTH = 32L << 20;
 
-  /** A row for each place where the strangers are. */
+  /** Returns a table with a row for each place that intruders connect to. */
   FigureTable table() {
     FigureTable table =
         new FigureTable(
@@ -45,7 +45,7 @@ record StrangerFigures(PriceOutcome outcome) {
   }
 
   private void row(FigureTable table, Arm arm, List<Slice> own) {
-    long made = own.stream().mapToLong(Slice::strangers).sum();
+    long made = own.stream().mapToLong(Slice::intruders).sum();
     long connected = own.stream().mapToLong(Slice::connected).sum();
     long calls = own.stream().mapToLong(Slice::calls).sum();
     double median = Spread.of(own.stream().mapToDouble(Slice::medianNanos)).median();
@@ -95,7 +95,7 @@ record StrangerFigures(PriceOutcome outcome) {
     fields.put(name + "_most", decimal(spread.greatest()));
   }
 
-  /** What a call took on average in one arm, divided by that of another in the same round. */
+  /** Returns the mean time of a call in one arm divided by that in another, for each round. */
   private double[] ratios(Arm arm, Arm base) {
     return of(arm).stream()
         .flatMapToDouble(
@@ -106,12 +106,12 @@ record StrangerFigures(PriceOutcome outcome) {
         .toArray();
   }
 
-  /** Whether no call failed. What the strangers cost does not count. */
+  /** Returns whether no call failed; the price does not count. */
   boolean good() {
     return outcome.complaints().isEmpty();
   }
 
-  /** What else there is to say, a line each. */
+  /** Returns the lines below the table: which limits were kept, and the verdict. */
   List<String> lines() {
     PriceOutcome.Growth growth = outcome.growth();
     List<String> lines = new ArrayList<>();

@@ -39,17 +39,19 @@ import picocli.CommandLine.Spec;
     description = {
       "Predict what a collective takes on a described network, by moving clocks through its plan.",
       "",
-      "Options with ',...' take several values, and every combination is simulated. Times are written in ns, us, ms or s; "
-          + "rates in B/s, KB/s, MB/s, GB/s or Gbit/s, which are powers of 1000.",
+      "Options with ',...' take several values, and every combination is simulated. Times are "
+          + "written in ns, us, ms or s; rates in B/s, KB/s, MB/s, GB/s or Gbit/s, which are "
+          + "powers of 1000.",
       "",
-      "With --mesh ranks are linked to their neighbours, and what goes further passes every link between, along its row "
-          + "first. With --ranks each pair of ranks has a link of its own, except that a torus stands on the mesh nearest to a "
-          + "square, unless there are hosts of several ranks, or racks. A torus is planned for the mesh that it stands on: along "
+      "With --mesh ranks are linked to their neighbours, and what goes further passes every link "
+          + "between, along its row first. With --ranks each pair of ranks has a link of its own, "
+          + "except that a torus stands on the mesh nearest to a square, unless there are hosts "
+          + "of several ranks, or racks. A torus is planned for the mesh that it stands on: along "
           + "a dimension that does not wrap, its rings are folded.",
       "",
-      "dedicated-servers are ranks beside --ranks, each on a host of its own, after those of the workers; without S as many as "
-          + "hosts. atomic-servers have one variable or more each, whole: those of table II of the Herring paper, in proportion to "
-          + "the payload."
+      "dedicated-servers are ranks beside --ranks, each on a host of its own, after those of the "
+          + "workers; without S as many as hosts. atomic-servers have one variable or more each, "
+          + "whole: those of table II of the Herring paper, in proportion to the payload."
     },
     footer = {
       "  collectives simulate --algorithm ring,torus --mesh 128x32 --wrap y",
@@ -85,8 +87,9 @@ final class Simulate implements Callable<Integer> {
       paramLabel = "COLLECTIVE,...",
       hideParamSyntax = true,
       description =
-          "What they do: all-reduce, barrier, reduce-scatter, all-gather, broadcast, reduce, gather, scatter, all-to-all, or "
-              + "reduce-scatter+all-gather, one after the other. Default: ${DEFAULT-VALUE}.")
+          "What they do: all-reduce, barrier, reduce-scatter, all-gather, broadcast, reduce, "
+              + "gather, scatter, all-to-all, or reduce-scatter+all-gather, one after the other. "
+              + "Default: ${DEFAULT-VALUE}.")
   private List<String> collectives = List.of();
 
   @Option(
@@ -128,8 +131,8 @@ final class Simulate implements Callable<Integer> {
   @Option(
       names = "--circuit",
       description =
-          "Number the ranks of the mesh along a way from neighbour to neighbour and back to the first, as a ring of all would "
-              + "be laid; not for a torus.")
+          "Number the ranks of the mesh along a way from neighbour to neighbour and back to the "
+              + "first, as a ring of all would be laid; not for a torus.")
   private boolean circuit;
 
   @Option(
@@ -137,8 +140,9 @@ final class Simulate implements Callable<Integer> {
       defaultValue = "1",
       paramLabel = "M",
       description =
-          "M ranks beside each other in a row of the mesh share a model: M groups, each of every Mth rank of the rows, are at "
-              + "work at once, hop over each other, and share links. Default: ${DEFAULT-VALUE}.")
+          "M ranks beside each other in a row of the mesh share a model: M groups, each of every "
+              + "Mth rank of the rows, are at work at once, hop over each other, and share links. "
+              + "Default: ${DEFAULT-VALUE}.")
   private int ways;
 
   @Option(
@@ -184,9 +188,9 @@ final class Simulate implements Callable<Integer> {
       names = "--link",
       paramLabel = "LINKS=TIME,RATE",
       description =
-          "Latency and bandwidth of other links: LINKS is x or y, a dimension of a mesh; pods, from pod to pod; host, within a "
-              + "host; racks, from rack to rack; other, of other pairs; or FROM-TO, one link between two ranks one way. May be "
-              + "repeated.")
+          "Latency and bandwidth of other links: LINKS is x or y, a dimension of a mesh; pods, "
+              + "from pod to pod; host, within a host; racks, from rack to rack; other, of other "
+              + "pairs; or FROM-TO, one link between two ranks one way. May be repeated.")
   private List<String> links = new ArrayList<>();
 
   @Option(
@@ -307,14 +311,15 @@ final class Simulate implements Callable<Integer> {
             + " to add; "
             + (slabs == 1 ? "1 slab." : slabs + " slabs, all in flight."));
     lines.add(
-        "Chunks are equal; hops are cut-through; each lane of a rank adds one thing at a time; links serve in the plan's "
-            + "order.");
+        "Chunks are equal; hops are cut-through; each lane of a rank adds one thing at a time; "
+            + "links serve in the plan's order.");
     pod.ifPresent(
         shape ->
             lines.add(
                 "Pods of "
                     + shape
-                    + " ranks; a dimension that wraps does so by links from pod to pod, if it has several."));
+                    + " ranks; a dimension that wraps does so by links from pod to pod, if it has"
+                    + " several."));
     if (circuit) {
       lines.add("Ranks are numbered along a circuit of neighbours, but for a torus.");
     }
@@ -335,8 +340,8 @@ final class Simulate implements Callable<Integer> {
                     + " of what their NICs can, and the first that is free is taken."));
     if (algorithms.stream().anyMatch(name -> name.contains("-servers"))) {
       lines.add(
-          "Dedicated servers: ranks are the workers; each server has a host of its own, in racks after theirs, and adds what"
-              + " it is sent to its memory.");
+          "Dedicated servers: ranks are the workers; each server has a host of its own, in racks "
+              + "after theirs, and adds what it is sent to its memory.");
     }
     lines.add(
         "Ratio: of the time to the closed form, which is a formula for the same assumptions.");
@@ -485,9 +490,9 @@ final class Simulate implements Callable<Integer> {
   }
 
   /**
-   * What is simulated, with all sizes of payload.
+   * A scenario that is simulated with all sizes of payload.
    *
-   * @param line of a chart
+   * @param line the name of its line in a chart
    */
   private record Run(String line, Task task, Size size, Scenario scenario) {}
 

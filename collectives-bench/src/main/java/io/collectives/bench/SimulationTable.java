@@ -15,7 +15,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalDouble;
 
-/** What {@code collectives simulate} prints. */
+/** The table that {@code collectives simulate} prints. */
 final class SimulationTable {
   private final FigureTable table = new FigureTable(3, headers());
 

@@ -17,7 +17,7 @@ import java.util.function.Function;
 import java.util.function.LongFunction;
 import java.util.function.ToLongFunction;
 
-/** What {@code chaos --soak} prints: a row for each transport. */
+/** The table that {@code chaos --soak} prints, with a row for each transport. */
 final class SoakFigures {
   private final FigureTable table =
       new FigureTable(
@@ -43,7 +43,7 @@ final class SoakFigures {
           "files");
   private final List<String> bad = new ArrayList<>();
 
-  /** How far a run is, on one line. */
+  /** Returns the progress of a run, on one line. */
   static String progress(Endurance run, Duration time) {
     return run.site()
         + ", "
@@ -152,7 +152,7 @@ final class SoakFigures {
     return table;
   }
 
-  /** Whether everything was right. */
+  /** Returns whether everything was right. */
   boolean good() {
     return bad.isEmpty();
   }

@@ -9,7 +9,7 @@ import java.util.List;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 
-/** Whose tensors {@code perf} reduces instead of payloads of one piece, and how. */
+/** The options by which {@code perf} reduces tensors of models instead of one payload. */
 final class TensorOptions {
   private static final int MOST_SCALE = 1_000_000;
 
@@ -29,9 +29,11 @@ final class TensorOptions {
       paramLabel = "WAY,...",
       hideParamSyntax = true,
       description =
-          "How --tensors are reduced: fused by a gradient reducer, in one call of all, by a call for each, or copied to one "
-              + "array and back; atomic: each whole by one dedicated server, as before Herring; negotiated: in buffers that ranks "
-              + "agree on every millisecond, as Horovod does, without dedicated servers. Default: ${DEFAULT-VALUE}.")
+          "How --tensors are reduced: fused by a gradient reducer, in one call of all, by a call "
+              + "for each, or copied to one array and back; atomic: each whole by one dedicated "
+              + "server, as before Herring; negotiated: in buffers that ranks agree on every "
+              + "millisecond, as Horovod does, without dedicated servers. Default: "
+              + "${DEFAULT-VALUE}.")
   private List<ModelTensors.Way> ways = List.of();
 
   @Option(
@@ -46,16 +48,16 @@ final class TensorOptions {
       defaultValue = "0",
       paramLabel = "SECONDS",
       description =
-          "How long the backward pass takes in which --tensors become ready, the last one first, which uses no processor; "
-              + "it counts. Default: ${DEFAULT-VALUE}.")
+          "How long the backward pass takes in which --tensors become ready, the last one first, "
+              + "which uses no processor; it counts. Default: ${DEFAULT-VALUE}.")
   private Duration backward = Duration.ZERO;
 
-  /** Whether any are wanted. */
+  /** Returns whether tensors are wanted. */
   boolean areWanted() {
     return !models.isEmpty();
   }
 
-  /** Whether there are several cases of each algorithm. */
+  /** Returns whether there are several cases of each algorithm. */
   boolean areSeveral() {
     return models.size() * ways.size() > 1;
   }
@@ -81,12 +83,13 @@ final class TensorOptions {
           "--way "
               + way
               + (way == ModelTensors.Way.ATOMIC
-                  ? " needs dedicated servers that are no workers, as --algorithm parameter-server:0+2"
+                  ? " needs dedicated servers that are no workers, as --algorithm"
+                      + " parameter-server:0+2"
                   : " needs an algorithm without dedicated servers, as ring"));
     }
   }
 
-  /** Those that an algorithm can reduce. */
+  /** Returns the combinations of model and way that an algorithm can reduce. */
   List<ModelTensors> of(Algorithm algorithm) {
     List<ModelTensors> all = new ArrayList<>();
     for (Model model : models) {

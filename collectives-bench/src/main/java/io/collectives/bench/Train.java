@@ -43,8 +43,9 @@ import picocli.CommandLine.Spec;
     description = {
       "Train a small convolutional network on 1,438 images of handwritten digits, and read 359 others.",
       "",
-      "Batch norm, optimizers, sharded updates and the evaluation are those of collectives-training. After each epoch all ranks "
-          + "evaluate; bits is a hash of all weights, which two runs can be compared by.",
+      "Batch norm, optimizers, sharded updates and the evaluation are those of "
+          + "collectives-training. After each epoch all ranks evaluate; bits is a hash of all "
+          + "weights, which two runs can be compared by.",
       "",
       "The images are the test set of Optical Recognition of Handwritten Digits (E. Alpaydin, C. Kaynak, UCI Machine Learning "
           + "Repository, doi 10.24432/C50P49), CC BY 4.0."
@@ -181,7 +182,7 @@ final class Train implements Callable<Integer> {
     return results;
   }
 
-  /** What the command and its workers are told alike. */
+  /** The options that the command passes on to its workers. */
   static final class Task {
     @Option(
         names = {"-n", "--ranks"},
@@ -195,8 +196,9 @@ final class Train implements Callable<Integer> {
         defaultValue = "sharded",
         paramLabel = "WHO",
         description =
-            "Who updates the weights: ${COMPLETION-CANDIDATES}; each rank all of them by all-reduced gradients, each rank a "
-                + "shard, or parameter servers. Default: ${DEFAULT-VALUE}.")
+            "Who updates the weights: ${COMPLETION-CANDIDATES}; each rank all of them by "
+                + "all-reduced gradients, each rank a shard, or parameter servers. Default: "
+                + "${DEFAULT-VALUE}.")
     private DigitsTask.Update update = DigitsTask.Update.SHARDED;
 
     @Option(

@@ -2,7 +2,7 @@ package io.collectives.bench;
 
 import java.util.Locale;
 
-/** How ranks talk. */
+/** The transports that a command can choose. */
 enum Transport {
   AUTO,
   TCP,

@@ -33,13 +33,15 @@ import picocli.CommandLine.Spec;
     description = {
       "Prove the plans of collectives, and count what they cost.",
       "",
-      "Sets of contributors are moved through each plan: every rank must end with every contribution to every chunk that is "
-          + "its own by then exactly once. Up to 64 ranks the sets are exact; above, they are sums of random tags of 64 bits. "
-          + "Plans of a torus must keep to the links of its mesh, but for those of gather, scatter and all-to-all.",
+      "Sets of contributors are moved through each plan: every rank must end with every "
+          + "contribution to every chunk that is its own by then exactly once. Up to 64 ranks the "
+          + "sets are exact; above, they are sums of random tags of 64 bits. Plans of a torus "
+          + "must keep to the links of its mesh, but for those of gather, scatter and all-to-all.",
       "",
-      "'sent' is what the busiest rank sends, as a multiple of the payload M (of an all-to-all, that of one rank); 'least' "
-          + "what some rank must send in any plan; 'frames' the most on a link in a round; 'links' how many pairs have a "
-          + "transfer; 'peers' the most that a rank has."
+      "'sent' is what the busiest rank sends, as a multiple of the payload M (of an all-to-all, "
+          + "that of one rank); 'least' what some rank must send in any plan; 'frames' the most "
+          + "on a link in a round; 'links' how many pairs have a transfer; 'peers' the most that "
+          + "a rank has."
     },
     footer = {
       "  collectives verify                                       all algorithms on 1 to 64 ranks",
@@ -86,8 +88,8 @@ final class Verify implements Callable<Integer> {
       defaultValue = "1..64",
       paramLabel = "RANKS,...",
       description =
-          "How many ranks, as 8, 4,16 or 1..64, or meshes, as 4x4 or 1x1..8x8. Without a mesh a torus takes the one nearest "
-              + "to a square. Default: ${DEFAULT-VALUE}.")
+          "How many ranks, as 8, 4,16 or 1..64, or meshes, as 4x4 or 1x1..8x8. Without a mesh a "
+              + "torus takes the one nearest to a square. Default: ${DEFAULT-VALUE}.")
   private String ranks = "";
 
   @Option(
@@ -221,13 +223,14 @@ final class Verify implements Callable<Integer> {
   }
 
   /**
-   * What some rank must send in any plan, as a multiple of the payload; a barrier has none.
+   * Returns a lower bound of the bytes that the busiest rank sends in any plan, as a multiple of
+   * the payload; a barrier has no payload.
    *
-   * <p>Of each element of an all-reduce, sums come together in one transfer less than there are
-   * contributors, and go out in as many, which all ranks share. And each contributor must send what
-   * it has, or what becomes of it.
+   * <p>In an all-reduce each element needs one transfer less than there are contributors to be
+   * summed, and as many to be distributed; all ranks can share these transfers. Besides, each
+   * contributor must send its payload once, as it is or as part of a sum.
    *
-   * @param workers how many contribute and want the sum; the others only serve
+   * @param workers the number of ranks that contribute and want the sum; the others only serve
    */
   static double least(Collective collective, double n, double workers) {
     return switch (collective) {

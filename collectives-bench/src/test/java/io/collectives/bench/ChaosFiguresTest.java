@@ -82,9 +82,7 @@ class ChaosFiguresTest {
     figures.table().print(Format.TSV, new PrintWriter(text), List.of());
     assertEquals(
         List.of(
-            "transport\tfault\ttimes\tculprits\tculprits_right\tsums\tsums_right\tknown_median_ms\tknown_p90_ms\t"
-                + "known_p99_ms\tknown_max_ms\tsum_median_ms\tsum_p90_ms\tsum_p99_ms\tsum_max_ms\t"
-                + "wrong_sums\tfalse_alarms\thangs\tleftovers",
+            "transport\tfault\ttimes\tculprits\tculprits_right\tsums\tsums_right\tknown_median_ms\tknown_p90_ms\tknown_p99_ms\tknown_max_ms\tsum_median_ms\tsum_p90_ms\tsum_p99_ms\tsum_max_ms\twrong_sums\tfalse_alarms\thangs\tleftovers",
             "shm\tkill\t2\t6\t6\t6\t6\t20.000\t30.500\t30.500\t30.500\t50.000\t60.000\t60.000\t60.000\t0\t0\t0\t-",
             "shm\tstop\t1\t3\t3\t3\t3\t5200.000\t5200.000\t5200.000\t5200.000\t5300.000\t5300.000\t5300.000\t5300.000\t0\t0\t0\t-",
             "shm\tpause\t7\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t0\t0\t-",
@@ -135,7 +133,7 @@ class ChaosFiguresTest {
         figures(
             List.of(
                 joining(Kind.KILL, Stage.AWAITED, 13_000_000),
-                joining(Kind.KILL, Stage.MEETING, 6_000_001),
+                joining(Kind.KILL, Stage.ANNOUNCED, 6_000_001),
                 joining(Kind.KILL, Stage.MET, 900_000),
                 joining(Kind.STOP, Stage.AWAITED, 13_000_001),
                 joining(Kind.STOP, Stage.MET, 6_000_000),
@@ -150,7 +148,7 @@ class ChaosFiguresTest {
             "shm: kill: first right sum by every survivor within 2.00 s: yes, 1 of 1",
             "shm: kill, met: known by every survivor within 1.00 s: yes, 1 of 1",
             "shm: kill, met: first right sum by every survivor within 2.00 s: yes, 1 of 1",
-            "shm: kill, meeting: known by every survivor within 6.00 s: NO, 0 of 1",
+            "shm: kill, announced: known by every survivor within 6.00 s: NO, 0 of 1",
             "shm: kill, awaited: known by every survivor within 13.0 s: yes, 1 of 1",
             "shm: stop, met: known by every survivor within 6.00 s: yes, 1 of 1",
             "shm: stop, awaited: known by every survivor within 13.0 s: NO, 0 of 1",

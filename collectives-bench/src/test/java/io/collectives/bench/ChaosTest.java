@@ -95,7 +95,7 @@ class ChaosTest {
     assertTrue(run.out().contains("\npassed: "), run.out());
   }
 
-  /** When the victims come to the meeting depends on the machine; what must hold does not. */
+  /** When victims come to the rendezvous depends on the machine; what must hold does not. */
   @Test
   @DisabledOnOs(OS.WINDOWS)
   void allNameWhoIsLostWhileTheyJoin() {
@@ -109,7 +109,7 @@ class ChaosTest {
     assertEquals(3, rows.size(), run.out());
     for (int i = 0; i < 2; i++) {
       String[] row = rows.get(i);
-      assertTrue(row[1].matches((i == 0 ? "kill" : "stop") + ", (awaited|meeting|met)"), row[1]);
+      assertTrue(row[1].matches((i == 0 ? "kill" : "stop") + ", (awaited|announced|met)"), row[1]);
       assertEquals(List.of("1", "2", "2"), List.of(row).subList(2, 5), run.out());
       assertTrue(row[5].equals(row[1].endsWith(", met") ? "2" : "0"), run.out());
       assertEquals(row[5], row[6], run.out());
@@ -137,7 +137,7 @@ class ChaosTest {
   }
 
   @Test
-  void strangersFailNoCall() {
+  void intrudersFailNoCall() {
     Invocation run =
         Invocation.of(
             ("chaos --strangers 50 --strangers-per-second 50 --bytes 64K --warmup 0 --seed 9 "

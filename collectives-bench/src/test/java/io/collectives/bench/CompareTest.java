@@ -90,8 +90,7 @@ class CompareTest {
                 + directory.resolve("times.svg"));
     assertEquals(0, outcome.status(), outcome.err());
     assertEquals(
-        "peer\tvariant\ttransport\tplacement\tranks\tbytes\trounds\tours_us\tpeer_us\tratio\tratio_min\tratio_max\t"
-            + "core_to_core_ns\tcollective\tcores",
+        "peer\tvariant\ttransport\tplacement\tranks\tbytes\trounds\tours_us\tpeer_us\tratio\tratio_min\tratio_max\tcore_to_core_ns\tcollective\tcores",
         outcome.out().get(0));
     assertEquals(1 + 4, outcome.out().size(), outcome.out().toString());
     String[] cells = outcome.out().get(1).split("\t");
@@ -124,8 +123,8 @@ class CompareTest {
             + ANSWERING.replace("7000000000", "$took").replace("'", "\""));
     Outcome outcome =
         compare(
-            "--peers openmpi,spark --collective broadcast,all-gather --placement threads --ranks 3 --bytes 12K "
-                + "--rounds 1 --warmup 0.01 --min-time 0.01 --format tsv");
+            "--peers openmpi,spark --collective broadcast,all-gather --placement threads --ranks "
+                + "3 --bytes 12K --rounds 1 --warmup 0.01 --min-time 0.01 --format tsv");
     assertEquals(0, outcome.status(), outcome.err());
     assertEquals(3, outcome.out().size(), outcome.out().toString());
     String[] broadcast = outcome.out().get(1).split("\t");
@@ -149,8 +148,8 @@ class CompareTest {
         "case \"$*\" in "
             + "*segmentsize\\ 1048576*) echo peer ready; exec /bin/sleep 600;; "
             + "*segmentsize\\ 262144*) echo 'it is broken' >&2; exit 7;; "
-            + "*segmentsize\\ 0*) echo peer ready; while read verb x; do case $verb in measure) echo 'peer 1 1 1 1 5 -';; "
-            + "*) echo peer ready;; esac; done;; "
+            + "*segmentsize\\ 0*) echo peer ready; while read verb x; do case $verb in measure) "
+            + "echo 'peer 1 1 1 1 5 -';; *) echo peer ready;; esac; done;; "
             + "*) "
             + ANSWERING
             + ";; esac");

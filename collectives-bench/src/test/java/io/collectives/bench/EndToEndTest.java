@@ -31,9 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(150) // Several share the processors.
 class EndToEndTest {
   private static final String HEADER =
-      "collective\talgorithm\ttransport\tplacement\tranks\ttype\twire\top\tbytes\tcount\titerations\tmedian_us\tmin_us\tp99_us\t"
-          + "algbw_GBps\tbusbw_GBps\twrong\tcore_to_core_ns\tchosen\tspeedup\tspeedup_by_bytes\tmost_sent\tleast_sent\t"
-          + "most_received\tleast_received\tnegotiation_messages\tround\tcores";
+      "collective\talgorithm\ttransport\tplacement\tranks\ttype\twire\top\tbytes\tcount\titerations\tmedian_us\tmin_us\tp99_us\talgbw_GBps\tbusbw_GBps\twrong\tcore_to_core_ns\tchosen\tspeedup\tspeedup_by_bytes\tmost_sent\tleast_sent\tmost_received\tleast_received\tnegotiation_messages\tround\tcores";
 
   private static Invocation perf(String arguments) {
     return Invocation.of(("perf --warmup 0.02 --min-time 0.02 --check " + arguments).split(" "));
@@ -115,9 +113,10 @@ class EndToEndTest {
   void everyAlgorithmAndOpIsMeasured() {
     Invocation perf =
         perf(
-            "--placement threads --ranks 4 --bytes 1000 --iterations 3 --format tsv --op sum,average,min,max,product "
-                + "--algorithm ring,bidirectional-ring,torus:2x2,direct,parameter-server:2,"
-                + "shortest-way-ring,binomial-tree,recursive-doubling,halving-doubling,double-binary-tree");
+            "--placement threads --ranks 4 --bytes 1000 --iterations 3 --format tsv --op "
+                + "sum,average,min,max,product --algorithm "
+                + "ring,bidirectional-ring,torus:2x2,direct,parameter-server:2,shortest-way-ring,"
+                + "binomial-tree,recursive-doubling,halving-doubling,double-binary-tree");
     assertEquals(0, perf.status(), perf.err());
     assertEquals(1 + 50, perf.out().lines().count());
   }
@@ -212,8 +211,9 @@ class EndToEndTest {
   void waysThatNeedServersOrNoneAreMeasuredWhereTheyFit() {
     Invocation perf =
         perf(
-            "--placement threads --workers 2 --iterations 1 --format tsv --algorithm ring,parameter-server:0+n "
-                + "--tensors table2 --scale 1000 --way fused,atomic,negotiated");
+            "--placement threads --workers 2 --iterations 1 --format tsv --algorithm "
+                + "ring,parameter-server:0+n --tensors table2 --scale 1000 --way "
+                + "fused,atomic,negotiated");
     assertEquals(0, perf.status(), perf.err());
     assertEquals(
         List.of("fused 2 0 -", "negotiated 2 0 2", "fused 4 0 -", "atomic 4 0 -"),

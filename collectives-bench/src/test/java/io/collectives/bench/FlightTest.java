@@ -120,7 +120,8 @@ class FlightTest {
     assertEquals(
         "collectives flight: "
             + bad
-            + ": no flight record: neither a line '# flight record of rank …' nor a call tells whose it is\n",
+            + ": no flight record: neither a line "
+            + "'# flight record of rank …' nor a call tells whose it is\n",
         run.err());
     Path empty = Files.createDirectory(directory.resolve("empty"));
     run = Invocation.of("flight", empty.toString());

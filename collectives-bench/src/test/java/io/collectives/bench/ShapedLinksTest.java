@@ -43,8 +43,8 @@ class ShapedLinksTest {
   void hostsCarryWhatTheLayoutSays() {
     Invocation perf =
         Invocation.of(
-            ("perf --workers 2 --algorithm ring,parameter-server:0+n --tensors table2 --way one,atomic --iterations 2 "
-                    + "--warmup 0 --check --format tsv --scale "
+            ("perf --workers 2 --algorithm ring,parameter-server:0+n --tensors table2 --way one,"
+                    + "atomic --iterations 2 --warmup 0 --check --format tsv --scale "
                     + SCALE
                     + " --link-bandwidth "
                     + RATE)

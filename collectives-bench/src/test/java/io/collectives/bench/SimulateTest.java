@@ -111,9 +111,10 @@ class SimulateTest {
   void theRateOfABusIsNotAboveThatOfANic() {
     Invocation run =
         Invocation.of(
-            ("simulate --algorithm ring,dedicated-servers,atomic-servers --ranks 64 --ranks-per-host 8 "
-                    + "--host-bandwidth 100Gbit/s --alpha 15us --bandwidth 100Gbit/s --link host=2us,130GB/s "
-                    + "--slabs 16 --bytes 100M --format tsv")
+            ("simulate --algorithm ring,dedicated-servers,atomic-servers --ranks 64 "
+                    + "--ranks-per-host 8 --host-bandwidth 100Gbit/s --alpha 15us "
+                    + "--bandwidth 100Gbit/s --link host=2us,130GB/s --slabs 16 --bytes 100M "
+                    + "--format tsv")
                 .split(" "));
     assertEquals(0, run.status(), run.err());
     List<String[]> rows = run.out().lines().map(line -> line.split("\t")).toList();

@@ -110,7 +110,8 @@ class VerifyTest {
     Invocation run =
         Invocation.of(
             ("verify --ranks 5..9 --format tsv --algorithm ring,direct,recursive-doubling,"
-                    + "parameter-server:2,parameter-server:0+1,parameter-server:0+2,parameter-server:0+4")
+                    + "parameter-server:2,parameter-server:0+1,"
+                    + "parameter-server:0+2,parameter-server:0+4")
                 .split(" "));
     assertEquals(0, run.status(), run.err());
     List<String[]> rows = run.out().lines().skip(1).map(line -> line.split("\t")).toList();

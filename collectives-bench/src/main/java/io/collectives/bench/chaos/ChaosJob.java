@@ -38,7 +38,7 @@ final class ChaosJob implements AutoCloseable {
    *
    * @param limit from now, when those that still live are killed
    * @param network that connects the ranks; nothing for loopback
-   * @param variables of the environment of each process, besides those that seat it
+   * @param variables of the environment of each process, besides those that say its rank
    */
   ChaosJob(
       ChaosSettings settings,

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * ParentLines}, and travels to the others as one more element of its payloads. What a rank does
  * while it is idle, each is told by itself.
  *
- * <p>A rank that takes the seat of a dead one does not know how far the others are. So the first
+ * <p>A process that takes the rank of a dead one does not know how far the others are. So the first
  * call of a world that has just met is the greatest of all their numbers.
  *
  * <p>What it says, a line each, times in microseconds since 1970:
@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  *   summing                          the first 64 sums of the group were right
  *   idle                             no call is under way
  *   gauge HEAP BUFFERS THREADS FILES bytes of heap and others, threads, open files
- *   grown TIME                       it has met those who take the seats of dead ranks
+ *   grown TIME                       it has met the processes that replace dead ranks
  *   ungrown TIME MESSAGE             it has not, and is idle again
  *   lost TIME RANK VERDICT           a call failed, because of that world rank
  *   shrunk TIME SIZE LOST[,LOST...]  the group that is left, and the world ranks that it lacks

@@ -8,8 +8,8 @@ import java.net.ServerSocket;
 import java.net.Socket;
 
 /**
- * A process that lets everybody in and hangs up at once. It says {@code listening PORT} and ends
- * with its parent.
+ * A process that accepts each connection and closes it at once. It says {@code listening PORT} and
+ * ends with its parent.
  */
 public final class DummyListener {
   private static final int BACKLOG = 128;
@@ -28,7 +28,7 @@ public final class DummyListener {
         try (Socket socket = server.accept()) {
           socket.setTcpNoDelay(true);
         } catch (IOException e) {
-          // A stranger that had gone already, or the end.
+          // The peer has closed the connection already, or this process ends.
         }
       }
     }

@@ -28,8 +28,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Learns where the ranks of a job listen and what a rank says when it connects to them, as somebody
- * knows who has listened to their network: it takes the last seat of the job, which no call of the
+ * Learns where the ranks of a job listen and what a rank sends when it connects to them, as an
+ * eavesdropper on their network would: it joins as the last rank of the job, which no call of the
  * others needs, and connects to a port of its own in place of each of them.
  */
 final class Eavesdropper {
@@ -39,15 +39,15 @@ final class Eavesdropper {
   private static final int MOST_HELLO = 512;
   private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  private final JobSettings seat;
+  private final JobSettings place;
 
   /**
-   * Makes one that waits.
+   * Makes an eavesdropper that has not joined yet.
    *
-   * @param seat the last seat of a job on loopback
+   * @param place the settings of the last rank of a job on loopback
    */
-  Eavesdropper(JobSettings seat) {
-    this.seat = seat;
+  Eavesdropper(JobSettings place) {
+    this.place = place;
   }
 
   /**
@@ -56,43 +56,43 @@ final class Eavesdropper {
    * @return how to talk to each of them
    * @throws io.collectives.JoinException if they do not come
    */
-  List<Stranger.Victim> listen() throws IOException {
+  List<Intruder.Victim> listen() throws IOException {
     Roster roster = meet();
-    List<Stranger.Victim> victims = new ArrayList<>();
-    for (int rank = 0; rank < seat.rank(); rank++) {
+    List<Intruder.Victim> victims = new ArrayList<>();
+    for (int rank = 0; rank < place.rank(); rank++) {
       String address = roster.addresses().get(rank);
       int port = Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
-      victims.add(new Stranger.Victim(port, hello(roster, rank)));
+      victims.add(new Intruder.Victim(port, hello(roster, rank)));
     }
     return victims;
   }
 
   private Roster meet() {
-    try (Rendezvous place = find(RendezvousProvider.class, provider -> provider.open(seat))) {
-      return place.meet(
+    try (Rendezvous rendezvous = find(RendezvousProvider.class, provider -> provider.open(place))) {
+      return rendezvous.meet(
           new Rendezvous.Announcement(
-              seat.job(),
-              seat.rank(),
-              seat.size(),
+              place.job(),
+              place.rank(),
+              place.size(),
               Rendezvous.PROTOCOL_VERSION,
-              seat.transport(),
+              place.transport(),
               NOWHERE,
-              "the source of strangers"),
-          seat.joinTimeout());
+              "the source of unauthenticated peers"),
+          place.joinTimeout());
     }
   }
 
-  /** Returns what this rank says when it connects to another. */
+  /** Returns the first bytes that this rank sends when it connects to another. */
   private byte[] hello(Roster roster, int rank) throws IOException {
     TransportProvider tcp =
         find(
             TransportProvider.class,
             provider ->
-                provider.name().equals(seat.transport())
+                provider.name().equals(place.transport())
                     ? Optional.of(provider)
                     : Optional.empty());
     try (ServerSocket here = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
-        Endpoint endpoint = tcp.listen(seat)) {
+        Endpoint endpoint = tcp.listen(place)) {
       here.setSoTimeout((int) TimeUnit.NANOSECONDS.toMillis(LONGEST_NANOS));
       List<String> addresses = new ArrayList<>(roster.addresses());
       addresses.set(rank, "127.0.0.1:" + here.getLocalPort());
@@ -106,7 +106,8 @@ final class Eavesdropper {
       }
       return heard.join();
     } catch (CompletionException e) {
-      throw new IOException("rank " + seat.rank() + " did not say its hello: " + e.getMessage(), e);
+      throw new IOException(
+          "rank " + place.rank() + " did not say its hello: " + e.getMessage(), e);
     }
   }
 

@@ -190,7 +190,7 @@ public final class Endurance {
     return recoveries;
   }
 
-  /** Returns how often new processes took the seats of those that were lost. */
+  /** Returns how often new processes took the ranks of those that were lost. */
   public int regrowths() {
     return regrowths;
   }

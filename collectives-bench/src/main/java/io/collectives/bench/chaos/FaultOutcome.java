@@ -40,12 +40,12 @@ public record FaultOutcome(
   /** The stages that the victim had reached, as far as the others could know. */
   public enum Stage {
     /**
-     * It never came to the meeting, or froze there while it was the one who had to answer: the
-     * others can only wait until their time to join is over.
+     * It never came to the rendezvous, or it was rank 0 and froze before it answered: the others
+     * can only wait until their join timeout is over.
      */
     AWAITED,
-    /** It had come to the meeting while others were missing; its connection ended. */
-    MEETING,
+    /** It had come to the rendezvous while others were missing; its connection ended. */
+    ANNOUNCED,
     /** It had met the others, and was hit before or in the first calls. */
     MET,
     /** It had taken part in calls. */

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Times run from just before the fault until a worker says so, by the clock of this host, which
  * all read; while a job joins, from when the last survivor had joined if that is later, because
- * before it cannot know of anything but by the meeting.
+ * before it learns of faults by the rendezvous only.
  *
  * <p>After a STOP the victim is continued once the others have summed without it: it must find that
  * it is the one who was given up, or, if it had not made a call yet, at least that it cannot go on.
@@ -222,7 +222,7 @@ public final class FaultRun {
     good.remove(rank);
     outside.add(rank);
     JoinFailure failure = JoinFailure.parse(message);
-    Stage told = failure.hadCome() ? Stage.MEETING : Stage.AWAITED;
+    Stage told = failure.hadCome() ? Stage.ANNOUNCED : Stage.AWAITED;
     stage = told.compareTo(stage) < 0 ? told : stage;
     knownMicros = Math.max(knownMicros, micros - faultMicros);
     falseAlarms += micros < faultMicros ? 1 : 0;

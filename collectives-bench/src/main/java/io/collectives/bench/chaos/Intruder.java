@@ -9,8 +9,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
-/** The messages of processes that connect to a rank and do not belong to its job. */
-enum Stranger {
+/** The kinds of unauthenticated peers: processes outside of a job that connect to its ranks. */
+enum Intruder {
   /** No message: a scan of ports. */
   SCAN,
   /** The request of a browser. */
@@ -22,11 +22,11 @@ enum Stranger {
   /** Lengths as long as can be, in the words of this library. */
   OVERSIZE,
   /**
-   * The messages that a rank of the job has sent to this one before, up to the proof that the
-   * stranger does not have.
+   * The messages that a rank of the job has sent to this one before, up to the proof, for which the
+   * intruder lacks the secret.
    */
   REPLAY,
-  /** The same messages, one byte a second. */
+  /** The messages of {@link #REPLAY}, one byte a second. */
   SLOW;
 
   private static final int ANSWER_MILLIS = 15_000;
@@ -42,12 +42,12 @@ enum Stranger {
   private static final int TLS_LENGTH = 517;
 
   /** The first bytes of a message to the rendezvous. */
-  private static final byte[] MEETING = "JCRV".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] RENDEZVOUS = "JCRV".getBytes(StandardCharsets.US_ASCII);
 
   /**
-   * Somebody who listens on loopback.
+   * A process that listens on loopback.
    *
-   * @param hello what a rank of the same job has said to them
+   * @param hello the bytes that a rank of the same job has sent to it
    */
   record Victim(int port, byte[] hello) {}
 
@@ -60,10 +60,10 @@ enum Stranger {
   }
 
   /**
-   * Says it all and waits until the other side hangs up, but for {@link #SLOW}, who says nothing
-   * here.
+   * Sends all messages and waits until the other side closes the connection; {@link #SLOW} sends
+   * nothing here.
    *
-   * @throws IOException if the other side hangs up before all is said
+   * @throws IOException if the other side closes the connection before all is sent
    */
   void talk(Socket socket, Victim victim, SplittableRandom random) throws IOException {
     OutputStream out = socket.getOutputStream();
@@ -83,11 +83,11 @@ enum Stranger {
       }
       case NOISE -> out.write(noise);
       case OVERSIZE -> {
-        // Half of them as if they had come to the meeting, half as ranks.
+        // Half of them begin as a message to the rendezvous, half as one to a rank.
         if (random.nextBoolean()) {
-          System.arraycopy(MEETING, 0, hello, 0, MEETING.length);
+          System.arraycopy(RENDEZVOUS, 0, hello, 0, RENDEZVOUS.length);
         }
-        Arrays.fill(hello, MEETING.length, hello.length, (byte) 0xff);
+        Arrays.fill(hello, RENDEZVOUS.length, hello.length, (byte) 0xff);
         out.write(hello);
       }
       case REPLAY -> {

@@ -16,24 +16,24 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Makes strangers at a rate, each kind in turn. They talk in threads of their own, so that one who
- * is kept waiting keeps no other waiting, until {@link #MOST_AT_ONCE} of them do; those who say a
- * byte a second share one thread. To be used by one thread.
+ * Makes intruders at a rate, each kind in turn. Each talks in a thread of its own, so that it waits
+ * for no other, until {@link #MOST_AT_ONCE} of them talk; those that send a byte a second share one
+ * thread. One thread may use a source.
  */
-final class StrangerSource implements AutoCloseable {
+final class IntruderSource implements AutoCloseable {
   private static final int MOST_AT_ONCE = 512;
-  private static final Stranger[] KINDS = Stranger.values();
+  private static final Intruder[] KINDS = Intruder.values();
 
-  private final ExecutorService talkers = Executors.newCachedThreadPool(daemons("strangers"));
+  private final ExecutorService talkers = Executors.newCachedThreadPool(daemons("intruders"));
   private final ScheduledExecutorService slow =
-      Executors.newSingleThreadScheduledExecutor(daemons("slow-strangers"));
+      Executors.newSingleThreadScheduledExecutor(daemons("slow-intruders"));
   private final Semaphore places = new Semaphore(MOST_AT_ONCE);
   private final Map<Socket, Boolean> open = new ConcurrentHashMap<>();
   private final AtomicInteger connected = new AtomicInteger();
   private final SplittableRandom random;
   private int made;
 
-  StrangerSource(long seed) {
+  IntruderSource(long seed) {
     random = new SplittableRandom(seed);
   }
 
@@ -45,18 +45,18 @@ final class StrangerSource implements AutoCloseable {
     };
   }
 
-  /** Returns how many have got a connection so far. */
+  /** Returns how many intruders have connected so far. */
   int connected() {
     return connected.get();
   }
 
   /**
-   * Makes some; takes as long as the rate says, or longer if too many talk already.
+   * Makes intruders; takes as long as the rate says, or longer if too many talk already.
    *
-   * @param victims to whom they talk, in turn; if there is none, only time passes
+   * @param victims the processes that they talk to, in turn; if there is none, only time passes
    * @param everySecond is run about once a second meanwhile
    */
-  void make(int count, int perSecond, List<Stranger.Victim> victims, Runnable everySecond)
+  void make(int count, int perSecond, List<Intruder.Victim> victims, Runnable everySecond)
       throws InterruptedException {
     long start = System.nanoTime();
     for (int i = 0; i < count; i++) {
@@ -66,8 +66,8 @@ final class StrangerSource implements AutoCloseable {
       }
       if (!victims.isEmpty()) {
         // Each kind visits each victim.
-        Stranger kind = KINDS[made % KINDS.length];
-        Stranger.Victim victim = victims.get(made / KINDS.length % victims.size());
+        Intruder kind = KINDS[made % KINDS.length];
+        Intruder.Victim victim = victims.get(made / KINDS.length % victims.size());
         SplittableRandom own = random.split();
         made++;
         places.acquire();
@@ -81,32 +81,32 @@ final class StrangerSource implements AutoCloseable {
     TimeUnit.NANOSECONDS.sleep(nanoTime - System.nanoTime());
   }
 
-  /** Waits until all have been heard out, and hangs up on those who are slow. */
+  /** Waits until all but the slow ones have ended, and closes the connections of those. */
   void settle() throws InterruptedException {
     places.acquire(MOST_AT_ONCE);
     places.release(MOST_AT_ONCE);
     open.keySet().forEach(this::hangUp);
   }
 
-  private void visit(Stranger kind, Stranger.Victim victim, SplittableRandom own) {
+  private void visit(Intruder kind, Intruder.Victim victim, SplittableRandom own) {
     Socket socket = null;
     boolean stays = false;
     try {
-      socket = Stranger.connect(victim);
+      socket = Intruder.connect(victim);
       connected.incrementAndGet();
       open.put(socket, true);
       kind.talk(socket, victim, own);
-      stays = kind == Stranger.SLOW;
+      stays = kind == Intruder.SLOW;
       if (stays) {
         drip(socket, victim.hello(), 0);
       }
     } catch (IOException e) {
-      // Nobody let it in, or it was cut off while it talked.
+      // It was refused, or cut off while it talked.
     } finally {
       if (socket != null && !stays) {
         hangUp(socket);
       }
-      places.release(); // Last: who settles hangs up, and a slow one shall have begun by then.
+      places.release(); // Last: settle() hangs up, and a slow one shall have begun by then.
     }
   }
 

@@ -22,7 +22,7 @@ import java.util.stream.IntStream;
 
 /**
  * A job that goes through many faults, also several at once. After each round of them the survivors
- * sum without the ranks that were hit; then new processes can take their seats.
+ * sum without the ranks that were hit; then new processes can take their ranks.
  *
  * <p>The survivors of a round must tell the same story: each error must name the same rank on all
  * of them, a rank that was hit, and each group that is left must lack the same ranks. In the end
@@ -140,7 +140,7 @@ public final class LongRun implements AutoCloseable {
     List<Integer> victims = new ArrayList<>(living);
     victims.remove(Integer.valueOf(elder));
     int count = Math.min(most, living.size() - 2);
-    List<Integer> seats = IntStream.range(0, settings.ranks()).boxed().toList();
+    List<Integer> allRanks = IntStream.range(0, settings.ranks()).boxed().toList();
     List<Fault> faults = new ArrayList<>();
     int stopped = 0;
     for (int i = 0; i < count; i++) {
@@ -152,7 +152,7 @@ public final class LongRun implements AutoCloseable {
       Kind kind = possible.get(random.nextInt(possible.size()));
       stopped += kind == Kind.STOP ? 1 : 0;
       int victim = victims.remove(random.nextInt(victims.size()));
-      faults.add(new Fault(kind, phase, victim, delay(phase, i), seats, List.of()));
+      faults.add(new Fault(kind, phase, victim, delay(phase, i), allRanks, List.of()));
     }
     return faults;
   }
@@ -375,7 +375,7 @@ public final class LongRun implements AutoCloseable {
     return each(living, "idle");
   }
 
-  /** New processes take the seats of those who were lost; whether all sum then. */
+  /** Starts new processes as the ranks that were lost; returns whether all sum then. */
   public boolean grow() throws IOException {
     job.allow(LIMIT.multipliedBy(2));
     if (!drain() || !gauge()) {

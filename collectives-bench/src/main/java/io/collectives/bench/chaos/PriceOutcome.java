@@ -3,7 +3,7 @@ package io.collectives.bench.chaos;
 import java.util.List;
 
 /**
- * The times of the calls of a job with strangers at its ports and without.
+ * The times of the calls of a job with unauthenticated peers at its ports and without.
  *
  * @param slices in the order in which they were measured
  * @param growth the most by which any rank grew
@@ -17,7 +17,7 @@ public record PriceOutcome(List<Slice> slices, Growth growth, List<String> compl
     complaints = List.copyOf(complaints);
   }
 
-  /** The places of the strangers. */
+  /** The places that intruders connect to. */
   public enum Arm {
     /** There are none. */
     NONE("none"),
@@ -43,7 +43,7 @@ public record PriceOutcome(List<Slice> slices, Growth growth, List<String> compl
    * Some seconds of calls, as rank 0 saw them.
    *
    * @param round slices of one round follow each other
-   * @param strangers how many were made
+   * @param intruders the number of unauthenticated peers that were made
    * @param connected how many of them got a connection
    * @param calls how many calls there were
    * @param nanos what they took together
@@ -54,7 +54,7 @@ public record PriceOutcome(List<Slice> slices, Growth growth, List<String> compl
   public record Slice(
       Arm arm,
       int round,
-      int strangers,
+      int intruders,
       int connected,
       long calls,
       long nanos,
@@ -69,15 +69,15 @@ public record PriceOutcome(List<Slice> slices, Growth growth, List<String> compl
   }
 
   /**
-   * By how much what a rank holds grew, since before the first stranger. What the system does not
-   * tell has not grown.
+   * The growth of a rank's memory and descriptors since before the first intruder. A figure that
+   * the system does not tell is 0.
    *
-   * @param residentMost bytes that the process had in memory, at the most
-   * @param residentLast the same when the last stranger had gone
+   * @param residentMost bytes of resident memory, at the most
+   * @param residentLast bytes of resident memory when the last intruder had gone
    * @param directMost bytes of direct buffers, at the most
-   * @param directLast the same when the last stranger had gone
+   * @param directLast bytes of direct buffers when the last intruder had gone
    * @param descriptorsMost open descriptors, at the most
-   * @param descriptorsLast the same when the last stranger had gone
+   * @param descriptorsLast open descriptors when the last intruder had gone
    */
   public record Growth(
       long residentMost,

@@ -21,17 +21,17 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * A job that sums while strangers come and go.
+ * A job that sums while unauthenticated peers, the intruders, connect and disconnect.
  *
- * <p>Where strangers run on the processors of the ranks, they cost time whatever they do: that of
- * their own work, and of the kernel's for their connections. So there are three arms, in turn, in
- * the same job: no strangers; the same strangers at a {@link DummyListener}; the same at the ranks.
- * The last divided by the second is the price of what this library does with them; divided by the
- * first, also that of sharing a machine with them. Each round begins with another arm, so that
- * nothing that changes slowly favours one.
+ * <p>Intruders that run on the processors of the ranks cost time whatever they do: that of their
+ * own work, and that of the kernel for their connections. So the same job goes through three arms
+ * in turn: no intruders; intruders at a {@link DummyListener}; as many intruders at the ranks. The
+ * time of the last divided by that of the second is the price of what this library does with them;
+ * divided by that of the first, it includes sharing a machine with them. Each round begins with
+ * another arm, so that nothing that changes slowly favours one.
  *
- * <p>The job has a secret, so that strangers get as far as those can who do not know it: they
- * replay what a rank said, and get a challenge that they cannot answer.
+ * <p>The job has a secret, which the intruders do not know: they replay what a rank has sent, and
+ * get a challenge that they cannot answer.
  */
 public final class PriceRun {
   private static final int SECRET_LENGTH = 32;
@@ -45,7 +45,7 @@ public final class PriceRun {
 
   private final PriceSettings settings;
   private final ChaosJob job;
-  private final StrangerSource source;
+  private final IntruderSource source;
   private final Consumer<String> progress;
   private final List<long[]> before = new ArrayList<>();
   private final long[] most = new long[FIGURES];
@@ -53,7 +53,7 @@ public final class PriceRun {
   private final List<Slice> slices = new ArrayList<>();
 
   private PriceRun(
-      PriceSettings settings, ChaosJob job, StrangerSource source, Consumer<String> progress) {
+      PriceSettings settings, ChaosJob job, IntruderSource source, Consumer<String> progress) {
     this.settings = settings;
     this.job = job;
     this.source = source;
@@ -61,7 +61,7 @@ public final class PriceRun {
   }
 
   /**
-   * Runs it, until all strangers have been there or a call has failed.
+   * Runs the job until all intruders have connected or a call has failed.
    *
    * @param progress is told what is being done
    * @throws IOException if the processes cannot be started
@@ -69,44 +69,44 @@ public final class PriceRun {
    */
   public static PriceOutcome run(PriceSettings settings, Consumer<String> progress)
       throws IOException, InterruptedException {
-    Duration strangers =
-        Duration.ofSeconds(3L * settings.strangers() / settings.perSecond())
+    Duration visits =
+        Duration.ofSeconds(3L * settings.intruders() / settings.perSecond())
             .plus(SETTLE_LIMIT.multipliedBy(3L * settings.rounds()));
     byte[] bytes = new byte[SECRET_LENGTH];
     new SecureRandom().nextBytes(bytes);
     String secret = HexFormat.of().formatHex(bytes);
-    int seats = settings.ranks() + 1;
+    int size = settings.ranks() + 1;
     ChaosSettings jobs =
         new ChaosSettings(
-            seats, settings.rankCommand(), Site.tcp(), SILENCE_LIMIT, START_LIMIT, settings.err());
+            size, settings.rankCommand(), Site.tcp(), SILENCE_LIMIT, START_LIMIT, settings.err());
     try (ProcessGroup others = new ProcessGroup();
         Worker listener =
             Worker.start(others, 0, settings.listenerCommand(), Map.of(), settings.err());
         ChaosJob job =
             new ChaosJob(
                 jobs,
-                START_LIMIT.plus(settings.warmUp()).plus(strangers.multipliedBy(2)),
+                START_LIMIT.plus(settings.warmUp()).plus(visits.multipliedBy(2)),
                 null,
                 Map.of("COLLECTIVES_SECRET", secret));
-        StrangerSource source = new StrangerSource(settings.seed())) {
+        IntruderSource source = new IntruderSource(settings.seed())) {
       for (int rank = 0; rank < settings.ranks(); rank++) {
         job.start(rank);
       }
       progress.accept("the ranks meet");
-      List<Stranger.Victim> victims =
+      List<Intruder.Victim> victims =
           new Eavesdropper(
                   JobSettings.of(
-                          settings.ranks(), seats, URI.create("tcp://127.0.0.1:" + job.port()))
+                          settings.ranks(), size, URI.create("tcp://127.0.0.1:" + job.port()))
                       .withTransport("tcp")
                       .withSecurity(Security.none().withSecret(JobSecret.of(secret))))
               .listen();
       int port = Integer.parseInt(listener.receive().replace("listening ", ""));
-      List<Stranger.Victim> dummy = List.of(new Stranger.Victim(port, victims.get(0).hello()));
+      List<Intruder.Victim> dummy = List.of(new Intruder.Victim(port, victims.get(0).hello()));
       return new PriceRun(settings, job, source, progress).run(victims, dummy);
     }
   }
 
-  private PriceOutcome run(List<Stranger.Victim> victims, List<Stranger.Victim> dummy)
+  private PriceOutcome run(List<Intruder.Victim> victims, List<Intruder.Victim> dummy)
       throws InterruptedException {
     List<String> complaints = new ArrayList<>();
     try {
@@ -150,7 +150,7 @@ public final class PriceRun {
         slices, new Growth(most[0], last[0], most[1], last[1], most[2], last[2]), complaints);
   }
 
-  private Slice slice(Arm arm, int round, List<Stranger.Victim> victims)
+  private Slice slice(Arm arm, int round, List<Intruder.Victim> victims)
       throws IOException, InterruptedException {
     int connected = source.connected();
     int count = settings.inRound(round);

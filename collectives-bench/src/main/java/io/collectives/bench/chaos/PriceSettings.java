@@ -5,20 +5,20 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The settings of a measurement of the price of strangers.
+ * The settings of a measurement of the price of unauthenticated peers, the intruders.
  *
- * @param ranks that sum
- * @param strangers at the ranks, and once more at another process
- * @param perSecond how many of them come in a second
- * @param warmUp how long the ranks sum before
- * @param seed of what strangers say
+ * @param ranks the number of ranks that sum
+ * @param intruders the number of intruders at the ranks; as many connect to another process
+ * @param perSecond the number of intruders that connect in a second
+ * @param warmUp the time for which the ranks sum before
+ * @param seed the seed of the bytes that intruders send
  * @param rankCommand runs a {@link PriceWorker} in a JVM of its own
  * @param listenerCommand runs a {@link DummyListener} in a JVM of its own
  * @param err gets what the processes write to standard error
  */
 public record PriceSettings(
     int ranks,
-    int strangers,
+    int intruders,
     int perSecond,
     Duration warmUp,
     long seed,
@@ -34,13 +34,13 @@ public record PriceSettings(
     listenerCommand = List.copyOf(listenerCommand);
   }
 
-  /** In how many rounds the strangers come: each of about 5 s for each arm, but at least 5. */
+  /** Returns the number of rounds, each of about 5 s for each arm, but at least 5. */
   public int rounds() {
-    return Math.max(FEWEST_ROUNDS, Math.round((float) strangers / perSecond / SLICE_SECONDS));
+    return Math.max(FEWEST_ROUNDS, Math.round((float) intruders / perSecond / SLICE_SECONDS));
   }
 
-  /** Returns how many come in a round, counted from 0. */
+  /** Returns how many intruders connect in a round; rounds are counted from 0. */
   int inRound(int round) {
-    return (int) ((round + 1L) * strangers / rounds() - (long) round * strangers / rounds());
+    return (int) ((round + 1L) * intruders / rounds() - (long) round * intruders / rounds());
   }
 }

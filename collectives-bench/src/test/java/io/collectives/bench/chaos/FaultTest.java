@@ -77,12 +77,12 @@ class FaultTest {
   }
 
   @Test
-  void allStrangersComeInSomeRound() {
-    for (int strangers : new int[] {1, 50, 10_000, 12_345}) {
+  void allIntrudersComeInSomeRound() {
+    for (int intruders : new int[] {1, 50, 10_000, 12_345}) {
       PriceSettings settings =
           new PriceSettings(
               2,
-              strangers,
+              intruders,
               100,
               Duration.ZERO,
               1,
@@ -90,7 +90,7 @@ class FaultTest {
               List.of(),
               new PrintStream(PrintStream.nullOutputStream()));
       assertEquals(
-          strangers,
+          intruders,
           IntStream.range(0, settings.rounds()).map(settings::inRound).sum(),
           settings.toString());
     }

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
-class StrangerTest {
+class IntruderTest {
   private static final byte[] HELLO = new byte[64];
 
   static {
@@ -35,10 +35,10 @@ class StrangerTest {
     }
   }
 
-  /** What a listener, which answers with a byte more than a hello, hears from one stranger. */
-  private static byte[] heard(Stranger kind, long seed) throws Exception {
+  /** What a listener, which answers with a byte more than a hello, hears from one intruder. */
+  private static byte[] heard(Intruder kind, long seed) throws Exception {
     try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      Stranger.Victim victim = new Stranger.Victim(server.getLocalPort(), HELLO);
+      Intruder.Victim victim = new Intruder.Victim(server.getLocalPort(), HELLO);
       CompletableFuture<byte[]> heard =
           CompletableFuture.supplyAsync(
               () -> {
@@ -49,7 +49,7 @@ class StrangerTest {
                   throw new IllegalStateException(e);
                 }
               });
-      try (Socket socket = Stranger.connect(victim)) {
+      try (Socket socket = Intruder.connect(victim)) {
         kind.talk(socket, victim, new SplittableRandom(seed));
       }
       return heard.get(20, TimeUnit.SECONDS);
@@ -58,20 +58,20 @@ class StrangerTest {
 
   @Test
   void eachSaysItsOwn() throws Exception {
-    assertEquals(0, heard(Stranger.SCAN, 1).length);
+    assertEquals(0, heard(Intruder.SCAN, 1).length);
     assertTrue(
-        new String(heard(Stranger.HTTP, 1), StandardCharsets.US_ASCII).startsWith("GET /metrics "));
-    byte[] tls = heard(Stranger.TLS, 1);
+        new String(heard(Intruder.HTTP, 1), StandardCharsets.US_ASCII).startsWith("GET /metrics "));
+    byte[] tls = heard(Intruder.TLS, 1);
     assertEquals(517, tls.length);
     assertArrayEquals(new byte[] {22, 3, 1, 2, 0, 1}, Arrays.copyOf(tls, 6));
-    assertTrue(heard(Stranger.NOISE, 1).length > 0);
+    assertTrue(heard(Intruder.NOISE, 1).length > 0);
     byte[] twice = Arrays.copyOf(HELLO, 128);
     System.arraycopy(HELLO, 0, twice, 64, 64);
-    assertArrayEquals(twice, heard(Stranger.REPLAY, 1));
+    assertArrayEquals(twice, heard(Intruder.REPLAY, 1));
     boolean meets = false;
     boolean connects = false;
     for (int seed = 0; seed < 20; seed++) {
-      byte[] oversize = heard(Stranger.OVERSIZE, seed);
+      byte[] oversize = heard(Intruder.OVERSIZE, seed);
       meets |= new String(oversize, 0, 4, StandardCharsets.US_ASCII).equals("JCRV");
       connects |= Arrays.equals(oversize, 0, 4, HELLO, 0, 4);
       for (int i = 4; i < 64; i++) {
@@ -83,15 +83,15 @@ class StrangerTest {
 
   @Test
   void allKindsComeToAllVictimsAndNobodyStays() throws Exception {
-    int kinds = Stranger.values().length;
+    int kinds = Intruder.values().length;
     List<Socket> open = new ArrayList<>();
     try (ServerSocket one = new ServerSocket(0, 64, InetAddress.getLoopbackAddress());
         ServerSocket other = new ServerSocket(0, 64, InetAddress.getLoopbackAddress());
-        StrangerSource source = new StrangerSource(5)) {
-      List<Stranger.Victim> victims =
+        IntruderSource source = new IntruderSource(5)) {
+      List<Intruder.Victim> victims =
           List.of(
-              new Stranger.Victim(one.getLocalPort(), HELLO),
-              new Stranger.Victim(other.getLocalPort(), HELLO));
+              new Intruder.Victim(one.getLocalPort(), HELLO),
+              new Intruder.Victim(other.getLocalPort(), HELLO));
       int[] looks = {0};
       source.make(2 * kinds, 1_000, victims, () -> looks[0]++);
       assertEquals(1, looks[0]);
@@ -130,13 +130,13 @@ class StrangerTest {
             () ->
                 Collectives.join(
                     JobSettings.of(0, 2, place).withTransport("tcp").withSecurity(security)));
-    List<Stranger.Victim> victims =
+    List<Intruder.Victim> victims =
         new Eavesdropper(JobSettings.of(1, 2, place).withTransport("tcp").withSecurity(security))
             .listen();
     try (Communicator world = joining.get(30, TimeUnit.SECONDS)) {
       assertEquals(1, victims.size());
       byte[] hello = victims.get(0).hello();
-      try (Socket socket = Stranger.connect(victims.get(0))) {
+      try (Socket socket = Intruder.connect(victims.get(0))) {
         socket.getOutputStream().write(hello);
         byte[] answer = socket.getInputStream().readNBytes(hello.length);
         assertEquals(64, answer.length);
