@@ -314,11 +314,10 @@ final class Chaos implements Callable<Integer> {
             warmUp,
             seed,
             priceCommand(),
-            command(List.of(), "--role", Role.LISTENER.toString()),
-            System.err);
+            command(List.of(), "--role", Role.LISTENER.toString()));
     PriceFigures figures;
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
-      figures = new PriceFigures(PriceRun.run(settings, progress::step));
+      figures = new PriceFigures(PriceRun.run(settings, System.err, progress::step));
     }
     if (figures.outcome().slices().isEmpty()) {
       spec.commandLine()
@@ -421,8 +420,8 @@ final class Chaos implements Callable<Integer> {
         int count = Math.min(faults - i, perJob().draw(random));
         if (count > 1) {
           progress.step(text + count + " in one job");
-          Endurance job = new Endurance(settings.site());
-          job.job(settings, kinds, phases, count, random);
+          Endurance job = new Endurance(settings.site(), random);
+          job.job(settings, kinds, phases, count);
           outcomes.addAll(job.outcomes());
           complaints.addAll(job.complaints());
           job.complaints().forEach(complaint -> progress.say(text + complaint));
@@ -477,7 +476,7 @@ final class Chaos implements Callable<Integer> {
       for (Site site : sites) {
         try (MemoryDirectory directory = new MemoryDirectory()) {
           ChaosSettings settings = settings(site, directory);
-          Endurance run = new Endurance(site);
+          Endurance run = new Endurance(site, random);
           run.soak(
               settings,
               kinds,
@@ -485,7 +484,6 @@ final class Chaos implements Callable<Integer> {
               perJob(),
               share,
               directory,
-              random,
               now -> progress.step(SoakFigures.progress(now, share)));
           run.complaints().forEach(complaint -> progress.say(site + ": " + complaint));
           figures.add(run, directory.leftovers(settings));

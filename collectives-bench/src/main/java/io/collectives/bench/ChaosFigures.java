@@ -2,6 +2,7 @@ package io.collectives.bench;
 
 import io.collectives.bench.chaos.Fault.Kind;
 import io.collectives.bench.chaos.FaultOutcome;
+import io.collectives.bench.chaos.FaultOutcome.Counts;
 import io.collectives.bench.chaos.FaultOutcome.Stage;
 import io.collectives.bench.chaos.PauseRun;
 import io.collectives.bench.chaos.Quantiles;
@@ -193,8 +194,8 @@ record ChaosFigures(
     }
   }
 
-  private static int sum(List<FaultOutcome> outcomes, ToIntFunction<FaultOutcome> figure) {
-    return outcomes.stream().mapToInt(figure).sum();
+  private static int sum(List<FaultOutcome> outcomes, ToIntFunction<Counts> figure) {
+    return outcomes.stream().map(FaultOutcome::counts).mapToInt(figure).sum();
   }
 
   private static Quantiles quantiles(
@@ -204,10 +205,10 @@ record ChaosFigures(
 
   private static void row(
       FigureTable table, String site, String kind, List<FaultOutcome> own, Object left) {
-    int culprits = sum(own, FaultOutcome::culprits);
-    int culpritsRight = sum(own, FaultOutcome::culpritsRight);
-    int sums = sum(own, FaultOutcome::sums);
-    int sumsRight = sum(own, FaultOutcome::sumsRight);
+    int culprits = sum(own, Counts::culprits);
+    int culpritsRight = sum(own, Counts::culpritsRight);
+    int sums = sum(own, Counts::sums);
+    int sumsRight = sum(own, Counts::sumsRight);
     List<String> cells =
         new ArrayList<>(
             List.of(
@@ -226,9 +227,9 @@ record ChaosFigures(
     fields.put("sums_right", sumsRight);
     times(cells, fields, "known", quantiles(own, FaultOutcome::knownMicros));
     times(cells, fields, "sum", quantiles(own, FaultOutcome::sumMicros));
-    count(cells, fields, "wrong_sums", sum(own, FaultOutcome::wrongSums));
-    count(cells, fields, "false_alarms", sum(own, FaultOutcome::falseAlarms));
-    count(cells, fields, "hangs", sum(own, FaultOutcome::hangs));
+    count(cells, fields, "wrong_sums", sum(own, Counts::wrongSums));
+    count(cells, fields, "false_alarms", sum(own, Counts::falseAlarms));
+    count(cells, fields, "hangs", sum(own, Counts::hangs));
     count(cells, fields, "leftovers", left);
     table.row(cells, fields);
   }

@@ -691,22 +691,21 @@ final class Perf implements Callable<Integer> {
             for (ModelTensors model : tensors.of(algorithm)) {
               int count = Math.toIntExact(model.elements());
               Optional<ModelTensors> some = Optional.of(model);
-              cases.add(newCase(collective, ranks, choice, type, op, count, false, some));
+              PerfCase work = newCase(collective, ranks, choice, type, op, count, some);
+              cases.add(work);
               if (persistent && model.way() == ModelTensors.Way.ONE) {
-                cases.add(newCase(collective, ranks, choice, type, op, count, true, some));
+                cases.add(work.asPersistent());
               }
             }
             for (ByteSize size : tensors.areWanted() ? List.<ByteSize>of() : sizes) {
               int count = count(size, type);
-              PerfCase work =
-                  newCase(collective, ranks, choice, type, op, count, false, Optional.empty());
+              PerfCase work = newCase(collective, ranks, choice, type, op, count, Optional.empty());
               boolean opMatters = work.reduces() || op == ops.get(0);
               boolean sizeMatters = collective != Collective.BARRIER || size == sizes.get(0);
               if (opMatters && sizeMatters) {
                 cases.add(work);
                 if (persistent) {
-                  cases.add(
-                      newCase(collective, ranks, choice, type, op, count, true, Optional.empty()));
+                  cases.add(work.asPersistent());
                 }
               }
             }
@@ -763,7 +762,6 @@ final class Perf implements Callable<Integer> {
       ElementType type,
       ReduceOp.Standard op,
       int count,
-      boolean isPersistent,
       Optional<ModelTensors> model) {
     return new PerfCase(
         collective,
@@ -774,7 +772,7 @@ final class Perf implements Callable<Integer> {
         count,
         memory,
         outOfPlace,
-        isPersistent,
+        false,
         check,
         iterations,
         (long) (minSeconds * 1e9),

@@ -47,11 +47,12 @@ record PriceFigures(PriceOutcome outcome) {
   private void row(FigureTable table, Arm arm, List<Slice> own) {
     long made = own.stream().mapToLong(Slice::intruders).sum();
     long connected = own.stream().mapToLong(Slice::connected).sum();
-    long calls = own.stream().mapToLong(Slice::calls).sum();
-    double median = Spread.of(own.stream().mapToDouble(Slice::medianNanos)).median();
-    double p99 = Spread.of(own.stream().mapToDouble(Slice::p99Nanos)).median();
-    long max = own.stream().mapToLong(Slice::maxNanos).max().orElse(0);
-    double mean = Spread.of(own.stream().mapToDouble(Slice::meanNanos)).median();
+    long calls = own.stream().mapToLong(slice -> slice.times().calls()).sum();
+    double median =
+        Spread.of(own.stream().mapToDouble(slice -> slice.times().medianNanos())).median();
+    double p99 = Spread.of(own.stream().mapToDouble(slice -> slice.times().p99Nanos())).median();
+    long max = own.stream().mapToLong(slice -> slice.times().maxNanos()).max().orElse(0);
+    double mean = Spread.of(own.stream().mapToDouble(slice -> slice.times().meanNanos())).median();
     List<String> cells =
         new ArrayList<>(
             List.of(
@@ -102,7 +103,7 @@ record PriceFigures(PriceOutcome outcome) {
             slice ->
                 of(base).stream()
                     .filter(other -> other.round() == slice.round())
-                    .mapToDouble(other -> slice.meanNanos() / other.meanNanos()))
+                    .mapToDouble(other -> slice.times().meanNanos() / other.times().meanNanos()))
         .toArray();
   }
 

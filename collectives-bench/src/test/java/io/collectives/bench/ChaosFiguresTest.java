@@ -8,6 +8,7 @@ import io.collectives.bench.chaos.Fault;
 import io.collectives.bench.chaos.Fault.Kind;
 import io.collectives.bench.chaos.Fault.Phase;
 import io.collectives.bench.chaos.FaultOutcome;
+import io.collectives.bench.chaos.FaultOutcome.Counts;
 import io.collectives.bench.chaos.FaultOutcome.Stage;
 import io.collectives.bench.chaos.PauseRun;
 import io.collectives.bench.chaos.Site;
@@ -33,13 +34,7 @@ class ChaosFiguresTest {
         Stage.WORKING,
         OptionalLong.of(knownMicros),
         OptionalLong.of(sumMicros),
-        3,
-        3,
-        3,
-        3,
-        0,
-        0,
-        0,
+        new Counts(3, 3, 3, 3, 0, 0, 0),
         List.of());
   }
 
@@ -51,13 +46,7 @@ class ChaosFiguresTest {
         stage,
         OptionalLong.of(knownMicros),
         met ? OptionalLong.of(knownMicros) : OptionalLong.empty(),
-        3,
-        3,
-        met ? 3 : 0,
-        met ? 3 : 0,
-        0,
-        0,
-        0,
+        new Counts(3, 3, met ? 3 : 0, met ? 3 : 0, 0, 0, 0),
         List.of());
   }
 
@@ -106,13 +95,7 @@ class ChaosFiguresTest {
             Stage.WORKING,
             OptionalLong.empty(),
             OptionalLong.empty(),
-            3,
-            2,
-            3,
-            1,
-            0,
-            1,
-            1,
+            new Counts(3, 2, 3, 1, 0, 1, 1),
             List.of("rank 2 lost rank 0 instead of one of [1]"));
     ChaosFigures figures =
         figures(

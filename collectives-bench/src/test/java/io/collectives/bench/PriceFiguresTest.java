@@ -8,6 +8,7 @@ import io.collectives.bench.chaos.PriceOutcome;
 import io.collectives.bench.chaos.PriceOutcome.Arm;
 import io.collectives.bench.chaos.PriceOutcome.Growth;
 import io.collectives.bench.chaos.PriceOutcome.Slice;
+import io.collectives.bench.chaos.PriceOutcome.Times;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
@@ -20,7 +21,11 @@ class PriceFiguresTest {
   private static Slice slice(Arm arm, int round, int micros) {
     int intruders = arm == Arm.NONE ? 0 : 20;
     return new Slice(
-        arm, round, intruders, intruders, 10, 10_000L * micros, 900L * micros, 2_000, 3_000);
+        arm,
+        round,
+        intruders,
+        intruders,
+        new Times(10, 10_000L * micros, 900L * micros, 2_000, 3_000));
   }
 
   private static PriceFigures figures(Growth growth, String... complaints) {

@@ -28,6 +28,7 @@ public final class Endurance {
   private static final long COUNT_SLACK = 3;
 
   private final Site site;
+  private final RandomGenerator random;
   private final List<FaultOutcome> outcomes = new ArrayList<>();
   private final List<String> complaints = new ArrayList<>();
   private List<Gauge> gauges = List.of();
@@ -39,9 +40,14 @@ public final class Endurance {
   private int leftovers;
   private long elapsedNanos;
 
-  /** Of jobs at that site, none of which has run yet. */
-  public Endurance(Site site) {
+  /**
+   * Makes the record of jobs at a site, none of which has run yet.
+   *
+   * @param random draws faults, victims and moments
+   */
+  public Endurance(Site site, RandomGenerator random) {
     this.site = site;
+    this.random = random;
   }
 
   /**
@@ -49,12 +55,7 @@ public final class Endurance {
    *
    * @param faults how many, at most two less than there are ranks
    */
-  public void job(
-      ChaosSettings settings,
-      List<Kind> kinds,
-      List<Phase> phases,
-      int faults,
-      RandomGenerator random)
+  public void job(ChaosSettings settings, List<Kind> kinds, List<Phase> phases, int faults)
       throws IOException, InterruptedException {
     try (LongRun run = new LongRun(settings, random)) {
       jobs++;
@@ -72,11 +73,11 @@ public final class Endurance {
   }
 
   /**
-   * Jobs that go through a fault, or several at once, every few seconds, until time is up. Ranks
-   * that are lost come again now and then, and whenever too few are left; after something went
-   * wrong there is a new job.
+   * Runs jobs that go through a fault, or several at once, every few seconds, until time is up.
+   * Ranks that are lost come again now and then, and whenever too few are left; after something
+   * went wrong there is a new job.
    *
-   * @param atOnce how many faults at once, at most two less than there are ranks
+   * @param atOnce the number of faults at once, at most two less than there are ranks
    * @param progress is called after each round
    */
   public void soak(
@@ -86,7 +87,6 @@ public final class Endurance {
       Range atOnce,
       Duration time,
       MemoryDirectory directory,
-      RandomGenerator random,
       Consumer<Endurance> progress)
       throws IOException, InterruptedException {
     long start = System.nanoTime();
@@ -211,7 +211,7 @@ public final class Endurance {
    */
   public int wrongCulprits() {
     return outcomes.stream()
-        .mapToInt(outcome -> outcome.culprits() - outcome.culpritsRight())
+        .mapToInt(outcome -> outcome.counts().culprits() - outcome.counts().culpritsRight())
         .sum();
   }
 

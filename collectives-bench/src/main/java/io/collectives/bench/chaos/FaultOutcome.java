@@ -13,13 +13,7 @@ import java.util.OptionalLong;
  *     survivor had joined if that was later; empty if one never did
  * @param sumMicros from the same moment until the last survivor held the first right sum of the
  *     group that was left; empty if one never did, or got a wrong one later, or there is no group
- * @param culprits how many ranks had to name a culprit
- * @param culpritsRight how many of them named the right one
- * @param sums how many ranks had to get right sums after they had shrunk
- * @param sumsRight how many of them did, to the end
- * @param wrongSums how many ranks got a wrong sum
- * @param falseAlarms how many ranks lost somebody before the fault
- * @param hangs how many ranks had not ended when time was up
+ * @param counts the numbers of ranks that did what they had to, and of those that did not
  * @param complaints what was not as it must be, for people
  */
 public record FaultOutcome(
@@ -28,14 +22,28 @@ public record FaultOutcome(
     Stage stage,
     OptionalLong knownMicros,
     OptionalLong sumMicros,
-    int culprits,
-    int culpritsRight,
-    int sums,
-    int sumsRight,
-    int wrongSums,
-    int falseAlarms,
-    int hangs,
+    Counts counts,
     List<String> complaints) {
+
+  /**
+   * The numbers of ranks that did what they had to after a fault, and of those that did not.
+   *
+   * @param culprits the number of ranks that had to name a culprit
+   * @param culpritsRight the number of them that named the right one
+   * @param sums the number of ranks that had to get right sums after they had shrunk
+   * @param sumsRight the number of them that did, to the end
+   * @param wrongSums the number of ranks that got a wrong sum
+   * @param falseAlarms the number of ranks that lost another before the fault
+   * @param hangs the number of ranks that had not ended when time was up
+   */
+  public record Counts(
+      int culprits,
+      int culpritsRight,
+      int sums,
+      int sumsRight,
+      int wrongSums,
+      int falseAlarms,
+      int hangs) {}
 
   /** The stages that the victim had reached, as far as the others could know. */
   public enum Stage {

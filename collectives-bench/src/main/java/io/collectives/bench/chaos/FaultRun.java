@@ -3,6 +3,7 @@ package io.collectives.bench.chaos;
 import io.collectives.bench.chaos.ChaosJob.UnexpectedLineException;
 import io.collectives.bench.chaos.Fault.Kind;
 import io.collectives.bench.chaos.Fault.Phase;
+import io.collectives.bench.chaos.FaultOutcome.Counts;
 import io.collectives.bench.chaos.FaultOutcome.Stage;
 import io.collectives.bench.network.Network;
 import java.io.IOException;
@@ -396,13 +397,14 @@ public final class FaultRun {
         stage,
         allKnew ? OptionalLong.of(knownMicros) : OptionalLong.empty(),
         allSummed ? OptionalLong.of(sumMicros) : OptionalLong.empty(),
-        culprits,
-        culpritsRight,
-        sums,
-        sums == 0 ? 0 : good.size(),
-        wrongSums,
-        falseAlarms,
-        hanging.size(),
+        new Counts(
+            culprits,
+            culpritsRight,
+            sums,
+            sums == 0 ? 0 : good.size(),
+            wrongSums,
+            falseAlarms,
+            hanging.size()),
         complaints);
   }
 

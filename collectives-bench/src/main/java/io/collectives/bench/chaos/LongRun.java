@@ -2,6 +2,7 @@ package io.collectives.bench.chaos;
 
 import io.collectives.bench.chaos.Fault.Kind;
 import io.collectives.bench.chaos.Fault.Phase;
+import io.collectives.bench.chaos.FaultOutcome.Counts;
 import io.collectives.bench.chaos.FaultOutcome.Stage;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -334,13 +335,14 @@ public final class LongRun implements AutoCloseable {
               whole == stories.size()
                   ? greatest(stories, story -> story.rightMicros, last)
                   : OptionalLong.empty(),
-              culprits,
-              named,
-              stories.size(),
-              whole,
-              first ? wrongSums : 0,
-              first ? alarms : 0,
-              first ? hangs : 0,
+              new Counts(
+                  culprits,
+                  named,
+                  stories.size(),
+                  whole,
+                  first ? wrongSums : 0,
+                  first ? alarms : 0,
+                  first ? hangs : 0),
               first ? complaints : List.of()));
     }
     return outcomes;

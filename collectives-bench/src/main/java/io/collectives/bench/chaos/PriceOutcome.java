@@ -45,24 +45,21 @@ public record PriceOutcome(List<Slice> slices, Growth growth, List<String> compl
    * @param round slices of one round follow each other
    * @param intruders the number of unauthenticated peers that were made
    * @param connected how many of them got a connection
-   * @param calls how many calls there were
-   * @param nanos what they took together
-   * @param medianNanos what half of them took at most
-   * @param p99Nanos what 99 % of them took at most
-   * @param maxNanos what the slowest took
    */
-  public record Slice(
-      Arm arm,
-      int round,
-      int intruders,
-      int connected,
-      long calls,
-      long nanos,
-      long medianNanos,
-      long p99Nanos,
-      long maxNanos) {
+  public record Slice(Arm arm, int round, int intruders, int connected, Times times) {}
 
-    /** Returns what a call took on average. */
+  /**
+   * The times of calls.
+   *
+   * @param calls the number of calls
+   * @param nanos the time of all calls together
+   * @param medianNanos the time that half of them took at most
+   * @param p99Nanos the time that 99 % of them took at most
+   * @param maxNanos the time of the slowest call
+   */
+  public record Times(long calls, long nanos, long medianNanos, long p99Nanos, long maxNanos) {
+
+    /** Returns the mean time of a call. */
     public double meanNanos() {
       return (double) nanos / calls;
     }

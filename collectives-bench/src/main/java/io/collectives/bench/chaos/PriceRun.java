@@ -6,9 +6,11 @@ import io.collectives.Security;
 import io.collectives.bench.chaos.PriceOutcome.Arm;
 import io.collectives.bench.chaos.PriceOutcome.Growth;
 import io.collectives.bench.chaos.PriceOutcome.Slice;
+import io.collectives.bench.chaos.PriceOutcome.Times;
 import io.collectives.bench.process.ProcessGroup;
 import io.collectives.bench.process.Worker;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.security.SecureRandom;
@@ -63,11 +65,12 @@ public final class PriceRun {
   /**
    * Runs the job until all intruders have connected or a call has failed.
    *
+   * @param err gets what the processes write to standard error
    * @param progress is told what is being done
    * @throws IOException if the processes cannot be started
    * @throws io.collectives.JoinException if they do not meet
    */
-  public static PriceOutcome run(PriceSettings settings, Consumer<String> progress)
+  public static PriceOutcome run(PriceSettings settings, PrintStream err, Consumer<String> progress)
       throws IOException, InterruptedException {
     Duration visits =
         Duration.ofSeconds(3L * settings.intruders() / settings.perSecond())
@@ -78,10 +81,9 @@ public final class PriceRun {
     int size = settings.ranks() + 1;
     ChaosSettings jobs =
         new ChaosSettings(
-            size, settings.rankCommand(), Site.tcp(), SILENCE_LIMIT, START_LIMIT, settings.err());
+            size, settings.rankCommand(), Site.tcp(), SILENCE_LIMIT, START_LIMIT, err);
     try (ProcessGroup others = new ProcessGroup();
-        Worker listener =
-            Worker.start(others, 0, settings.listenerCommand(), Map.of(), settings.err());
+        Worker listener = Worker.start(others, 0, settings.listenerCommand(), Map.of(), err);
         ChaosJob job =
             new ChaosJob(
                 jobs,
@@ -163,11 +165,12 @@ public final class PriceRun {
         round,
         victims.isEmpty() ? 0 : count,
         source.connected() - connected,
-        Long.parseLong(words.get(1)),
-        Long.parseLong(words.get(2)),
-        Long.parseLong(words.get(3)),
-        Long.parseLong(words.get(4)),
-        Long.parseLong(words.get(5)));
+        new Times(
+            Long.parseLong(words.get(1)),
+            Long.parseLong(words.get(2)),
+            Long.parseLong(words.get(3)),
+            Long.parseLong(words.get(4)),
+            Long.parseLong(words.get(5))));
   }
 
   /** Rank 0's calls since the last time. */

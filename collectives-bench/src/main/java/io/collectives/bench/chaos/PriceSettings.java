@@ -1,6 +1,5 @@
 package io.collectives.bench.chaos;
 
-import java.io.PrintStream;
 import java.time.Duration;
 import java.util.List;
 
@@ -14,7 +13,6 @@ import java.util.List;
  * @param seed the seed of the bytes that intruders send
  * @param rankCommand runs a {@link PriceWorker} in a JVM of its own
  * @param listenerCommand runs a {@link DummyListener} in a JVM of its own
- * @param err gets what the processes write to standard error
  */
 public record PriceSettings(
     int ranks,
@@ -23,8 +21,7 @@ public record PriceSettings(
     Duration warmUp,
     long seed,
     List<String> rankCommand,
-    List<String> listenerCommand,
-    PrintStream err) {
+    List<String> listenerCommand) {
   private static final int SLICE_SECONDS = 5;
   private static final int FEWEST_ROUNDS = 5;
 

@@ -67,6 +67,26 @@ public record PerfCase(
     };
   }
 
+  /** Returns this case made by one persistent call. */
+  public PerfCase asPersistent() {
+    return new PerfCase(
+        collective,
+        ranks,
+        algorithm,
+        type,
+        op,
+        count,
+        memory,
+        outOfPlace,
+        true,
+        check,
+        iterations,
+        minNanos,
+        seed,
+        hostTraffic,
+        tensors);
+  }
+
   /** The length of the payload in bytes. */
   public long bytes() {
     return (long) count * type.bytes();

@@ -67,8 +67,7 @@ public final class Scenario {
       Plan plan,
       Network network,
       Optional<Algorithm> algorithm,
-      boolean circuit,
-      int servers) {
+      boolean circuit) {
     this.work = work;
     this.label = label;
     this.members = members;
@@ -76,7 +75,7 @@ public final class Scenario {
     this.network = network;
     this.algorithm = algorithm;
     this.circuit = circuit;
-    this.servers = servers;
+    this.servers = algorithm.isPresent() ? 0 : network.ranks() - members;
   }
 
   /**
@@ -126,14 +125,7 @@ public final class Scenario {
     Network network =
         mesh.map(fabric::mesh).orElseGet(() -> fabric.pairs(size.ranks(), size.ranks()));
     return new Scenario(
-        work,
-        choice.label(group),
-        group.ranks(),
-        plan,
-        network,
-        Optional.of(algorithm),
-        circuit,
-        0);
+        work, choice.label(group), group.ranks(), plan, network, Optional.of(algorithm), circuit);
   }
 
   private static Scenario dedicated(
@@ -157,8 +149,7 @@ public final class Scenario {
         plan,
         fabric.pairs(workers + servers, workers),
         Optional.empty(),
-        false,
-        servers);
+        false);
   }
 
   private static Plan plan(PlanChoice choice, Work work, Size group) {

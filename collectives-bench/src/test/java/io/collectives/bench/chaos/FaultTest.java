@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.bench.chaos.Fault.Kind;
 import io.collectives.bench.chaos.Fault.Phase;
-import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -80,15 +79,7 @@ class FaultTest {
   void allIntrudersComeInSomeRound() {
     for (int intruders : new int[] {1, 50, 10_000, 12_345}) {
       PriceSettings settings =
-          new PriceSettings(
-              2,
-              intruders,
-              100,
-              Duration.ZERO,
-              1,
-              List.of(),
-              List.of(),
-              new PrintStream(PrintStream.nullOutputStream()));
+          new PriceSettings(2, intruders, 100, Duration.ZERO, 1, List.of(), List.of());
       assertEquals(
           intruders,
           IntStream.range(0, settings.rounds()).map(settings::inRound).sum(),
