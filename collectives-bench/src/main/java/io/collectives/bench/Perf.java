@@ -898,11 +898,8 @@ final class Perf implements Callable<Integer> {
         && CoreDistance.of(before) != CoreDistance.of(after)
         && ++attempt < ATTEMPTS);
     return new PerfRow(
-        work.algorithm().label(work.ranks()),
-        via,
-        placement,
+        new PerfRow.Setting(work.algorithm().label(work.ranks()), via, placement, calls.wireType),
         work,
-        calls.wireType,
         result,
         (before + after) / 2,
         CoreDistance.of(before, after),

@@ -16,38 +16,37 @@ import java.util.function.Function;
 /**
  * The figures that {@code perf} measured of a case in a round.
  *
- * @param algorithm as it is written on the command line
- * @param wireType the type to which elements of float32 are narrowed on the links
+ * @param setting the algorithm, transport, placement and wire type of the case
  * @param coreToCoreNanos the mean of before and after; NaN if it could not be measured
  * @param cores how far apart they were before and after
  * @param round from 1
  * @param baseline what it is compared with; itself if there is nothing else
  */
 record PerfRow(
-    String algorithm,
-    String transport,
-    Placement placement,
+    Setting setting,
     PerfCase work,
-    WireType wireType,
     CaseResult result,
     double coreToCoreNanos,
     CoreDistance cores,
     int round,
     Optional<PerfRow> baseline) {
 
+  /**
+   * The setting of a job, as far as its cases do not say it.
+   *
+   * @param algorithm as it is written on the command line
+   * @param wireType the type to which elements of float32 are narrowed on the links
+   */
+  record Setting(String algorithm, String transport, Placement placement, WireType wireType) {}
+
+  /** Returns the algorithm as it is written on the command line. */
+  String algorithm() {
+    return setting.algorithm();
+  }
+
   /** Returns this row with another one as its baseline. */
   PerfRow withBaseline(PerfRow other) {
-    return new PerfRow(
-        algorithm,
-        transport,
-        placement,
-        work,
-        wireType,
-        result,
-        coreToCoreNanos,
-        cores,
-        round,
-        Optional.of(other));
+    return new PerfRow(setting, work, result, coreToCoreNanos, cores, round, Optional.of(other));
   }
 
   /** Returns whether ranks negotiate which tensors they sum before they sum them. */
@@ -104,16 +103,18 @@ record PerfRow(
 
   /** Returns the wire type: only float32 that is reduced is narrowed. */
   WireType wire() {
-    return work.reduces() && work.type() == ElementType.FLOAT32 ? wireType : WireType.AS_IN_MEMORY;
+    return work.reduces() && work.type() == ElementType.FLOAT32
+        ? setting.wireType()
+        : WireType.AS_IN_MEMORY;
   }
 
   /** The figures by the names of the TSV's columns. */
   Map<String, Object> fields() {
     Map<String, Object> fields = new LinkedHashMap<>();
     fields.put("collective", work.title());
-    fields.put("algorithm", algorithm);
-    fields.put("transport", transport);
-    fields.put("placement", placement);
+    fields.put("algorithm", algorithm());
+    fields.put("transport", setting.transport());
+    fields.put("placement", setting.placement());
     fields.put("ranks", work.ranks());
     fields.put("type", work.type());
     fields.put("wire", wire());

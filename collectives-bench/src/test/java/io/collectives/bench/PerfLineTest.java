@@ -44,11 +44,8 @@ class PerfLineTest {
     CaseResult result =
         new CaseResult(round, nanos, nanos / 2, 2 * nanos, wrong, 0, Optional.empty(), chosen);
     return new PerfRow(
-        algorithm,
-        "shm",
-        Placement.THREADS,
+        new PerfRow.Setting(algorithm, "shm", Placement.THREADS, WireType.INT8),
         work,
-        WireType.INT8,
         result,
         50,
         round == 3 ? CoreDistance.FAR : CoreDistance.NEAR,
