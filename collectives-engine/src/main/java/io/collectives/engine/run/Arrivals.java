@@ -47,7 +47,6 @@ final class Arrivals implements FrameSink, ViewSink {
       Calls calls,
       Failures failures,
       Liveness liveness,
-      HeldFrames heldFrames,
       FrameApplier applier,
       Inbound[] inbound,
       InlineExchanges inline,
@@ -56,7 +55,7 @@ final class Arrivals implements FrameSink, ViewSink {
     this.failures = failures;
     this.notices = failures.notices();
     this.liveness = liveness;
-    this.heldFrames = heldFrames;
+    this.heldFrames = turns.heldFrames();
     this.early = heldFrames.early();
     this.applier = applier;
     this.inbound = inbound;

@@ -113,8 +113,7 @@ public final class Engine {
     this.failures = new Failures(transport, clock, calls, inbound, liveness, warnings);
     this.inline = new InlineExchanges(transport, calls, failures, liveness, applier);
     this.turns = new Turns(failures, heldFrames, applier);
-    this.arrivals =
-        new Arrivals(calls, failures, liveness, heldFrames, applier, inbound, inline, turns);
+    this.arrivals = new Arrivals(calls, failures, liveness, applier, inbound, inline, turns);
     BodyViews views = transport.capability(BodyViews.class);
     if (views != null) {
       views.viewBy(arrivals);

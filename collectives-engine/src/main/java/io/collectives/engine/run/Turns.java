@@ -18,6 +18,11 @@ final class Turns {
     this.applier = applier;
   }
 
+  /** Returns the frames that wait for their turns. */
+  HeldFrames heldFrames() {
+    return heldFrames;
+  }
+
   /**
    * Counts a frame to those of its fused reduction.
    *

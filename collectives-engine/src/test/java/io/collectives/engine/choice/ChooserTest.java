@@ -51,7 +51,8 @@ class ChooserTest {
     List<Row> rows =
         rows(
             "threads all-reduce:0-inf:swing; all-reduce 5-8:0-inf:swing; reduce:0-inf:swing;"
-                + "all-reduce 4: 0-4K: exchange; all-reduce: 1K-64K: recursive-doubling, 64K-1M: ring");
+                + "all-reduce 4: 0-4K: exchange; all-reduce: 1K-64K: recursive-doubling,"
+                + " 64K-1M: ring");
     Chooser chooser = chooser(new Placement(Locality.SOCKETS, ""), 4, rows);
     assertEquals("exchange", name(chooser, 0));
     assertEquals("exchange", name(chooser, 4096));

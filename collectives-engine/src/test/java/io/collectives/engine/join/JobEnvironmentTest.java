@@ -321,7 +321,8 @@ final class JobEnvironmentTest {
         settings(
                 TORCH
                     + "COLLECTIVES_SECRET=0123456789abcdef COLLECTIVES_CHECKSUMS=true "
-                    + "COLLECTIVES_TLS_CERTIFICATE=/c COLLECTIVES_TLS_KEY=/k COLLECTIVES_TLS_TRUST=/t")
+                    + "COLLECTIVES_TLS_CERTIFICATE=/c COLLECTIVES_TLS_KEY=/k"
+                    + " COLLECTIVES_TLS_TRUST=/t")
             .security();
     assertEquals(JobSecret.of("0123456789abcdef"), s.secret());
     assertEquals(new TlsFiles(Path.of("/c"), Path.of("/k"), Path.of("/t")), s.tls());
