@@ -10,7 +10,8 @@ import io.collectives.spi.FrameHeader;
 import java.util.Arrays;
 
 /**
- * What the ranks of a call must agree on, in six 64-bit words that travel with each of its frames.
+ * The description of a call on which its ranks must agree, in six 64-bit words that travel with
+ * each of its frames.
  *
  * <pre>
  *   word 0   collective (8 bits), op (8), types to come (4), element type (4), wire type (4),
@@ -113,7 +114,10 @@ public final class CallFingerprint {
     return (int) (call[0] >>> 32 & 0x7);
   }
 
-  /** Whether it reduces by a user's op of this name, which is commutative if this one is. */
+  /**
+   * Returns whether the call reduces by a user's op of this name, which is commutative if this one
+   * is.
+   */
   public static boolean isBy(long[] call, UserOp op) {
     if (op(call) != code(op)) {
       return false;
@@ -128,7 +132,7 @@ public final class CallFingerprint {
     return true;
   }
 
-  /** Whether numbers are checked for being finite. */
+  /** Returns whether numbers are checked for being finite. */
   public static boolean isChecked(long[] call) {
     return (call[0] & CHECKED) != 0;
   }
@@ -209,7 +213,7 @@ public final class CallFingerprint {
   }
 
   /**
-   * What stands for the counts of all ranks: neither 0 nor {@link #PAIRWISE}, and very likely
+   * Returns a hash of the counts of all ranks: neither 0 nor {@link #PAIRWISE}, and very likely
    * another number for other counts.
    */
   public static int hash(long[] counts) {
@@ -225,7 +229,7 @@ public final class CallFingerprint {
     return folded == 0 || folded == PAIRWISE ? folded + 2 : folded;
   }
 
-  /** Whether two calls are the same. */
+  /** Returns whether two calls are equal. */
   public static boolean same(long[] a, long[] b) {
     return a[0] == b[0]
         && a[1] == b[1]
@@ -368,7 +372,7 @@ public final class CallFingerprint {
     return name(ElementType.values(), type(call));
   }
 
-  /** How many more types the payload has. */
+  /** Returns the number of further types that the payload has. */
   public static int typesToCome(long[] call) {
     return (int) (call[0] >>> TYPES_SHIFT & 0xf);
   }
@@ -398,7 +402,7 @@ public final class CallFingerprint {
   }
 
   /**
-   * One thing in which two calls differ.
+   * A difference between two calls.
    *
    * @param what its name
    * @param mine its value in the first

@@ -37,15 +37,15 @@ public final class Extents {
 
   private final Map<Object, Taken> taken = new IdentityHashMap<>();
 
-  /** What is written of an array, or of direct memory. */
+  /** The parts of an array, or of direct memory, that are written. */
   private static final class Taken {
-    /** Those without gaps, which do not overlap, by their beginnings. */
+    /** The extents without gaps, which do not overlap, by their beginnings. */
     final TreeMap<Long, Extent> whole = new TreeMap<>();
 
     final List<Extent> strided = new ArrayList<>();
   }
 
-  /** Nothing yet. */
+  /** Creates an empty set of extents. */
   public Extents() {}
 
   private static @Nullable MethodHandle address() {
@@ -119,13 +119,13 @@ public final class Extents {
               + other
               + ", and "
               + written
-              + ", in the same memory; what a call writes must not be anything else of that call, unless its method says"
-              + " so: pass memory that does not overlap");
+              + ", in the same memory; what a call writes must not be anything else of that call,"
+              + " unless its method says so: pass memory that does not overlap");
     }
   }
 
   /**
-   * Whether a payload lies, element by element, where another one has a part.
+   * Returns whether a payload lies, element by element, where another one has a part.
    *
    * @param part no longer than the whole, from {@code at} on
    * @param at the element of the whole that would be the first one of the part
@@ -207,7 +207,10 @@ public final class Extents {
         name, piece, memory, address < 0 ? at : address + at, run * unit, stride, runs);
   }
 
-  /** How far apart neighbours are: arrays are counted in elements, direct memory in bytes. */
+  /**
+   * Returns the distance of adjacent elements: arrays are counted in elements, direct memory in
+   * bytes.
+   */
   private static int unit(Payload piece) {
     return piece instanceof Payload.OfArray ? 1 : piece.type().bytes();
   }
@@ -245,7 +248,7 @@ public final class Extents {
       return from + (runs - 1) * stride + run;
     }
 
-    /** Whether another one of the same memory has anything of this. */
+    /** Returns whether another extent of the same memory overlaps this one. */
     boolean overlaps(Extent other) {
       if (end() <= other.from || other.end() <= from) {
         return false;
@@ -335,7 +338,7 @@ public final class Extents {
       return here.from + run * here.stride + within;
     }
 
-    /** How much of the run is left. */
+    /** Returns the number of elements that are left of the run. */
     long left() {
       return extents.get(extent).run - within;
     }

@@ -66,7 +66,9 @@ public final class FrameCodec {
     encode(header, 0, target, at);
   }
 
-  /** As {@link #encode(FrameHeader, FrameBytes, int)}, with the checksum of the body. */
+  /**
+   * Encodes as {@link #encode(FrameHeader, FrameBytes, int)} does, with the checksum of the body.
+   */
   public void encode(FrameHeader header, int bodyChecksum, FrameBytes target, int at) {
     ByteBuffer b = target.bytes();
     b.putInt(at, MAGIC | Rendezvous.PROTOCOL_VERSION << 16);

@@ -15,8 +15,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a rank is reached by ranks of its host: {@code host/boot:directory}, the directory being
- * that of {@link RankDirectory}.
+ * The address at which ranks of the same host reach a rank: {@code host/boot:directory}, with the
+ * directory of {@link RankDirectory}.
  *
  * @param host the name of the host, for people
  * @param boot what tells hosts, and runs of a host, apart; the host's name where the system says no
@@ -48,7 +48,7 @@ public record HostAddress(String host, String boot, Path directory) {
     return new HostAddress(parts.group(1), parts.group(2), Path.of(parts.group(3)));
   }
 
-  /** Whether it is on the same host, which has not been started again. */
+  /** Returns whether another rank is on the same host, which has not been started again. */
   public boolean isSameHost(HostAddress other) {
     return boot.equals(other.boot);
   }
@@ -101,7 +101,7 @@ public record HostAddress(String host, String boot, Path directory) {
     return peers;
   }
 
-  /** Whether this address survives being announced. */
+  /** Returns whether this address can be announced: its text can be parsed again. */
   public boolean isPrintable() {
     return toString().length() <= 256 && FORM.matcher(toString()).matches();
   }

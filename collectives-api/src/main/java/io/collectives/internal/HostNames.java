@@ -26,7 +26,7 @@ public final class HostNames {
     return lookUp(host, InetAddress::getByName);
   }
 
-  /** What the system's resolver does. */
+  /** The look-up of a name by the system's resolver. */
   interface Resolver {
     InetAddress find(String host) throws UnknownHostException;
   }
@@ -74,7 +74,7 @@ public final class HostNames {
   }
 
   /**
-   * What a failed look-up of a name is thrown as.
+   * Returns the exception to throw for a failed look-up of a name.
    *
    * @param failure as a future wraps it
    */

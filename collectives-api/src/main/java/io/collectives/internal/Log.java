@@ -13,8 +13,8 @@ import org.slf4j.helpers.MessageFormatter;
 import org.slf4j.spi.SLF4JServiceProvider;
 
 /**
- * What the library says to those who run it: to SLF4J if that has a provider. If not, warnings and
- * errors go to standard error, a line each, because who is told nothing of a rank that lags looks
+ * The log of the library, which goes to SLF4J if that has a provider. If not, warnings and errors
+ * go to standard error, a line each, because a user who is told nothing of a rank that lags looks
  * for it in vain; and all else goes nowhere:
  *
  * <pre>
@@ -27,7 +27,7 @@ import org.slf4j.spi.SLF4JServiceProvider;
 public final class Log {
   private static final boolean HAS_PROVIDER = hasProvider();
 
-  /** Nothing if there is no provider. */
+  /** The logger; null if there is no provider. */
   private final @Nullable Logger logger;
 
   private Log(@Nullable Logger logger) {
@@ -39,17 +39,20 @@ public final class Log {
     return MessageFormatter.arrayFormat(text, facts).getMessage();
   }
 
-  /** What goes to a logger that is there, as one of a test. */
+  /** Returns a log that goes to a given logger, such as one of a test. */
   public static Log to(Logger logger) {
     return new Log(logger);
   }
 
-  /** What a class says. */
+  /** Returns the log of a class. */
   public static Log of(Class<?> speaker) {
     return new Log(HAS_PROVIDER ? LoggerFactory.getLogger(speaker) : null);
   }
 
-  /** Whether SLF4J will find a provider: it complains, by lines of its own, if it does not. */
+  /**
+   * Returns whether SLF4J will find a provider, without asking SLF4J, which prints lines of its own
+   * if it does not.
+   */
   private static boolean hasProvider() {
     try {
       // As it looks for them.
@@ -70,14 +73,14 @@ public final class Log {
     }
   }
 
-  /** What went as it should. */
+  /** Logs an event that is as it should be. */
   public void info(String text, @Nullable Object... facts) {
     if (logger != null) {
       logger.info(text, facts);
     }
   }
 
-  /** What somebody may have to do something about. */
+  /** Logs a warning: somebody may have to do something about it. */
   public void warn(String text, @Nullable Object... facts) {
     if (logger != null) {
       logger.warn(text, facts);
@@ -86,7 +89,7 @@ public final class Log {
     }
   }
 
-  /** What must not happen. */
+  /** Logs an error: it must not happen. */
   public void error(String text, @Nullable Object... facts) {
     if (logger != null) {
       logger.error(text, facts);
@@ -101,7 +104,7 @@ public final class Log {
     Throwable cause = said.getThrowable();
     String line = said.getMessage() + (cause == null ? "" : ": " + cause);
     Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
-    // One line, whatever a stranger may have put into it.
+    // The text stays on one line, whatever an unauthenticated peer has put into it.
     String thread = Thread.currentThread().getName();
     String all = now + " " + level + " collectives [" + thread + "]: " + line;
     target.println(all.replaceAll("\\p{Cntrl}+", " "));

@@ -39,10 +39,10 @@ public final class RankDirectory {
   /** The name of the socket. */
   public static final String SOCKET = "socket";
 
-  /** How the names of files of rings begin. */
+  /** The prefix of the names of files of rings. */
   public static final String RINGS = "rings-";
 
-  /** How the names of files of regions begin. */
+  /** The prefix of the names of files of regions. */
   public static final String REGION = "region-";
 
   /** In milliseconds: a rank that is just starting has a directory before it has a socket. */
@@ -132,7 +132,7 @@ public final class RankDirectory {
     }
   }
 
-  /** Whether somebody listens in a rank's directory, even if they are too busy to answer. */
+  /** Returns whether a process listens in a rank's directory, even if it is too busy to answer. */
   public static boolean isAnswering(Path directory) {
     Path socket = directory.resolve(SOCKET);
     if (!Files.exists(socket, LinkOption.NOFOLLOW_LINKS)) {

@@ -29,7 +29,10 @@ public abstract class StageHandle extends CompletableFuture<Void> implements Col
     }
   }
 
-  /** When a wait of so long ends, by {@link System#nanoTime}; centuries count as one. */
+  /**
+   * Returns the time, by {@link System#nanoTime}, at which a wait of so long ends; a wait of
+   * centuries counts as one century.
+   */
   public static long deadline(Duration timeout) {
     long most = TimeUnit.DAYS.toNanos(365 * 100);
     boolean isShort = timeout.compareTo(Duration.ofNanos(most)) < 0;

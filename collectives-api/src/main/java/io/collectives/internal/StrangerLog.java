@@ -4,9 +4,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Tells of what strangers do, no more often than people can read: a warning in each second, which
- * says how many were left out since the one before. Those that were left out are logged at level
- * DEBUG.
+ * Logs what unauthenticated peers do, no more often than people can read: a warning in each second,
+ * which says how many were left out since the one before. Those that were left out are logged at
+ * level DEBUG.
  *
  * <p>Threads: any.
  */
@@ -19,22 +19,22 @@ public final class StrangerLog {
   private long warnedNanos;
   private long leftOut;
 
-  /** A log that nobody has been told by yet. */
+  /** Creates a log that has warned of nothing yet. */
   public StrangerLog(Log log) {
     this(log, System::nanoTime);
   }
 
-  /** The same by another clock, in nanoseconds. */
+  /** Creates a log with another clock, in nanoseconds. */
   StrangerLog(Log log, LongSupplier clock) {
     this.log = log;
     this.clock = clock;
   }
 
   /**
-   * Warns, or not.
+   * * Logs at level WARN if the last warning is a second old, else at level DEBUG.
    *
    * @param format as slf4j has it
-   * @param facts what strangers chose among them should be {@link #printable}
+   * @param facts of them, texts that an unauthenticated peer chose should be {@link #printable}
    */
   public synchronized void warn(String format, Object... facts) {
     long now = clock.getAsLong();
@@ -63,8 +63,8 @@ public final class StrangerLog {
   }
 
   /**
-   * A text that a stranger chose, as it may stand in a line for people: on one line, in printable
-   * ASCII, and no longer than {@code most} characters.
+   * Returns a text that an unauthenticated peer chose, as it may stand in a line for people: on one
+   * line, in printable ASCII, and no longer than {@code most} characters.
    */
   public static String printable(String text, int most) {
     String cut = text.length() > most ? text.substring(0, most) + "..." : text;

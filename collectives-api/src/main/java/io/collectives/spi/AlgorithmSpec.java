@@ -68,14 +68,17 @@ public record AlgorithmSpec(
      */
     Algorithm read(String text, int ranks);
 
-    /** How many ranks a job needs in which so many work: more if others only serve. */
+    /**
+     * Returns the number of ranks that a job needs in which so many work; it is larger than that if
+     * other ranks only serve.
+     */
     default int ranks(String text, int workers) {
       return workers;
     }
   }
 
   /**
-   * What may stand behind the colon where an algorithm is written, as in {@code torus:4x2}.
+   * The parameters that an algorithm takes: the text behind the colon, as in {@code torus:4x2}.
    *
    * @param form for people, as it is appended to the name: {@code [:XxY]}
    * @param allowed what is well-formed; nothing at all, unless it matches the empty text, too
@@ -103,9 +106,9 @@ public record AlgorithmSpec(
   public record Figures(IntUnaryOperator steps, IntToDoubleFunction bytes) {}
 
   /**
-   * What an all-reduce of M bytes takes on links that are alike, each of which moves one transfer
-   * at a time: {@code hops α + M (moved β + added γ)}, of α for a hop, β for a byte on a link and γ
-   * for a byte that is added.
+   * The modelled time of an all-reduce of M bytes on links that are alike, each of which moves one
+   * transfer at a time: {@code hops α + M (moved β + added γ)}, of α for a hop, β for a byte on a
+   * link and γ for a byte that is added.
    *
    * @param hops one after the other
    * @param moved what crosses links one after the other, as a multiple of M
@@ -118,7 +121,10 @@ public record AlgorithmSpec(
   /** Tells the cost of an all-reduce. */
   @FunctionalInterface
   public interface CostFormula {
-    /** Nothing where there is no formula. At least 2 ranks are asked for, which suit. */
+    /**
+     * Returns the cost with so many ranks, at least 2, which suit the algorithm; empty where there
+     * is no formula.
+     */
     Optional<Cost> of(Algorithm algorithm, int ranks);
   }
 
@@ -145,13 +151,13 @@ public record AlgorithmSpec(
         (algorithm, ranks) -> Optional.empty());
   }
 
-  /** The same with parameters, which the planner finds in the algorithm. */
+  /** Returns this description with parameters, which the planner finds in the algorithm. */
   public AlgorithmSpec withParameters(Parameters some, Planner plans) {
     return new AlgorithmSpec(name, description, plans, some, sizes, collectives, figures, cost);
   }
 
   /**
-   * The same for some numbers of ranks only.
+   * Returns this description, restricted to some numbers of ranks.
    *
    * @param words for people: {@code powers of two}
    */
@@ -167,12 +173,12 @@ public record AlgorithmSpec(
         cost);
   }
 
-  /** The same for some collectives only. */
+  /** Returns this description, restricted to some collectives. */
   public AlgorithmSpec forCollectives(Set<Collective> some) {
     return new AlgorithmSpec(name, description, planner, parameters, sizes, some, figures, cost);
   }
 
-  /** The same with its two numbers: see {@link Figures}. */
+  /** Returns this description with its two numbers: see {@link Figures}. */
   public AlgorithmSpec withFigures(IntUnaryOperator steps, IntToDoubleFunction bytes) {
     return new AlgorithmSpec(
         name,
@@ -185,18 +191,18 @@ public record AlgorithmSpec(
         cost);
   }
 
-  /** The same with a formula for its time. */
+  /** Returns this description with a formula for its time. */
   public AlgorithmSpec withCost(CostFormula formula) {
     return new AlgorithmSpec(
         name, description, planner, parameters, sizes, collectives, figures, formula);
   }
 
-  /** As it is written, for people: {@code torus[:XxY]}. */
+  /** Returns the form in which users write the algorithm: {@code torus[:XxY]}. */
   public String form() {
     return name + parameters.form();
   }
 
-  /** Whether the algorithm can run in a group of so many ranks. */
+  /** Returns whether the algorithm can run in a group of so many ranks. */
   public boolean suits(int ranks) {
     return sizes.suits().test(ranks);
   }

@@ -26,12 +26,12 @@ public final class Algorithms {
     }
   }
 
-  /** Those of all modules on the class path, in its order. */
+  /** Returns the algorithms of all modules on the class path, in its order. */
   public static Algorithms onClassPath() {
     return new Algorithms(Services.of(PlanProvider.class));
   }
 
-  /** Those of some modules. */
+  /** Returns the algorithms of some modules. */
   public static Algorithms of(PlanProvider... providers) {
     return new Algorithms(List.of(providers));
   }
@@ -41,13 +41,13 @@ public final class Algorithms {
     return List.copyOf(byName.values());
   }
 
-  /** How they are written, for people: {@code ring, torus[:XxY], …}. */
+  /** Returns the forms in which users write the algorithms: {@code ring, torus[:XxY], …}. */
   public String forms() {
     return all().stream().map(AlgorithmSpec::form).collect(Collectors.joining(", "));
   }
 
   /**
-   * What is known of an algorithm.
+   * Returns the description of an algorithm.
    *
    * @throws UnavailableException if no module plans it
    */
@@ -130,7 +130,7 @@ public final class Algorithms {
   }
 
   /**
-   * Whether an algorithm can run in a group of so many ranks.
+   * Returns whether an algorithm can run in a group of so many ranks.
    *
    * @throws UnavailableException if no module plans it
    */
@@ -142,7 +142,7 @@ public final class Algorithms {
     }
   }
 
-  /** How many ranks a job needs for an algorithm in which so many work. */
+  /** Returns the number of ranks that a job needs for an algorithm in which so many work. */
   public int ranks(Algorithm algorithm, int workers) {
     return algorithm instanceof Algorithm.Named named
         ? spec(algorithm).parameters().reader().ranks(named.parameters(), workers)

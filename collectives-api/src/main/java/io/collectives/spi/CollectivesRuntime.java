@@ -10,7 +10,7 @@ import java.util.function.UnaryOperator;
 /** Brings plans, transports and ranks together; found by {@link java.util.ServiceLoader}. */
 public interface CollectivesRuntime {
 
-  /** Whether the environment of a process has anything of a description of a job. */
+  /** Returns whether the environment of a process has any part of a description of a job. */
   boolean describesJob(Map<String, String> environment);
 
   /**

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * What a frame says about itself. Mutable, so that one object serves many frames; used by one
+ * The header of a frame. It is mutable, so that one object serves many frames, and is used by one
  * thread at a time.
  *
  * <p>A transport carries all of it and needs to know {@link #length} alone: one that carries bytes
@@ -17,15 +17,15 @@ import java.util.Arrays;
  */
 public final class FrameHeader {
 
-  /** How many bytes {@link #write} writes. */
+  /** The number of bytes that {@link #write} writes. */
   public static final int BYTES = 100;
 
-  /** How many words tell what a call is. */
+  /** The number of words that describe a call. */
   public static final int CALL_WORDS = 6;
 
   private static final Kind[] KINDS = Kind.values();
 
-  /** What a frame is for. */
+  /** The purpose of a frame. */
   public enum Kind {
     /** A transfer of a plan. */
     DATA,
@@ -48,13 +48,13 @@ public final class FrameHeader {
      */
     WAITING;
 
-    /** Whether the body is for the engine, not for a call. */
+    /** Returns whether the body is for the engine, not for a call. */
     public boolean isNotice() {
       return this == FAILURE || this == AGREEMENT;
     }
   }
 
-  /** What the frame is for. */
+  /** The purpose of the frame. */
   public Kind kind = Kind.DATA;
 
   /** The group in which the call is made. */
@@ -87,7 +87,10 @@ public final class FrameHeader {
    */
   public long tag;
 
-  /** What tells the sender's call from others; transports carry it and know nothing of it. */
+  /**
+   * The words that distinguish the sender's call from others. Transports carry them and know
+   * nothing of them.
+   */
   public final long[] call = new long[CALL_WORDS];
 
   /** Sets all numbers to 0. */

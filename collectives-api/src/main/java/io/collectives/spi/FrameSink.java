@@ -3,9 +3,9 @@ package io.collectives.spi;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a transport puts what arrives. For each frame of a link: {@link #header} once; then, if its
- * length is not zero, {@link #bytes} as often as it takes. Frames of one link do not mix; those of
- * different links may.
+ * The receiver of what arrives by a transport. For each frame of a link: {@link #header} once;
+ * then, if its length is not zero, {@link #bytes} as often as it takes. Frames of one link do not
+ * mix; those of different links may.
  */
 public interface FrameSink {
 

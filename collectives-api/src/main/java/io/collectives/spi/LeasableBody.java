@@ -26,7 +26,7 @@ public interface LeasableBody extends FrameBody {
   /** The first byte of that. */
   int targetOffset(int piece);
 
-  /** Whether the receiver has the bytes already, so that it is only to be told. */
+  /** Returns whether the receiver has the bytes already, so that the frame only announces them. */
   boolean isPlaced();
 
   /**
@@ -35,10 +35,13 @@ public interface LeasableBody extends FrameBody {
    */
   void leased(Lease lease);
 
-  /** What the sender of a leased body knows of it. */
+  /** The sender's view of a leased body. */
   interface Lease {
 
-    /** Whether the receiver will not touch it any more. To be asked until it is so. */
+    /**
+     * Returns whether the receiver will not touch the body any more. The sender asks until this is
+     * true.
+     */
     boolean isOver();
 
     /**

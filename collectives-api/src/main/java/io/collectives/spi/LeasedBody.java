@@ -32,7 +32,7 @@ public interface LeasedBody extends FrameBody {
   /** The first byte of that. */
   int targetOffset(int piece);
 
-  /** Whether the bytes are there already; then there are no pieces. */
+  /** Returns whether the bytes are in place already; then there are no pieces. */
   boolean isPlaced();
 
   /**
@@ -44,8 +44,8 @@ public interface LeasedBody extends FrameBody {
   boolean holdOpen();
 
   /**
-   * Whether what was just read may have been written over meanwhile, because the sender's call has
-   * failed, or the memory is gone.
+   * Returns whether the bytes that were just read may have been written over meanwhile, because the
+   * sender's call has failed, or the memory is gone.
    */
   boolean isRevoked();
 }

@@ -1,6 +1,6 @@
 package io.collectives.spi;
 
-/** One rank's view of the way to a peer. See {@link Transport} for which threads may use it. */
+/** A rank's view of the way to a peer. See {@link Transport} for which threads may use it. */
 public interface Link {
 
   /** The rank at the other end, counted in the whole job. */

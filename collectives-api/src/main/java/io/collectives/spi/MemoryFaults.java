@@ -9,7 +9,7 @@ import java.util.Map;
  */
 public interface MemoryFaults {
 
-  /** That of a transport which shares no memory. */
+  /** The faults of a transport that shares no memory: there are none. */
   MemoryFaults NONE =
       new MemoryFaults() {
         @Override
@@ -23,7 +23,7 @@ public interface MemoryFaults {
         }
       };
 
-  /** That of a transport, or {@link #NONE}. */
+  /** Returns this capability of a transport, or {@link #NONE}. */
   static MemoryFaults of(Transport transport) {
     MemoryFaults faults = transport.capability(MemoryFaults.class);
     return faults == null ? NONE : faults;

@@ -9,7 +9,7 @@ import java.io.IOException;
  */
 public interface MemoryLeases {
 
-  /** Who gets frames with leased bodies. To be called before a region is made. */
+  /** Sets the receiver of frames with leased bodies. It is called before a region is made. */
   void viewBy(ViewSink sink);
 
   /**

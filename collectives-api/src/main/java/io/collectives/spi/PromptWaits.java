@@ -7,6 +7,6 @@ package io.collectives.spi;
  */
 public interface PromptWaits {
 
-  /** As {@link Transport#await}. */
+  /** Waits as {@link Transport#await} does. */
   void await(long nanos);
 }

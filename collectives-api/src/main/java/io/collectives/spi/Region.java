@@ -10,13 +10,16 @@ import java.nio.ByteBuffer;
  *
  * <p>A life: every rank makes a region, and tells the others its number; every rank maps those of
  * all others; when all have, every rank shares its own. From then on bodies that lie in it may be
- * lent instead of copied (see {@link LeasableBody}), until one of the two ranks closes its region.
+ * leased instead of copied (see {@link LeasableBody}), until one of the two ranks closes its
+ * region.
  *
  * <p><b>Threads.</b> Any thread may call any method.
  */
 public interface Region extends AutoCloseable {
 
-  /** What peers know it by; another one for each region of this rank. */
+  /**
+   * Returns the number by which peers know the region; each region of this rank has another one.
+   */
   int number();
 
   /** The memory of this rank: all bytes from 0 to the capacity. */
@@ -30,11 +33,14 @@ public interface Region extends AutoCloseable {
    */
   void map(int peer, int number) throws IOException;
 
-  /** All peers whose regions were mapped have mapped this one, too: it may be lent to them. */
+  /**
+   * All peers whose regions were mapped have mapped this one, too: from now on it may be leased to
+   * them.
+   */
   void share();
 
   /**
-   * Gives the memory back, and the regions of peers as soon as these cannot lend them to this rank
+   * Gives the memory back, and the regions of peers as soon as these cannot lease them to this rank
    * any more. Closing again does nothing.
    */
   @Override

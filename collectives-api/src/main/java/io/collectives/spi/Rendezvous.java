@@ -17,20 +17,20 @@ public interface Rendezvous extends AutoCloseable {
    * Announces this rank and waits for all others.
    *
    * @throws io.collectives.JoinException if a rank did not come in time (naming all that did not),
-   *     or if this rank was refused: its seat is taken, or its job, size or version is not that of
-   *     the others (naming both values)
+   *     or if this rank was refused: another process has its rank, or its job, size or version is
+   *     not that of the others (naming both values)
    */
   Roster meet(Announcement me, Duration timeout);
 
-  /** Gives up meeting and frees what was held. Closing again does nothing. */
+  /** Gives up the rendezvous and frees what was held. Closing again does nothing. */
   @Override
   void close();
 
   /**
-   * What a rank says of itself.
+   * The facts that a rank announces of itself.
    *
    * @param job the name of the job
-   * @param rank its seat
+   * @param rank its rank
    * @param size how many ranks it believes the job to have
    * @param version of the protocol, {@link #PROTOCOL_VERSION} but in tests
    * @param transport the name of its transport

@@ -3,7 +3,7 @@ package io.collectives.spi;
 import java.util.List;
 
 /**
- * What the ranks know after they have met.
+ * The result of a rendezvous, which is the same for all ranks.
  *
  * @param epoch of this run of the job
  * @param addresses where each rank's endpoint is, in the order of ranks, in the words of the

@@ -38,8 +38,8 @@ public interface Transport extends AutoCloseable {
   int size();
 
   /**
-   * What carries its frames, by the names that users know, as {@code shm}; several if not all peers
-   * are reached in the same way.
+   * Returns the names, as users know them, of the transports that carry its frames, as {@code shm};
+   * there are several if not all peers are reached in the same way.
    */
   default List<String> names() {
     return List.of();

@@ -19,8 +19,9 @@ public interface TransportProvider {
   interface Endpoint extends AutoCloseable {
 
     /**
-     * Where peers reach it: at most 384 ASCII characters together with the name of the job, in the
-     * words of the transport. Ranks of one host should have the same text up to the last colon.
+     * Returns the address at which peers reach it: at most 384 ASCII characters together with the
+     * name of the job, in the words of the transport. Ranks of one host should have the same text
+     * up to the last colon.
      */
     String address();
 

@@ -1,7 +1,7 @@
 package io.collectives.spi;
 
 /**
- * Where a transport puts frames whose bodies stay where they are; see {@link BodyViews} and {@link
+ * The receiver of frames whose bodies stay where they are; see {@link BodyViews} and {@link
  * MemoryLeases}. Called from within {@link Transport#poll}, in the order of the frames of a link,
  * with those that the {@link FrameSink} gets.
  */

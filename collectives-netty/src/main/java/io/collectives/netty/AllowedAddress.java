@@ -4,12 +4,15 @@ import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import java.net.InetAddress;
 
-/** Where a rank may listen or meet others: on loopback, and elsewhere with a job secret. */
+/**
+ * The check of an address at which a rank listens: loopback is allowed, and any other address with
+ * a job secret.
+ */
 final class AllowedAddress {
   private AllowedAddress() {}
 
   /**
-   * Fails if strangers on other hosts could take a seat.
+   * Fails if unauthenticated peers on other hosts could join as a rank.
    *
    * @throws JoinException saying what to set
    */
@@ -25,9 +28,9 @@ final class AllowedAddress {
               + settings.job()
               + "\" would meet others at "
               + address.getHostAddress()
-              + ", which is no loopback address, without a job secret: whoever can reach it could take a"
-              + " rank's seat. Set COLLECTIVES_SECRET_FILE (or Security.withSecret) to the same secret on all"
-              + " ranks; only on a network where everybody is trusted,"
+              + ", which is no loopback address, without a job secret: whoever can reach it"
+              + " could take a rank's seat. Set COLLECTIVES_SECRET_FILE (or Security.withSecret)"
+              + " to the same secret on all ranks; only on a network where everybody is trusted,"
               + " COLLECTIVES_INSECURE_ANYONE_MAY_JOIN=true (or Security.insecureAnyoneMayJoin)");
     }
   }

@@ -10,8 +10,8 @@ import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What two ranks say to each other before the first frame and after the last one. As bytes, 64 of
- * them, little-endian:
+ * A message of the handshake of two ranks before the first frame, or of the end after the last one.
+ * As bytes, 64 of them, little-endian:
  *
  * <pre>
  *     0  magic "JCHI"       4  version (16 bits), kind (8), objection (8)
@@ -27,12 +27,12 @@ import org.jspecify.annotations.Nullable;
  * layout must stay the same in all versions, so that ranks of different versions can name the
  * difference.
  *
- * <p>Who knows the epoch is believed to belong to the job. So a REFUSAL, which strangers may get,
- * tells only its first 32 bits: enough to name the difference, not enough to come in. With a job
- * secret the epoch need not be hidden.
+ * <p>A peer that knows the epoch is accepted as one of the job. So a REFUSAL, which unauthenticated
+ * peers may get, tells only its first 32 bits: enough to name the difference, not enough to come
+ * in. With a job secret the epoch need not be hidden.
  *
  * @param version of the protocol
- * @param kind what is said
+ * @param kind the kind of message
  * @param objection why a connection is refused; nothing unless it is
  * @param epoch of the run of the job
  * @param size the number of ranks
@@ -63,19 +63,19 @@ record Greeting(
   private static final Kind[] KINDS = Kind.values();
   private static final Objection[] OBJECTIONS = Objection.values();
 
-  /** What is said. */
+  /** The kind of a message. */
   enum Kind {
-    /** Here I am. */
+    /** The sender asks for a connection, or accepts one. */
     HELLO,
-    /** You do not belong here. */
+    /** The sender refuses the connection. */
     REFUSAL,
-    /** All my frames have been sent; I leave. */
+    /** The sender has sent all its frames and leaves. */
     GOODBYE,
-    /** What you have sent cannot be; I end this connection. */
+    /** The sender ends the connection because of a protocol error of the receiver. */
     ABORT
   }
 
-  /** What keeps a rank out. */
+  /** The reason for which a rank is refused. */
   enum Objection {
     /** It speaks another version of the protocol. */
     VERSION,
@@ -117,19 +117,20 @@ record Greeting(
     }
   }
 
-  /** A greeting of this version. */
+  /** Creates a message of this version. */
   static Greeting of(Kind kind, JobEpoch epoch, int size, int from, int to, Terms terms) {
     return new Greeting(
         Rendezvous.PROTOCOL_VERSION, kind, null, epoch, size, from, to, terms, Nonce.NONE);
   }
 
-  /** The same with a nonce. */
+  /** Returns this message with a nonce. */
   Greeting withNonce(Nonce other) {
     return new Greeting(version, kind, objection, epoch, size, from, to, terms, other);
   }
 
   /**
-   * The first thing in which another rank's greeting to this one differs from what it should be.
+   * Returns the first thing in which another rank's message to this one differs from what it should
+   * be.
    */
   @Nullable Objection objectionTo(Greeting other) {
     if (other.version != version) {
@@ -153,14 +154,14 @@ record Greeting(
     return other.terms.tls == terms.tls ? null : Objection.TLS;
   }
 
-  /** The refusal with which this rank answers another one's greeting. */
+  /** Returns the refusal with which this rank answers another one's message. */
   Greeting refuse(Objection why) {
     JobEpoch hint = new JobEpoch(epoch.high() >>> 32 << 32, 0);
     return new Greeting(version, Kind.REFUSAL, why, hint, size, from, to, terms, Nonce.NONE);
   }
 
   /**
-   * For people: in what this greeting and another one differ.
+   * Returns, for people, the difference of this message and another one.
    *
    * @param side where this one comes from, "here" or "there"
    * @param otherSide where the other one comes from
@@ -197,7 +198,7 @@ record Greeting(
   }
 
   /**
-   * Reads a greeting.
+   * Reads a message.
    *
    * @param source little-endian
    * @throws ProtocolException if it is none, saying what was found

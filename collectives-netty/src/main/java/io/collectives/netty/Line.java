@@ -19,13 +19,13 @@ interface Line {
   /** Ends the connection now. */
   void close();
 
-  /** Who is told what comes over a line. Times are in nanoseconds, by any clock. */
+  /** The side that receives what comes over a line. Times are in nanoseconds, by any clock. */
   interface Party {
 
     /** The connection is there. */
     void connected(long now);
 
-    /** How many bytes may come next, at least one; no more are read. */
+    /** Returns the number of bytes that may come next, at least one; no more are read. */
     int room();
 
     /** Bytes have come, no more than there was {@link #room} for. */

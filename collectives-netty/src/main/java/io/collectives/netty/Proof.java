@@ -8,8 +8,8 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 
 /**
- * How two ranks show each other that they know the job's secret. As bytes, 64 of them: magic "JCPR"
- * at 0, the HMAC at 8, else zero.
+ * The proof by which two ranks show each other that they know the job's secret. As bytes, 64 of
+ * them: magic "JCPR" at 0, the HMAC at 8, else zero.
  *
  * <pre>
  *   the one who connects            the one who accepts
@@ -21,22 +21,25 @@ import java.security.MessageDigest;
  *
  * <p>The HMAC covers which side proves, the job's name, and both HELLOs whole: protocol version,
  * epoch, size, both ranks, terms and both nonces. So a proof fits one side of one connection: sent
- * back to where it came from, or on another connection, it is wrong. The one who connects proves
- * first, so that strangers get nothing that depends on the secret.
+ * back to where it came from, or on another connection, it is wrong. The rank that connects proves
+ * first, so that unauthenticated peers get nothing that depends on the secret.
  */
 final class Proof {
-  /** The length in bytes; that of a greeting, so that nothing longer is read from a stranger. */
+  /**
+   * The length in bytes, which is that of a handshake message, so that nothing longer is read from
+   * an unauthenticated peer.
+   */
   static final int LENGTH = Greeting.LENGTH;
 
   private static final int MAGIC = 'J' | 'C' << 8 | 'P' << 16 | 'R' << 24;
   private static final int HMAC_AT = 8;
   private static final int HMAC_LENGTH = 32;
 
-  /** Who proves. */
+  /** The side that proves. */
   enum Side {
-    /** The one who has connected. */
+    /** The rank that has connected. */
     CONNECTS,
-    /** The one who has accepted. */
+    /** The rank that has accepted. */
     ACCEPTS
   }
 
@@ -46,10 +49,10 @@ final class Proof {
   private final Greeting answer;
 
   /**
-   * What is proved on one connection.
+   * Creates the proofs of one connection.
    *
-   * @param hello what the one who connects has said
-   * @param answer what the one who accepts has answered
+   * @param hello the HELLO of the rank that connects
+   * @param answer the HELLO of the rank that accepts
    */
   Proof(JobSecret secret, String job, Greeting hello, Greeting answer) {
     this.secret = secret;
@@ -66,7 +69,7 @@ final class Proof {
   }
 
   /**
-   * Whether a side has proved it.
+   * Returns whether a proof is the right one of a side.
    *
    * @param source little-endian
    * @throws ProtocolException if these bytes are no proof at all

@@ -18,7 +18,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A rank that comes to meet rank 0. Tries again until its time is over, as rank 0 may start later.
+ * The side of the rendezvous of any rank but 0. It tries to reach rank 0 until its time is over, as
+ * rank 0 may start later.
  *
  * <p>A state machine: it waits for nothing and asks no clock. Whoever drives it calls {@link #tick}
  * by {@link #nextNanos} at the latest, and {@link #dials} as long as it {@link #wantsLine}.
@@ -27,23 +28,25 @@ final class RendezvousGuest implements Line.Party {
   private static final long RETRY_FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
   private static final long RETRY_MOST_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** With less, an attempt fails because of this process's scheduling, not because of the host. */
+  /**
+   * With less, an attempt fails because of this process's scheduling, not because of rank 0's host.
+   */
   private static final long CONNECT_LEAST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  /** How much is read at once. */
+  /** The number of bytes that are read at once. */
   private static final int READ_LENGTH = 16 * 1024;
 
   private final RendezvousTerms terms;
   private final boolean asksOnce;
   private final long deadline;
 
-  /** When whoever listens has had all the time for its answer. */
+  /** The time at which rank 0 has had all the time for its answer. */
   private final long end;
 
   private @Nullable Line line;
   private boolean connected;
 
-  /** When the present attempt to connect is given up. */
+  /** The time at which the present attempt to connect is given up. */
   private long connectUntil;
 
   private long retryAt;
@@ -51,9 +54,9 @@ final class RendezvousGuest implements Line.Party {
 
   private byte[] announcement = {};
   private ByteArrayOutputStream answer = new ByteArrayOutputStream();
-  private byte @Nullable [] nonce; // The host's, when it has asked for a proof.
+  private byte @Nullable [] nonce; // The server's, when it has asked for a proof.
 
-  /** When a host was last lost that this rank had met. */
+  /** The time at which the connection to a rank 0 was last lost. */
   private @Nullable Long metNanos;
 
   private @Nullable Roster roster;
@@ -68,14 +71,14 @@ final class RendezvousGuest implements Line.Party {
     this.retryAt = now;
   }
 
-  /** A rank that comes now. */
+  /** Creates the client of a rank that joins now. */
   static RendezvousGuest coming(RendezvousTerms terms, long now) {
     return new RendezvousGuest(terms, now, terms.deadline(now), false);
   }
 
   /**
-   * A rank 0 that finds its port taken, and asks once who is there: if it is another rank 0 it says
-   * so.
+   * Creates the client of a rank 0 that finds its port taken, and asks once which process is there:
+   * if it is another rank 0 it says so.
    */
   static RendezvousGuest asking(RendezvousTerms terms, long now) {
     return new RendezvousGuest(terms, now, now, true);
@@ -83,19 +86,19 @@ final class RendezvousGuest implements Line.Party {
 
   // ------------------------------------------------------------------ driving
 
-  /** Whether this rank is to be connected now. */
+  /** Returns whether this rank is to be connected now. */
   boolean wantsLine(long now) {
     return !isOver() && line == null && now - retryAt >= 0;
   }
 
-  /** A connection is being made for this rank, by this line. */
+  /** Notes that a connection is being made for this rank, by this line. */
   void dials(Line attempt, long now) {
     line = attempt;
     connected = false;
     connectUntil = Math.max(deadline - now, CONNECT_LEAST_NANOS) + now;
   }
 
-  /** Looks at the time. */
+  /** Checks the time. */
   void tick(long now) {
     if (isOver() || line == null) {
       return;
@@ -107,7 +110,7 @@ final class RendezvousGuest implements Line.Party {
     }
   }
 
-  /** When this has to be looked at again. */
+  /** Returns the time at which {@link #tick} is to be called again, at the latest. */
   long nextNanos() {
     if (line == null) {
       return retryAt;
@@ -127,15 +130,15 @@ final class RendezvousGuest implements Line.Party {
     return roster != null || failure != null;
   }
 
-  /** Whether the one who listens has refused this rank, in words of its own. */
+  /** Returns whether the process that listens has refused this rank, in words of its own. */
   boolean isRefused() {
     return refused;
   }
 
   /**
-   * What has come of it.
+   * Returns the result of the rendezvous.
    *
-   * @throws JoinException if they have not met
+   * @throws JoinException if it has failed
    */
   Roster result() {
     if (failure != null) {
@@ -241,7 +244,7 @@ final class RendezvousGuest implements Line.Party {
     }
   }
 
-  /** The present attempt has failed; there may be another one. */
+  /** Gives up the present attempt, which has failed; there may be another one. */
   private void lose(IOException why, long now) {
     hangUp();
     if (connected) {

@@ -24,24 +24,24 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Rank 0's side of a meeting. A state machine: it waits for nothing and asks no clock. Whoever
- * drives it calls {@link #tick} by {@link #nextNanos} at the latest, and gives it who connects as
- * long as it {@link #hasRoom}.
+ * Rank 0's side of the rendezvous. It is a state machine: it waits for nothing and asks no clock.
+ * Its driver calls {@link #tick} by {@link #nextNanos} at the latest, and gives it the connections
+ * that are accepted as long as it {@link #hasRoom}.
  *
  * <p>A connection is a visitor until it has announced itself, for which it has {@link
- * #ANNOUNCE_NANOS}; a guest with a seat while it waits for the others; and a leaver when it has got
- * its answer, the roster or a refusal. With a job secret a visitor is no guest before it has proved
- * that it knows it, see {@link RendezvousWire}. A guest whose connection ends gives its seat back,
- * so that a process that was started again can have it; if none comes within the limit of silence,
- * the meeting fails for all and names the lost rank.
+ * #ANNOUNCE_NANOS}; it is registered as its rank while it waits for the others; and it leaves when
+ * it has got its answer, the roster or a refusal. With a job secret a visitor is not registered
+ * before it has proved that it knows it, see {@link RendezvousWire}. A rank whose connection ends
+ * is registered no more, so that a process that was started again can take its place; if none comes
+ * within the limit of silence, the rendezvous fails for all and names the lost rank.
  *
- * <p>Each guest says how long it will wait. When the first of these times is over, or rank 0's own,
- * the job cannot become complete any more, and all who wait are told which ranks are missing.
+ * <p>Each rank says how long it will wait. When the first of these times is over, or rank 0's own,
+ * the job cannot become complete any more, and all ranks that wait are told which ones are missing.
  */
 final class RendezvousHost {
   static final Log LOG = Log.of(RendezvousHost.class);
 
-  /** How many connections may be open that have no seat. */
+  /** The limit of open connections that are not registered. */
   static final int VISITOR_LIMIT = 64;
 
   private static final long ANNOUNCE_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -53,20 +53,23 @@ final class RendezvousHost {
   private final @Nullable Visitor[] seats;
   private final List<Visitor> visitors = new ArrayList<>();
 
-  /** Guests that have gone while others were still missing, and when. */
+  /**
+   * The ranks whose connection ended while others were still missing, each with the time of the
+   * end.
+   */
   private final Map<Announcement, Long> lost = new LinkedHashMap<>();
 
   private @Nullable String lastRefusal;
   private @Nullable Roster roster;
   private @Nullable JoinException failure;
 
-  /** When those who have not taken their answer are not waited for any longer. */
+  /** The time until which rank 0 waits for the ranks that have not taken their answer yet. */
   private long farewell;
 
   /**
-   * A rank 0 that begins to wait now.
+   * Creates the side of a rank 0 that begins to wait now.
    *
-   * @param strangers where it is told who has been refused
+   * @param strangers the log of what is refused
    */
   RendezvousHost(RendezvousTerms terms, StrangerLog strangers, long now) {
     this.strangers = strangers;
@@ -78,19 +81,19 @@ final class RendezvousHost {
 
   // ------------------------------------------------------------------ driving
 
-  /** Whether there is room for one who connects. */
+  /** Returns whether another connection may be accepted. */
   boolean hasRoom() {
     return isGathering() && visitors.stream().filter(v -> !v.hasSeat()).count() < VISITOR_LIMIT;
   }
 
-  /** Somebody has connected, by this line. */
+  /** Takes over a connection that was accepted. */
   Line.Party admit(Line line) {
     Visitor visitor = new Visitor(line);
     visitors.add(visitor);
     return visitor;
   }
 
-  /** Looks at the time, and whether all are here. */
+  /** Checks the time, and whether all ranks are here. */
   void tick(long now) {
     if (!isGathering()) {
       return;
@@ -124,7 +127,7 @@ final class RendezvousHost {
     }
   }
 
-  /** When this has to be looked at again. */
+  /** Returns the time at which {@link #tick} is to be called again, at the latest. */
   long nextNanos() {
     if (!isGathering()) {
       return farewell;
@@ -140,19 +143,19 @@ final class RendezvousHost {
     return next;
   }
 
-  /** Whether ranks are still awaited. */
+  /** Returns whether ranks are still awaited. */
   boolean isGathering() {
     return roster == null && failure == null;
   }
 
-  /** Whether all have got their answers that will. */
+  /** Returns whether all ranks have got their answers, or will not get them any more. */
   boolean isOver(long now) {
     return !isGathering()
         && (farewell - now <= 0
             || Arrays.stream(seats).noneMatch(seat -> seat != null && seat.isHere()));
   }
 
-  /** Ends it with an error, which all who wait are told. */
+  /** Ends it with an error, which all ranks that wait are told. */
   void fail(JoinException why, long now) {
     if (isGathering()) {
       failure = why;
@@ -168,9 +171,9 @@ final class RendezvousHost {
   }
 
   /**
-   * What has come of it.
+   * Returns the result of the rendezvous.
    *
-   * @throws JoinException if they have not met
+   * @throws JoinException if it has failed
    */
   Roster result() {
     if (failure != null) {
@@ -192,7 +195,7 @@ final class RendezvousHost {
     return new Roster(JobEpoch.draw(), addresses);
   }
 
-  /** Gives their answer to all who wait. */
+  /** Gives their answer to all ranks that wait. */
   private void dismiss(Function<Visitor, byte[]> answer, long now) {
     farewell = now + RendezvousTerms.GRACE_NANOS;
     for (Visitor seat : seats) {
@@ -242,7 +245,10 @@ final class RendezvousHost {
             + (lastRefusal == null ? "" : "; the last one refused: " + lastRefusal));
   }
 
-  /** What keeps a rank from proving who it is, in words for it; nothing if it may. */
+  /**
+   * Returns the reason for which a rank may not even prove that it knows the secret, in words for
+   * it; null if it may.
+   */
   private @Nullable String firstObjection(RendezvousWire.Guest arrived) {
     Announcement guest = arrived.announcement();
     if (guest.version() != me.version()) {
@@ -270,7 +276,10 @@ final class RendezvousHost {
     return "rank " + guest.rank() + " (" + guest.whereabouts() + ")";
   }
 
-  /** What keeps an announced rank out, in words for it; nothing if it may take its seat. */
+  /**
+   * Returns the reason for which an announced rank is refused, in words for it; null if it is
+   * accepted.
+   */
   private @Nullable String objection(Announcement guest) {
     String who = who(guest);
     if (!guest.job().equals(me.job())) {
@@ -321,13 +330,16 @@ final class RendezvousHost {
     return null;
   }
 
-  /** Somebody's connection. */
+  /** A connection that was accepted. */
   private final class Visitor implements Line.Party {
     private final Line line;
     private final ByteBuffer received =
         ByteBuffer.allocate(RendezvousWire.ANNOUNCEMENT_LIMIT + RendezvousWire.HMAC_LENGTH);
 
-    /** When it must have announced itself; after that, when its patience ends. */
+    /**
+     * The time by which it must have announced itself; after that, the time until which its rank
+     * waits.
+     */
     private long deadline;
 
     private byte @Nullable [] announcement; // When it is whole.
@@ -360,7 +372,10 @@ final class RendezvousHost {
       return guest;
     }
 
-    /** An announcement and a proof; who has said that has no more to say, but its end is heard. */
+    /**
+     * Returns the capacity for an announcement and a proof; behind these only the end of the
+     * connection may come.
+     */
     @Override
     public int room() {
       if (announcement == null) {
@@ -396,7 +411,7 @@ final class RendezvousHost {
       close(now);
     }
 
-    /** A stranger has said something more. */
+    /** Handles more bytes of a visitor. */
     private void hear(long now) {
       JobSecret secret = terms.secret();
       if (announcement == null) {
@@ -455,7 +470,9 @@ final class RendezvousHost {
       answer(RendezvousWire.refusal(objection));
     }
 
-    /** A roster, with a proof for this guest that it is the right one if there is a secret. */
+    /**
+     * Returns a roster, with a proof for this rank that it is the right one if there is a secret.
+     */
     byte[] signed(byte[] roster) {
       JobSecret secret = terms.secret();
       if (secret == null || announcement == null || nonce == null) {
@@ -471,7 +488,7 @@ final class RendezvousHost {
       line.finish();
     }
 
-    /** Its connection has ended, or ends now. */
+    /** Ends the connection, unless it has ended already. */
     void close(long now) {
       line.close();
       if (!gone && hasSeat() && isGathering()) {

@@ -26,9 +26,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Drives one side of a meeting over the JDK's sockets: one selector, on the thread that meets,
- * which is the only thing that this thread waits for. It looks at the time whenever something
- * comes, and at the latest when the side that it drives wants to.
+ * The driver of one side of the rendezvous over the JDK's sockets: one selector, on the thread that
+ * joins, which is the only thing that this thread waits for. It looks at the time whenever
+ * something comes, and at the latest when the side that it drives wants to.
  */
 final class RendezvousSockets implements AutoCloseable {
   private static final Log LOG = Log.of(RendezvousSockets.class);
@@ -110,7 +110,7 @@ final class RendezvousSockets implements AutoCloseable {
     line.register(SelectionKey.OP_READ);
   }
 
-  /** Begins to listen; false if the meeting has ended before. */
+  /** Begins to listen; returns false if the rendezvous has ended before. */
   private boolean listen(ServerSocketChannel server, RendezvousHost host) throws IOException {
     try {
       while (true) {
@@ -154,7 +154,7 @@ final class RendezvousSockets implements AutoCloseable {
 
   // ------------------------------------------------------------------ the other ranks
 
-  /** Comes to rank 0. */
+  /** Joins rank 0. */
   Roster visit() throws IOException {
     RendezvousGuest guest = RendezvousGuest.coming(terms, System.nanoTime());
     run(guest);
@@ -189,7 +189,7 @@ final class RendezvousSockets implements AutoCloseable {
 
   // ------------------------------------------------------------------ waiting
 
-  /** Why the user wants no meeting any more, if so. */
+  /** Returns the reason for which the user wants no rendezvous any more, if so. */
   private @Nullable JoinException stop() {
     if (place.isClosed()) {
       return terms.closed();
@@ -211,7 +211,7 @@ final class RendezvousSockets implements AutoCloseable {
         Math.max(TimeUnit.NANOSECONDS.toMillis(until - now), 0) + 1);
   }
 
-  /** The address of the host, if it is known; begins to look it up if nobody does. */
+  /** Returns the address of rank 0's host, if it is known; begins to look it up if nobody does. */
   private @Nullable InetAddress lookedUp() throws UnknownHostException {
     CompletableFuture<InetAddress> present = lookUp;
     if (present == null) {

@@ -9,10 +9,10 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a side of a meeting by TCP goes by.
+ * The settings of a side of the rendezvous by TCP.
  *
  * @param place where the ranks meet, for messages
- * @param me what this rank says of itself
+ * @param me the announcement of this rank
  * @param timeout how long this rank waits for the others
  * @param returnLimit how long a rank that was here and is lost may take to come back, or another in
  *     its place
@@ -28,14 +28,16 @@ record RendezvousTerms(
     Random random) {
 
   /**
-   * How long an answer may be under way when the time of who waits for it is over: rank 0 knows how
-   * long a guest waits, and answers then.
+   * The time for which an answer may be under way when the time of the rank that waits for it is
+   * over: rank 0 knows how long each rank waits, and answers then.
    */
   static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private static final Duration LONGEST = Duration.ofDays(365);
 
-  /** When this rank has waited for long enough, if it has begun {@code now}. */
+  /**
+   * Returns the time at which this rank has waited for long enough, if it has begun {@code now}.
+   */
   long deadline(long now) {
     return now + nanos(timeout);
   }

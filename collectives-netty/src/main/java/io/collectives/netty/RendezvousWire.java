@@ -21,33 +21,33 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What guests and host of a rendezvous say, as bytes. Numbers are big-endian; a text is its length
- * (16 bits) and its UTF-8.
+ * The messages of the clients and the server of a rendezvous, as bytes. Numbers are big-endian; a
+ * text is its length (16 bits) and its UTF-8.
  *
  * <pre>
  *   announcement  magic "JCRV" (32)  length of the rest (16)
- *                 version (16)  rank (32)  size (32)  milliseconds that the guest will wait (32)
- *                 1 if there is a job secret, else 0 (8)  the guest's nonce (128)
+ *                 version (16)  rank (32)  size (32)  milliseconds that the client will wait (32)
+ *                 1 if there is a job secret, else 0 (8)  the client's nonce (128)
  *                 job  transport  address  whereabouts
  *   roster        magic (32)  0 (8)  epoch (128)  for each rank: address
  *   refusal       magic (32)  1 (8)  what is wrong
- *   challenge     magic (32)  2 (8)  the host's nonce (128)
+ *   challenge     magic (32)  2 (8)  the server's nonce (128)
  * </pre>
  *
- * <p>With a job secret, host and guest prove to each other that they know it, by an HMAC (256 bits)
- * of who proves, the whole announcement, and the host's nonce:
+ * <p>With a job secret, server and client prove to each other that they know it, by an HMAC (256
+ * bits) of the side that proves, the whole announcement, and the server's nonce:
  *
  * <pre>
- *   guest: announcement     host: challenge
- *   guest: HMAC             host, when all have come: roster, HMAC that also covers the roster
+ *   client: announcement     server: challenge
+ *   client: HMAC             server, when all have come: roster, HMAC that also covers the roster
  * </pre>
  *
- * <p>So the epoch is told to those only who know the secret, and a roster is believed only if it
- * was made for this guest, at this meeting, by a host that knows it.
+ * <p>So only clients that know the secret are told the epoch, and a roster is accepted only if it
+ * was made for this client, in this rendezvous, by a server that knows the secret.
  *
  * <p>Nothing is allocated by a length that came from outside unless it is small: an announcement
  * has at most {@link #ANNOUNCEMENT_LIMIT} bytes and is followed by nothing or by an HMAC, an
- * address {@link #ADDRESS_LIMIT}, and a guest knows how many addresses to expect.
+ * address {@link #ADDRESS_LIMIT}, and a client knows how many addresses to expect.
  */
 final class RendezvousWire {
   static final int HMAC_LENGTH = 32;
@@ -65,7 +65,10 @@ final class RendezvousWire {
   private static final int CHALLENGE = 2;
   private static final int REFUSAL_LIMIT = 4096;
 
-  /** What is longer is shortened, as it is told to people; the longest that a job's name may be. */
+  /**
+   * The longest that a job's name may be; a longer one, which cannot be right, is shortened for the
+   * message.
+   */
   private static final int JOB_LIMIT = 128;
 
   private static final int TRANSPORT_LIMIT = 32;
@@ -73,16 +76,16 @@ final class RendezvousWire {
 
   private RendezvousWire() {}
 
-  /** A guest that waits for an answer. */
+  /** A client that waits for an answer. */
   record Guest(Announcement announcement, int patienceMillis, boolean hasSecret) {}
 
-  /** Who proves that it knows the secret. */
+  /** The side that proves that it knows the secret. */
   enum Side {
     HOST,
     GUEST
   }
 
-  /** Says what cannot be announced before anybody hears of it. */
+  /** Fails if an announcement is too long to be sent. */
   static void check(Announcement me) {
     if (me.address().length() > ADDRESS_LIMIT
         || announcement(me, 0, null).length > ANNOUNCEMENT_LIMIT) {
@@ -119,8 +122,8 @@ final class RendezvousWire {
   }
 
   /**
-   * Whether the bytes from 0 to the position of {@code received} are a whole announcement, or never
-   * will be.
+   * Returns whether the bytes from 0 to the position of {@code received} are a whole announcement,
+   * or never will be.
    */
   static boolean isComplete(ByteBuffer received) {
     int length = received.position();
@@ -205,11 +208,11 @@ final class RendezvousWire {
   }
 
   /**
-   * What proves that a side knows the secret.
+   * Returns the proof that a side knows the secret.
    *
-   * @param announcement the guest's, all bytes
-   * @param nonce the host's
-   * @param roster all bytes of it, nothing in the guest's proof
+   * @param announcement the client's, all bytes
+   * @param nonce the server's
+   * @param roster all bytes of it, nothing in the client's proof
    */
   static byte[] hmac(
       JobSecret secret, Side side, byte[] announcement, byte[] nonce, byte[] roster) {
@@ -218,9 +221,9 @@ final class RendezvousWire {
   }
 
   /**
-   * Reads the host's challenge; returns its nonce.
+   * Reads the server's challenge; returns its nonce.
    *
-   * @throws JoinException with the host's words if it is a refusal
+   * @throws JoinException with the server's words if it is a refusal
    * @throws ProtocolException if it is neither
    */
   static byte[] readChallenge(DataInputStream in) throws IOException {
@@ -231,9 +234,9 @@ final class RendezvousWire {
   }
 
   /**
-   * Reads the host's answer.
+   * Reads the server's answer.
    *
-   * @throws JoinException with the host's words if it is a refusal
+   * @throws JoinException with the server's words if it is a refusal
    * @throws ProtocolException if it is no answer
    */
   static Roster readAnswer(DataInputStream in, int size) throws IOException {

@@ -106,7 +106,7 @@ record SocketDirectory(HostAddress address) {
     }
   }
 
-  /** Nobody if it is not there any more. */
+  /** Returns the owner of a rank's directory; null if it is not there any more. */
   private static @Nullable UserPrincipal owner(HostAddress of) {
     try {
       return Files.getOwner(of.directory(), LinkOption.NOFOLLOW_LINKS);
@@ -115,7 +115,7 @@ record SocketDirectory(HostAddress address) {
     }
   }
 
-  /** Whether somebody listens there, even if they are too busy to let anybody in. */
+  /** Returns whether a process listens there, even if it is too busy to accept a connection. */
   boolean isAnswering() {
     return RankDirectory.isAnswering(address.directory());
   }

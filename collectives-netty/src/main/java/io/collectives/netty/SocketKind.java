@@ -92,8 +92,8 @@ enum SocketKind {
   };
 
   /**
-   * How many bytes may be on their way over a Unix-domain socket, of which the host may grant less:
-   * two frames and more. By default it is less, and nothing makes it grow as TCP does.
+   * The number of bytes that may be on their way over a Unix-domain socket, of which the host may
+   * grant less: two frames and more. By default it is less, and nothing makes it grow as TCP does.
    */
   private static final int UNIX_SEND_LENGTH = 1 << 20;
 
@@ -118,8 +118,9 @@ enum SocketKind {
   }
 
   /**
-   * Whether Netty may load a native library without a word. From version 24 on Java warns of it on
-   * standard error, and will refuse it one day, unless the user has granted native access.
+   * Returns whether Netty may load a native library without a warning. From version 24 on Java
+   * warns of it on standard error, and will refuse it one day, unless the user has granted native
+   * access.
    */
   private static boolean isNativeGranted() {
     if (Runtime.version().feature() < FIRST_TO_WARN) {
@@ -134,7 +135,7 @@ enum SocketKind {
     }
   }
 
-  /** What the user could do for faster sockets; nothing if there is nothing to be done. */
+  /** Returns advice on how to get faster sockets; empty if there is nothing to be done. */
   static Optional<String> advice() {
     return isNativeGranted() || !PlatformDependent.normalizedOs().equals("linux")
         ? Optional.empty()
@@ -167,7 +168,7 @@ enum SocketKind {
   }
 
   /**
-   * Where a rank is that has announced an address.
+   * Returns the socket address of a rank that has announced an address.
    *
    * @throws UnknownHostException if it is not an address, or an unknown name
    */
@@ -185,14 +186,14 @@ enum SocketKind {
     }
   }
 
-  /** Where somebody is who has connected, for people. */
+  /** Returns, for people, the place from which a peer has connected. */
   final String origin(Channel socket) {
     return isUnix ? "this host" : String.valueOf(socket.remoteAddress());
   }
 
   /**
-   * Whether a socket has connected to itself. TCP allows it where nobody listens, if this end
-   * happens to get the same port. Such a connection is to be {@link #reset}.
+   * Returns whether a socket has connected to itself. TCP allows it where nobody listens, if this
+   * end happens to get the same port. Such a connection is to be {@link #reset}.
    */
   static boolean isConnectedToItself(Channel socket) {
     return socket.remoteAddress().equals(socket.localAddress());
@@ -204,7 +205,7 @@ enum SocketKind {
     socket.close();
   }
 
-  /** Whether nobody listens any more where a connection to a rank has failed. */
+  /** Returns whether no process listens any more where a connection to a rank has failed. */
   final boolean isGone(String address, Throwable why) {
     return isUnix
         ? !isBusy(address)
@@ -212,8 +213,8 @@ enum SocketKind {
   }
 
   /**
-   * Whether somebody listens where a connection to a rank has failed: a Unix-domain socket refuses
-   * at once when too many wait to be accepted, where TCP lets them try on.
+   * Returns whether a process listens where a connection to a rank has failed: a Unix-domain socket
+   * refuses at once when too many wait to be accepted, where TCP lets them try on.
    */
   final boolean isBusy(String address) {
     return isUnix && SocketDirectory.parse(address).isAnswering();

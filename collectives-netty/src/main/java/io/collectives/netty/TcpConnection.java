@@ -24,17 +24,18 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection, from its greeting to its end. It is admitted to a link when both sides have said
+ * A connection, from its handshake to its end. It is admitted to a link when both sides have said
  * HELLO, and have proved that they know the job's secret if there is one; until then it may be
  * anybody's, so it gets no memory but this object and a deadline.
  *
  * <p><b>Reading.</b> All connections of a transport read into the same buffer, one after the other,
  * so that it stays in the cache, and whatever is read is used up before the next read. The few
- * bytes that make no whole unit (a greeting, a header, eight bytes of a body) are kept in {@code
- * rest} and put back at the front before the next read. As all units are multiples of 8 bytes, what
- * lies at a multiple of 8 in the stream lies at a multiple of 8 in the buffer. Until it is admitted
- * no more is read than makes one greeting or proof. What is read past Netty ({@link #readNow}) goes
- * the same way; the end of the stream, and what went wrong, is left for Netty to find.
+ * bytes that make no whole unit (a handshake message, a header, eight bytes of a body) are kept in
+ * {@code rest} and put back at the front before the next read. As all units are multiples of 8
+ * bytes, what lies at a multiple of 8 in the stream lies at a multiple of 8 in the buffer. Until it
+ * is admitted no more is read than makes one handshake message or proof. What is read past Netty
+ * ({@link #readNow}) goes the same way; the end of the stream, and what went wrong, is left for
+ * Netty to find.
  *
  * <p><b>TLS.</b> With TLS the socket is Netty's {@link SslHandler}'s. It keeps what it reads in
  * buffers of its own, and what it has decrypted is copied to where a plain connection reads it.
@@ -75,9 +76,9 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   private int strangeLength; // Of what was read before this connection was admitted.
   private Stage stage;
   private @Nullable TcpLink link;
-  private @Nullable Greeting hello; // What this rank says, or asks, until it is admitted.
+  private @Nullable Greeting hello; // The HELLO of this rank, until it is admitted.
   private @Nullable Proof proof;
-  private int claimed; // The rank that a stranger says it is.
+  private int claimed; // The rank that an unauthenticated peer says it is.
   private @Nullable Throwable problem;
   private boolean writable = true;
 
@@ -139,12 +140,12 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     }
   }
 
-  /** Whether this is a connection that may be anybody's. */
+  /** Returns whether this is a connection of an unauthenticated peer. */
   boolean isStranger() {
     return incoming && stage != Stage.ADMITTED && stage != Stage.ENDED;
   }
 
-  /** Whether what is written goes to the socket as it is. */
+  /** Returns whether what is written goes to the socket as it is. */
   boolean isPlain() {
     return tls == null;
   }
@@ -154,18 +155,18 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     return tls;
   }
 
-  /** Whether frames can still be written. */
+  /** Returns whether frames can still be written. */
   boolean isWritable() {
     return writable && stage == Stage.ADMITTED;
   }
 
-  /** Whether all that was written has left this process, or never can. */
+  /** Returns whether all that was written has left this process, or never can. */
   boolean isFlushed() {
     var pending = channel.unsafe().outboundBuffer();
     return pending == null || pending.isEmpty();
   }
 
-  /** From now on this connection carries the frames of a link. */
+  /** Admits this connection to a link, whose frames it carries from now on. */
   void admit(TcpLink admittedTo) {
     link = admittedTo;
     stage = Stage.ADMITTED;
@@ -179,7 +180,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     write(mine);
   }
 
-  /** Answers a stranger's HELLO, which must be followed by a proof. */
+  /** Answers the HELLO of an unauthenticated peer, which must be followed by a proof. */
   void challenge(Greeting theirs, Greeting mine, JobSecret secret) {
     claimed = theirs.from();
     proof = new Proof(secret, transport.job(), theirs, mine);
@@ -187,14 +188,14 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     greet(mine);
   }
 
-  /** Proves to the one who has answered this rank's HELLO that they know the same secret. */
+  /** Proves to the rank that has answered this rank's HELLO that both know the same secret. */
   void prove(Greeting theirs, JobSecret secret) {
     proof = new Proof(secret, transport.job(), Objects.requireNonNull(hello), theirs);
     stage = Stage.PROVING;
     write(proof.bytes(Proof.Side.CONNECTS));
   }
 
-  /** Proves it to a stranger who has. */
+  /** Proves it to a peer that has proved it. */
   void proveToo() {
     write(Objects.requireNonNull(proof).bytes(Proof.Side.ACCEPTS));
   }
@@ -230,7 +231,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     write(transport.allocator().directBuffer(unit.length).writeBytes(unit));
   }
 
-  /** Says why the one at the other end cannot come in, and closes. */
+  /** Tells the peer why it is refused, and closes. */
   void refuse(Greeting refusal) {
     stage = Stage.ENDED;
     channel
@@ -303,7 +304,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     return at;
   }
 
-  /** Hears a greeting or a proof. */
+  /** Handles a handshake message or a proof. */
   private void hear(ByteBuffer source, int at) {
     if (link == null) {
       if (stage == Stage.GREETING) {
@@ -343,7 +344,10 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     close();
   }
 
-  /** Whoever listens has been reached and has shown a certificate, or either of them refuses. */
+  /**
+   * Handles the end of the TLS handshake: the peer has shown a certificate, or one of the two
+   * refuses.
+   */
   private void encrypted(SslHandshakeCompletionEvent event) {
     if (!event.isSuccess()) {
       exceptionCaught(event.cause());
@@ -457,7 +461,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     return attemptedBytesRead;
   }
 
-  /** One read for each event: the buffer is large, and other links wait. */
+  /** Allows a single read for each event: the buffer is large, and other links wait. */
   @Override
   public boolean continueReading() {
     return false;

@@ -40,13 +40,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Checksums.</b> A body is given on while it arrives, but for its last piece, which is kept
  * back until the checksum of the whole is right. So no frame with a wrong one is ever complete.
+ *
+ * <p>One class because connecting, the queue of frames, receiving and the end of a link are one
+ * state machine, which the driver of the event loop runs.
  */
 final class TcpLink implements Link {
   private static final long HEAD_START_MILLIS = 10;
   private static final long RETRY_FIRST_MILLIS = 10;
   private static final long RETRY_MOST_MILLIS = 500;
 
-  /** How long a rank takes to find out whether the other end of a broken connection lives. */
+  /** The time that a rank takes to find out whether the other end of a broken connection lives. */
   private static final int PROBE_MILLIS = 500;
 
   private enum State {
@@ -180,7 +183,7 @@ final class TcpLink implements Link {
     return null;
   }
 
-  /** Whether frames wait to be written. */
+  /** Returns whether frames wait to be written. */
   boolean isBlocked() {
     return queueLength > 0;
   }
@@ -304,7 +307,8 @@ final class TcpLink implements Link {
                   + transport.rank()
                   + " do not agree on TLS: "
                   + refusal.getMessage()
-                  + "; all ranks or none must use it, with certificates that all trust and that are valid now",
+                  + "; all ranks or none must use it, with certificates"
+                  + " that all trust and that are valid now",
               why));
       return;
     }
@@ -411,17 +415,17 @@ final class TcpLink implements Link {
     }
   }
 
-  /** Whether the peer has had its connection, and so gets no other. */
+  /** Returns whether the peer has had its connection, and so gets no other. */
   boolean isUsed() {
     return state != State.CLOSED;
   }
 
-  /** Whether this rank is just about to be let in by the peer. */
+  /** Returns whether this rank has an attempt to connect under way. */
   boolean isConnecting() {
     return attempt != null;
   }
 
-  /** Whether frames wait for a connection. */
+  /** Returns whether frames wait for a connection. */
   boolean isExpecting() {
     return state == State.CLOSED && queueLength > 0;
   }
@@ -522,7 +526,10 @@ final class TcpLink implements Link {
     }
   }
 
-  /** The peer leaves, or ends this connection for what it got from here. */
+  /**
+   * Loses the link because the peer leaves, or because it ends this connection for what it got from
+   * here.
+   */
   private void partWith(Greeting found) {
     if (found.equals(transport.greetingFrom(peer, Greeting.Kind.ABORT))) {
       lose(
@@ -585,7 +592,10 @@ final class TcpLink implements Link {
         });
   }
 
-  /** Nothing more will come or go; the sink is told at the end of this or in the next poll. */
+  /**
+   * Loses the link: nothing more will come or go, and the sink is told at the end of this or in the
+   * next poll.
+   */
   void lose(@Nullable Throwable why) {
     if (state != State.LOST) {
       state = State.LOST;

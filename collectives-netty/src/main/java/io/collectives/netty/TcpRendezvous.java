@@ -18,13 +18,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * A meeting over TCP. Rank 0 is the host: it listens, and when all have announced themselves, draws
- * the epoch and sends the roster to all. The others are guests: they connect, announce themselves,
- * and wait for the answer.
+ * A rendezvous over TCP. Rank 0 is the server: it listens, and when all have announced themselves,
+ * draws the epoch and sends the roster to all. The others are clients: they connect, announce
+ * themselves, and wait for the answer.
  *
  * <p>All of it happens on the threads that call {@link #meet}, but for looking up the host's name;
- * nothing listens before or after. {@link RendezvousHost} and {@link RendezvousGuest} are what is
- * said and decided, {@link RendezvousSockets} how it gets there.
+ * nothing listens before or after. {@link RendezvousHost} and {@link RendezvousGuest} hold what is
+ * said and decided, {@link RendezvousSockets} carries it.
  */
 final class TcpRendezvous implements Rendezvous {
   private final JobSettings settings;
@@ -34,12 +34,12 @@ final class TcpRendezvous implements Rendezvous {
   private volatile boolean closed;
   private volatile Runnable interruption = () -> {};
 
-  /** A meeting at a port of a host, which is looked up when it is needed. */
+  /** Creates a rendezvous at a port of a host, which is looked up when it is needed. */
   TcpRendezvous(JobSettings settings, String host, int port) {
     this(settings, host, port, HostNames::lookUp);
   }
 
-  /** The same with another resolver. */
+  /** Creates a rendezvous with another resolver. */
   TcpRendezvous(
       JobSettings settings,
       String host,
@@ -93,7 +93,7 @@ final class TcpRendezvous implements Rendezvous {
     return closed;
   }
 
-  /** What ends the present wait from another thread. It may run at once. */
+  /** Sets the action that ends the present wait from another thread. It may run at once. */
   void onClose(Runnable action) {
     interruption = action;
     if (closed) {
@@ -113,7 +113,7 @@ final class TcpRendezvous implements Rendezvous {
   }
 
   /**
-   * Where the port is, at the address that the host has; never a wildcard.
+   * Returns the socket address of the port at an address of the host, which is never a wildcard.
    *
    * @throws JoinException if it is not loopback and there is no job secret
    */

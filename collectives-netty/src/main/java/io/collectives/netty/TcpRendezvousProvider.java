@@ -25,7 +25,8 @@ public final class TcpRendezvousProvider implements RendezvousProvider {
       throw new JoinException(
           "rendezvous "
               + place
-              + ": tcp://host:port is needed, with a port from 1 to 65535 that all ranks know beforehand");
+              + ": tcp://host:port is needed, with a port from 1 to 65535"
+              + " that all ranks know beforehand");
     }
     return Optional.of(new TcpRendezvous(settings, host, port));
   }

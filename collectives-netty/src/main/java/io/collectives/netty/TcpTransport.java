@@ -40,8 +40,11 @@ import org.jspecify.annotations.Nullable;
  * which.
  *
  * <pre>
- *   trySend ─ header, body ─▶ slot ─ one write ─▶ socket ═▶ socket ─ one read ─▶ receive buffer ─▶ sink.header, bytes
- *             (copied once)                                                      (not copied)       within poll
+ *   trySend ─ header, body ─▶ slot ─ one write ─▶ socket
+ *             (copied once)                          ║
+ *                                                    ▼
+ *                      receive buffer ◀─ one read ─ socket
+ *                            └─▶ sink.header, bytes (within poll, not copied)
  * </pre>
  *
  * <p><b>Memory.</b> One receive buffer of {@link #RECEIVE_LENGTH}, and for each link at most {@code
@@ -54,17 +57,20 @@ import org.jspecify.annotations.Nullable;
  * which leaves, and becomes the driver itself. From within the sink it only raises {@code closing},
  * as the loop is busy below; the poll finishes the job before it returns.
  *
- * <p><b>Who leaves.</b> A rank that closes sends what is queued and a goodbye. Then it must not
- * close its sockets at once: were there unread bytes, or came some later, the kernel would answer
- * them with a reset and drop what it has not delivered yet. So it reads and forgets until the peers
- * have closed, which they do on goodbye; or until they are silent for {@link #QUIET_NANOS} (they do
- * not poll now, so nothing of theirs will cross ours); at most {@link #CLOSE_NANOS}.
+ * <p><b>Leaving.</b> A rank that closes sends what is queued and a goodbye. Then it must not close
+ * its sockets at once: were there unread bytes, or came some later, the kernel would answer them
+ * with a reset and drop what it has not delivered yet. So it reads and forgets until the peers have
+ * closed, which they do on goodbye; or until they are silent for {@link #QUIET_NANOS} (they do not
+ * poll now, so nothing of theirs will cross ours); at most {@link #CLOSE_NANOS}.
  *
- * <p><b>Strangers.</b> Whoever connects gets {@link Tls#ADMISSION_SECONDS} to say a proper HELLO,
- * and to prove that they know the job's secret if there is one; when {@link #STRANGER_LIMIT}
- * connections have not yet, no more are accepted. Until then at most 128 bytes are read from a
- * connection, with TLS {@link Tls#STRANGER_LENGTH}. What is wrong is logged and closed, and touches
- * no link.
+ * <p><b>Unauthenticated peers.</b> A peer that connects gets {@link Tls#ADMISSION_SECONDS} to say a
+ * proper HELLO, and to prove that it knows the job's secret if there is one; while {@link
+ * #STRANGER_LIMIT} connections have not done so yet, no more are accepted. Until then at most 128
+ * bytes are read from a connection, with TLS {@link Tls#STRANGER_LENGTH}. What is wrong is logged
+ * and closed, and touches no link.
+ *
+ * <p>One class because polling, accepting and closing are the work of the one driver of the event
+ * loop, on the same set of connections.
  */
 final class TcpTransport implements Transport, PromptWaits {
   /** The names by which users ask for it: over TCP, and over Unix-domain sockets. */
@@ -75,15 +81,16 @@ final class TcpTransport implements Transport, PromptWaits {
   private static final Log LOG = Log.of(TcpTransport.class);
 
   /**
-   * How much is read at once. Measured between two ranks on one host: with two frames of 128 KiB in
-   * flight, 256 KiB and 1 MiB are the same; with eight, 1 MiB is 7 to 10 % faster.
+   * The number of bytes that are read at once. Measured between two ranks on one host: with two
+   * frames of 128 KiB in flight, 256 KiB and 1 MiB are the same; with eight, 1 MiB is 7 to 10 %
+   * faster.
    */
   static final int RECEIVE_LENGTH = 1024 * 1024;
 
-  /** How many frames may wait to be written on one link; see {@link TcpLink}. */
+  /** The number of frames that may wait to be written on one link; see {@link TcpLink}. */
   static final int SLOTS = 4;
 
-  /** How many connections may be open that have not been admitted. */
+  /** The limit of open connections that have not been admitted. */
   static final int STRANGER_LIMIT = 64;
 
   /** Failures are told in a frame whose body may be longer than the longest piece of a payload. */
@@ -92,7 +99,7 @@ final class TcpTransport implements Transport, PromptWaits {
   private static final long LOOK_NANOS = 50_000;
   private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** How long the listening socket of a killed process may outlive its connections. */
+  /** The time for which the listening socket of a killed process may outlive its connections. */
   private static final long PROBE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
   private static final long QUIET_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
@@ -232,7 +239,7 @@ final class TcpTransport implements Transport, PromptWaits {
   /**
    * Takes in what has arrived; returns how much was done. A single connection is read without
    * asking the kernel first which one has something: that is a system call less for each message.
-   * What else there may be (its end, strangers, timers) is looked for now and then.
+   * What else there may be (its end, new connections, timers) is looked for now and then.
    */
   private int receive() {
     TcpConnection connection = single == null ? null : single.connection();
@@ -375,7 +382,7 @@ final class TcpTransport implements Transport, PromptWaits {
     }
   }
 
-  /** Whether, while closing, something may still arrive somewhere. */
+  /** Returns whether, while closing, something may still arrive somewhere. */
   private boolean mustStay(long now) {
     boolean connected = false;
     for (TcpLink link : links) {
@@ -427,12 +434,12 @@ final class TcpTransport implements Transport, PromptWaits {
     return RECEIVE_LENGTH + peers * slotCount * slotLength();
   }
 
-  /** How many bytes of direct memory this transport holds. */
+  /** Returns the number of bytes of direct memory that this transport holds. */
   long directMemoryLength() {
     return allocator.metric().usedDirectMemory();
   }
 
-  /** How many connections are open that have not been admitted. */
+  /** Returns the number of open connections that have not been admitted. */
   int strangerCount() {
     return strangers.size();
   }
@@ -508,7 +515,7 @@ final class TcpTransport implements Transport, PromptWaits {
     return settings.security().secret();
   }
 
-  /** How this rank talks, and all others must. */
+  /** Returns the terms of this rank, which all others must have, too. */
   Greeting.Terms terms() {
     return new Greeting.Terms(secret() != null, settings.security().checksums(), tls != null);
   }
@@ -517,7 +524,7 @@ final class TcpTransport implements Transport, PromptWaits {
     return Greeting.of(what, epoch(), size(), rank(), peer, terms());
   }
 
-  /** A HELLO for one connection. */
+  /** Creates a HELLO for one connection. */
   Greeting hello(int peer) {
     Greeting hello = greeting(Greeting.Kind.HELLO, peer);
     return secret() == null ? hello : hello.withNonce(Greeting.Nonce.draw(random));
@@ -577,7 +584,7 @@ final class TcpTransport implements Transport, PromptWaits {
     return connection;
   }
 
-  /** Somebody who has connected to this rank says who they are. */
+  /** Admits, challenges or refuses a peer that has connected to this rank and has said HELLO. */
   void greeted(TcpConnection connection, Greeting theirs) {
     Channel channel = connection.channel();
     Greeting mine = hello(theirs.from());
@@ -633,12 +640,12 @@ final class TcpTransport implements Transport, PromptWaits {
     connection.refuse(refusal);
   }
 
-  /** Tells of a stranger, but not more often than people can read. */
+  /** Warns of an unauthenticated peer, but not more often than people can read. */
   void warn(String format, Object... facts) {
     strangerLog.warn(format, facts);
   }
 
-  /** A stranger has proved to be a rank of this job. */
+  /** Admits a peer that has proved to be a rank of this job. */
   void proved(TcpConnection connection, int peer) {
     if (isWelcome(connection, peer)) {
       connection.proveToo();
@@ -646,7 +653,7 @@ final class TcpTransport implements Transport, PromptWaits {
     }
   }
 
-  /** A stranger has tried to prove it, and failed. */
+  /** Refuses a peer whose proof is wrong. */
   void notProved(TcpConnection connection, int peer) {
     Greeting mine = greeting(Greeting.Kind.HELLO, peer);
     refuse(
@@ -656,7 +663,7 @@ final class TcpTransport implements Transport, PromptWaits {
         Greeting.of(Greeting.Kind.HELLO, epoch(), size(), peer, rank(), terms()));
   }
 
-  /** Whether a peer's connection is the one that counts; otherwise it is closed. */
+  /** Returns whether a peer's connection is the one that counts; otherwise it is closed. */
   private boolean isWelcome(TcpConnection connection, int peer) {
     if (at(peer).isUsed()) {
       LOG.debug(
@@ -704,7 +711,7 @@ final class TcpTransport implements Transport, PromptWaits {
     }
   }
 
-  /** What a rank that is connected says to this one. */
+  /** Returns the message of a kind that a rank that is connected sends to this one. */
   Greeting greetingFrom(int peer, Greeting.Kind kind) {
     return Greeting.of(kind, epoch(), size(), peer, rank(), terms());
   }

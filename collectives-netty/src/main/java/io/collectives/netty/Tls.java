@@ -33,16 +33,16 @@ import org.jspecify.annotations.Nullable;
  * hosts do not matter.
  */
 final class Tls {
-  /** How long a connection may take to be admitted, with TLS or without. */
+  /** The time that a connection may take to be admitted, with TLS or without. */
   static final int ADMISSION_SECONDS = 5;
 
   /**
-   * How many bytes a stranger may send until it is admitted: a greeting, and a chain of
-   * certificates.
+   * The number of bytes that a peer may send until it is admitted: a handshake message, and a chain
+   * of certificates.
    */
   static final int STRANGER_LENGTH = 32 * 1024;
 
-  /** How much is read at once. */
+  /** The number of bytes that are read at once. */
   static final int READ_LENGTH = 64 * 1024;
 
   private static final String VERSION = "TLSv1.3";
@@ -59,7 +59,7 @@ final class Tls {
   }
 
   /**
-   * What the settings ask for.
+   * Creates the TLS that the settings ask for.
    *
    * @throws JoinException if a file is not what it should be, or the certificate is not for this
    *     rank
@@ -139,7 +139,7 @@ final class Tls {
     return handler;
   }
 
-  /** Whether the one at the other end has shown a certificate for a rank. */
+  /** Returns whether the peer has shown a certificate for a rank. */
   boolean isPeer(SslHandler handler, int rank) {
     return names(handler).contains(TlsFiles.identity(job, rank));
   }
@@ -168,8 +168,8 @@ final class Tls {
   }
 
   /**
-   * Whether one side will never accept the other, however often they try; not if a connection only
-   * ended, or was slow.
+   * Returns the cause of a problem if it means that one side will never accept the other, however
+   * often they try; null if a connection only ended, or was slow.
    */
   static @Nullable Throwable refusal(@Nullable Throwable problem) {
     Throwable cause =

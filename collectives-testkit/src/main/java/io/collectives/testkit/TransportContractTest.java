@@ -452,7 +452,10 @@ public abstract class TransportContractTest {
     assertEquals(10, to.views, "every frame with a body, and no other");
   }
 
-  /** Whoever asks twice is told the same, by all ranks, and by one that has a peer. */
+  /**
+   * A transport answers the second question for a capability as the first, on all ranks, with and
+   * without a link.
+   */
   @Test
   void hasTheSameCapabilitiesEachTime() throws Exception {
     open(2);

@@ -13,8 +13,8 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What two ranks say to each other beside their frames, over a Unix-domain socket. Its end tells at
- * once that the other process is dead, and a byte through it wakes one that sleeps.
+ * The messages of two ranks beside their frames, over a Unix-domain socket. The end of the socket
+ * tells at once that the other process is dead, and a byte through it wakes a process that sleeps.
  *
  * <pre>
  *   the one who connects          the one who listens
@@ -58,7 +58,8 @@ final class ControlChannel {
   private final SocketChannel channel;
   private final ByteBuffer received =
       ByteBuffer.allocate(2 * (HEAD_LENGTH + LONGEST)).order(ByteOrder.LITTLE_ENDIAN);
-  private @Nullable SharedMemoryLink link; // None as long as the other one is a stranger.
+  private @Nullable SharedMemoryLink
+      link; // None until the peer has said a HELLO that was accepted.
 
   /** Listens to one who has connected. */
   ControlChannel(SharedMemoryTransport transport, SocketChannel channel, Selector selector)
@@ -91,7 +92,7 @@ final class ControlChannel {
     }
   }
 
-  /** The stranger is a rank of this job. */
+  /** Gives the channel its link, when the peer has turned out to be a rank of this job. */
   void belongsTo(SharedMemoryLink owner) {
     link = owner;
   }

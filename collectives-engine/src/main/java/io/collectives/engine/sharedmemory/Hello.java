@@ -7,7 +7,7 @@ import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a rank introduces itself to the one that it wants to be linked with. As bytes, little-endian:
+ * The message with which a rank asks another one for a link. As bytes, little-endian:
  *
  * <pre>
  *    0  protocol version    4  size of the job
@@ -46,7 +46,7 @@ record Hello(
   }
 
   /**
-   * Reads a greeting.
+   * Reads the message.
    *
    * @param source little-endian
    */

@@ -7,34 +7,39 @@ import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** What a peer has lent to this rank. Reused; belongs to a {@link Borrower}. */
+/**
+ * A frame whose body a peer has leased to this rank. The object is reused; it belongs to a {@link
+ * Borrower}.
+ */
 final class LentFrame implements LeasedBody {
   /** The link that a frame has come by. */
   interface Borrower {
 
-    /** What the two ranks share, if they still do. */
+    /** Returns the memory that the two ranks share; null once they do not share it any more. */
     @Nullable PairMemory memory();
 
     /**
-     * The number of a loan that the peer has begun.
+     * Notes that the peer has begun a lease, and returns its number.
      *
      * @throws ProtocolException if the one before with this state is not over
      */
     long beginsToBorrow(int state);
 
-    /** A region that the peer lends, if it is mapped here. */
+    /** Returns a region that the peer leases, if it is mapped here. */
     @Nullable PeerRegion regionOfPeer(int number);
 
-    /** Whether a region that the peer lends is gone; then the link is lost. */
+    /**
+     * Returns whether the memory of a region that the peer leases is gone; then the link is lost.
+     */
     boolean loseIfCutOff(PeerRegion region);
 
-    /** Whether memory of a frame is gone; then the link is lost. */
+    /** Returns whether memory of a frame is gone; then the link is lost. */
     boolean isCutOff(LentFrame frame);
 
     /** Goes on after an error if memory of this rank's links is gone; they are lost then. */
     void survive(InternalError fault);
 
-    /** The peer may have its memory back. */
+    /** Ends the lease of a frame: the peer may have its memory back. */
     void giveBack(LentFrame frame);
   }
 
@@ -47,7 +52,7 @@ final class LentFrame implements LeasedBody {
   private int pieces;
   private int length;
   private int state;
-  private long number; // Of the loan.
+  private long number; // Of the lease.
   private boolean held;
 
   LentFrame(Borrower link) {
@@ -55,7 +60,7 @@ final class LentFrame implements LeasedBody {
   }
 
   /**
-   * Takes over what a record says.
+   * Reads the places of the body from a record.
    *
    * @param bodyLength as the header says
    * @throws ProtocolException if it names what is not there
@@ -202,7 +207,7 @@ final class LentFrame implements LeasedBody {
     }
   }
 
-  /** Whether memory that it lies in, or is to be written to, is gone. */
+  /** Returns whether memory that the body lies in, or is to be written to, is gone. */
   boolean isCutOff() {
     for (int i = 0; i < pieces; i++) {
       PeerRegion target = targets[i];
@@ -228,7 +233,7 @@ final class LentFrame implements LeasedBody {
     link.giveBack(this);
   }
 
-  /** Lets go of what was lent, so that the peer may have it back. */
+  /** Ends the lease, so that the peer may have its memory back. */
   void end(Ring.Loans borrowed) {
     borrowed.end(state, number);
   }

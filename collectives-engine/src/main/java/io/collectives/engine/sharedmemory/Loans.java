@@ -6,8 +6,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this rank lends one peer: for each state in the memory of the two, whether it is in use. A
- * loan that was revoked is free when the peer has let go.
+ * The leases that this rank has granted a peer: for each state in the memory of the two, whether it
+ * is in use. The state of a lease that was revoked is free when the peer has let go of it.
  */
 final class Loans {
   private static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(10);
@@ -22,7 +22,7 @@ final class Loans {
     this.link = link;
   }
 
-  /** The index of a loan that can begin, -1 if there is none. */
+  /** Returns the index of a lease that can begin, -1 if there is none. */
   int next() {
     PairMemory memory = link.memory();
     for (int i = 0; i < loans.length && memory != null; i++) {
@@ -36,7 +36,7 @@ final class Loans {
     return -1;
   }
 
-  /** Begins the loan that {@link #next} has found. */
+  /** Begins the lease that {@link #next} has found. */
   Loan begin() {
     Loan loan = loans[next];
     if (loan == null) {
@@ -52,7 +52,7 @@ final class Loans {
     return loan;
   }
 
-  /** Takes everything back. */
+  /** Revokes all leases. */
   void revokeAll() {
     for (Loan loan : loans) {
       if (loan != null && loan.used) {
@@ -61,7 +61,7 @@ final class Loans {
     }
   }
 
-  /** One body that is lent. */
+  /** The lease of one body. */
   final class Loan implements LeasableBody.Lease {
     private final int index;
     private long number;
@@ -112,7 +112,10 @@ final class Loans {
       }
     }
 
-    /** The peer takes a sum, which lasts a moment; unless it is killed, or stopped, meanwhile. */
+    /**
+     * Waits while the peer writes a sum, which lasts a moment unless it is killed, or stopped,
+     * meanwhile.
+     */
     private void awaitEndOfHold(PairMemory memory) {
       long start = System.nanoTime();
       while (memory.lent.isHeld(index, number) && !link.isDeserted()) {

@@ -35,7 +35,10 @@ import org.jspecify.annotations.Nullable;
 final class MappedMemory implements AutoCloseable {
   private static final Way WAY = Way.best();
 
-  /** One for each process that asks, as far as that goes, so that none takes another's line. */
+  /**
+   * The number of words to write in {@link #isWhole}: one for each process, up to this number, so
+   * that none takes another's cache line.
+   */
   private static final int MARKS = 64;
 
   private static final int MARK_DISTANCE = 64;
@@ -47,7 +50,7 @@ final class MappedMemory implements AutoCloseable {
   /** Or nothing would have to be made. */
   private static final Object[] MADE = new Object[1];
 
-  /** Whether the error of a failed access may come later than the next turn of a loop. */
+  /** True if the error of a failed access may come later than the next turn of a loop. */
   static final boolean ERRORS_COME_LATE = Runtime.version().feature() < 19;
 
   static {
@@ -98,8 +101,8 @@ final class MappedMemory implements AutoCloseable {
   }
 
   /**
-   * Whether the file has all its bytes: then nothing that this process has read, or written, before
-   * has failed. Costs a few nanoseconds.
+   * Returns whether the file has all its bytes: then nothing that this process has read, or
+   * written, before has failed. This costs a few nanoseconds.
    *
    * <p>A load of what is gone may find anything, such as what the same load has found before. So
    * two words are written and read back that are new each time, and compared in a way that is wrong
@@ -148,15 +151,15 @@ final class MappedMemory implements AutoCloseable {
   }
 
   /**
-   * The same, of memory that users have views of. Once it is closed a late use of one is an error,
-   * or finds that the memory is still there until the garbage collector has found the last view;
-   * but never ends the process.
+   * Maps memory that users have views of. Once it is closed a late use of a view is an error, or
+   * finds that the memory is still there until the garbage collector has found the last view; but
+   * never ends the process.
    */
   static MappedMemory mapForUsers(FileChannel file, int length, int process) throws IOException {
     return (WAY instanceof Arenas ? WAY : new Collected()).map(file, length, process);
   }
 
-  /** Whether closing frees the memory at once. */
+  /** Returns whether closing frees the memory at once. */
   static boolean isDeterministic() {
     return !(WAY instanceof Collected);
   }
@@ -178,12 +181,12 @@ final class MappedMemory implements AutoCloseable {
     }
   }
 
-  /** How a mapping ends. */
+  /** The action that ends a mapping. */
   private interface Release {
     void run() throws Throwable;
   }
 
-  /** How a file is mapped so that the mapping can be ended. */
+  /** A way to map a file so that the mapping can be ended. */
   private interface Way {
     MappedMemory map(FileChannel file, int length, int process) throws IOException;
 

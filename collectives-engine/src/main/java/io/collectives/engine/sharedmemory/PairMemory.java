@@ -3,7 +3,7 @@ package io.collectives.engine.sharedmemory;
 import io.collectives.internal.InlineSlots;
 import io.collectives.spi.FrameBytes;
 
-/** What two ranks share, as one of them sees it; see {@link Ring}. */
+/** The memory that two ranks share, as one of them sees it; see {@link Ring}. */
 final class PairMemory implements AutoCloseable {
   private final MappedMemory memory;
   final Ring.Writer out;
@@ -32,7 +32,7 @@ final class PairMemory implements AutoCloseable {
     inbox = Ring.mailbox(bytes, other);
   }
 
-  /** Whether nothing that was read from it or written to it has failed; else it is lost. */
+  /** Returns whether nothing that was read from it or written to it has failed; else it is lost. */
   boolean isWhole() {
     return memory.isWhole();
   }

@@ -3,8 +3,8 @@ package io.collectives.engine.sharedmemory;
 import io.collectives.spi.FrameBytes;
 
 /**
- * A region of a peer, mapped by this rank. The mapping ends when the peer has said that it lends it
- * no more, and nobody here uses it. Used with the transport's lock held, but for the bytes.
+ * A region of a peer, mapped by this rank. The mapping ends when the peer has said that it leases
+ * it no more, and nobody here uses it. Used with the transport's lock held, but for the bytes.
  */
 final class PeerRegion {
   private final Runnable endCounterpart;
@@ -32,7 +32,7 @@ final class PeerRegion {
     return bytes.bytes().capacity();
   }
 
-  /** Whether nothing that was read from it or written to it has failed; else it is lost. */
+  /** Returns whether nothing that was read from it or written to it has failed; else it is lost. */
   boolean isWhole() {
     return memory.isWhole();
   }
@@ -46,13 +46,16 @@ final class PeerRegion {
     unmapIfUnused();
   }
 
-  /** The peer lends it no more; nor does this rank lend it the one that belongs with it. */
+  /**
+   * Ends the use of a region that the peer leases no more; this rank does not lease the peer its
+   * own region that belongs with it any more either.
+   */
   void ended() {
     gone();
     endCounterpart.run();
   }
 
-  /** Nobody can name it any more. */
+  /** Ends the mapping once no frame uses it: no frame that is still to come can name the region. */
   void gone() {
     gone = true;
     unmapIfUnused();

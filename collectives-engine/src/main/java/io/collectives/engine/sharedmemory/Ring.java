@@ -20,22 +20,22 @@ import java.util.Objects;
  * <pre>
  *      0  tail of the maker's ring     128  head of the maker's ring
  *    256  tail of the taker's ring     384  head of the taker's ring
- *    512  whether the maker sleeps     640  whether the taker sleeps
- *   4096  states of what the maker lends, 64 bytes apart: the lender's word, 32: the borrower's
- *   8192  states of what the taker lends
- *  12288  the {@link InlineSlots} of the maker: what it leaves for the taker
- *  20480  the mailbox of the taker
+ *    512  1 or 2 if the maker sleeps     640  1 or 2 if the taker sleeps
+ *   4096  states of what the maker leases, 64 bytes apart: the owner's word, 32: the lessee's
+ *   8192  states of what the taker leases
+ *  12288  the {@link InlineSlots} in which the maker writes and the taker reads
+ *  20480  the slots in which the taker writes
  *  28672  the maker's ring: what it sends
  *      …  the taker's ring, at the next multiple of 4096
  *
  *   a ring:  │ record │ record │ … free … │ record │ record │ skip │
  *                              ▲ tail     ▲ head
  *   a record: header (128 bytes, {@link FrameCodec}), body, padding to a multiple of 64
- *   a record of what is lent:
- *      "LENT", number of pieces, index of its state (-1: it is there already), 0
+ *   a record of a leased body:
+ *      LEASED, number of pieces, index of its state (-1: it is there already), 0
  *      for each piece: region, where in it, length; target region (-1: none), where in it; 0
  *      padding to a multiple of 64, header
- *   a record of the end of a region: "GONE", number of the region, padding to 128 bytes
+ *   a record of the end of a region: GONE, number of the region, padding to 128 bytes
  * </pre>
  *
  * <p>Tail and head count bytes since the beginning and never turn back: tail is what has been
@@ -51,31 +51,31 @@ import java.util.Objects;
  * over while it is read. The Java memory model speaks of one process; but these are the same
  * machine instructions on the same physical memory, which is coherent whoever maps it.
  *
- * <p><b>Loans.</b> A body that lies in a {@linkplain SharedRegion region} is not copied. Its record
- * names the places, and a state: two words, one of which each rank writes.
+ * <p><b>Leases.</b> A body that lies in a {@linkplain SharedRegion region} is not copied. Its
+ * record names the places, and a state: two words, one of which each rank writes.
  *
  * <pre>
- *   lender:    lent ──────────────────▶ revoked, when its call fails
- *   borrower:  nothing ──▶ held ──▶ over   (held only if it is to write, and is not revoked)
+ *   owner:   granted ──────────────▶ revoked, when its call fails
+ *   lessee:  nothing ──▶ held ──▶ over   (held only if it is to write, and is not revoked)
  * </pre>
  *
- * <p>The borrower of what it only reads asks afterwards whether it was revoked; the lender puts a
- * full fence between the revoking and whatever its user writes then, the borrower one that keeps
- * loads in order between what it has read and the asking. So who has read something that was
+ * <p>A lessee that only reads asks afterwards whether the lease was revoked; the owner puts a full
+ * fence between the revoking and whatever its user writes then, the lessee one that keeps loads in
+ * order between what it has read and the asking. So a lessee that has read something that was
  * written after the revoking sees the revoking; on processors that let a store pass an earlier
- * store, too. A borrower that is to write says that it holds the loan, and then looks whether it is
- * revoked; a lender says that it is revoked, and then looks whether it is held. There is a full
+ * store, too. A lessee that is to write says that it holds the lease, and then looks whether it is
+ * revoked; an owner says that it is revoked, and then looks whether it is held. There is a full
  * fence between the two steps on either side, so at least one of the two sees what the other has
- * said: the borrower does not write, or the lender waits. A state is used again when the loan is
+ * said: the lessee does not write, or the owner waits. A state is used again when the lease is
  * over.
  *
  * <p><b>Sleep.</b> A rank that is about to sleep writes what it waits for into its word, and then
  * looks once more whether it is there; one that has written a tail or a head looks at the word
  * afterwards. There is a full fence between the two steps on either side, so at least one of the
- * two sees what the other has done: no wake-up is lost. Who finds the other asleep takes the word
- * back to zero and then wakes it, through the socket of the two; so there is one wake-up for each
- * sleep. (If the other one has just woken by itself and fallen asleep again, its new wish is taken
- * back, too; but then the wake-up is still to come.)
+ * two sees what the other has done: no wake-up is lost. A rank that finds the other asleep takes
+ * the word back to zero and then wakes it, through the socket of the two; so there is one wake-up
+ * for each sleep. (If the other one has just woken by itself and fallen asleep again, its new wish
+ * is taken back, too; but then the wake-up is still to come.)
  *
  * <p><b>Failure.</b> A rank may die at any instruction. What it has not released is not seen; what
  * it has released is whole. Its words stay as they are, in memory that the other one still has. So
@@ -83,16 +83,19 @@ import java.util.Objects;
  * the socket of the two tells of the death.
  *
  * <p><b>Trust.</b> Whatever is read from shared memory is checked before it is used as an index or
- * a length, and is not read again after that. So a peer that writes nonsense costs a {@link
- * ProtocolException}, never an access out of bounds. Headers are made and read in memory of this
- * process and copied: a header does not change after it was checked, and its checksum is never
+ * a length, and is not read again after that. So a peer that writes impossible values causes a
+ * {@link ProtocolException}, never an access out of bounds. Headers are made and read in memory of
+ * this process and copied: a header does not change after it was checked, and its checksum is never
  * taken of memory that may be gone, because somebody has shortened the file ({@link MappedMemory}).
+ *
+ * <p>One class because the layout, the order of stores and loads, and the code that keeps both are
+ * read, and changed, together.
  */
 final class Ring {
   /** The length of a ring's record of an empty body. */
   static final int SMALLEST_RECORD = FrameCodec.HEADER_LENGTH;
 
-  /** What the longest frame length allows; see {@link io.collectives.CallSettings}. */
+  /** The longest body that the settings allow; see {@link io.collectives.CallSettings}. */
   private static final int LONGEST_BODY = 64 * 1024 * 1024;
 
   private static final int LONG_RECORD = 256 * 1024;
@@ -113,11 +116,11 @@ final class Ring {
 
   private Ring() {}
 
-  /** Which of the two ranks. */
+  /** The side of a rank in its pair. */
   enum Side {
-    /** Has made the file. */
+    /** The rank that has made the file. */
     MAKER,
-    /** Has taken it over. */
+    /** The rank that has mapped the file of the other one. */
     TAKER
   }
 
@@ -126,7 +129,9 @@ final class Ring {
     return (long) FrameCodec.HEADER_LENGTH + bodyLength + ALIGNMENT - 1 & -ALIGNMENT;
   }
 
-  /** The length of the record of a lent body; more than an {@code int} holds if there are many. */
+  /**
+   * The length of the record of a leased body; more than an {@code int} holds if there are many.
+   */
   static long lentLength(int pieces) {
     return FrameCodec.HEADER_LENGTH + placesLength(pieces);
   }
@@ -149,7 +154,10 @@ final class Ring {
     return (recordLength <= LONG_RECORD ? 4 : 2) * recordLength;
   }
 
-  /** Whether a peer may have made rings of this capacity for records of at most so many bytes. */
+  /**
+   * Returns whether a peer may have made rings of this capacity for records of at most so many
+   * bytes.
+   */
   static boolean isCapacity(int capacity, int recordLength) {
     return capacity % ALIGNMENT == 0
         && capacity >= 2 * recordLength
@@ -171,12 +179,12 @@ final class Ring {
     return (2 * side.ordinal() + index) * WORD_DISTANCE;
   }
 
-  /** What a rank leaves for the other one. */
+  /** Returns the slots in which a rank writes and the other one reads. */
   static InlineSlots mailbox(FrameBytes bytes, Side from) {
     return new InlineSlots(bytes, MAILBOXES + from.ordinal() * MAILBOX_DISTANCE);
   }
 
-  /** Where a rank writes. */
+  /** The writing end of a ring. */
   static final class Writer {
     private final FrameBytes bytes;
     private final ByteBuffer words;
@@ -223,7 +231,7 @@ final class Ring {
     }
 
     /**
-     * Writes the beginning of a record of a lent body.
+     * Writes the beginning of a record of a leased body.
      *
      * @param at the index of its first byte
      * @param state the index of its state; -1 if it is there already
@@ -237,7 +245,7 @@ final class Ring {
       return at + (int) placesLength(pieces);
     }
 
-    /** Writes where a piece of a lent body is. */
+    /** Writes the place of a piece of a leased body. */
     void piece(
         int at, int piece, int region, int offset, int length, int targetRegion, int targetOffset) {
       int to = at + PIECES_AT + PIECE_LENGTH * piece;
@@ -262,12 +270,12 @@ final class Ring {
       WORD.setRelease(words, tailWord, tail);
     }
 
-    /** Whether anything was ever written. */
+    /** Returns whether anything was ever written. */
     boolean isUsed() {
       return tail > 0;
     }
 
-    /** Whether the reader has read something since {@link #claim} last looked. */
+    /** Returns whether the reader has read something since {@link #claim} last looked. */
     boolean hasMoreRoom() {
       return (long) WORD.getAcquire(words, headWord) != head;
     }
@@ -287,7 +295,7 @@ final class Ring {
     }
   }
 
-  /** Where a rank reads what the other one writes. */
+  /** The reading end of a ring. */
   static final class Reader {
     private final FrameBytes bytes;
     private final ByteBuffer words;
@@ -300,8 +308,8 @@ final class Ring {
     private int at; // Where the head is in the ring.
     private int length; // Of the present record.
     private int recordAt; // The index of the present record,
-    private int kind; // LENT, GONE, or 0 for one with a body,
-    private int pieces; // and of a lent body.
+    private int kind; // LEASED, GONE, or 0 for one with a body,
+    private int pieces; // and of a leased body.
     private final FrameBytes copy = // Of the present header.
         new FrameBytes(ByteBuffer.allocateDirect(FrameCodec.HEADER_LENGTH));
 
@@ -319,7 +327,7 @@ final class Ring {
       this.headWord = word(side, 1);
     }
 
-    /** Whether there is something that has not been seen by {@link #look}, or not read. */
+    /** Returns whether there is something that has not been seen by {@link #look}, or not read. */
     boolean hasMore() {
       return (long) WORD.getAcquire(words, tailWord) != head;
     }
@@ -422,7 +430,7 @@ final class Ring {
       return FrameCodec.bodyChecksum(copy, 0);
     }
 
-    /** Whether the present record only says that a region has gone: {@link #goneRegion}. */
+    /** Returns whether the present record only says that a region has gone: {@link #goneRegion}. */
     boolean isGone() {
       return kind == GONE;
     }
@@ -431,7 +439,7 @@ final class Ring {
       return words.getInt(recordAt + 4);
     }
 
-    /** Whether the present record says where a lent body is. */
+    /** Returns whether the present record says where a leased body is. */
     boolean isLent() {
       return kind == LENT;
     }
@@ -440,12 +448,12 @@ final class Ring {
       return pieces;
     }
 
-    /** The index of the state of a lent body; -1 if the body is there already. */
+    /** Returns the index of the state of a leased body; -1 if the body is there already. */
     int state() {
       return words.getInt(recordAt + 8);
     }
 
-    /** The region of a piece; what it is must be checked, here and below. */
+    /** Returns the region of a piece. The caller must check it, as all values below. */
     int region(int piece) {
       return words.getInt(pieceAt(piece));
     }
@@ -458,7 +466,7 @@ final class Ring {
       return words.getInt(pieceAt(piece) + 8);
     }
 
-    /** -1 if there is none. */
+    /** Returns the region to which a piece is to be written; -1 if there is none. */
     int targetRegion(int piece) {
       return words.getInt(pieceAt(piece) + 12);
     }
@@ -472,8 +480,9 @@ final class Ring {
     }
 
     /**
-     * Gives the present record's memory back to the writer. Nobody takes it for a new one, should
-     * what the writer stores there not arrive because the memory is gone.
+     * Gives the present record's memory back to the writer, and erases its first word: if the
+     * writer's next stores do not arrive because the memory is gone, the old record is not taken
+     * for a new one.
      */
     void consume() {
       words.putInt(recordAt, 0);
@@ -488,11 +497,11 @@ final class Ring {
   }
 
   /**
-   * The states of what one of two ranks lends the other one. Loans that use the same state one
-   * after the other are numbered, from 1 on.
+   * The states of the leases that one of two ranks, the owner, grants the other one, the lessee.
+   * Leases that use the same state one after the other are numbered, from 1 on.
    */
   static final class Loans {
-    /** How many loans there are at once. */
+    /** The number of leases that there can be at once. */
     static final int COUNT = 64;
 
     private final ByteBuffer words;
@@ -503,47 +512,53 @@ final class Ring {
       base = LOANS + lender.ordinal() * COUNT * ALIGNMENT;
     }
 
-    /** By the lender, before the record is published: the loan begins. */
+    /** Begins a lease. The owner calls this before it publishes the record. */
     void lend(int index, long number) {
       WORD.setRelease(words, lenders(index), 2 * number);
     }
 
     /**
-     * By the lender: takes a loan back. What follows is done after the borrower can see it, so that
-     * what the borrower has read since is not taken for what was lent.
+     * Revokes a lease, as its owner. What the owner does next is done after the lessee can see
+     * this, so that the lessee does not take what it has read since for what was leased.
      */
     void revoke(int index, long number) {
       WORD.setRelease(words, lenders(index), 2 * number + 1);
       VarHandle.fullFence();
     }
 
-    /** To the lender: whether the borrower keeps a loan that is revoked, because it writes. */
+    /**
+     * Returns, to the owner, whether the lessee keeps a lease that is revoked, because it writes.
+     */
     boolean isHeld(int index, long number) {
       return (long) WORD.getAcquire(words, borrowers(index)) == 2 * number;
     }
 
     /**
-     * To the lender: whether the borrower has let go of a loan; of number 0, whatever was before.
+     * Returns, to the owner, whether the lessee has let go of a lease; of number 0, whatever was
+     * before.
      */
     boolean isOver(int index, long number) {
       return number == 0 || (long) WORD.getAcquire(words, borrowers(index)) == 2 * number + 1;
     }
 
-    /** To the lender: whether what the borrower says of a loan can be. */
+    /**
+     * Returns, to the owner, whether the lessee's word is one that it can have written for this
+     * lease.
+     */
     boolean isSense(int index, long number) {
       long said = (long) WORD.getAcquire(words, borrowers(index));
       return said >= 2 * number - 1 && said <= 2 * number + 1 || number == 1 && said == 0;
     }
 
-    /** To the borrower: the number of the loan. */
+    /** Returns, to the lessee, the number of the lease. */
     long number(int index) {
       return (long) WORD.getAcquire(words, lenders(index)) >> 1;
     }
 
     /**
-     * By the borrower, before it writes to what was lent.
+     * Holds a lease, as its lessee, before it writes to the leased memory.
      *
-     * @return whether the lender will wait for the end of the loan if it wants it back
+     * @return whether the owner will wait for the end of the lease if it wants its memory back
      */
     boolean hold(int index, long number) {
       WORD.setRelease(words, borrowers(index), 2 * number);
@@ -555,12 +570,12 @@ final class Ring {
       return false;
     }
 
-    /** To the borrower: whether a loan was not revoked until now. */
+    /** Returns, to the lessee, whether a lease was not revoked until now. */
     boolean isLent(int index, long number) {
       return (long) WORD.getAcquire(words, lenders(index)) == 2 * number;
     }
 
-    /** By the borrower: a loan is over. */
+    /** Ends a lease, as its lessee. */
     void end(int index, long number) {
       WORD.setRelease(words, borrowers(index), 2 * number + 1);
     }
@@ -574,7 +589,7 @@ final class Ring {
     }
   }
 
-  /** How two ranks tell each other that they sleep. */
+  /** The words by which two ranks tell each other that they sleep. */
   static final class Sleep {
     private static final long AWAKE = 0;
     private static final long FOR_FRAMES = 1;
@@ -601,8 +616,8 @@ final class Ring {
     }
 
     /**
-     * Whether this rank, which has just published something, must wake the other one, which nobody
-     * else does then.
+     * Returns whether this rank, which has just published something, must wake the other one. It
+     * must then do so, because nobody else will.
      *
      * @param frame a frame, as opposed to room for one
      */

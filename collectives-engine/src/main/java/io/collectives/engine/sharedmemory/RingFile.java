@@ -48,7 +48,7 @@ final class RingFile {
         MappedMemory::map);
   }
 
-  /** The same, of memory for users. */
+  /** Makes and maps a file for memory that users have views of. */
   static MappedMemory createForUsers(Path path, int length, int process) throws IOException {
     return create(path, length, process, "a buffer", "a smaller buffer", MappedMemory::mapForUsers);
   }

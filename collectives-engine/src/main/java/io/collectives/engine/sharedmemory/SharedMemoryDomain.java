@@ -11,9 +11,10 @@ import java.nio.file.Path;
 import java.util.zip.CRC32C;
 
 /**
- * What tells whether two ranks reach each other through the files of a directory: they must be on
- * the same host, see the same directory by the same name, and belong to the same user. Containers
- * on one host may have file systems of their own in the same place, and user numbers of their own.
+ * The key that tells whether two ranks reach each other through the files of a directory: they must
+ * be on the same host, see the same directory by the same name, and belong to the same user.
+ * Containers on one host may have file systems of their own in the same place, and user numbers of
+ * their own.
  *
  * @param host the name of the host, for people
  * @param boot what tells hosts, and runs of a host, apart
@@ -23,7 +24,7 @@ import java.util.zip.CRC32C;
 public record SharedMemoryDomain(String host, String boot, String place, int room) {
   private static final Path PROCESS = Path.of("/proc/self");
 
-  /** That of a rank with these settings. */
+  /** Returns the domain of a rank with these settings. */
   public static SharedMemoryDomain of(JobSettings settings) {
     Path wanted = settings.memoryDirectory();
     Path directory = (wanted == null ? RankDirectory.usualPlace() : wanted).toAbsolutePath();
@@ -33,12 +34,15 @@ public record SharedMemoryDomain(String host, String boot, String place, int roo
         address.host(), address.boot(), place(directory) + name, room(directory, settings));
   }
 
-  /** Whether ranks in both reach each other through the files of a directory; symmetric. */
+  /**
+   * Returns whether ranks of both domains reach each other through the files of a directory; this
+   * is symmetric.
+   */
   public boolean isSame(SharedMemoryDomain other) {
     return key().equals(other.key());
   }
 
-  /** What is the same for all ranks of a domain, and for no others. */
+  /** Returns the key of the domain, which all its ranks have and no others. */
   public String key() {
     return boot + ":" + place;
   }

@@ -37,19 +37,19 @@ import org.jspecify.annotations.Nullable;
  * The way to one peer: one {@link ControlChannel}, which is never replaced once there are rings,
  * and a ring in each direction.
  *
- * <p><b>Who connects.</b> Whoever opens the link. If both do, the control channel that the higher
- * rank begins is the one that counts: the lower one takes it instead of its own, the higher one
- * tells the lower one to yield. Whoever has yielded, or was not heard, tries again until somebody
- * is in, or nobody listens there any more.
+ * <p><b>Connecting.</b> The rank that opens the link connects. If both do, the control channel that
+ * the higher rank begins is the one that counts: the lower one takes it instead of its own, the
+ * higher one tells the lower one to yield. A rank that has yielded, or was not heard, tries again
+ * until one of the two is in, or the peer does not listen any more.
  *
  * <p><b>Before there are rings</b> frames are stored into one record's length of plain memory,
  * which is copied into the ring when there is one, and given up.
  *
- * <p><b>Regions.</b> What lies in a {@link SharedRegion} that both have mapped is lent: see {@link
- * Ring}. A rank that closes its region stops lending it and says so in its ring, behind all that it
- * has lent; the peer unmaps it then, stops lending its own, and says so in turn. So each unmaps
- * what the other one cannot name any more, in whatever order they close, and if only one does,
- * frames are copied.
+ * <p><b>Regions.</b> What lies in a {@link SharedRegion} that both have mapped is leased: see
+ * {@link Ring}. A rank that closes its region stops leasing it and says so in its ring, behind all
+ * that it has leased; the peer unmaps it then, stops leasing its own, and says so in turn. So each
+ * unmaps what the other one cannot name any more, in whatever order they close, and if only one
+ * does, frames are copied.
  *
  * <p><b>Memory that goes.</b> When somebody shortens a file that the two have mapped, whoever finds
  * out ends the link and says so; nothing touches that memory any more. What a frame said is asked
@@ -60,6 +60,9 @@ import org.jspecify.annotations.Nullable;
  * system closes its socket. In both cases what is in the ring is read first. Two live ranks part
  * only when one of them finds an error, and then that one says which of the two is to blame, so
  * that both mean the same: the blamed one gets a {@link BrokenLinkException}.
+ *
+ * <p>One class because it is one state machine under the transport's lock: connecting, frames,
+ * leases, regions and every way in which a link ends change the same state.
  */
 final class SharedMemoryLink implements Link, LentFrame.Borrower {
   private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -105,7 +108,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   private final Int2ObjectHashMap<PeerRegion> regions = new Int2ObjectHashMap<>(); // Of the peer.
   private final Set<Integer> goneBefore = new HashSet<>(); // Regions that ended before mapped here.
   private final Queue<Integer> endedRegions = new ArrayDeque<>(); // Which the peer is to hear of.
-  private final long[] borrowed = new long[Ring.Loans.COUNT]; // By state, how many loans.
+  private final long[] borrowed = new long[Ring.Loans.COUNT]; // By state, the number of leases.
   private final Deque<LentFrame> freeFrames = new ArrayDeque<>();
 
   SharedMemoryLink(SharedMemoryTransport transport, int peer) {
@@ -250,7 +253,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     return true;
   }
 
-  /** The body as one that can be lent to the peer now; nothing if it must be copied. */
+  /** Returns the body as one that can be leased to the peer now; null if it must be copied. */
   private @Nullable LeasableBody lendable(FrameBody body) {
     if (checksum != null || !(body instanceof LeasableBody lendable)) {
       return null;
@@ -326,7 +329,10 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     to.bytes().put(at, plain.bytes(), 0, FrameCodec.HEADER_LENGTH);
   }
 
-  /** Of copies, because the JVM does not survive the checksum of memory that is gone. */
+  /**
+   * Takes the checksum of copies, because the JVM does not survive the checksum of memory that is
+   * gone.
+   */
   private int checksum(CRC32C sum, FrameBytes of, int at, int length) {
     ByteBuffer copy = Objects.requireNonNull(block);
     sum.reset();
@@ -346,9 +352,9 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   /**
-   * Gives the sink what has arrived, and finds the end of what will.
+   * Gives the sink what has arrived, and finds out whether more will.
    *
-   * @return how many frames that was
+   * @return the number of frames
    */
   int receive(FrameSink sink) {
     PairMemory from = memory();
@@ -449,7 +455,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     return true;
   }
 
-  /** Whether the memory of this link is gone; then the link is lost. */
+  /** Returns whether the memory of this link is gone; then the link is lost. */
   private boolean loseIfCutOff(PairMemory shared) {
     if (!cutOff && !shared.isWhole()) {
       cutOff(transport.rank() > peer, ringsCutOff());
@@ -465,7 +471,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
         + " share for their frames, while they used it";
   }
 
-  /** Looks whether the memory of frames is gone; then the link is lost. */
+  /** Checks whether the memory of frames is gone; then the link is lost. */
   void loseIfRingsCutOff() {
     PairMemory shared = memory();
     if (shared != null) {
@@ -473,7 +479,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** Looks whether any memory of this link is gone; then the link is lost. */
+  /** Checks whether any memory of this link is gone; then the link is lost. */
   void loseIfCutOff() {
     loseIfRingsCutOff();
     for (PeerRegion region : regions.values()) {
@@ -481,7 +487,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** Whether a region that the peer lends is gone; then the link is lost. */
+  /** Returns whether the memory of a region that the peer leases is gone; then the link is lost. */
   @Override
   public boolean loseIfCutOff(PeerRegion region) {
     if (!cutOff && !region.isWhole()) {
@@ -490,7 +496,9 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     return cutOff;
   }
 
-  /** A region is gone, which this rank or the peer has made. */
+  /**
+   * Loses the link because the memory of a region is gone, which this rank or the peer has made.
+   */
   void regionCutOff(boolean own) {
     cutOff(
         own,
@@ -499,7 +507,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
             + " shares, while it was used");
   }
 
-  /** Whether memory of a frame is gone; then the link is lost. */
+  /** Returns whether memory of a frame is gone; then the link is lost. */
   @Override
   public boolean isCutOff(LentFrame frame) {
     transport.enter();
@@ -536,7 +544,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   /**
-   * The number of a loan that the peer has begun.
+   * Notes that the peer has begun a lease, and returns its number.
    *
    * @throws ProtocolException if the one before with this state is not over
    */
@@ -552,7 +560,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     return number;
   }
 
-  /** The peer may have its memory back. */
+  /** Ends the lease of a frame: the peer may have its memory back. */
   @Override
   public void giveBack(LentFrame frame) {
     transport.enter();
@@ -575,7 +583,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** A region of the peer was mapped. */
+  /** Takes over a region of the peer that was mapped. */
   void mapped(int number, PeerRegion region) throws IOException {
     if (state == State.LOST || goneBefore.remove(number)) {
       region.gone();
@@ -592,7 +600,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     return regions.get(number);
   }
 
-  /** This rank lends the peer a region no more. */
+  /** Tells the peer that this rank leases it a region no more. */
   void endRegion(int number) {
     if (state != State.LOST) {
       endedRegions.add(number);
@@ -622,7 +630,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** The peer lends a region no more. */
+  /** Ends a region that the peer leases no more. */
   private void regionGone(int number) {
     PeerRegion region = regions.remove(number);
     if (region != null) {
@@ -634,17 +642,17 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** Whether nobody at the other end can use what was lent any more. */
+  /** Returns whether no process at the other end can use what was leased any more. */
   boolean isDeserted() {
     return ending;
   }
 
-  /** The peer has not given back what it borrowed, nor anything else, for so long. */
+  /** Loses the link because the peer has not ended a lease, nor done anything else, for so long. */
   void isSilent(String why) {
     lose(new SocketTimeoutException(why));
   }
 
-  /** The peer writes nonsense into the state of a loan. */
+  /** Blames the peer, which has written an impossible value into the state of a lease. */
   void isNonsense(String why) {
     transport.enter();
     try {
@@ -678,7 +686,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** Whether there is something to do, so that this rank must not sleep. */
+  /** Returns whether there is something to do, so that this rank must not sleep. */
   boolean mustNotSleep() {
     if (memory == null || state != State.LINKED) {
       return false;
@@ -693,7 +701,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** This rank wants the link. */
+  /** Opens the link, as this rank wants it. */
   void open() {
     if (!wanted) {
       wanted = true;
@@ -702,22 +710,22 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** Whether this rank still waits to be linked. */
+  /** Returns whether this rank still waits to be linked. */
   boolean isWaiting() {
     return wanted && state == State.APART;
   }
 
-  /** Whether there are frames for which there are no rings yet. */
+  /** Returns whether there are frames for which there are no rings yet. */
   boolean isExpecting() {
     return state == State.APART && earlyLength > 0;
   }
 
-  /** Whether the peer still has to find the rings, and frames in them. */
+  /** Returns whether the peer still has to find the rings, and frames in them. */
   boolean isToBeMapped() {
     return file != null && memory != null && state == State.LINKED && memory.out.isUsed();
   }
 
-  /** Whether nobody will connect for this link any more. */
+  /** Returns whether no rank will connect for this link any more. */
   boolean isSettled() {
     return state == State.LOST || state == State.LINKED && file == null;
   }
@@ -762,7 +770,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     lose(gone);
   }
 
-  /** A peer that may come in has connected. */
+  /** Answers the HELLO of a peer that may come in: makes the rings, or refuses. */
   void greeted(ControlChannel by, int recordLength) {
     if (state != State.APART) {
       by.sayRefusal("the link of rank " + peer + " to rank " + transport.rank() + " exists");
@@ -799,7 +807,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** The peer has made the rings. */
+  /** Maps the rings that the peer has made. */
   void rings(ControlChannel by, int capacity, String name) {
     if (by != attempt) {
       throw new ProtocolException("it makes rings unasked");
@@ -847,7 +855,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** The peer has the rings, and has deleted their file. */
+  /** Notes that the peer has mapped the rings and has deleted their file. */
   void mapped(ControlChannel by) {
     if (by == control) {
       file = null;
@@ -855,7 +863,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** The peer is about to connect itself. */
+  /** Gives up this rank's attempt, as the peer is about to connect itself. */
   void yielded(ControlChannel by) {
     if (by == attempt) {
       attempt = null;
@@ -863,7 +871,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** The peer does not let this rank in. */
+  /** Loses the link because the peer does not let this rank in. */
   void refused(ControlChannel by, String why) {
     if (by == attempt) {
       lose(
@@ -871,12 +879,12 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** The peer leaves. */
+  /** Ends the link because the peer leaves. */
   void left(ControlChannel by) {
     end(by, null);
   }
 
-  /** The peer has found an error. */
+  /** Ends the link because the peer has found an error. */
   void farewell(ControlChannel by, boolean blamed, String why) {
     end(
         by,
@@ -895,7 +903,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** A control channel has ended, without a goodbye or a farewell. */
+  /** Handles the end of a control channel that came without a message of the end. */
   void ended(ControlChannel by, @Nullable IOException problem) {
     if (by == attempt) {
       attempt = null; // If nobody listens there any more, the next attempt will tell.
@@ -906,7 +914,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** The peer has said something that makes no sense. */
+  /** Handles a control message that violates the protocol. */
   void nonsense(ControlChannel by, ProtocolException why) {
     if (by == attempt) {
       control = by;
@@ -919,7 +927,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** The peer is to blame. */
+  /** Loses the link and says that the peer is to blame. */
   private void blame(ProtocolException why) {
     long start = System.nanoTime();
     do {
@@ -936,7 +944,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     lose(new ProtocolException(what));
   }
 
-  /** This rank is to blame. */
+  /** Loses the link and says that this rank is to blame. */
   private void giveWay(String why) {
     sayFarewell(false, why);
     lose(new BrokenLinkException(why));
@@ -949,7 +957,10 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** Nothing more will come or go; the sink is told at the end of this or of the next poll. */
+  /**
+   * Loses the link: nothing more will come or go, and the sink is told at the end of this or of the
+   * next poll.
+   */
   private void lose(@Nullable Throwable why) {
     if (state != State.LOST) {
       state = State.LOST;
@@ -967,13 +978,13 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     return cause;
   }
 
-  /** What the two share, as soon and as long as they do, and nobody takes it from them. */
+  /** Returns the memory that the two share; null before that, and once its file was truncated. */
   @Override
   public @Nullable PairMemory memory() {
     return cutOff ? null : memory;
   }
 
-  /** This rank leaves. */
+  /** Tells the peer that this rank leaves. */
   void sayGoodbye() {
     if (control != null && state == State.LINKED && !ending) {
       parted = true;
@@ -983,7 +994,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     }
   }
 
-  /** Gives everything up. Not while the rings are in use. */
+  /** Frees everything. The rings must not be in use. */
   void free() {
     state = State.LOST;
     cutOff |= memory != null && !memory.isWhole();

@@ -62,9 +62,12 @@ import org.jspecify.annotations.Nullable;
  * closing}, wakes the one inside, waits for it to leave, and only then unmaps. From within the sink
  * it only raises {@code closing}; the poll finishes the job before it returns.
  *
- * <p><b>Who leaves</b> says goodbye and goes: what is in a ring stays there for the peer, who has
- * mapped it, too. Only for those whom it is not yet linked with, and who are to get frames, does it
- * wait, at most {@link #CLOSE_NANOS}.
+ * <p><b>Leaving.</b> A rank that leaves says goodbye and goes: what is in a ring stays there for
+ * the peer, which has mapped it, too. It waits, at most {@link #CLOSE_NANOS}, only for peers that
+ * are to get frames and that it is not yet linked with.
+ *
+ * <p>One class because all of it runs under one lock over one set of links: polling, sleeping,
+ * closing and the loss of memory each have to see, in one step, what the others have done.
  */
 final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLeases, MemoryFaults {
   /** By which users ask for it. */
@@ -75,12 +78,14 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
   /** Failures are told in a frame whose body may be longer than the longest piece of a payload. */
   private static final int CONTROL_LENGTH = 4096;
 
-  /** How often to look at the sockets: while it waits to be linked, and else. */
+  /**
+   * The interval of looking at the sockets while it waits to be linked; else {@link #LOOK_NANOS}.
+   */
   private static final long WAITING_LOOK_NANOS = 50_000;
 
   private static final long LOOK_NANOS = 1_000_000;
 
-  /** How many polls to make before asking for the time. */
+  /** The number of polls before it asks for the time. */
   private static final int POLLS_PER_CLOCK = 8;
 
   /** Looking whether a memory is gone can cost an error, but seldom does. */
@@ -109,10 +114,10 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
   private @Nullable FrameSink sink; // During a poll.
   private final List<SharedRegion> regions = new ArrayList<>();
 
-  /** Why links were lost whose memory is gone, by peer. */
+  /** The causes for which links were lost whose memory is gone, by peer. */
   private final Map<Integer, Throwable> cutOff = new HashMap<>();
 
-  /** How many of them there were when a thread settled last. */
+  /** The number of them when a thread settled last. */
   private int settledFor;
 
   /** The directories of peers of which control channels ended without a goodbye. */
@@ -181,12 +186,15 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
     return peers * ringsLength(settings);
   }
 
-  /** What the rings of a pair of ranks take. */
+  /** Returns the number of bytes that the rings of a pair of ranks take. */
   static long ringsLength(JobSettings settings) {
     return Ring.fileLength(Ring.capacity((int) Ring.recordLength(bodyLimit(settings))));
   }
 
-  /** What is in a slot has no checksum. */
+  /**
+   * Returns this transport as each capability that it has. Inline exchange is none of them if
+   * bodies have checksums, as the contents of a slot have none.
+   */
   @Override
   public <C> @Nullable C capability(Class<C> kind) {
     boolean hasIt =
@@ -201,7 +209,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
     views = sink;
   }
 
-  /** Who gets leased bodies. */
+  /** Returns the receiver of leased bodies. */
   ViewSink views() {
     return Objects.requireNonNull(views);
   }
@@ -260,7 +268,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
     }
   }
 
-  /** Whether a region may be lent to a peer. */
+  /** Returns whether a region may be leased to a peer. */
   boolean isShared(Region region, int peer) {
     return region instanceof SharedRegion shared
         && shared.belongsTo(this)
@@ -272,12 +280,12 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
     return at(peer);
   }
 
-  /** How long a peer may be silent before it is given up. */
+  /** Returns the time for which a peer may be silent before it is given up. */
   long silenceLimitNanos() {
     return settings.calls().silenceLimit().toNanos();
   }
 
-  /** Hears who has died. With the lock held. */
+  /** Finds out which peers have died. The lock is held. */
   void hearOfDeaths() {
     if (!closed) {
       look(0);
@@ -381,7 +389,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
     return look(0);
   }
 
-  /** Looks whether memory is gone, so that nobody touches it for long. */
+  /** Checks whether memory is gone, so that nobody touches it for long. */
   private void loseWhatIsCutOff() {
     for (int errors = 0; !closed; errors++) {
       try {
@@ -403,7 +411,10 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
     }
   }
 
-  /** Looks whether a region of this rank is gone; then the links to all who may use it are lost. */
+  /**
+   * Checks whether a region of this rank is gone; then the links to all peers that may use it are
+   * lost.
+   */
   void loseIfRegionsAreCutOff() {
     for (int i = 0; i < regions.size(); i++) {
       regions.get(i).loseIfCutOff();
@@ -598,7 +609,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
     }
   }
 
-  /** Whether there are peers that are to get frames and cannot yet. */
+  /** Returns whether there are peers that are to get frames and cannot yet. */
   private boolean mustStay() {
     for (SharedMemoryLink link : links) {
       if (link != null && (link.isExpecting() || link.isToBeMapped())) {
@@ -711,7 +722,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
         Rendezvous.PROTOCOL_VERSION, size(), epoch, rank(), peer, hasChecksums(), recordLimit());
   }
 
-  /** Somebody who has connected to this rank says who they are. */
+  /** Admits or refuses a process that has connected to this rank and said HELLO. */
   void greeted(ControlChannel stranger, Hello theirs) {
     String objection = hello(theirs.from()).objectionTo(theirs, Ring.mostRecordLength());
     if (objection == null && addresses.get(theirs.from()) == null) {
@@ -727,17 +738,17 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
     }
   }
 
-  /** Somebody is no stranger any more. */
+  /** Removes a control channel from those that have not been admitted yet. */
   void left(ControlChannel stranger) {
     strangers.remove(stranger);
   }
 
-  /** This rank wants a link. */
+  /** Adds a link that this rank wants. */
   void wanted(SharedMemoryLink link) {
     waiting.add(link);
   }
 
-  /** A link has got its rings. */
+  /** Adds a link that has got its rings. */
   void linked(SharedMemoryLink link) {
     linked.add(link);
     if (closing) {
@@ -760,7 +771,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
     deserted.add(peersDirectory);
   }
 
-  /** When nobody will connect any more, nobody needs to find this rank. */
+  /** Stops listening when no peer will connect any more: then none needs to find this rank. */
   void settled() {
     if (unreachable || closed) {
       return;

@@ -21,7 +21,7 @@ final class SharedRegion implements Region {
   /** By peer: whether it is to hear of the end of this region, because it may have mapped it. */
   private final boolean[] isKnown;
 
-  /** By peer: whether this region may be lent to it. */
+  /** By peer: whether this region may be leased to it. */
   private final boolean[] isShared;
 
   private @Nullable Path file;
@@ -103,7 +103,7 @@ final class SharedRegion implements Region {
     return transport == other;
   }
 
-  /** Looks whether the memory is gone; then the links to all who may use it are lost. */
+  /** Checks whether the memory is gone; then the links to all peers that may use it are lost. */
   void loseIfCutOff() {
     if (!closed && !memory.isWhole()) {
       for (int peer = 0; peer < isKnown.length; peer++) {
@@ -114,12 +114,12 @@ final class SharedRegion implements Region {
     }
   }
 
-  /** Whether it may be lent to a peer. */
+  /** Returns whether it may be leased to a peer. */
   boolean isSharedWith(int peer) {
     return isShared[peer];
   }
 
-  /** From now on it is not lent to a peer, who is told. With the transport's lock held. */
+  /** Stops leasing it to a peer, and tells the peer. The transport's lock is held. */
   void endFor(int peer) {
     if (isKnown[peer]) {
       isKnown[peer] = false;
