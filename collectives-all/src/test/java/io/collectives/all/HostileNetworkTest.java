@@ -113,11 +113,11 @@ final class HostileNetworkTest {
                 return null;
               }));
     }
-    int mostStrangers = 0;
+    int mostUnadmitted = 0;
     long mostMemory = 0;
     while (!attacking.stream().allMatch(Future::isDone)) {
       for (int rank = 0; rank < 2; rank++) {
-        mostStrangers = Math.max(mostStrangers, WatchedTcp.strangers(rank));
+        mostUnadmitted = Math.max(mostUnadmitted, WatchedTcp.unadmitted(rank));
         mostMemory = Math.max(mostMemory, WatchedTcp.directMemoryLength(rank));
       }
       TimeUnit.MILLISECONDS.sleep(1);
@@ -130,8 +130,8 @@ final class HostileNetworkTest {
     Awaitility.await()
         .untilAsserted(
             () -> {
-              assertEquals(0, WatchedTcp.strangers(0));
-              assertEquals(0, WatchedTcp.strangers(1));
+              assertEquals(0, WatchedTcp.unadmitted(0));
+              assertEquals(0, WatchedTcp.unadmitted(1));
               long more = descriptors() - descriptors;
               assertTrue(more < 10, more + " more descriptors are open");
             });
@@ -140,8 +140,10 @@ final class HostileNetworkTest {
       one.get(30, TimeUnit.SECONDS);
     }
     worlds.forEach(Communicator::close);
-    assertTrue(mostStrangers > 0, "nobody was seen");
-    assertTrue(mostStrangers <= WatchedTcp.STRANGER_LIMIT, mostStrangers + " strangers at once");
+    assertTrue(mostUnadmitted > 0, "nobody was seen");
+    assertTrue(
+        mostUnadmitted <= WatchedTcp.UNADMITTED_LIMIT,
+        mostUnadmitted + " connections not admitted at once");
     assertTrue(mostMemory <= WatchedTcp.MEMORY_LIMIT, mostMemory + " bytes of direct memory");
   }
 

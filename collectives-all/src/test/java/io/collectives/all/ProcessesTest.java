@@ -84,7 +84,7 @@ final class ProcessesTest {
   void aRankThatNeverArrivesIsNamedByAll() throws Exception {
     Map<String, String> patient =
         Map.of("MASTER_ADDR", "localhost", "MASTER_PORT", "" + TcpJobs.freePort());
-    options = List.of("-Dorg.slf4j.simpleLogger.log.io.collectives.netty.RendezvousHost=debug");
+    options = List.of("-Dorg.slf4j.simpleLogger.log.io.collectives.netty.RendezvousServer=debug");
     List<Path> outputs = start(SIZE - 2, patient);
     Awaitility.await()
         .atMost(40, TimeUnit.SECONDS)

@@ -21,11 +21,14 @@ import java.util.function.UnaryOperator;
  * ones. It is not registered: only threads with {@link #classLoader} find it.
  */
 public final class WatchedTcp implements TransportProvider {
-  /** The most direct memory that a transport for one peer may hold, beside that for strangers. */
+  /**
+   * The most direct memory that a transport for one peer may hold, beside that for connections not
+   * admitted yet.
+   */
   public static final long MEMORY_LIMIT = TcpTransport.RECEIVE_LENGTH + 64 * 1024;
 
   /** The most connections that may wait for their admission. */
-  public static final int STRANGER_LIMIT = TcpTransport.STRANGER_LIMIT;
+  public static final int UNADMITTED_LIMIT = TcpTransport.UNADMITTED_LIMIT;
 
   private static final Map<Integer, TcpTransport> OPENED = new ConcurrentHashMap<>();
   private static final AtomicReference<UnaryOperator<String>> TOLD =
@@ -60,11 +63,11 @@ public final class WatchedTcp implements TransportProvider {
   }
 
   /** How many connections to a rank wait for their admission. */
-  public static int strangers(int rank) {
+  public static int unadmitted(int rank) {
     TcpTransport transport = OPENED.get(rank);
     transport.loop().enter();
     try {
-      return transport.strangerCount();
+      return transport.unadmittedCount();
     } finally {
       transport.loop().leave();
     }

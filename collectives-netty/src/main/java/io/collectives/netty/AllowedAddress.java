@@ -29,7 +29,7 @@ final class AllowedAddress {
               + "\" would meet others at "
               + address.getHostAddress()
               + ", which is no loopback address, without a job secret: whoever can reach it"
-              + " could take a rank's seat. Set COLLECTIVES_SECRET_FILE (or Security.withSecret)"
+              + " could join as a rank. Set COLLECTIVES_SECRET_FILE (or Security.withSecret)"
               + " to the same secret on all ranks; only on a network where everybody is trusted,"
               + " COLLECTIVES_INSECURE_ANYONE_MAY_JOIN=true (or Security.insecureAnyoneMayJoin)");
     }

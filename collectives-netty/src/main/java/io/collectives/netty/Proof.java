@@ -29,7 +29,7 @@ final class Proof {
    * The length in bytes, which is that of a handshake message, so that nothing longer is read from
    * an unauthenticated peer.
    */
-  static final int LENGTH = Greeting.LENGTH;
+  static final int LENGTH = Handshake.LENGTH;
 
   private static final int MAGIC = 'J' | 'C' << 8 | 'P' << 16 | 'R' << 24;
   private static final int HMAC_AT = 8;
@@ -45,8 +45,8 @@ final class Proof {
 
   private final JobSecret secret;
   private final String job;
-  private final Greeting hello;
-  private final Greeting answer;
+  private final Handshake hello;
+  private final Handshake answer;
 
   /**
    * Creates the proofs of one connection.
@@ -54,7 +54,7 @@ final class Proof {
    * @param hello the HELLO of the rank that connects
    * @param answer the HELLO of the rank that accepts
    */
-  Proof(JobSecret secret, String job, Greeting hello, Greeting answer) {
+  Proof(JobSecret secret, String job, Handshake hello, Handshake answer) {
     this.secret = secret;
     this.job = job;
     this.hello = hello;

@@ -3,7 +3,7 @@ package io.collectives.netty;
 import io.collectives.JoinException;
 import io.collectives.internal.HostNames;
 import io.collectives.internal.Log;
-import io.collectives.internal.StrangerLog;
+import io.collectives.internal.RefusalLog;
 import io.collectives.spi.Roster;
 import java.io.IOException;
 import java.net.BindException;
@@ -49,28 +49,28 @@ final class RendezvousSockets implements AutoCloseable {
   // ------------------------------------------------------------------ rank 0
 
   /** Waits for all others. */
-  Roster host() throws IOException {
-    RendezvousHost host =
-        new RendezvousHost(terms, new StrangerLog(RendezvousHost.LOG), System.nanoTime());
+  Roster serve() throws IOException {
+    RendezvousServer server =
+        new RendezvousServer(terms, new RefusalLog(RendezvousServer.LOG), System.nanoTime());
     try {
-      try (ServerSocketChannel server = ServerSocketChannel.open()) {
-        if (listen(server, host)) {
-          gather(server, host);
+      try (ServerSocketChannel listener = ServerSocketChannel.open()) {
+        if (listen(listener, server)) {
+          gather(listener, server);
         }
       }
-      sayFarewell(host);
-      return host.result();
+      awaitAnswers(server);
+      return server.result();
     } finally {
-      host.close(System.nanoTime());
+      server.close(System.nanoTime());
     }
   }
 
   /** Waits until the answers have left. An interrupt has been heard already, and is kept. */
-  private void sayFarewell(RendezvousHost host) throws IOException {
+  private void awaitAnswers(RendezvousServer server) throws IOException {
     boolean interrupted = Thread.interrupted();
     try {
-      for (long now = System.nanoTime(); !host.isOver(now); now = System.nanoTime()) {
-        select(host.nextNanos(), now);
+      for (long now = System.nanoTime(); !server.isOver(now); now = System.nanoTime()) {
+        select(server.nextNanos(), now);
       }
     } finally {
       if (interrupted) {
@@ -79,62 +79,62 @@ final class RendezvousSockets implements AutoCloseable {
     }
   }
 
-  private void gather(ServerSocketChannel server, RendezvousHost host) throws IOException {
-    SelectionKey key = server.register(selector, SelectionKey.OP_ACCEPT);
+  private void gather(ServerSocketChannel listener, RendezvousServer server) throws IOException {
+    SelectionKey key = listener.register(selector, SelectionKey.OP_ACCEPT);
     while (true) {
       long now = System.nanoTime();
       JoinException stop = stop();
       if (stop != null) {
-        host.fail(stop, now);
+        server.fail(stop, now);
       }
-      host.tick(now);
-      if (!host.isGathering()) {
+      server.tick(now);
+      if (!server.isGathering()) {
         return;
       }
-      key.interestOps(host.hasRoom() ? SelectionKey.OP_ACCEPT : 0);
-      select(host.nextNanos(), now);
-      while (host.hasRoom()) {
-        SocketChannel channel = server.accept();
+      key.interestOps(server.hasRoom() ? SelectionKey.OP_ACCEPT : 0);
+      select(server.nextNanos(), now);
+      while (server.hasRoom()) {
+        SocketChannel channel = listener.accept();
         if (channel == null) {
           break;
         }
-        accept(channel, host);
+        accept(channel, server);
       }
     }
   }
 
-  private void accept(SocketChannel channel, RendezvousHost host) throws IOException {
+  private void accept(SocketChannel channel, RendezvousServer server) throws IOException {
     SocketLine line = new SocketLine(channel);
-    line.party = host.admit(line);
+    line.party = server.admit(line);
     line.party.connected(System.nanoTime());
     line.register(SelectionKey.OP_READ);
   }
 
   /** Begins to listen; returns false if the rendezvous has ended before. */
-  private boolean listen(ServerSocketChannel server, RendezvousHost host) throws IOException {
+  private boolean listen(ServerSocketChannel listener, RendezvousServer server) throws IOException {
     try {
       while (true) {
         long now = System.nanoTime();
         JoinException stop = stop();
         if (stop != null) {
-          host.fail(stop, now);
+          server.fail(stop, now);
           return false;
         }
         InetAddress address = lookedUp();
         if (address != null) {
-          server.setOption(StandardSocketOptions.SO_REUSEADDR, true);
-          server.configureBlocking(false);
-          server.bind(place.at(address), Math.max(128, terms.me().size()));
+          listener.setOption(StandardSocketOptions.SO_REUSEADDR, true);
+          listener.configureBlocking(false);
+          listener.bind(place.at(address), Math.max(128, terms.me().size()));
           return true;
         }
-        if (now - host.nextNanos() >= 0) {
+        if (now - server.nextNanos() >= 0) {
           throw noAnswerFromResolver();
         }
-        select(host.nextNanos(), now);
+        select(server.nextNanos(), now);
       }
     } catch (IOException e) {
       if (e instanceof BindException) {
-        RendezvousGuest asking = RendezvousGuest.asking(terms, System.nanoTime());
+        RendezvousClient asking = RendezvousClient.asking(terms, System.nanoTime());
         run(asking);
         if (asking.isRefused()) {
           asking.result();
@@ -155,35 +155,35 @@ final class RendezvousSockets implements AutoCloseable {
   // ------------------------------------------------------------------ the other ranks
 
   /** Joins rank 0. */
-  Roster visit() throws IOException {
-    RendezvousGuest guest = RendezvousGuest.coming(terms, System.nanoTime());
-    run(guest);
-    return guest.result();
+  Roster join() throws IOException {
+    RendezvousClient client = RendezvousClient.coming(terms, System.nanoTime());
+    run(client);
+    return client.result();
   }
 
-  private void run(RendezvousGuest guest) throws IOException {
+  private void run(RendezvousClient client) throws IOException {
     while (true) {
       long now = System.nanoTime();
       JoinException stop = stop();
       if (stop != null) {
-        guest.giveUp(stop);
+        client.giveUp(stop);
       }
-      if (guest.wantsLine(now)) {
+      if (client.wantsLine(now)) {
         SocketLine line = new SocketLine(SocketChannel.open());
-        line.party = guest;
-        guest.dials(line, now);
+        line.party = client;
+        client.dials(line, now);
         line.dial();
       }
       for (SocketLine line : List.copyOf(lines)) {
-        if (line.key == null && now - guest.nextNanos() >= 0) {
+        if (line.key == null && now - client.nextNanos() >= 0) {
           line.ended(noAnswerFromResolver(), now);
         }
       }
-      guest.tick(now);
-      if (guest.isOver()) {
+      client.tick(now);
+      if (client.isOver()) {
         return;
       }
-      select(guest.nextNanos(), now);
+      select(client.nextNanos(), now);
     }
   }
 

@@ -1,6 +1,6 @@
 package io.collectives.netty;
 
-import static io.collectives.internal.StrangerLog.printable;
+import static io.collectives.internal.RefusalLog.printable;
 
 import io.collectives.JobSecret;
 import io.collectives.JoinException;
@@ -77,12 +77,19 @@ final class RendezvousWire {
   private RendezvousWire() {}
 
   /** A client that waits for an answer. */
-  record Guest(Announcement announcement, int patienceMillis, boolean hasSecret) {}
+  record Client(Announcement announcement, int patienceMillis, boolean hasSecret) {}
 
   /** The side that proves that it knows the secret. */
   enum Side {
-    HOST,
-    GUEST
+    SERVER("HOST"),
+    CLIENT("GUEST");
+
+    /** The name in the bytes that the HMAC covers, which stay the same in all versions. */
+    private final String label;
+
+    Side(String label) {
+      this.label = label;
+    }
   }
 
   /** Fails if an announcement is too long to be sent. */
@@ -139,7 +146,7 @@ final class RendezvousWire {
    * @param received complete, see {@link #isComplete}
    * @throws ProtocolException if it is none
    */
-  static Guest readAnnouncement(ByteBuffer received, int version) {
+  static Client readAnnouncement(ByteBuffer received, int version) {
     ByteBuffer in = received.duplicate().flip();
     try {
       if (in.getInt() != MAGIC || (in.getShort() & 0xffff) != in.remaining()) {
@@ -148,7 +155,7 @@ final class RendezvousWire {
       }
       int theirs = in.getShort() & 0xffff;
       if (theirs != version) {
-        return new Guest(new Announcement("", -1, 0, theirs, "", "", ""), 0, false);
+        return new Client(new Announcement("", -1, 0, theirs, "", "", ""), 0, false);
       }
       int rank = in.getInt();
       int size = in.getInt();
@@ -170,7 +177,7 @@ final class RendezvousWire {
               transport,
               printable(address, ADDRESS_LIMIT),
               printable(readText(in), WHEREABOUTS_LIMIT));
-      return new Guest(announcement, Math.max(patienceMillis, 0), hasSecret);
+      return new Client(announcement, Math.max(patienceMillis, 0), hasSecret);
     } catch (BufferUnderflowException | IllegalArgumentException e) {
       throw new ProtocolException("an announcement that ends too soon", e);
     }
@@ -216,7 +223,8 @@ final class RendezvousWire {
    */
   static byte[] hmac(
       JobSecret secret, Side side, byte[] announcement, byte[] nonce, byte[] roster) {
-    byte[] label = ("collectives rendezvous, " + side + "\n").getBytes(StandardCharsets.US_ASCII);
+    byte[] label =
+        ("collectives rendezvous, " + side.label + "\n").getBytes(StandardCharsets.US_ASCII);
     return secret.authenticate(label, announcement, nonce, roster);
   }
 

@@ -58,7 +58,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     /** TLS decides whether there will be a connection at all. */
     ENCRYPTING,
     /** The peer's HELLO is next, or its REFUSAL. */
-    GREETING,
+    HANDSHAKE,
     /** The peer's proof is next, or its REFUSAL. */
     PROVING,
     ADMITTED,
@@ -73,10 +73,10 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   private int restLength;
   private int attemptedBytesRead;
   private int lastBytesRead;
-  private int strangeLength; // Of what was read before this connection was admitted.
+  private int unadmittedLength; // Of what was read before this connection was admitted.
   private Stage stage;
   private @Nullable TcpLink link;
-  private @Nullable Greeting hello; // The HELLO of this rank, until it is admitted.
+  private @Nullable Handshake hello; // The HELLO of this rank, until it is admitted.
   private @Nullable Proof proof;
   private int claimed; // The rank that an unauthenticated peer says it is.
   private @Nullable Throwable problem;
@@ -99,7 +99,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     channel.config().setAutoClose(false);
     if (security == null) {
       tls = null;
-      stage = Stage.GREETING;
+      stage = Stage.HANDSHAKE;
     } else {
       tls = security.handler(incoming, transport.allocator());
       stage = Stage.ENCRYPTING;
@@ -141,7 +141,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   }
 
   /** Returns whether this is a connection of an unauthenticated peer. */
-  boolean isStranger() {
+  boolean isUnadmitted() {
     return incoming && stage != Stage.ADMITTED && stage != Stage.ENDED;
   }
 
@@ -175,21 +175,21 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   }
 
   /** Says HELLO, and keeps it until both sides have proved what they have said. */
-  void greet(Greeting mine) {
+  void sayHello(Handshake mine) {
     hello = mine;
     write(mine);
   }
 
   /** Answers the HELLO of an unauthenticated peer, which must be followed by a proof. */
-  void challenge(Greeting theirs, Greeting mine, JobSecret secret) {
+  void challenge(Handshake theirs, Handshake mine, JobSecret secret) {
     claimed = theirs.from();
     proof = new Proof(secret, transport.job(), theirs, mine);
     stage = Stage.PROVING;
-    greet(mine);
+    sayHello(mine);
   }
 
   /** Proves to the rank that has answered this rank's HELLO that both know the same secret. */
-  void prove(Greeting theirs, JobSecret secret) {
+  void prove(Handshake theirs, JobSecret secret) {
     proof = new Proof(secret, transport.job(), Objects.requireNonNull(hello), theirs);
     stage = Stage.PROVING;
     write(proof.bytes(Proof.Side.CONNECTS));
@@ -223,8 +223,8 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     channel.writeAndFlush(bytes, channel.voidPromise());
   }
 
-  void write(Greeting greeting) {
-    write(greeting.bytes().array());
+  void write(Handshake handshake) {
+    write(handshake.bytes().array());
   }
 
   private void write(byte[] unit) {
@@ -232,7 +232,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   }
 
   /** Tells the peer why it is refused, and closes. */
-  void refuse(Greeting refusal) {
+  void refuse(Handshake refusal) {
     stage = Stage.ENDED;
     channel
         .writeAndFlush(Unpooled.wrappedBuffer(refusal.bytes()))
@@ -290,13 +290,13 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   /** Uses what has been received, up to {@code end}; returns where it stopped for want of more. */
   private int use(int end) {
     int at = 0;
-    while ((stage == Stage.GREETING || stage == Stage.PROVING) && end - at >= Greeting.LENGTH) {
+    while ((stage == Stage.HANDSHAKE || stage == Stage.PROVING) && end - at >= Handshake.LENGTH) {
       try {
         hear(transport.received().bytes(), at);
       } catch (ProtocolException e) {
         notUnderstood(e, transport.received().bytes().get(at));
       }
-      at += Greeting.LENGTH;
+      at += Handshake.LENGTH;
     }
     if (stage == Stage.ADMITTED && link != null) {
       at = link.received(transport.received(), at, end);
@@ -307,16 +307,16 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   /** Handles a handshake message or a proof. */
   private void hear(ByteBuffer source, int at) {
     if (link == null) {
-      if (stage == Stage.GREETING) {
-        transport.greeted(this, Greeting.read(source, at));
+      if (stage == Stage.HANDSHAKE) {
+        transport.saidHello(this, Handshake.read(source, at));
       } else if (Objects.requireNonNull(proof).isRight(Proof.Side.CONNECTS, source, at)) {
         transport.proved(this, claimed);
       } else {
         transport.notProved(this, claimed);
       }
-    } else if (stage == Stage.GREETING || source.getInt(at) == Greeting.MAGIC) {
-      link.answered(this, Greeting.read(source, at), stage == Stage.PROVING);
-      if (stage == Stage.GREETING) {
+    } else if (stage == Stage.HANDSHAKE || source.getInt(at) == Handshake.MAGIC) {
+      link.answered(this, Handshake.read(source, at), stage == Stage.PROVING);
+      if (stage == Stage.HANDSHAKE) {
         close();
       }
     } else {
@@ -330,7 +330,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
       transport
           .log()
           .debug(
-              "closed a connection from {}: this is no greeting, {}",
+              "closed a connection from {}: this is no handshake, {}",
               transport.kind().origin(channel),
               e.getMessage());
       if (speaksTls) {
@@ -352,7 +352,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     if (!event.isSuccess()) {
       exceptionCaught(event.cause());
     } else if (stage == Stage.ENCRYPTING) {
-      stage = Stage.GREETING;
+      stage = Stage.HANDSHAKE;
       if (link != null) {
         link.reached(this);
       }
@@ -363,8 +363,8 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   public void userEventTriggered(ChannelHandlerContext context, Object event) {
     if (event == ChannelOutputShutdownEvent.INSTANCE) {
       writable = false;
-    } else if (event instanceof SslHandshakeCompletionEvent handshake) {
-      encrypted(handshake);
+    } else if (event instanceof SslHandshakeCompletionEvent completion) {
+      encrypted(completion);
     }
   }
 
@@ -401,13 +401,13 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
 
   @Override
   public void channelReadComplete(ChannelHandlerContext context) {
-    if (tls != null && isStranger() && strangeLength >= Tls.STRANGER_LENGTH) {
+    if (tls != null && isUnadmitted() && unadmittedLength >= Tls.UNADMITTED_LENGTH) {
       transport
           .log()
           .debug(
               "closed a connection from {}: {} bytes and not admitted",
               transport.kind().origin(channel),
-              strangeLength);
+              unadmittedLength);
       close();
     }
   }
@@ -418,12 +418,14 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
       return transport
           .allocator()
           .directBuffer(
-              isStranger() ? Math.max(Tls.STRANGER_LENGTH - strangeLength, 1) : Tls.READ_LENGTH);
+              isUnadmitted()
+                  ? Math.max(Tls.UNADMITTED_LENGTH - unadmittedLength, 1)
+                  : Tls.READ_LENGTH);
     }
     ByteBuf buffer =
         stage == Stage.ADMITTED
             ? transport.receiveBuffer().retain()
-            : transport.receiveBuffer().retainedSlice(0, Greeting.LENGTH);
+            : transport.receiveBuffer().retainedSlice(0, Handshake.LENGTH);
     return buffer.clear().writeBytes(rest, 0, restLength);
   }
 
@@ -442,7 +444,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   public void lastBytesRead(int count) {
     lastBytesRead = count;
     if (stage != Stage.ADMITTED) {
-      strangeLength += Math.max(count, 0);
+      unadmittedLength += Math.max(count, 0);
     }
   }
 
@@ -481,7 +483,7 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     public void channelRead(ChannelHandlerContext context, Object message) {
       ByteBuf buffer = (ByteBuf) message;
       context.pipeline().remove(this);
-      if (buffer.getByte(buffer.readerIndex()) != (byte) Greeting.MAGIC) {
+      if (buffer.getByte(buffer.readerIndex()) != (byte) Handshake.MAGIC) {
         context.fireChannelRead(buffer);
         return;
       }
@@ -491,7 +493,8 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
           "rank {} refused a connection from {}: no TLS there, TLS here",
           transport.rank(),
           transport.kind().origin(channel));
-      Greeting refusal = transport.greeting(Greeting.Kind.HELLO, -1).refuse(Greeting.Objection.TLS);
+      Handshake refusal =
+          transport.handshake(Handshake.Kind.HELLO, -1).refuse(Handshake.Objection.TLS);
       context
           .writeAndFlush(Unpooled.wrappedBuffer(refusal.bytes()))
           .addListener(future -> context.close());

@@ -289,7 +289,7 @@ final class TcpLink implements Link {
                   + transport.job()));
       return;
     }
-    by.greet(transport.hello(peer));
+    by.sayHello(transport.hello(peer));
   }
 
   /** The attempt to connect has failed, for now. */
@@ -353,14 +353,14 @@ final class TcpLink implements Link {
    *
    * @param proved whether this rank has shown its proof already
    */
-  void answered(TcpConnection by, Greeting answer, boolean proved) {
+  void answered(TcpConnection by, Handshake answer, boolean proved) {
     if (by != attempt) {
       return;
     }
-    Greeting mine = transport.greeting(Greeting.Kind.HELLO, peer);
-    Greeting.Objection refused = answer.objection();
+    Handshake mine = transport.handshake(Handshake.Kind.HELLO, peer);
+    Handshake.Objection refused = answer.objection();
     JobSecret secret = transport.secret();
-    if (refused == Greeting.Objection.EPOCH) {
+    if (refused == Handshake.Objection.EPOCH) {
       // The peer told this address itself, in this run of the job; so it has ended since, and
       // somebody else has got its port.
       lose(
@@ -368,7 +368,7 @@ final class TcpLink implements Link {
               whereabouts()
                   + " listens there no more; whoever does is of another run or job: "
                   + answer.difference(refused, "there", mine, "here")));
-    } else if (answer.kind() == Greeting.Kind.REFUSAL && refused != null) {
+    } else if (answer.kind() == Handshake.Kind.REFUSAL && refused != null) {
       lose(
           new ProtocolException(
               whereabouts()
@@ -378,10 +378,10 @@ final class TcpLink implements Link {
                   + answer.difference(refused, "there", mine, "here")));
     } else if (proved
         || !answer
-            .withNonce(Greeting.Nonce.NONE)
+            .withNonce(Handshake.Nonce.NONE)
             .equals(
-                Greeting.of(
-                    Greeting.Kind.HELLO,
+                Handshake.of(
+                    Handshake.Kind.HELLO,
                     transport.epoch(),
                     transport.size(),
                     peer,
@@ -463,11 +463,11 @@ final class TcpLink implements Link {
           check(source, at, length);
           transport.bytes(this, source, at, length);
           at += FrameCodec.padded(length);
-        } else if (available >= 4 && source.bytes().getInt(at) == Greeting.MAGIC) {
-          if (available < Greeting.LENGTH) {
+        } else if (available >= 4 && source.bytes().getInt(at) == Handshake.MAGIC) {
+          if (available < Handshake.LENGTH) {
             break;
           }
-          partWith(Greeting.read(source.bytes(), at));
+          partWith(Handshake.read(source.bytes(), at));
         } else if (available < FrameCodec.HEADER_LENGTH) {
           break;
         } else {
@@ -530,15 +530,15 @@ final class TcpLink implements Link {
    * Loses the link because the peer leaves, or because it ends this connection for what it got from
    * here.
    */
-  private void partWith(Greeting found) {
-    if (found.equals(transport.greetingFrom(peer, Greeting.Kind.ABORT))) {
+  private void partWith(Handshake found) {
+    if (found.equals(transport.handshakeFrom(peer, Handshake.Kind.ABORT))) {
       lose(
           new BrokenLinkException(
               whereabouts()
                   + " ended the connection because rank "
                   + transport.rank()
                   + " sent what cannot be"));
-    } else if (found.equals(transport.greetingFrom(peer, Greeting.Kind.GOODBYE))) {
+    } else if (found.equals(transport.handshakeFrom(peer, Handshake.Kind.GOODBYE))) {
       lose(null);
     } else {
       throw new ProtocolException(this + " got " + found + " between frames");

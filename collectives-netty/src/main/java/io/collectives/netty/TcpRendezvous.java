@@ -23,8 +23,8 @@ import java.util.function.Function;
  * themselves, and wait for the answer.
  *
  * <p>All of it happens on the threads that call {@link #meet}, but for looking up the host's name;
- * nothing listens before or after. {@link RendezvousHost} and {@link RendezvousGuest} hold what is
- * said and decided, {@link RendezvousSockets} carries it.
+ * nothing listens before or after. {@link RendezvousServer} and {@link RendezvousClient} hold what
+ * is said and decided, {@link RendezvousSockets} carries it.
  */
 final class TcpRendezvous implements Rendezvous {
   private final JobSettings settings;
@@ -66,7 +66,7 @@ final class TcpRendezvous implements Rendezvous {
             settings.security().secret(),
             new SecureRandom());
     try (RendezvousSockets sockets = new RendezvousSockets(this, terms)) {
-      return me.rank() == 0 ? sockets.host() : sockets.visit();
+      return me.rank() == 0 ? sockets.serve() : sockets.join();
     } catch (IOException e) {
       throw new JoinException(
           "rank "

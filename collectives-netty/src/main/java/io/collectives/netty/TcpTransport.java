@@ -4,7 +4,7 @@ import io.collectives.JobSecret;
 import io.collectives.JobSettings;
 import io.collectives.internal.FrameCodec;
 import io.collectives.internal.Log;
-import io.collectives.internal.StrangerLog;
+import io.collectives.internal.RefusalLog;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
@@ -65,8 +65,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Unauthenticated peers.</b> A peer that connects gets {@link Tls#ADMISSION_SECONDS} to say a
  * proper HELLO, and to prove that it knows the job's secret if there is one; while {@link
- * #STRANGER_LIMIT} connections have not done so yet, no more are accepted. Until then at most 128
- * bytes are read from a connection, with TLS {@link Tls#STRANGER_LENGTH}. What is wrong is logged
+ * #UNADMITTED_LIMIT} connections have not done so yet, no more are accepted. Until then at most 128
+ * bytes are read from a connection, with TLS {@link Tls#UNADMITTED_LENGTH}. What is wrong is logged
  * and closed, and touches no link.
  *
  * <p>One class because polling, accepting and closing are the work of the one driver of the event
@@ -91,7 +91,7 @@ final class TcpTransport implements Transport, PromptWaits {
   static final int SLOTS = 4;
 
   /** The limit of open connections that have not been admitted. */
-  static final int STRANGER_LIMIT = 64;
+  static final int UNADMITTED_LIMIT = 64;
 
   /** Failures are told in a frame whose body may be longer than the longest piece of a payload. */
   private static final int CONTROL_LENGTH = 4096;
@@ -120,8 +120,8 @@ final class TcpTransport implements Transport, PromptWaits {
   private final @Nullable TcpLink[] links;
   private final Queue<TcpLink> losses = new ArrayDeque<>();
   private final List<TcpLink> blocked = new ArrayList<>();
-  private final Set<TcpConnection> strangers = new HashSet<>();
-  private final StrangerLog strangerLog = new StrangerLog(LOG);
+  private final Set<TcpConnection> unadmitted = new HashSet<>();
+  private final RefusalLog refusalLog = new RefusalLog(LOG);
   private @Nullable FrameSink sink; // During a poll.
   private @Nullable Throwable sinkFailure;
   private @Nullable TcpLink single; // The only one that was ever admitted.
@@ -412,7 +412,7 @@ final class TcpTransport implements Transport, PromptWaits {
       return;
     }
     closed = true;
-    strangerLog.end();
+    refusalLog.end();
     server.close();
     for (TcpLink link : links) {
       if (link != null) {
@@ -440,8 +440,8 @@ final class TcpTransport implements Transport, PromptWaits {
   }
 
   /** Returns the number of open connections that have not been admitted. */
-  int strangerCount() {
-    return strangers.size();
+  int unadmittedCount() {
+    return unadmitted.size();
   }
 
   DrivenEventLoop loop() {
@@ -516,18 +516,18 @@ final class TcpTransport implements Transport, PromptWaits {
   }
 
   /** Returns the terms of this rank, which all others must have, too. */
-  Greeting.Terms terms() {
-    return new Greeting.Terms(secret() != null, settings.security().checksums(), tls != null);
+  Handshake.Terms terms() {
+    return new Handshake.Terms(secret() != null, settings.security().checksums(), tls != null);
   }
 
-  Greeting greeting(Greeting.Kind what, int peer) {
-    return Greeting.of(what, epoch(), size(), rank(), peer, terms());
+  Handshake handshake(Handshake.Kind what, int peer) {
+    return Handshake.of(what, epoch(), size(), rank(), peer, terms());
   }
 
   /** Creates a HELLO for one connection. */
-  Greeting hello(int peer) {
-    Greeting hello = greeting(Greeting.Kind.HELLO, peer);
-    return secret() == null ? hello : hello.withNonce(Greeting.Nonce.draw(random));
+  Handshake hello(int peer) {
+    Handshake hello = handshake(Handshake.Kind.HELLO, peer);
+    return secret() == null ? hello : hello.withNonce(Handshake.Nonce.draw(random));
   }
 
   /** Something has arrived. */
@@ -585,12 +585,12 @@ final class TcpTransport implements Transport, PromptWaits {
   }
 
   /** Admits, challenges or refuses a peer that has connected to this rank and has said HELLO. */
-  void greeted(TcpConnection connection, Greeting theirs) {
+  void saidHello(TcpConnection connection, Handshake theirs) {
     Channel channel = connection.channel();
-    Greeting mine = hello(theirs.from());
-    Greeting.Objection objection = mine.objectionTo(theirs);
+    Handshake mine = hello(theirs.from());
+    Handshake.Objection objection = mine.objectionTo(theirs);
     JobSecret secret = secret();
-    if (theirs.kind() != Greeting.Kind.HELLO) {
+    if (theirs.kind() != Handshake.Kind.HELLO) {
       warn(
           "rank {} closed a connection from {}, which began with {}",
           rank(),
@@ -607,7 +607,7 @@ final class TcpTransport implements Transport, PromptWaits {
           theirs.from());
       connection.close();
     } else if (!hasCertificate(connection, theirs.from())) {
-      refuse(connection, mine, Greeting.Objection.CERTIFICATE, theirs);
+      refuse(connection, mine, Handshake.Objection.CERTIFICATE, theirs);
     } else if (secret != null) {
       connection.challenge(theirs, mine, secret);
     } else if (isWelcome(connection, theirs.from())) {
@@ -629,8 +629,8 @@ final class TcpTransport implements Transport, PromptWaits {
   }
 
   private void refuse(
-      TcpConnection connection, Greeting mine, Greeting.Objection why, Greeting theirs) {
-    Greeting refusal = mine.refuse(why);
+      TcpConnection connection, Handshake mine, Handshake.Objection why, Handshake theirs) {
+    Handshake refusal = mine.refuse(why);
     warn(
         "rank {} refused rank {} at {}: {}",
         rank(),
@@ -642,7 +642,7 @@ final class TcpTransport implements Transport, PromptWaits {
 
   /** Warns of an unauthenticated peer, but not more often than people can read. */
   void warn(String format, Object... facts) {
-    strangerLog.warn(format, facts);
+    refusalLog.warn(format, facts);
   }
 
   /** Admits a peer that has proved to be a rank of this job. */
@@ -655,12 +655,12 @@ final class TcpTransport implements Transport, PromptWaits {
 
   /** Refuses a peer whose proof is wrong. */
   void notProved(TcpConnection connection, int peer) {
-    Greeting mine = greeting(Greeting.Kind.HELLO, peer);
+    Handshake mine = handshake(Handshake.Kind.HELLO, peer);
     refuse(
         connection,
         mine,
-        Greeting.Objection.PROOF,
-        Greeting.of(Greeting.Kind.HELLO, epoch(), size(), peer, rank(), terms()));
+        Handshake.Objection.PROOF,
+        Handshake.of(Handshake.Kind.HELLO, epoch(), size(), peer, rank(), terms()));
   }
 
   /** Returns whether a peer's connection is the one that counts; otherwise it is closed. */
@@ -699,7 +699,7 @@ final class TcpTransport implements Transport, PromptWaits {
     TcpConnection connection = link.connection();
     if (connection != null && connection.isWritable()) {
       link.writeAll();
-      connection.write(greeting(Greeting.Kind.GOODBYE, link.peer()));
+      connection.write(handshake(Handshake.Kind.GOODBYE, link.peer()));
     }
   }
 
@@ -707,13 +707,13 @@ final class TcpTransport implements Transport, PromptWaits {
   void sayAbort(TcpLink link) {
     TcpConnection connection = link.connection();
     if (connection != null && connection.isWritable()) {
-      connection.write(greeting(Greeting.Kind.ABORT, link.peer()));
+      connection.write(handshake(Handshake.Kind.ABORT, link.peer()));
     }
   }
 
   /** Returns the message of a kind that a rank that is connected sends to this one. */
-  Greeting greetingFrom(int peer, Greeting.Kind kind) {
-    return Greeting.of(kind, epoch(), size(), peer, rank(), terms());
+  Handshake handshakeFrom(int peer, Handshake.Kind kind) {
+    return Handshake.of(kind, epoch(), size(), peer, rank(), terms());
   }
 
   void lost(TcpLink link) {
@@ -755,8 +755,10 @@ final class TcpTransport implements Transport, PromptWaits {
     throw (T) t;
   }
 
-  private void left(TcpConnection stranger) {
-    if (strangers.remove(stranger) && strangers.size() == STRANGER_LIMIT - 1 && server.isOpen()) {
+  private void left(TcpConnection connection) {
+    if (unadmitted.remove(connection)
+        && unadmitted.size() == UNADMITTED_LIMIT - 1
+        && server.isOpen()) {
       server.config().setAutoRead(true);
     }
   }
@@ -766,20 +768,20 @@ final class TcpTransport implements Transport, PromptWaits {
     @Override
     public void channelRead(ChannelHandlerContext context, Object message) {
       Channel channel = (Channel) message;
-      TcpConnection stranger = register(channel, null);
-      strangers.add(stranger);
-      if (strangers.size() >= STRANGER_LIMIT) {
+      TcpConnection connection = register(channel, null);
+      unadmitted.add(connection);
+      if (unadmitted.size() >= UNADMITTED_LIMIT) {
         server.config().setAutoRead(false);
       }
-      channel.closeFuture().addListener(future -> left(stranger));
+      channel.closeFuture().addListener(future -> left(connection));
       loop.schedule(
           () -> {
-            if (stranger.isStranger()) {
+            if (connection.isUnadmitted()) {
               LOG.debug(
                   "closed a connection from {}: not admitted within {} s",
                   kind.origin(channel),
                   Tls.ADMISSION_SECONDS);
-              stranger.close();
+              connection.close();
             }
           },
           Tls.ADMISSION_SECONDS,

@@ -40,7 +40,7 @@ final class Tls {
    * The number of bytes that a peer may send until it is admitted: a handshake message, and a chain
    * of certificates.
    */
-  static final int STRANGER_LENGTH = 32 * 1024;
+  static final int UNADMITTED_LENGTH = 32 * 1024;
 
   /** The number of bytes that are read at once. */
   static final int READ_LENGTH = 64 * 1024;

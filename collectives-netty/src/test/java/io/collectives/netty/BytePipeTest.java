@@ -379,11 +379,11 @@ class BytePipeTest {
     /** Takes the other end for one that has connected and says HELLO. */
     void meet(End other) {
       socket.arrive(other.transport.hello(rank).bytes().array());
-      for (int i = 0; socket.written() < Greeting.LENGTH; i++) {
+      for (int i = 0; socket.written() < Handshake.LENGTH; i++) {
         assertTrue(i < STEPS, "no answer");
         poll();
       }
-      socket.take(Greeting.LENGTH);
+      socket.take(Handshake.LENGTH);
       assertEquals(0, socket.written());
     }
 

@@ -33,10 +33,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Everything that reads what a stranger may have sent is given random and damaged bytes: it must
- * throw what it says it throws, nothing else, and allocate little. Another seed than the usual one
- * is given by the system property {@code collectives.seed}; failures name it and the input's
- * number.
+ * Everything that reads what an unauthenticated peer may have sent is given random and damaged
+ * bytes: it must throw what it says it throws, nothing else, and allocate little. Another seed than
+ * the usual one is given by the system property {@code collectives.seed}; failures name it and the
+ * input's number.
  */
 @Timeout(60)
 class DecoderFuzzTest {
@@ -47,7 +47,7 @@ class DecoderFuzzTest {
   private static final long ALLOCATION_LIMIT = 64 * 1024;
 
   private static final JobEpoch EPOCH = new JobEpoch(0x1234567890abcdefL, 42);
-  private static final Announcement GUEST =
+  private static final Announcement CLIENT =
       new Announcement(
           "job", 1, 5, Rendezvous.PROTOCOL_VERSION, "tcp", "127.0.0.1:4711", "host/17");
 
@@ -57,39 +57,37 @@ class DecoderFuzzTest {
   }
 
   @Test
-  void greetings() {
+  void handshakes() {
     byte[] hello =
-        Greeting.of(Greeting.Kind.HELLO, EPOCH, 4, 1, 2, new Greeting.Terms(true, true, true))
-            .withNonce(new Greeting.Nonce(5, 6))
+        Handshake.of(Handshake.Kind.HELLO, EPOCH, 4, 1, 2, new Handshake.Terms(true, true, true))
+            .withNonce(new Handshake.Nonce(5, 6))
             .bytes()
             .array();
     fuzz(
         hello,
         60,
         bytes -> {
-          Greeting greeting = Greeting.read(littleEndian(fit(bytes, Greeting.LENGTH)), 0);
-          assertTrue(greeting.toString().length() < 300, "a short text");
+          Handshake handshake = Handshake.read(littleEndian(fit(bytes, Handshake.LENGTH)), 0);
+          assertTrue(handshake.toString().length() < 300, "a short text");
           assertEquals(
-              greeting.version() == 1 ? null : Greeting.Objection.VERSION,
-              greeting.objectionTo(
-                  new Greeting(
+              handshake.version() == 1 ? null : Handshake.Objection.VERSION,
+              handshake.objectionTo(
+                  new Handshake(
                       1,
-                      greeting.kind(),
+                      handshake.kind(),
                       null,
-                      greeting.epoch(),
-                      greeting.size(),
-                      greeting.to(),
-                      greeting.from(),
-                      greeting.terms(),
-                      Greeting.Nonce.NONE)));
+                      handshake.epoch(),
+                      new Handshake.Ends(handshake.size(), handshake.to(), handshake.from()),
+                      handshake.terms(),
+                      Handshake.Nonce.NONE)));
         },
         ProtocolException.class);
   }
 
   @Test
   void proofs() {
-    Greeting hello =
-        Greeting.of(Greeting.Kind.HELLO, EPOCH, 4, 1, 2, new Greeting.Terms(true, false, false));
+    Handshake hello =
+        Handshake.of(Handshake.Kind.HELLO, EPOCH, 4, 1, 2, new Handshake.Terms(true, false, false));
     Proof proof = new Proof(JobSecret.of("what the ranks know"), "job", hello, hello);
     byte[] right = proof.bytes(Proof.Side.ACCEPTS);
     fuzz(
@@ -126,7 +124,7 @@ class DecoderFuzzTest {
 
   @Test
   void announcements() {
-    byte[] right = RendezvousWire.announcement(GUEST, 1000, new byte[RendezvousWire.NONCE_LENGTH]);
+    byte[] right = RendezvousWire.announcement(CLIENT, 1000, new byte[RendezvousWire.NONCE_LENGTH]);
     fuzz(
         right,
         -1,
@@ -204,7 +202,7 @@ class DecoderFuzzTest {
                   Ranks.settings(1).withSecurity(checked));
           Socket socket = ranks.connect(1)) {
         socket.getOutputStream().write(ranks.get(0).transport.hello(1).bytes().array());
-        assertEquals(Greeting.LENGTH, ranks.read(socket, Greeting.LENGTH).length);
+        assertEquals(Handshake.LENGTH, ranks.read(socket, Handshake.LENGTH).length);
         byte[] stream = frames(ranks, 4);
         int changes = random.nextInt(4);
         for (int i = 0; i < changes; i++) {

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.collectives.JobSecret;
 import io.collectives.JoinException;
 import io.collectives.internal.Log;
-import io.collectives.internal.StrangerLog;
+import io.collectives.internal.RefusalLog;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Rendezvous.Announcement;
@@ -40,9 +40,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.helpers.NOPLogger;
 
 /**
- * Meetings by TCP on a network and a clock of their own: thousands of schedules, each drawn from a
- * seed, in which ranks come late, twice or never, die, are stopped and come back, connections break
- * or fall silent, and strangers say whatever strangers say.
+ * Rendezvous by TCP on a network and a clock of their own: thousands of schedules, each drawn from
+ * a seed, in which ranks come late, twice or never, die, are stopped and come back, connections
+ * break or fall silent, and unauthenticated peers say whatever they like.
  *
  * <p>More of them: {@code -Dcollectives.simulations=1000000 -Dcollectives.firstSimulation=2000}.
  */
@@ -121,7 +121,7 @@ final class RendezvousSimulationTest {
     long began;
     long now;
     long numbers;
-    @Nullable Host listening;
+    @Nullable Server listening;
 
     Simulation(long seed) {
       random = new Random(seed * 0x9E3779B97F4A7C15L + 1);
@@ -147,8 +147,8 @@ final class RendezvousSimulationTest {
         }
       }
       for (int i = random.nextInt(4); i > 0; i--) {
-        Stranger stranger = new Stranger(this, random.nextInt(7));
-        at(random.nextLong(timeout.toNanos()), stranger, stranger::come);
+        UnauthenticatedPeer peer = new UnauthenticatedPeer(this, random.nextInt(7));
+        at(random.nextLong(timeout.toNanos()), peer, peer::come);
       }
       if (!calm && random.nextInt(10) == 0) {
         FalseHost host = new FalseHost(this);
@@ -156,8 +156,8 @@ final class RendezvousSimulationTest {
       }
       if (random.nextInt(20) == 0) {
         for (int i = 0; i < 80; i++) {
-          Stranger stranger = new Stranger(this, 0);
-          at(random.nextLong(timeout.toNanos() / 2), stranger, stranger::come);
+          UnauthenticatedPeer peer = new UnauthenticatedPeer(this, 0);
+          at(random.nextLong(timeout.toNanos() / 2), peer, peer::come);
         }
       }
       for (Event event = events.poll(); event != null; event = events.poll()) {
@@ -195,7 +195,7 @@ final class RendezvousSimulationTest {
               returnLimit,
               impostor ? JobSecret.of("quite another secret") : secret,
               random);
-      Rank party = rank == 0 ? new Host(this, terms) : new Guest(this, terms);
+      Rank party = rank == 0 ? new Server(this, terms) : new Client(this, terms);
       parties.add(party);
       at(delay, party, party::begin);
       if (!calm && random.nextInt(6) == 0) {
@@ -246,9 +246,9 @@ final class RendezvousSimulationTest {
           assertEquals(size, roster.addresses().size());
           assertEquals(
               rank.terms.me().address(), roster.addresses().get(rank.terms.me().rank()), rank + "");
-          for (int seat = 0; seat < size; seat++) {
-            int process = Integer.parseInt(roster.addresses().get(seat).substring(3));
-            assertEquals(seat, process % size, () -> "who sits where in " + roster);
+          for (int place = 0; place < size; place++) {
+            int process = Integer.parseInt(roster.addresses().get(place).substring(3));
+            assertEquals(place, process % size, () -> "who sits where in " + roster);
           }
         } else {
           String why = String.valueOf(rank.failure.getMessage());
@@ -257,7 +257,7 @@ final class RendezvousSimulationTest {
       }
       if (calm) {
         assertEquals(absent.isEmpty(), met, "those who came in time");
-        assertTrue(rosters.size() <= 1, "one meeting");
+        assertTrue(rosters.size() <= 1, "one rendezvous");
         for (Actor party : parties) {
           if (party instanceof Rank rank) {
             assertEquals(met, rank.roster != null, rank + ": " + rank.failure);
@@ -373,11 +373,11 @@ final class RendezvousSimulationTest {
   }
 
   /** Rank 0. */
-  private static class Host extends Rank {
-    private @Nullable RendezvousHost machine;
+  private static class Server extends Rank {
+    private @Nullable RendezvousServer machine;
     private final Queue<End> backlog = new ArrayDeque<>();
 
-    Host(Simulation world, RendezvousTerms terms) {
+    Server(Simulation world, RendezvousTerms terms) {
       super(world, terms);
     }
 
@@ -392,7 +392,8 @@ final class RendezvousSimulationTest {
         return;
       }
       world.listening = this;
-      machine = new RendezvousHost(terms, new StrangerLog(Log.to(NOPLogger.NOP_LOGGER)), world.now);
+      machine =
+          new RendezvousServer(terms, new RefusalLog(Log.to(NOPLogger.NOP_LOGGER)), world.now);
     }
 
     void arrives(End near) {
@@ -401,34 +402,34 @@ final class RendezvousSimulationTest {
 
     @Override
     void drive() {
-      RendezvousHost host = machine;
-      if (host == null || ended) {
+      RendezvousServer server = machine;
+      if (server == null || ended) {
         return;
       }
-      host.tick(world.now);
-      while (host.hasRoom() && !backlog.isEmpty()) {
+      server.tick(world.now);
+      while (server.hasRoom() && !backlog.isEmpty()) {
         End line = backlog.remove();
         if (line.closed) {
           continue;
         }
-        line.party = host.admit(line);
+        line.party = server.admit(line);
         line.party.connected(world.now);
         line.guarded = true;
         line.deliver();
-        host.tick(world.now);
+        server.tick(world.now);
       }
-      long strangers = ends.stream().filter(end -> end.guarded && !end.closed).count();
-      assertTrue(strangers <= RendezvousHost.VISITOR_LIMIT + terms.me().size(), "open lines");
-      if (!host.isGathering() && world.listening == this) {
+      long open = ends.stream().filter(end -> end.guarded && !end.closed).count();
+      assertTrue(open <= RendezvousServer.VISITOR_LIMIT + terms.me().size(), "open lines");
+      if (!server.isGathering() && world.listening == this) {
         world.listening = null;
         backlog.forEach(End::reset);
         backlog.clear();
       }
-      if (host.isOver(world.now)) {
-        host.close(world.now);
-        end(host::result);
+      if (server.isOver(world.now)) {
+        server.close(world.now);
+        end(server::result);
       } else {
-        alarm(host.nextNanos());
+        alarm(server.nextNanos());
       }
     }
 
@@ -440,46 +441,46 @@ final class RendezvousSimulationTest {
   }
 
   /** Any other rank. */
-  private static final class Guest extends Rank {
-    private @Nullable RendezvousGuest machine;
+  private static final class Client extends Rank {
+    private @Nullable RendezvousClient machine;
 
-    Guest(Simulation world, RendezvousTerms terms) {
+    Client(Simulation world, RendezvousTerms terms) {
       super(world, terms);
     }
 
     @Override
     void begin() {
       super.begin();
-      machine = RendezvousGuest.coming(terms, world.now);
+      machine = RendezvousClient.coming(terms, world.now);
     }
 
     @Override
     void drive() {
-      RendezvousGuest guest = machine;
-      if (guest == null || ended) {
+      RendezvousClient client = machine;
+      if (client == null || ended) {
         return;
       }
-      guest.tick(world.now);
-      if (guest.wantsLine(world.now)) {
+      client.tick(world.now);
+      if (client.wantsLine(world.now)) {
         End line = new End(world, this);
-        line.party = guest;
-        guest.dials(line, world.now);
+        line.party = client;
+        client.dials(line, world.now);
         line.dial();
       }
-      if (guest.isOver()) {
-        end(guest::result);
+      if (client.isOver()) {
+        end(client::result);
       } else {
-        alarm(guest.nextNanos());
+        alarm(client.nextNanos());
       }
     }
   }
 
   /** Somebody who connects to rank 0 and is no rank. */
-  private static final class Stranger extends Actor implements Line.Party {
+  private static final class UnauthenticatedPeer extends Actor implements Line.Party {
     private final int kind;
     private End line;
 
-    Stranger(Simulation world, int kind) {
+    UnauthenticatedPeer(Simulation world, int kind) {
       super(world);
       this.kind = kind;
     }
@@ -502,7 +503,7 @@ final class RendezvousSimulationTest {
                   Rendezvous.PROTOCOL_VERSION,
                   "tcp",
                   "x",
-                  "stranger"),
+                  "unauthenticated peer"),
               random.nextInt(),
               new byte[RendezvousWire.NONCE_LENGTH]);
       switch (kind) {
@@ -555,11 +556,11 @@ final class RendezvousSimulationTest {
     }
 
     void begin() {
-      Host taken = world.listening;
+      Server taken = world.listening;
       if (taken == null) {
         Announcement nobody = new Announcement("job", 0, world.size, 1, "tcp", "at-0", "false");
         world.listening =
-            new Host(
+            new Server(
                 world,
                 new RendezvousTerms(
                     "tcp://there:1",
@@ -575,7 +576,7 @@ final class RendezvousSimulationTest {
               }
             };
         world.tell("a false rank 0 listens");
-        Host own = world.listening;
+        Server own = world.listening;
         world.at(
             world.random.nextLong(2 * world.timeout.toNanos()),
             null,
@@ -637,20 +638,20 @@ final class RendezvousSimulationTest {
           world.latency(),
           null,
           () -> {
-            Host host = world.listening;
-            world.at(world.latency(), owner, () -> dialled(host));
+            Server server = world.listening;
+            world.at(world.latency(), owner, () -> dialled(server));
           });
     }
 
-    private void dialled(@Nullable Host host) {
+    private void dialled(@Nullable Server server) {
       if (closed) {
         return;
       }
-      if (host == null || world.listening != host) {
+      if (server == null || world.listening != server) {
         fail(new ConnectException("Connection refused"));
         return;
       }
-      End far = new End(world, host);
+      End far = new End(world, server);
       far.other = this;
       other = far;
       Random random = world.random;
@@ -661,9 +662,9 @@ final class RendezvousSimulationTest {
           1,
           null,
           () -> {
-            if (world.listening == host) {
-              host.arrives(far);
-              world.at(0, host, () -> {});
+            if (world.listening == server) {
+              server.arrives(far);
+              world.at(0, server, () -> {});
             } else {
               far.reset();
             }

@@ -168,7 +168,7 @@ class TcpRendezvousTest {
     Future<Roster> zero = meet(announce(0, 3), LONG);
     Future<Roster> one = meet(announce(1, 3), LONG);
     Announcement second = new Announcement("job", 1, 3, 1, "tcp", "elsewhere", "host/77");
-    // Whichever of the two comes first has the seat; the other is told both places.
+    // Whichever of the two comes first has the rank; the other is told both places.
     Future<Roster> again = meet(second, LONG);
     Future<Roster> loser = firstDone(one, again);
     assertContains(failure(loser), "host/1", "host/77", "rank 1");
@@ -214,8 +214,8 @@ class TcpRendezvousTest {
     Future<Roster> one;
     try (ServerSocket host = new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1"))) {
       one = meetImpatiently(announce(1, 3));
-      try (Socket guest = host.accept()) {
-        assertTrue(guest.getInputStream().read() >= 0, "it has announced itself");
+      try (Socket client = host.accept()) {
+        assertTrue(client.getInputStream().read() >= 0, "it has announced itself");
       }
     }
     assertContains(failure(one), "rank 0", "was met by rank 1", "was lost");
@@ -237,21 +237,21 @@ class TcpRendezvousTest {
     long pause = LONG.toMillis() / 2 / answer.length;
     try (ServerSocket host = new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1"))) {
       Future<Roster> one = meet(security, announce(1, 2), SHORT);
-      try (Socket guest = host.accept()) {
+      try (Socket client = host.accept()) {
         int at = 0;
         long start = System.nanoTime();
         while (!one.isDone() && System.nanoTime() - start < LONG.toNanos()) {
           // A byte now and then, so that no single read is long; never the last one.
           if (at < answer.length - 1) {
             try {
-              guest.getOutputStream().write(answer[at++]);
+              client.getOutputStream().write(answer[at++]);
             } catch (IOException e) {
-              break; // The guest has gone.
+              break; // The client has gone.
             }
           }
           LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(pause));
         }
-        assertTrue(at < answer.length - 1, "the guest waits for all of the answer");
+        assertTrue(at < answer.length - 1, "the client waits for all of the answer");
       }
       assertContains(failure(one), "met nobody", "gave no answer", SHORT.toMillis() + " ms");
     }
@@ -349,7 +349,7 @@ class TcpRendezvousTest {
   }
 
   @Test
-  void strangersDisturbNobody() throws Exception {
+  void unauthenticatedPeersDisturbNobody() throws Exception {
     Future<Roster> zero = meet(announce(0, 2), LONG);
     List<Socket> sockets = new ArrayList<>();
     try {
@@ -452,7 +452,7 @@ class TcpRendezvousTest {
     try (Socket first = connectSoon();
         Socket second = connectSoon()) {
       byte[] nonce = challenge(first, announcement);
-      byte[] hmac = hmac(RendezvousWire.Side.GUEST, announcement, nonce);
+      byte[] hmac = hmac(RendezvousWire.Side.CLIENT, announcement, nonce);
       challenge(second, announcement);
       second.getOutputStream().write(hmac);
       assertContains(
@@ -461,10 +461,10 @@ class TcpRendezvousTest {
               () -> RendezvousWire.readAnswer(new DataInputStream(second.getInputStream()), 2)),
           "another job secret");
       assertFalse(zero.isDone());
-      // A host's proof is no guest's.
+      // A server's proof is no client's.
       try (Socket third = connectSoon()) {
         byte[] other = challenge(third, announcement);
-        third.getOutputStream().write(hmac(RendezvousWire.Side.HOST, announcement, other));
+        third.getOutputStream().write(hmac(RendezvousWire.Side.SERVER, announcement, other));
         assertThrows(
             JoinException.class,
             () -> RendezvousWire.readAnswer(new DataInputStream(third.getInputStream()), 2));
@@ -492,21 +492,21 @@ class TcpRendezvousTest {
     Roster roster = new Roster(new JobEpoch(1, 2), List.of("a", "b"));
     byte[] bytes = RendezvousWire.roster(roster);
     byte[] nonce = new byte[RendezvousWire.NONCE_LENGTH];
-    // The guest's own proof sent back, or none at all.
+    // The client's own proof sent back, or none at all.
     for (boolean asksForProof : new boolean[] {true, false}) {
       try (ServerSocket host = new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1"))) {
         Future<Roster> one = meet(secret("one"), announce(1, 2), LONG);
-        try (Socket guest = host.accept()) {
-          DataInputStream in = new DataInputStream(guest.getInputStream());
+        try (Socket client = host.accept()) {
+          DataInputStream in = new DataInputStream(client.getInputStream());
           in.readInt();
           in.readFully(new byte[in.readUnsignedShort()]);
           byte[] hmac = new byte[RendezvousWire.HMAC_LENGTH];
           if (asksForProof) {
-            guest.getOutputStream().write(RendezvousWire.challenge(nonce));
+            client.getOutputStream().write(RendezvousWire.challenge(nonce));
             in.readFully(hmac);
           }
-          guest.getOutputStream().write(bytes);
-          guest.getOutputStream().write(hmac);
+          client.getOutputStream().write(bytes);
+          client.getOutputStream().write(hmac);
           assertContains(failure(one), asksForProof ? "does not know the job secret" : "no proof");
         }
       }
@@ -528,13 +528,13 @@ class TcpRendezvousTest {
               }
             })) {
       String away = proxy.address();
-      Rendezvous guest =
+      Rendezvous client =
           new TcpRendezvousProvider()
               .open(JobSettings.of(1, 2, URI.create("tcp://" + away)).withSecurity(secret("one")))
               .orElseThrow();
-      opened.add(guest);
+      opened.add(client);
       assertContains(
-          assertThrows(JoinException.class, () -> guest.meet(announce(1, 2), LONG)),
+          assertThrows(JoinException.class, () -> client.meet(announce(1, 2), LONG)),
           "does not know the job secret");
       assertEquals("address-0", zero.get().addresses().get(0));
     }
@@ -608,7 +608,7 @@ class TcpRendezvousTest {
     return failure(meet(me, LONG));
   }
 
-  /** Takes a seat by nothing but bytes; it is taken when another one for it is refused. */
+  /** Takes a rank by nothing but bytes; it is taken when another one for it is refused. */
   private Socket sit(Announcement me) throws Exception {
     while (true) {
       Socket sitting = connectSoon();
@@ -644,9 +644,9 @@ class TcpRendezvousTest {
     }
   }
 
-  private static JoinException failure(Future<Roster> meeting) {
+  private static JoinException failure(Future<Roster> joining) {
     return assertInstanceOf(
-        JoinException.class, assertThrows(ExecutionException.class, meeting::get).getCause());
+        JoinException.class, assertThrows(ExecutionException.class, joining::get).getCause());
   }
 
   private static void assertContains(Exception e, String... parts) {

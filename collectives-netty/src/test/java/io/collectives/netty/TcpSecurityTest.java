@@ -39,7 +39,7 @@ class TcpSecurityTest {
 
   private static final JobSecret SECRET = JobSecret.of("what the ranks know");
   private static final Security SECRETIVE = Security.none().withSecret(SECRET);
-  private static final Greeting.Terms TERMS = new Greeting.Terms(true, false, false);
+  private static final Handshake.Terms TERMS = new Handshake.Terms(true, false, false);
 
   @Test
   void listensElsewhereOnlyWithASecretOrIfToldThatItIsInsecure() {
@@ -100,17 +100,17 @@ class TcpSecurityTest {
     try (Ranks ranks = open(SECRETIVE, SECRETIVE);
         Socket first = ranks.connect(1);
         Socket second = ranks.connect(1)) {
-      Greeting hello = hello(ranks, 0, 1, 17);
+      Handshake hello = hello(ranks, 0, 1, 17);
       byte[] proof =
           new Proof(SECRET, "default", hello, ask(ranks, first, hello)).bytes(Proof.Side.CONNECTS);
       ask(ranks, second, hello);
       second.getOutputStream().write(proof);
-      Greeting refusal = greeting(ranks.read(second, 1000));
-      assertEquals(Greeting.Objection.PROOF, refusal.objection());
+      Handshake refusal = handshake(ranks.read(second, 1000));
+      assertEquals(Handshake.Objection.PROOF, refusal.objection());
       // Where it belongs it is right.
       first.getOutputStream().write(proof);
       assertEquals(Proof.LENGTH, ranks.read(first, Proof.LENGTH).length);
-      assertEquals(0, ranks.get(1).transport.strangerCount());
+      assertEquals(0, ranks.get(1).transport.unadmittedCount());
     }
   }
 
@@ -119,13 +119,13 @@ class TcpSecurityTest {
     try (Ranks ranks = open(SECRETIVE, SECRETIVE)) {
       for (int at : new int[] {8, 20, 39}) {
         try (Socket socket = ranks.connect(1)) {
-          Greeting hello = hello(ranks, 0, 1, 5);
+          Handshake hello = hello(ranks, 0, 1, 5);
           byte[] proof =
               new Proof(SECRET, "default", hello, ask(ranks, socket, hello))
                   .bytes(Proof.Side.CONNECTS);
           proof[at] ^= 1;
           socket.getOutputStream().write(proof);
-          assertEquals(Greeting.Objection.PROOF, greeting(ranks.read(socket, 1000)).objection());
+          assertEquals(Handshake.Objection.PROOF, handshake(ranks.read(socket, 1000)).objection());
         }
       }
       ranks.exchange(0, 1);
@@ -134,8 +134,8 @@ class TcpSecurityTest {
 
   @Test
   void proofsAreOfOneJobAndOneSide() {
-    Greeting hello = hello(null, 0, 1, 5);
-    Greeting answer = hello(null, 1, 0, 6);
+    Handshake hello = hello(null, 0, 1, 5);
+    Handshake answer = hello(null, 1, 0, 6);
     ByteBuffer proof =
         ByteBuffer.wrap(new Proof(SECRET, "a", hello, answer).bytes(Proof.Side.CONNECTS))
             .order(ByteOrder.LITTLE_ENDIAN);
@@ -143,15 +143,35 @@ class TcpSecurityTest {
     assertFalse(new Proof(SECRET, "a", hello, answer).isRight(Proof.Side.ACCEPTS, proof, 0));
     assertFalse(new Proof(SECRET, "b", hello, answer).isRight(Proof.Side.CONNECTS, proof, 0));
     assertFalse(new Proof(SECRET, "a", answer, hello).isRight(Proof.Side.CONNECTS, proof, 0));
-    for (Greeting other :
+    for (Handshake other :
         List.of(
             hello(null, 2, 1, 5),
             hello(null, 0, 2, 5),
             hello(null, 0, 1, 7),
-            new Greeting(2, hello.kind(), null, hello.epoch(), 3, 0, 1, TERMS, hello.nonce()),
-            new Greeting(1, hello.kind(), null, hello.epoch(), 4, 0, 1, TERMS, hello.nonce()),
-            new Greeting(
-                1, hello.kind(), null, new JobEpoch(1, 3), 3, 0, 1, TERMS, hello.nonce()))) {
+            new Handshake(
+                2,
+                hello.kind(),
+                null,
+                hello.epoch(),
+                new Handshake.Ends(3, 0, 1),
+                TERMS,
+                hello.nonce()),
+            new Handshake(
+                1,
+                hello.kind(),
+                null,
+                hello.epoch(),
+                new Handshake.Ends(4, 0, 1),
+                TERMS,
+                hello.nonce()),
+            new Handshake(
+                1,
+                hello.kind(),
+                null,
+                new JobEpoch(1, 3),
+                new Handshake.Ends(3, 0, 1),
+                TERMS,
+                hello.nonce()))) {
       assertFalse(
           new Proof(SECRET, "a", other, answer).isRight(Proof.Side.CONNECTS, proof, 0),
           other + " " + other.nonce());
@@ -173,15 +193,15 @@ class TcpSecurityTest {
       zero.setSoTimeout(1);
       try (Socket accepted = accept(ranks, zero);
           Socket connected = ranks.connect(0)) {
-        Greeting hello = greeting(ranks.read(accepted, Greeting.LENGTH));
-        Greeting answer = hello(ranks, 0, 1, 99);
+        Handshake hello = handshake(ranks.read(accepted, Handshake.LENGTH));
+        Handshake answer = hello(ranks, 0, 1, 99);
         accepted.getOutputStream().write(answer.bytes().array());
         byte[] proof = ranks.read(accepted, Proof.LENGTH);
         assertArrayEquals(
             new Proof(SECRET, "default", hello, answer).bytes(Proof.Side.CONNECTS), proof);
         ask(ranks, connected, answer);
         connected.getOutputStream().write(proof);
-        assertEquals(Greeting.Objection.PROOF, greeting(ranks.read(connected, 1000)).objection());
+        assertEquals(Handshake.Objection.PROOF, handshake(ranks.read(connected, 1000)).objection());
         accepted.getOutputStream().write(proof);
         ranks.pumpUntil(() -> ranks.get(0).losses == 1);
         String message = ranks.get(0).message();
@@ -194,10 +214,10 @@ class TcpSecurityTest {
   void whatTheOneWhoAcceptsWouldProveIsNoProofOfTheOneWhoConnects() throws Exception {
     try (Ranks ranks = open(SECRETIVE, SECRETIVE);
         Socket socket = ranks.connect(1)) {
-      Greeting hello = hello(ranks, 0, 1, 3);
+      Handshake hello = hello(ranks, 0, 1, 3);
       Proof proof = new Proof(SECRET, "default", hello, ask(ranks, socket, hello));
       socket.getOutputStream().write(proof.bytes(Proof.Side.ACCEPTS));
-      assertEquals(Greeting.Objection.PROOF, greeting(ranks.read(socket, 1000)).objection());
+      assertEquals(Handshake.Objection.PROOF, handshake(ranks.read(socket, 1000)).objection());
     }
   }
 
@@ -215,7 +235,7 @@ class TcpSecurityTest {
           assertEquals(0, ranks.read(socket, 1000).length);
         }
       }
-      ranks.pumpUntil(() -> ranks.get(1).transport.strangerCount() == 0);
+      ranks.pumpUntil(() -> ranks.get(1).transport.unadmittedCount() == 0);
       ranks.exchange(0, 1);
     }
   }
@@ -225,9 +245,9 @@ class TcpSecurityTest {
     try (Ranks ranks = open(SECRETIVE, SECRETIVE);
         Socket socket = ranks.connect(1)) {
       ask(ranks, socket, hello(ranks, 0, 1, 8));
-      assertEquals(1, ranks.get(1).transport.strangerCount());
+      assertEquals(1, ranks.get(1).transport.unadmittedCount());
       assertEquals(0, ranks.read(socket, 1).length);
-      assertEquals(0, ranks.get(1).transport.strangerCount());
+      assertEquals(0, ranks.get(1).transport.unadmittedCount());
     }
   }
 
@@ -235,9 +255,9 @@ class TcpSecurityTest {
   void noMoreIsReadFromAStrangerThanItMaySay() {
     try (Ranks ranks = open(SECRETIVE, SECRETIVE)) {
       TcpTransport transport = ranks.get(1).transport;
-      TcpConnection stranger = new TcpConnection(transport, new NioSocketChannel(), null, null);
-      ByteBuf room = stranger.newHandle().allocate(transport.allocator());
-      assertEquals(Greeting.LENGTH, room.maxWritableBytes());
+      TcpConnection connection = new TcpConnection(transport, new NioSocketChannel(), null, null);
+      ByteBuf room = connection.newHandle().allocate(transport.allocator());
+      assertEquals(Handshake.LENGTH, room.maxWritableBytes());
       room.release();
       TcpConnection peer = new TcpConnection(transport, new NioSocketChannel(), null, null);
       peer.admit((TcpLink) transport.link(0));
@@ -259,7 +279,7 @@ class TcpSecurityTest {
                     new TcpProxy(
                         own.get(1),
                         flip(
-                            Greeting.LENGTH
+                            Handshake.LENGTH
                                 + 2L * FrameCodec.HEADER_LENGTH
                                 + Ranks.Rank.CONTENT.length
                                 + at));
@@ -319,26 +339,26 @@ class TcpSecurityTest {
     return Ranks.open(Ranks.settings(0).withSecurity(zero), Ranks.settings(1).withSecurity(one));
   }
 
-  private static Greeting hello(@Nullable Ranks ranks, int from, int to, long nonce) {
-    return Greeting.of(
-            Greeting.Kind.HELLO,
+  private static Handshake hello(@Nullable Ranks ranks, int from, int to, long nonce) {
+    return Handshake.of(
+            Handshake.Kind.HELLO,
             ranks == null ? new JobEpoch(1, 2) : ranks.get(0).transport.epoch(),
             ranks == null ? 3 : 2,
             from,
             to,
             TERMS)
-        .withNonce(new Greeting.Nonce(nonce, ~nonce));
+        .withNonce(new Handshake.Nonce(nonce, ~nonce));
   }
 
   /** Says HELLO; returns the challenge. */
-  private static Greeting ask(Ranks ranks, Socket socket, Greeting hello) throws IOException {
+  private static Handshake ask(Ranks ranks, Socket socket, Handshake hello) throws IOException {
     socket.getOutputStream().write(hello.bytes().array());
-    return greeting(ranks.read(socket, Greeting.LENGTH));
+    return handshake(ranks.read(socket, Handshake.LENGTH));
   }
 
-  private static Greeting greeting(byte[] bytes) {
-    assertEquals(Greeting.LENGTH, bytes.length);
-    return Greeting.read(ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN), 0);
+  private static Handshake handshake(byte[] bytes) {
+    assertEquals(Handshake.LENGTH, bytes.length);
+    return Handshake.read(ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN), 0);
   }
 
   static Socket accept(Ranks ranks, ServerSocket server) throws IOException {

@@ -119,12 +119,12 @@ class TcpTlsTest {
   @Test
   void whoConnectsIsTheRankInTheCertificate() throws Exception {
     try (Ranks ranks = twoRanks()) {
-      assertEquals(Greeting.Objection.CERTIFICATE, answer(ranks, authority.certify()).objection());
+      assertEquals(Handshake.Objection.CERTIFICATE, answer(ranks, authority.certify()).objection());
       assertEquals(
-          Greeting.Objection.CERTIFICATE,
+          Handshake.Objection.CERTIFICATE,
           answer(ranks, authority.certify(identity(1))).objection());
-      assertEquals(Greeting.Objection.CERTIFICATE, answer(ranks, oneOfAnotherJob).objection());
-      assertEquals(Greeting.Kind.HELLO, answer(ranks, zeroOnly).kind());
+      assertEquals(Handshake.Objection.CERTIFICATE, answer(ranks, oneOfAnotherJob).objection());
+      assertEquals(Handshake.Kind.HELLO, answer(ranks, zeroOnly).kind());
     }
   }
 
@@ -134,7 +134,7 @@ class TcpTlsTest {
       assertThrows(IOException.class, () -> answer(ranks, expired));
       assertThrows(IOException.class, () -> answer(ranks, authority.trusting(foreign)));
       assertThrows(IOException.class, () -> answer(ranks, null));
-      ranks.pumpUntil(() -> ranks.get(1).transport.strangerCount() == 0);
+      ranks.pumpUntil(() -> ranks.get(1).transport.unadmittedCount() == 0);
       ranks.exchange(0, 1);
     }
   }
@@ -145,30 +145,30 @@ class TcpTlsTest {
   }
 
   /** What rank 1 answers to a HELLO from rank 0, said by somebody with these files. */
-  private static Greeting answer(Ranks ranks, @Nullable TlsFiles files) throws Exception {
+  private static Handshake answer(Ranks ranks, @Nullable TlsFiles files) throws Exception {
     try (SSLSocket socket = (SSLSocket) client(files).getSocketFactory().createSocket()) {
       String address = ranks.get(1).transport.address(1);
       socket.connect(HostPort.parse(address));
-      Thread handshake = new Thread(() -> startHandshake(socket), "tls-client");
-      handshake.start();
-      while (handshake.isAlive()) {
+      Thread connecting = new Thread(() -> startHandshake(socket), "tls-client");
+      connecting.start();
+      while (connecting.isAlive()) {
         ranks.pump();
       }
-      Greeting hello =
-          Greeting.of(
-              Greeting.Kind.HELLO,
+      Handshake hello =
+          Handshake.of(
+              Handshake.Kind.HELLO,
               ranks.get(1).transport.epoch(),
               2,
               0,
               1,
-              new Greeting.Terms(false, false, true));
+              new Handshake.Terms(false, false, true));
       socket.getOutputStream().write(hello.bytes().array());
       socket.setSoTimeout(1);
-      byte[] answer = ranks.read(socket, Greeting.LENGTH);
+      byte[] answer = ranks.read(socket, Handshake.LENGTH);
       if (answer.length == 0) {
         throw new IOException("no answer");
       }
-      return Greeting.read(ByteBuffer.wrap(answer).order(ByteOrder.LITTLE_ENDIAN), 0);
+      return Handshake.read(ByteBuffer.wrap(answer).order(ByteOrder.LITTLE_ENDIAN), 0);
     }
   }
 
@@ -257,7 +257,7 @@ class TcpTlsTest {
   void aStrangerMaySendNoMoreThanAHandshakeNeeds() throws Exception {
     // The beginning of a handshake message of 30,000 bytes, in records of one byte each.
     byte[] message = {1, 0, 0x75, 0x30};
-    byte[] endless = new byte[Tls.STRANGER_LENGTH / 6 * 6 + 6 * 20];
+    byte[] endless = new byte[Tls.UNADMITTED_LENGTH / 6 * 6 + 6 * 20];
     for (int at = 0; at < endless.length; at += 6) {
       endless[at] = 22;
       endless[at + 1] = 3;
@@ -268,24 +268,27 @@ class TcpTlsTest {
     try (Ranks ranks = twoRanks();
         Socket socket = ranks.connect(1)) {
       TcpTransport transport = ranks.get(1).transport;
-      socket.getOutputStream().write(endless, 0, Tls.STRANGER_LENGTH - 6);
+      socket.getOutputStream().write(endless, 0, Tls.UNADMITTED_LENGTH - 6);
       pumpMuch(ranks, transport, Integer.MAX_VALUE);
-      assertEquals(1, transport.strangerCount(), "it might still become a handshake");
+      assertEquals(1, transport.unadmittedCount(), "it might still become a handshake");
       long held = transport.directMemoryLength() - TcpTransport.RECEIVE_LENGTH;
-      assertTrue(held <= 2 * Tls.STRANGER_LENGTH, held + " bytes for a stranger");
+      assertTrue(held <= 2 * Tls.UNADMITTED_LENGTH, held + " bytes for an unauthenticated peer");
       socket
           .getOutputStream()
-          .write(endless, Tls.STRANGER_LENGTH - 6, endless.length - Tls.STRANGER_LENGTH + 6);
+          .write(endless, Tls.UNADMITTED_LENGTH - 6, endless.length - Tls.UNADMITTED_LENGTH + 6);
       pumpMuch(ranks, transport, 0);
-      assertEquals(0, transport.strangerCount(), "long before its time is over");
+      assertEquals(0, transport.unadmittedCount(), "long before its time is over");
       assertEquals(TcpTransport.RECEIVE_LENGTH, transport.directMemoryLength());
       ranks.exchange(0, 1);
     }
   }
 
-  /** Polls often enough for all that has been sent, unless so few strangers are left before. */
-  private static void pumpMuch(Ranks ranks, TcpTransport transport, int strangers) {
-    for (int i = 0; i < 10_000 && (i < 1_000 || transport.strangerCount() > strangers); i++) {
+  /**
+   * Polls often enough for all that has been sent, unless so few unadmitted connections are left
+   * before.
+   */
+  private static void pumpMuch(Ranks ranks, TcpTransport transport, int most) {
+    for (int i = 0; i < 10_000 && (i < 1_000 || transport.unadmittedCount() > most); i++) {
       ranks.pump();
     }
   }

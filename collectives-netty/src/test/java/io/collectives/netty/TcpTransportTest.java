@@ -61,14 +61,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /**
- * What TCP adds to the contract of transports: strangers, damage, and what is left behind. Alone in
- * its process while it runs, because it counts descriptors and allocations.
+ * The tests that TCP adds to the contract of transports: unauthenticated peers, damage, and what is
+ * left behind. Alone in its process while it runs, because it counts descriptors and allocations.
  */
 @Isolated
 class TcpTransportTest {
   private static final CallSettings CALLS = CallSettings.defaults().withFrameLength(64 * 1024);
 
-  private static final Greeting.Terms PLAIN = new Greeting.Terms(false, false, false);
+  private static final Handshake.Terms PLAIN = new Handshake.Terms(false, false, false);
 
   private static final Executor THREADS =
       task -> {
@@ -141,11 +141,11 @@ class TcpTransportTest {
     byte[] nobody = hello(17, 1, 2).bytes().array();
     byte[] myself = hello(1, 1, 2).bytes().array();
     byte[] goodbye =
-        Greeting.of(Greeting.Kind.GOODBYE, transports.get(1).epoch(), 2, 0, 1, PLAIN)
+        Handshake.of(Handshake.Kind.GOODBYE, transports.get(1).epoch(), 2, 0, 1, PLAIN)
             .bytes()
             .array();
     for (byte[] bytes : List.of(random, http, damaged, nobody, myself, goodbye)) {
-      assertEquals(0, answerTo(bytes).length, "no answer to strangers");
+      assertEquals(0, answerTo(bytes).length, "no answer to unauthenticated peers");
     }
     assertEquals(0x15, answerTo(tls)[0], "an alert that TLS understands");
     exchange(0, 1);
@@ -158,25 +158,33 @@ class TcpTransportTest {
     JobEpoch epoch = transports.get(1).epoch();
     JobEpoch other = new JobEpoch(~epoch.high(), epoch.low());
     check(
-        Greeting.Objection.VERSION,
-        new Greeting(7, Greeting.Kind.HELLO, null, epoch, 2, 0, 1, PLAIN, Greeting.Nonce.NONE));
-    check(Greeting.Objection.EPOCH, Greeting.of(Greeting.Kind.HELLO, other, 2, 0, 1, PLAIN));
-    check(Greeting.Objection.SIZE, hello(0, 1, 3));
-    check(Greeting.Objection.RANK, hello(1, 0, 2));
-    check(Greeting.Objection.SECRET, hello(new Greeting.Terms(true, false, false)));
-    check(Greeting.Objection.CHECKSUMS, hello(new Greeting.Terms(false, true, false)));
-    check(Greeting.Objection.TLS, hello(new Greeting.Terms(false, false, true)));
+        Handshake.Objection.VERSION,
+        new Handshake(
+            7,
+            Handshake.Kind.HELLO,
+            null,
+            epoch,
+            new Handshake.Ends(2, 0, 1),
+            PLAIN,
+            Handshake.Nonce.NONE));
+    check(Handshake.Objection.EPOCH, Handshake.of(Handshake.Kind.HELLO, other, 2, 0, 1, PLAIN));
+    check(Handshake.Objection.SIZE, hello(0, 1, 3));
+    check(Handshake.Objection.RANK, hello(1, 0, 2));
+    check(Handshake.Objection.SECRET, hello(new Handshake.Terms(true, false, false)));
+    check(Handshake.Objection.CHECKSUMS, hello(new Handshake.Terms(false, true, false)));
+    check(Handshake.Objection.TLS, hello(new Handshake.Terms(false, false, true)));
     exchange(0, 1);
   }
 
-  private void check(Greeting.Objection expected, Greeting greeting) throws IOException {
-    byte[] answer = answerTo(greeting.bytes().array());
-    assertEquals(Greeting.LENGTH, answer.length);
-    Greeting refusal = Greeting.read(ByteBuffer.wrap(answer).order(ByteOrder.LITTLE_ENDIAN), 0);
-    assertEquals(Greeting.Kind.REFUSAL, refusal.kind());
+  private void check(Handshake.Objection expected, Handshake handshake) throws IOException {
+    byte[] answer = answerTo(handshake.bytes().array());
+    assertEquals(Handshake.LENGTH, answer.length);
+    Handshake refusal = Handshake.read(ByteBuffer.wrap(answer).order(ByteOrder.LITTLE_ENDIAN), 0);
+    assertEquals(Handshake.Kind.REFUSAL, refusal.kind());
     assertEquals(expected, refusal.objection());
     assertFalse(
-        refusal.epoch().equals(transports.get(1).epoch()), "the epoch is not told to strangers");
+        refusal.epoch().equals(transports.get(1).epoch()),
+        "no peer that is not admitted is told the epoch");
   }
 
   @Test
@@ -226,23 +234,23 @@ class TcpTransportTest {
   @Test
   void holdsFewConnectionsOfStrangersAndOnlyForAWhile() throws Exception {
     open(2);
-    List<Socket> strangers = new ArrayList<>();
+    List<Socket> unadmitted = new ArrayList<>();
     try {
-      for (int i = 0; i < TcpTransport.STRANGER_LIMIT + 30; i++) {
-        strangers.add(connect());
+      for (int i = 0; i < TcpTransport.UNADMITTED_LIMIT + 30; i++) {
+        unadmitted.add(connect());
       }
       long before = descriptors();
       for (int i = 0; i < 1000; i++) {
         counters.forEach(Counter::pollOnce);
       }
       long accepted = descriptors() - before;
-      assertTrue(accepted < TcpTransport.STRANGER_LIMIT + 20, accepted + " connections accepted");
+      assertTrue(accepted < TcpTransport.UNADMITTED_LIMIT + 20, accepted + " connections accepted");
       exchange(
           0, 1); // Behind all of them; none says anything, so it takes as long as they may keep
       // silent.
     } finally {
-      for (Socket stranger : strangers) {
-        stranger.close();
+      for (Socket socket : unadmitted) {
+        socket.close();
       }
     }
   }
@@ -254,29 +262,29 @@ class TcpTransportTest {
       port = free.getLocalPort();
     }
     JobSettings settings = JobSettings.of(0, 2, URI.create("tcp://127.0.0.1:" + port));
-    List<Socket> strangers = new ArrayList<>();
+    List<Socket> unadmitted = new ArrayList<>();
     try (Rendezvous host = new TcpRendezvousProvider().open(settings).orElseThrow();
-        Rendezvous guest = new TcpRendezvousProvider().open(settings).orElseThrow()) {
+        Rendezvous client = new TcpRendezvousProvider().open(settings).orElseThrow()) {
       Duration patience = Duration.ofSeconds(30);
       CompletableFuture<Roster> zero =
           CompletableFuture.supplyAsync(() -> host.meet(announce(0), patience), THREADS);
       Awaitility.await().until(() -> listens(port));
       long before = descriptors();
-      int count = RendezvousHost.VISITOR_LIMIT + 30;
+      int count = RendezvousServer.VISITOR_LIMIT + 30;
       for (int i = 0; i < count; i++) {
-        strangers.add(new Socket("127.0.0.1", port));
+        unadmitted.add(new Socket("127.0.0.1", port));
       }
       Awaitility.await()
-          .until(() -> descriptors() - before - count >= RendezvousHost.VISITOR_LIMIT - 5);
+          .until(() -> descriptors() - before - count >= RendezvousServer.VISITOR_LIMIT - 5);
       long accepted = descriptors() - before - count;
-      assertTrue(accepted < RendezvousHost.VISITOR_LIMIT + 10, accepted + " accepted");
-      for (Socket stranger : strangers) {
-        stranger.close();
+      assertTrue(accepted < RendezvousServer.VISITOR_LIMIT + 10, accepted + " accepted");
+      for (Socket socket : unadmitted) {
+        socket.close();
       }
-      assertEquals(guest.meet(announce(1), patience), zero.get(30, TimeUnit.SECONDS));
+      assertEquals(client.meet(announce(1), patience), zero.get(30, TimeUnit.SECONDS));
     } finally {
-      for (Socket stranger : strangers) {
-        stranger.close();
+      for (Socket socket : unadmitted) {
+        socket.close();
       }
     }
   }
@@ -351,8 +359,8 @@ class TcpTransportTest {
         accept(zero, one).close();
       }
       try (Socket socket = accept(zero, one)) {
-        Greeting.read(
-            ByteBuffer.wrap(read(socket, Greeting.LENGTH)).order(ByteOrder.LITTLE_ENDIAN), 0);
+        Handshake.read(
+            ByteBuffer.wrap(read(socket, Handshake.LENGTH)).order(ByteOrder.LITTLE_ENDIAN), 0);
         socket.getOutputStream().write(zeroGreets(one));
         assertEquals(
             FrameCodec.HEADER_LENGTH + 8, read(socket, FrameCodec.HEADER_LENGTH + 8).length);
@@ -367,7 +375,7 @@ class TcpTransportTest {
       Counter one = alone(1, "127.0.0.1:" + zero.getLocalPort(), Duration.ofSeconds(20));
       assertTrue(one.transport.link(0).trySend(header(8), one));
       try (Socket socket = accept(zero, one)) {
-        read(socket, Greeting.LENGTH);
+        read(socket, Handshake.LENGTH);
         socket.getOutputStream().write(zeroGreets(one));
         read(socket, FrameCodec.HEADER_LENGTH + 8);
       }
@@ -385,7 +393,7 @@ class TcpTransportTest {
 
   private static byte[] zeroGreets(Counter one) {
     JobEpoch epoch = one.transport.epoch();
-    return Greeting.of(Greeting.Kind.HELLO, epoch, 2, 0, 1, PLAIN).bytes().array();
+    return Handshake.of(Handshake.Kind.HELLO, epoch, 2, 0, 1, PLAIN).bytes().array();
   }
 
   @Test
@@ -623,12 +631,12 @@ class TcpTransportTest {
     }
   }
 
-  private Greeting hello(int from, int to, int size) {
-    return Greeting.of(Greeting.Kind.HELLO, transports.get(1).epoch(), size, from, to, PLAIN);
+  private Handshake hello(int from, int to, int size) {
+    return Handshake.of(Handshake.Kind.HELLO, transports.get(1).epoch(), size, from, to, PLAIN);
   }
 
-  private Greeting hello(Greeting.Terms terms) {
-    return Greeting.of(Greeting.Kind.HELLO, transports.get(1).epoch(), 2, 0, 1, terms);
+  private Handshake hello(Handshake.Terms terms) {
+    return Handshake.of(Handshake.Kind.HELLO, transports.get(1).epoch(), 2, 0, 1, terms);
   }
 
   private static FrameHeader header(int length) {
@@ -657,7 +665,7 @@ class TcpTransportTest {
   private Socket asRankZero() throws IOException {
     Socket socket = connect();
     socket.getOutputStream().write(hello(0, 1, 2).bytes().array());
-    assertEquals(Greeting.LENGTH, read(socket, Greeting.LENGTH).length);
+    assertEquals(Handshake.LENGTH, read(socket, Handshake.LENGTH).length);
     return socket;
   }
 

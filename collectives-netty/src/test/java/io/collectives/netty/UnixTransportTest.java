@@ -198,7 +198,7 @@ class UnixTransportTest {
   }
 
   @Test
-  void strangersMustKnowTheSecretHereToo() throws Exception {
+  void unauthenticatedPeersMustKnowTheSecretHereToo() throws Exception {
     try (Ranks ranks =
         open(
             SocketKind.bestUnix(),

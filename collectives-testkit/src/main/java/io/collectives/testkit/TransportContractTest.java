@@ -186,26 +186,26 @@ public abstract class TransportContractTest {
   /** A header that no call can have ends the link at once, at both ends, and names the sender. */
   @Test
   void endsTheLinkOfWhoSendsHeadersThatCannotBe() throws Exception {
-    List<FrameHeader> nonsense = new ArrayList<>();
+    List<FrameHeader> impossible = new ArrayList<>();
     for (FrameHeader.Kind kind : FrameHeader.Kind.values()) {
       FrameHeader header = headerOf(kind);
       header.length = header.length == 0 ? 8 : 0;
       if (kind != FrameHeader.Kind.DATA) { // A transfer has a body or not.
-        nonsense.add(header);
+        impossible.add(header);
       }
       // A field of every kind is one and the same to a transport.
       FrameHeader negative = headerOf(kind);
       NEGATIVE.get(kind.ordinal()).accept(negative);
-      nonsense.add(negative);
+      impossible.add(negative);
       FrameHeader more = headerOf(kind);
       more.chunkCount = 7;
       if (kind != FrameHeader.Kind.DATA) { // All others say nothing of chunks.
-        nonsense.add(more);
+        impossible.add(more);
       }
     }
     int ranks = 5;
-    for (int i = 0; i < nonsense.size(); i++) {
-      FrameHeader header = nonsense.get(i);
+    for (int i = 0; i < impossible.size(); i++) {
+      FrameHeader header = impossible.get(i);
       int to = 1 + i % (ranks - 1); // Each goes by a link of its own.
       if (to == 1) {
         closeAll();

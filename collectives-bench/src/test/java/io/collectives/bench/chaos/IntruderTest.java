@@ -141,7 +141,7 @@ class IntruderTest {
         byte[] answer = socket.getInputStream().readNBytes(hello.length);
         assertEquals(64, answer.length);
         assertEquals("JCHI", new String(answer, 0, 4, StandardCharsets.US_ASCII));
-        // The kind of a hello, not of a refusal, and no objection; see Greeting.
+        // The kind of a hello, not of a refusal, and no objection; see Handshake.
         assertArrayEquals(Arrays.copyOfRange(hello, 6, 8), Arrays.copyOfRange(answer, 6, 8));
       }
       assertEquals(2, world.size());

@@ -1,6 +1,6 @@
 package io.collectives.engine.join;
 
-import static io.collectives.internal.StrangerLog.printable;
+import static io.collectives.internal.RefusalLog.printable;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

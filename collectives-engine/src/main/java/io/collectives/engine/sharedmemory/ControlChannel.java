@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  *                            ◀──  RINGS: makes and maps a file, and tells its name
  *   maps and deletes it
  *   MAPPED                   ──▶
- *   then, both ways: WAKE; at last GOODBYE, or FAREWELL and why
+ *   then, both ways: WAKE; at last GOODBYE, or ABORT and why
  * </pre>
  *
  * <p>A message is its kind (one byte), the length of what follows (two bytes, little-endian), and
@@ -46,7 +46,7 @@ final class ControlChannel {
     /** All my frames are in the ring; I leave; nothing. */
     GOODBYE,
     /** This link is at its end: 1 if the receiver is to blame, 0 if the sender is; text. */
-    FAREWELL
+    ABORT
   }
 
   private static final Kind[] KINDS = Kind.values();
@@ -128,10 +128,10 @@ final class ControlChannel {
             .flip());
   }
 
-  void sayFarewell(boolean blame, String why) {
+  void sayAbort(boolean blame, String why) {
     ByteBuffer text = text(why, LONGEST - 1);
     say(
-        Kind.FAREWELL,
+        Kind.ABORT,
         ByteBuffer.allocate(1 + text.remaining()).put((byte) (blame ? 1 : 0)).put(text).flip());
   }
 
@@ -193,7 +193,7 @@ final class ControlChannel {
         ended(null);
       }
     } catch (ProtocolException e) {
-      nonsense(e);
+      protocolError(e);
     } catch (IOException e) {
       ended(e);
     }
@@ -223,7 +223,7 @@ final class ControlChannel {
       if (kind != Kind.HELLO) {
         throw new ProtocolException("it began with " + kind);
       }
-      transport.greeted(this, Hello.read(what));
+      transport.saidHello(this, Hello.read(what));
       return;
     }
     switch (kind) {
@@ -237,11 +237,11 @@ final class ControlChannel {
       }
       case MAPPED -> to.mapped(this);
       case GOODBYE -> to.left(this);
-      case FAREWELL -> {
+      case ABORT -> {
         if (!what.hasRemaining()) {
           throw new ProtocolException("a farewell without a reason");
         }
-        to.farewell(this, what.get() != 0, text(what));
+        to.aborted(this, what.get() != 0, text(what));
       }
       default -> throw new ProtocolException("it says " + kind + " again");
     }
@@ -251,7 +251,7 @@ final class ControlChannel {
     return StandardCharsets.UTF_8.decode(what).toString();
   }
 
-  private void nonsense(ProtocolException why) {
+  private void protocolError(ProtocolException why) {
     SharedMemoryLink of = link;
     if (of == null) {
       transport
@@ -260,7 +260,7 @@ final class ControlChannel {
       close();
       transport.left(this);
     } else {
-      of.nonsense(this, why);
+      of.protocolError(this, why);
     }
   }
 

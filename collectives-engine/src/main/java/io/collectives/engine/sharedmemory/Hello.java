@@ -53,7 +53,7 @@ record Hello(
   static Hello read(ByteBuffer source) {
     if (source.remaining() != LENGTH) {
       throw new ProtocolException(
-          "a greeting of " + source.remaining() + " bytes instead of " + LENGTH);
+          "a HELLO of " + source.remaining() + " bytes instead of " + LENGTH);
     }
     return new Hello(
         source.getInt(),

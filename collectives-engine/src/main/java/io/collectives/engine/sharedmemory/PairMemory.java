@@ -9,8 +9,8 @@ final class PairMemory implements AutoCloseable {
   final Ring.Writer out;
   final Ring.Reader in;
   final Ring.Sleep sleep;
-  final Ring.Loans lent;
-  final Ring.Loans borrowed;
+  final Ring.LeaseStates leasesOut;
+  final Ring.LeaseStates leasesIn;
   final InlineSlots outbox;
   final InlineSlots inbox;
 
@@ -26,10 +26,10 @@ final class PairMemory implements AutoCloseable {
     out = new Ring.Writer(bytes, side, capacity);
     in = new Ring.Reader(bytes, other, capacity);
     sleep = new Ring.Sleep(bytes, side);
-    lent = new Ring.Loans(bytes, side);
-    borrowed = new Ring.Loans(bytes, other);
-    outbox = Ring.mailbox(bytes, side);
-    inbox = Ring.mailbox(bytes, other);
+    leasesOut = new Ring.LeaseStates(bytes, side);
+    leasesIn = new Ring.LeaseStates(bytes, other);
+    outbox = Ring.slots(bytes, side);
+    inbox = Ring.slots(bytes, other);
   }
 
   /** Returns whether nothing that was read from it or written to it has failed; else it is lost. */

@@ -101,13 +101,13 @@ final class Ring {
   private static final int LONG_RECORD = 256 * 1024;
   private static final int ALIGNMENT = 64;
   private static final int PAGE = 4096;
-  private static final int LOANS = PAGE;
-  private static final int MAILBOXES = 3 * PAGE;
-  private static final int MAILBOX_DISTANCE = 2 * PAGE;
-  private static final int CONTROL_LENGTH = MAILBOXES + 2 * MAILBOX_DISTANCE;
+  private static final int LEASES = PAGE;
+  private static final int SLOTS = 3 * PAGE;
+  private static final int SLOTS_DISTANCE = 2 * PAGE;
+  private static final int CONTROL_LENGTH = SLOTS + 2 * SLOTS_DISTANCE;
   private static final int WORD_DISTANCE = 128;
   private static final int SKIP = 'S' | 'K' << 8 | 'I' << 16 | 'P' << 24;
-  private static final int LENT = 'L' | 'E' << 8 | 'N' << 16 | 'T' << 24;
+  private static final int LEASED = 'L' | 'E' << 8 | 'N' << 16 | 'T' << 24;
   private static final int GONE = 'G' | 'O' << 8 | 'N' << 16 | 'E' << 24;
   private static final int PIECES_AT = 16;
   private static final int PIECE_LENGTH = 24;
@@ -132,7 +132,7 @@ final class Ring {
   /**
    * The length of the record of a leased body; more than an {@code int} holds if there are many.
    */
-  static long lentLength(int pieces) {
+  static long leasedLength(int pieces) {
     return FrameCodec.HEADER_LENGTH + placesLength(pieces);
   }
 
@@ -180,8 +180,8 @@ final class Ring {
   }
 
   /** Returns the slots in which a rank writes and the other one reads. */
-  static InlineSlots mailbox(FrameBytes bytes, Side from) {
-    return new InlineSlots(bytes, MAILBOXES + from.ordinal() * MAILBOX_DISTANCE);
+  static InlineSlots slots(FrameBytes bytes, Side from) {
+    return new InlineSlots(bytes, SLOTS + from.ordinal() * SLOTS_DISTANCE);
   }
 
   /** The writing end of a ring. */
@@ -237,8 +237,8 @@ final class Ring {
      * @param state the index of its state; -1 if it is there already
      * @return the index of its header
      */
-    int lend(int at, int pieces, int state) {
-      words.putInt(at, LENT);
+    int lease(int at, int pieces, int state) {
+      words.putInt(at, LEASED);
       words.putInt(at + 4, pieces);
       words.putInt(at + 8, state);
       words.putInt(at + 12, 0);
@@ -389,13 +389,13 @@ final class Ring {
       }
       recordAt = base + at;
       int word = words.getInt(recordAt);
-      kind = word == LENT || word == GONE ? word : 0;
+      kind = word == LEASED || word == GONE ? word : 0;
       if (kind == GONE) {
         length = SMALLEST_RECORD;
         return recordAt;
       }
-      if (kind == LENT) {
-        return nextLent(codec, header, room);
+      if (kind == LEASED) {
+        return nextLeased(codec, header, room);
       }
       decode(codec, base + at, header);
       long recordLength = recordLength(header.length);
@@ -407,13 +407,13 @@ final class Ring {
       return base + at + FrameCodec.HEADER_LENGTH;
     }
 
-    private int nextLent(FrameCodec codec, FrameHeader header, long room) {
+    private int nextLeased(FrameCodec codec, FrameHeader header, long room) {
       pieces = words.getInt(recordAt + 4);
-      if (pieces < 0 || lentLength(pieces) > room) {
+      if (pieces < 0 || leasedLength(pieces) > room) {
         throw new ProtocolException(
-            "a lent body of " + pieces + " pieces is cut off by the end of " + room + " bytes");
+            "a leased body of " + pieces + " pieces is cut off by the end of " + room + " bytes");
       }
-      length = (int) lentLength(pieces);
+      length = (int) leasedLength(pieces);
       int headerAt = recordAt + (int) placesLength(pieces);
       decode(codec, headerAt, header);
       return headerAt;
@@ -440,8 +440,8 @@ final class Ring {
     }
 
     /** Returns whether the present record says where a leased body is. */
-    boolean isLent() {
-      return kind == LENT;
+    boolean isLeased() {
+      return kind == LEASED;
     }
 
     int pieces() {
@@ -500,21 +500,21 @@ final class Ring {
    * The states of the leases that one of two ranks, the owner, grants the other one, the lessee.
    * Leases that use the same state one after the other are numbered, from 1 on.
    */
-  static final class Loans {
+  static final class LeaseStates {
     /** The number of leases that there can be at once. */
     static final int COUNT = 64;
 
     private final ByteBuffer words;
     private final int base;
 
-    Loans(FrameBytes bytes, Side lender) {
+    LeaseStates(FrameBytes bytes, Side owner) {
       words = bytes.bytes();
-      base = LOANS + lender.ordinal() * COUNT * ALIGNMENT;
+      base = LEASES + owner.ordinal() * COUNT * ALIGNMENT;
     }
 
     /** Begins a lease. The owner calls this before it publishes the record. */
-    void lend(int index, long number) {
-      WORD.setRelease(words, lenders(index), 2 * number);
+    void grant(int index, long number) {
+      WORD.setRelease(words, ownersWord(index), 2 * number);
     }
 
     /**
@@ -522,7 +522,7 @@ final class Ring {
      * this, so that the lessee does not take what it has read since for what was leased.
      */
     void revoke(int index, long number) {
-      WORD.setRelease(words, lenders(index), 2 * number + 1);
+      WORD.setRelease(words, ownersWord(index), 2 * number + 1);
       VarHandle.fullFence();
     }
 
@@ -530,7 +530,7 @@ final class Ring {
      * Returns, to the owner, whether the lessee keeps a lease that is revoked, because it writes.
      */
     boolean isHeld(int index, long number) {
-      return (long) WORD.getAcquire(words, borrowers(index)) == 2 * number;
+      return (long) WORD.getAcquire(words, lesseesWord(index)) == 2 * number;
     }
 
     /**
@@ -538,21 +538,21 @@ final class Ring {
      * before.
      */
     boolean isOver(int index, long number) {
-      return number == 0 || (long) WORD.getAcquire(words, borrowers(index)) == 2 * number + 1;
+      return number == 0 || (long) WORD.getAcquire(words, lesseesWord(index)) == 2 * number + 1;
     }
 
     /**
      * Returns, to the owner, whether the lessee's word is one that it can have written for this
      * lease.
      */
-    boolean isSense(int index, long number) {
-      long said = (long) WORD.getAcquire(words, borrowers(index));
+    boolean isPossible(int index, long number) {
+      long said = (long) WORD.getAcquire(words, lesseesWord(index));
       return said >= 2 * number - 1 && said <= 2 * number + 1 || number == 1 && said == 0;
     }
 
     /** Returns, to the lessee, the number of the lease. */
     long number(int index) {
-      return (long) WORD.getAcquire(words, lenders(index)) >> 1;
+      return (long) WORD.getAcquire(words, ownersWord(index)) >> 1;
     }
 
     /**
@@ -561,31 +561,31 @@ final class Ring {
      * @return whether the owner will wait for the end of the lease if it wants its memory back
      */
     boolean hold(int index, long number) {
-      WORD.setRelease(words, borrowers(index), 2 * number);
+      WORD.setRelease(words, lesseesWord(index), 2 * number);
       VarHandle.fullFence(); // One of the two sees what the other has said.
-      if (isLent(index, number)) {
+      if (isGranted(index, number)) {
         return true;
       }
-      WORD.setRelease(words, borrowers(index), 2 * number - 1);
+      WORD.setRelease(words, lesseesWord(index), 2 * number - 1);
       return false;
     }
 
     /** Returns, to the lessee, whether a lease was not revoked until now. */
-    boolean isLent(int index, long number) {
-      return (long) WORD.getAcquire(words, lenders(index)) == 2 * number;
+    boolean isGranted(int index, long number) {
+      return (long) WORD.getAcquire(words, ownersWord(index)) == 2 * number;
     }
 
     /** Ends a lease, as its lessee. */
     void end(int index, long number) {
-      WORD.setRelease(words, borrowers(index), 2 * number + 1);
+      WORD.setRelease(words, lesseesWord(index), 2 * number + 1);
     }
 
-    private int lenders(int index) {
+    private int ownersWord(int index) {
       return base + Objects.checkIndex(index, COUNT) * ALIGNMENT;
     }
 
-    private int borrowers(int index) {
-      return lenders(index) + ALIGNMENT / 2;
+    private int lesseesWord(int index) {
+      return ownersWord(index) + ALIGNMENT / 2;
     }
   }
 

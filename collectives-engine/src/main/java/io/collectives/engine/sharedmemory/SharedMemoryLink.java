@@ -64,7 +64,7 @@ import org.jspecify.annotations.Nullable;
  * <p>One class because it is one state machine under the transport's lock: connecting, frames,
  * leases, regions and every way in which a link ends change the same state.
  */
-final class SharedMemoryLink implements Link, LentFrame.Borrower {
+final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
   private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
   private static final int MOST_GONE_BEFORE = 1 << 16;
   private static final long BLAME_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -104,19 +104,19 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   private boolean ending; // The peer sends no more; what it has sent is still to be read.
   private @Nullable Throwable cause;
   private boolean cutOff; // The memory of the link, or a region of the two, is gone.
-  private final Loans loans;
+  private final Leases leases;
   private final Int2ObjectHashMap<PeerRegion> regions = new Int2ObjectHashMap<>(); // Of the peer.
   private final Set<Integer> goneBefore = new HashSet<>(); // Regions that ended before mapped here.
   private final Queue<Integer> endedRegions = new ArrayDeque<>(); // Which the peer is to hear of.
-  private final long[] borrowed = new long[Ring.Loans.COUNT]; // By state, the number of leases.
-  private final Deque<LentFrame> freeFrames = new ArrayDeque<>();
+  private final long[] leasesBegun = new long[Ring.LeaseStates.COUNT]; // By state, the last number.
+  private final Deque<LeasedFrame> freeFrames = new ArrayDeque<>();
 
   SharedMemoryLink(SharedMemoryTransport transport, int peer) {
     this.transport = transport;
     this.peer = peer;
     encoder = new FrameCodec(transport.epoch(), transport.rank(), peer);
     decoder = new FrameCodec(transport.epoch(), peer, transport.rank());
-    loans = new Loans(transport, this);
+    leases = new Leases(transport, this);
     checksum = transport.hasChecksums() ? new CRC32C() : null;
     block = checksum == null ? null : ByteBuffer.allocateDirect(BLOCK_LENGTH);
   }
@@ -169,22 +169,22 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   private boolean send(FrameHeader frame, FrameBody body, PairMemory to) {
     boolean published = false;
     try {
-      LeasableBody lent = lendable(body);
+      LeasableBody leased = leasable(body);
       int at =
           to.out.claim(
               (int)
-                  (lent == null
+                  (leased == null
                       ? Ring.recordLength(body.length())
-                      : Ring.lentLength(lent.pieces())));
+                      : Ring.leasedLength(leased.pieces())));
       if (at < 0) {
         refused = true;
         return false;
       }
-      if (lent == null) {
+      if (leased == null) {
         store(frame, body, to.out.bytes(), at);
         transport.loseIfRegionsAreCutOff(); // The body may have come from one.
       } else {
-        lend(frame, lent, to.out, at);
+        lease(frame, leased, to.out, at);
       }
       loseIfCutOff(to);
       if (state == State.LOST) {
@@ -254,28 +254,28 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   /** Returns the body as one that can be leased to the peer now; null if it must be copied. */
-  private @Nullable LeasableBody lendable(FrameBody body) {
-    if (checksum != null || !(body instanceof LeasableBody lendable)) {
+  private @Nullable LeasableBody leasable(FrameBody body) {
+    if (checksum != null || !(body instanceof LeasableBody leasable)) {
       return null;
     }
-    if (lendable.isPlaced()) {
-      return lendable;
+    if (leasable.isPlaced()) {
+      return leasable;
     }
-    int pieces = lendable.pieces();
-    if (pieces == 0 || Ring.lentLength(pieces) > transport.recordLimit() || loans.next() < 0) {
+    int pieces = leasable.pieces();
+    if (pieces == 0 || Ring.leasedLength(pieces) > transport.recordLimit() || leases.next() < 0) {
       return null;
     }
     for (int i = 0; i < pieces; i++) {
-      if (!transport.isShared(lendable.region(i), peer)) {
+      if (!transport.isShared(leasable.region(i), peer)) {
         return null;
       }
     }
-    return lendable;
+    return leasable;
   }
 
-  private void lend(FrameHeader frame, LeasableBody body, Ring.Writer to, int at) {
+  private void lease(FrameHeader frame, LeasableBody body, Ring.Writer to, int at) {
     if (body.isPlaced()) {
-      header(frame, 0, to.bytes(), to.lend(at, 0, -1));
+      header(frame, 0, to.bytes(), to.lease(at, 0, -1));
       body.release();
       return;
     }
@@ -292,9 +292,9 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
           hasTarget ? target.number() : -1,
           hasTarget ? body.targetOffset(i) : 0);
     }
-    Loans.Loan loan = loans.begin();
-    header(frame, 0, to.bytes(), to.lend(at, pieces, loan.index()));
-    body.leased(loan);
+    Leases.GrantedLease lease = leases.begin();
+    header(frame, 0, to.bytes(), to.lease(at, pieces, lease.index()));
+    body.leased(lease);
   }
 
   private boolean storeEarly(FrameHeader frame, FrameBody body) {
@@ -408,7 +408,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
 
   private boolean next(PairMemory from, FrameSink sink) {
     int at;
-    LentFrame lent = null;
+    LeasedFrame leased = null;
     given = false;
     try {
       at = state == State.LINKED ? from.in.next(decoder, header) : -1;
@@ -420,8 +420,8 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
         from.in.consume();
         return true;
       }
-      if (from.in.isLent()) {
-        lent = borrow(from.in);
+      if (from.in.isLeased()) {
+        leased = readLeased(from.in);
       } else {
         check(from, at);
       }
@@ -435,8 +435,8 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     int length = header.length;
     given = true;
     try {
-      if (lent != null) {
-        transport.views().view(this, header, lent);
+      if (leased != null) {
+        transport.views().view(this, header, leased);
       } else {
         sink.header(this, header);
         if (length > 0) {
@@ -509,7 +509,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
 
   /** Returns whether memory of a frame is gone; then the link is lost. */
   @Override
-  public boolean isCutOff(LentFrame frame) {
+  public boolean isCutOff(LeasedFrame frame) {
     transport.enter();
     try {
       return frame.isCutOff();
@@ -531,13 +531,13 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
     cutOff = true;
     transport.cutOff(peer, why);
     lose(why);
-    sayFarewell(!givesWay, what);
+    sayAbort(!givesWay, what);
   }
 
-  private LentFrame borrow(Ring.Reader from) {
-    LentFrame frame = freeFrames.poll();
+  private LeasedFrame readLeased(Ring.Reader from) {
+    LeasedFrame frame = freeFrames.poll();
     if (frame == null) {
-      frame = new LentFrame(this);
+      frame = new LeasedFrame(this);
     }
     frame.read(from, header.length);
     return frame;
@@ -549,25 +549,25 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
    * @throws ProtocolException if the one before with this state is not over
    */
   @Override
-  public long beginsToBorrow(int state) {
+  public long beginLease(int state) {
     PairMemory with = memory();
-    long number = with == null ? borrowed[state] + 1 : with.borrowed.number(state);
-    if (number != borrowed[state] + 1) {
+    long number = with == null ? leasesBegun[state] + 1 : with.leasesIn.number(state);
+    if (number != leasesBegun[state] + 1) {
       throw new ProtocolException(
-          "loan " + number + " with state " + state + " after loan " + borrowed[state]);
+          "lease " + number + " with state " + state + " after lease " + leasesBegun[state]);
     }
-    borrowed[state] = number;
+    leasesBegun[state] = number;
     return number;
   }
 
   /** Ends the lease of a frame: the peer may have its memory back. */
   @Override
-  public void giveBack(LentFrame frame) {
+  public void endLease(LeasedFrame frame) {
     transport.enter();
     try {
       PairMemory with = memory();
       if (with != null && !frame.isPlaced()) {
-        frame.end(with.borrowed);
+        frame.end(with.leasesIn);
         // It may see this only when it wakes by itself, as it does soon, if it is just falling
         // asleep.
         if (with.sleep.mustWake(true)) {
@@ -653,7 +653,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   /** Blames the peer, which has written an impossible value into the state of a lease. */
-  void isNonsense(String why) {
+  void protocolError(String why) {
     transport.enter();
     try {
       blame(new ProtocolException(why));
@@ -771,7 +771,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   /** Answers the HELLO of a peer that may come in: makes the rings, or refuses. */
-  void greeted(ControlChannel by, int recordLength) {
+  void saidHello(ControlChannel by, int recordLength) {
     if (state != State.APART) {
       by.sayRefusal("the link of rank " + peer + " to rank " + transport.rank() + " exists");
       transport.left(by);
@@ -885,7 +885,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   /** Ends the link because the peer has found an error. */
-  void farewell(ControlChannel by, boolean blamed, String why) {
+  void aborted(ControlChannel by, boolean blamed, String why) {
     end(
         by,
         blamed
@@ -915,7 +915,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   }
 
   /** Handles a control message that violates the protocol. */
-  void nonsense(ControlChannel by, ProtocolException why) {
+  void protocolError(ControlChannel by, ProtocolException why) {
     if (by == attempt) {
       control = by;
       attempt = null;
@@ -940,20 +940,20 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
       LockSupport.parkNanos(this, BLAME_NANOS / 1000);
     } while (state != State.LOST && System.nanoTime() - start < BLAME_NANOS);
     String what = "what rank " + peer + " sends makes no sense: " + why.getMessage();
-    sayFarewell(true, what);
+    sayAbort(true, what);
     lose(new ProtocolException(what));
   }
 
   /** Loses the link and says that this rank is to blame. */
   private void giveWay(String why) {
-    sayFarewell(false, why);
+    sayAbort(false, why);
     lose(new BrokenLinkException(why));
   }
 
-  private void sayFarewell(boolean blamed, String why) {
+  private void sayAbort(boolean blamed, String why) {
     if (control != null && !ending && !parted) {
       parted = true;
-      control.sayFarewell(blamed, why);
+      control.sayAbort(blamed, why);
     }
   }
 
@@ -998,7 +998,7 @@ final class SharedMemoryLink implements Link, LentFrame.Borrower {
   void free() {
     state = State.LOST;
     cutOff |= memory != null && !memory.isWhole();
-    loans.revokeAll();
+    leases.revokeAll();
     if (attempt != null) {
       attempt.close();
     }

@@ -4,7 +4,7 @@ import io.collectives.JobSettings;
 import io.collectives.internal.HostAddress;
 import io.collectives.internal.Log;
 import io.collectives.internal.RankDirectory;
-import io.collectives.internal.StrangerLog;
+import io.collectives.internal.RefusalLog;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameSink;
@@ -106,8 +106,8 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
   private final List<SharedMemoryLink> waiting = new ArrayList<>();
   private final List<SharedMemoryLink> linked = new ArrayList<>();
   private final Queue<SharedMemoryLink> losses = new ArrayDeque<>();
-  private final Set<ControlChannel> strangers = new HashSet<>();
-  private final StrangerLog strangerLog = new StrangerLog(LOG);
+  private final Set<ControlChannel> unadmitted = new HashSet<>();
+  private final RefusalLog refusalLog = new RefusalLog(LOG);
   private final ByteBuffer wakeMessage = ControlChannel.wakeMessage();
   private final Consumer<SelectionKey> hear = this::hear;
   private @Nullable ViewSink views;
@@ -502,11 +502,11 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
   private void accept() {
     try {
       for (SocketChannel channel = server.accept(); channel != null; channel = server.accept()) {
-        ControlChannel stranger = new ControlChannel(this, channel, selector);
-        strangers.add(stranger);
+        ControlChannel control = new ControlChannel(this, channel, selector);
+        unadmitted.add(control);
       }
     } catch (IOException e) {
-      strangerLog.warn("rank {} cannot accept a connection now: {}", rank(), e.toString());
+      refusalLog.warn("rank {} cannot accept a connection now: {}", rank(), e.toString());
     }
   }
 
@@ -643,7 +643,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
       }
     }
     closed = true;
-    strangerLog.end();
+    refusalLog.end();
     try {
       server.close();
       for (SharedMemoryLink link : links) {
@@ -652,7 +652,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
         }
       }
       MappedMemory.awaitError(); // Or it would come when nobody knows of this transport.
-      strangers.forEach(ControlChannel::close);
+      unadmitted.forEach(ControlChannel::close);
       selector.close();
     } catch (IOException e) {
       LOG.warn("rank {} cannot close its sockets", rank(), e);
@@ -723,24 +723,24 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
   }
 
   /** Admits or refuses a process that has connected to this rank and said HELLO. */
-  void greeted(ControlChannel stranger, Hello theirs) {
+  void saidHello(ControlChannel control, Hello theirs) {
     String objection = hello(theirs.from()).objectionTo(theirs, Ring.mostRecordLength());
     if (objection == null && addresses.get(theirs.from()) == null) {
       objection = "no memory is to be shared by ranks " + rank() + " and " + theirs.from();
     }
     if (objection == null) {
-      at(theirs.from()).greeted(stranger, theirs.recordLength());
+      at(theirs.from()).saidHello(control, theirs.recordLength());
     } else {
-      strangerLog.warn("rank {} refused rank {}: {}", rank(), theirs.from(), objection);
-      stranger.sayRefusal(objection);
-      stranger.close();
-      left(stranger);
+      refusalLog.warn("rank {} refused rank {}: {}", rank(), theirs.from(), objection);
+      control.sayRefusal(objection);
+      control.close();
+      left(control);
     }
   }
 
   /** Removes a control channel from those that have not been admitted yet. */
-  void left(ControlChannel stranger) {
-    strangers.remove(stranger);
+  void left(ControlChannel control) {
+    unadmitted.remove(control);
   }
 
   /** Adds a link that this rank wants. */

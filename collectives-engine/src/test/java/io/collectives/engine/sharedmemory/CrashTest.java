@@ -41,7 +41,7 @@ class CrashTest {
   private Ring.Writer writer = new Ring.Writer(bytes, Ring.Side.MAKER, 0);
   private Ring.Reader reader = new Ring.Reader(bytes, Ring.Side.MAKER, 0);
   private Ring.Sleep sleep = new Ring.Sleep(bytes, Ring.Side.MAKER);
-  private Ring.Loans loans = new Ring.Loans(bytes, Ring.Side.MAKER);
+  private Ring.LeaseStates leases = new Ring.LeaseStates(bytes, Ring.Side.MAKER);
 
   /** What a record says. */
   enum Kind {
@@ -61,7 +61,7 @@ class CrashTest {
     writer = new Ring.Writer(bytes, Ring.Side.MAKER, CAPACITY);
     reader = new Ring.Reader(bytes, Ring.Side.MAKER, CAPACITY);
     sleep = new Ring.Sleep(bytes, Ring.Side.MAKER);
-    loans = new Ring.Loans(bytes, Ring.Side.MAKER);
+    leases = new Ring.LeaseStates(bytes, Ring.Side.MAKER);
   }
 
   private static int length(int frame) {
@@ -88,10 +88,10 @@ class CrashTest {
       case LENT -> {
         header.length = 64;
         yield List.of(
-            () -> at[0] = writer.claim((int) Ring.lentLength(1)),
+            () -> at[0] = writer.claim((int) Ring.leasedLength(1)),
             () -> writer.piece(at[0], 0, 3, 64 * frame, 64, -1, 0),
-            () -> loans.lend(frame, 1),
-            () -> codec.encode(header, bytes, writer.lend(at[0], 1, frame)),
+            () -> leases.grant(frame, 1),
+            () -> codec.encode(header, bytes, writer.lease(at[0], 1, frame)),
             writer::publish,
             () -> sleep.mustWake(true));
       }
@@ -119,11 +119,11 @@ class CrashTest {
         assertEquals(ByteBuffer.wrap(expected), ByteBuffer.wrap(found));
       }
       case LENT -> {
-        assertTrue(reader.isLent());
+        assertTrue(reader.isLeased());
         assertEquals(frame, header.sequence);
         assertEquals(List.of(1, frame), List.of(reader.pieces(), reader.state()));
         assertEquals(List.of(3, 64 * frame), List.of(reader.region(0), reader.offset(0)));
-        assertTrue(loans.isLent(frame, 1));
+        assertTrue(leases.isGranted(frame, 1));
       }
       case GONE -> {
         assertTrue(reader.isGone());
@@ -290,16 +290,16 @@ class CrashTest {
   /** Leaves messages of so many turns in memory of their own. */
   private void post(int turns) {
     open();
-    InlineSlots mailbox = Ring.mailbox(bytes, Ring.Side.MAKER);
+    InlineSlots slots = Ring.slots(bytes, Ring.Side.MAKER);
     for (int turn = 0; turn < turns; turn++) {
-      mailbox.post(turn, turn + 1, call(turn), new Message(turn));
+      slots.post(turn, turn + 1, call(turn), new Message(turn));
     }
   }
 
   private boolean take(int turn) {
     FrameBytes body = new FrameBytes(ByteBuffer.allocate(64));
     long[] call = new long[CallFingerprint.WORDS];
-    if (!Ring.mailbox(bytes, Ring.Side.MAKER).take(turn, turn + 1, call, body, 64)) {
+    if (!Ring.slots(bytes, Ring.Side.MAKER).take(turn, turn + 1, call, body, 64)) {
       return false;
     }
     assertEquals(call(turn)[3], call[3]);
@@ -339,22 +339,24 @@ class CrashTest {
     public void release() {}
   }
 
-  /** A borrower or a lender dies at any store of a loan: nobody takes for over what may be held. */
+  /**
+   * A lessee or an owner dies at any store of a lease: no lease that may be held is taken for over.
+   */
   @Test
-  void ofADeadBorrowerALoanIsHeldOrOverOrUntouched() {
-    List<Step> borrowed = List.of(() -> assertTrue(loans.hold(4, 1)), () -> loans.end(4, 1));
+  void ofADeadLesseeALeaseIsHeldOrOverOrUntouched() {
+    List<Step> lessee = List.of(() -> assertTrue(leases.hold(4, 1)), () -> leases.end(4, 1));
     open();
-    loans.lend(4, 1);
+    leases.grant(4, 1);
     byte[] before = content();
-    for (int step = 0; step < borrowed.size(); step++) {
-      borrowed.get(step).run();
+    for (int step = 0; step < lessee.size(); step++) {
+      lessee.get(step).run();
       byte[] after = content();
       for (byte[] crash : between(before, after)) {
         memory.put(0, crash);
         boolean changed = Arrays.equals(crash, after);
-        assertEquals(step == 0 ? changed : !changed, loans.isHeld(4, 1));
-        assertEquals(step == 1 && changed, loans.isOver(4, 1));
-        assertTrue(loans.isSense(4, 1));
+        assertEquals(step == 0 ? changed : !changed, leases.isHeld(4, 1));
+        assertEquals(step == 1 && changed, leases.isOver(4, 1));
+        assertTrue(leases.isPossible(4, 1));
       }
       memory.put(0, after);
       before = after;

@@ -170,8 +170,8 @@ public class PairMemoryStress {
     private static final long[] CALL = {1, 2, 3, 4, 5, 3};
 
     private final FrameBytes memory = memory();
-    private final InlineSlots out = Ring.mailbox(memory, Ring.Side.MAKER);
-    private final InlineSlots in = Ring.mailbox(memory, Ring.Side.MAKER);
+    private final InlineSlots out = Ring.slots(memory, Ring.Side.MAKER);
+    private final InlineSlots in = Ring.slots(memory, Ring.Side.MAKER);
     private final long[] call = new long[CALL.length];
     private final FrameBytes taken = new FrameBytes(ByteBuffer.allocate(Long.BYTES));
 
@@ -205,7 +205,7 @@ public class PairMemoryStress {
     }
   }
 
-  /** Who has read what the lender's user has written after the revoking finds out. */
+  /** A lessee that has read what the owner's user has written after the revoking finds out. */
   @JCStressTest
   @Outcome(id = "1, true", expect = Expect.ACCEPTABLE, desc = "read in time")
   @Outcome(
@@ -214,70 +214,70 @@ public class PairMemoryStress {
       desc = "found out")
   @Outcome(id = "2, true", expect = Expect.FORBIDDEN, desc = "the user's number is taken")
   @State
-  public static class LoanRead {
+  public static class LeaseRead {
     private final FrameBytes memory = memory();
-    private final Ring.Loans lent = new Ring.Loans(memory, Ring.Side.MAKER);
-    private final Ring.Loans borrowed = new Ring.Loans(memory, Ring.Side.MAKER);
+    private final Ring.LeaseStates owner = new Ring.LeaseStates(memory, Ring.Side.MAKER);
+    private final Ring.LeaseStates lessee = new Ring.LeaseStates(memory, Ring.Side.MAKER);
     private final int place = LENGTH - Long.BYTES;
 
-    /** It was lent. */
-    public LoanRead() {
+    /** The lease is granted. */
+    public LeaseRead() {
       memory.bytes().putLong(place, 1);
-      lent.lend(5, 1);
+      owner.grant(5, 1);
     }
 
     /** Its call fails. */
     @Actor
-    public void lender() {
-      lent.revoke(5, 1);
+    public void owner() {
+      owner.revoke(5, 1);
       memory.bytes().putLong(place, 2);
     }
 
     /** Reads. */
     @Actor
-    public void borrower(JZ_Result seen) {
+    public void lessee(JZ_Result seen) {
       seen.r1 = memory.bytes().getLong(place);
       VarHandle.acquireFence();
-      seen.r2 = borrowed.isLent(5, 1);
+      seen.r2 = lessee.isGranted(5, 1);
     }
   }
 
-  /** The borrower does not write, or the lender waits. */
+  /** The lessee does not write, or the owner waits. */
   @JCStressTest
-  @Outcome(id = "true, 3", expect = Expect.ACCEPTABLE, desc = "the lender has waited")
+  @Outcome(id = "true, 3", expect = Expect.ACCEPTABLE, desc = "the owner has waited")
   @Outcome(id = "false, 1", expect = Expect.ACCEPTABLE, desc = "revoked in time")
   @Outcome(expect = Expect.FORBIDDEN, desc = "written later, or not seen")
   @State
-  public static class LoanWrite {
+  public static class LeaseWrite {
     private final FrameBytes memory = memory();
-    private final Ring.Loans lent = new Ring.Loans(memory, Ring.Side.MAKER);
-    private final Ring.Loans borrowed = new Ring.Loans(memory, Ring.Side.MAKER);
+    private final Ring.LeaseStates owner = new Ring.LeaseStates(memory, Ring.Side.MAKER);
+    private final Ring.LeaseStates lessee = new Ring.LeaseStates(memory, Ring.Side.MAKER);
     private final int place = LENGTH - Long.BYTES;
 
-    /** It was lent. */
-    public LoanWrite() {
+    /** The lease is granted. */
+    public LeaseWrite() {
       memory.bytes().putLong(place, 1);
-      lent.lend(5, 1);
+      owner.grant(5, 1);
     }
 
     /** Its call fails. */
     @Actor
-    public void lender(ZJ_Result seen) {
-      lent.revoke(5, 1);
-      while (lent.isHeld(5, 1)) {
+    public void owner(ZJ_Result seen) {
+      owner.revoke(5, 1);
+      while (owner.isHeld(5, 1)) {
         Thread.onSpinWait();
       }
       seen.r2 = memory.bytes().getLong(place);
     }
 
-    /** Puts a sum into the lender's memory. */
+    /** Puts a sum into the owner's memory. */
     @Actor
-    public void borrower(ZJ_Result seen) {
-      seen.r1 = borrowed.hold(5, 1);
+    public void lessee(ZJ_Result seen) {
+      seen.r1 = lessee.hold(5, 1);
       if (seen.r1) {
         memory.bytes().putLong(place, 3);
       }
-      borrowed.end(5, 1);
+      lessee.end(5, 1);
     }
   }
 }

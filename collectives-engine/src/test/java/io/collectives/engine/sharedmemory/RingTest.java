@@ -22,7 +22,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A ring as its two ends see it, and what one end makes of nonsense that the other writes. */
+/**
+ * A ring as its two ends see it, and what one end makes of impossible values that the other writes.
+ */
 class RingTest {
   private static final int LONGEST_BODY = 1000;
   private static final int RECORD = 1152;

@@ -244,10 +244,10 @@ class SharedMemoryTransportTest {
   }
 
   @Test
-  void strangersWhoTalkNonsenseDisturbNobody() throws Exception {
+  void unauthenticatedPeersDisturbNobody() throws Exception {
     open(2);
-    List<SocketChannel> strangers = new ArrayList<>();
-    for (byte[] nonsense :
+    List<SocketChannel> peers = new ArrayList<>();
+    for (byte[] bytes :
         List.of(
             new byte[] {},
             new byte[] {99, 0, 0},
@@ -257,14 +257,14 @@ class SharedMemoryTransportTest {
             new byte[2000])) {
       UnixDomainSocketAddress door =
           UnixDomainSocketAddress.of(place(0).resolve(RankDirectory.SOCKET));
-      SocketChannel stranger = SocketChannel.open(door);
-      stranger.write(ByteBuffer.wrap(nonsense));
-      strangers.add(stranger);
+      SocketChannel peer = SocketChannel.open(door);
+      peer.write(ByteBuffer.wrap(bytes));
+      peers.add(peer);
     }
     exchange(0, 1);
     exchange(1, 0);
-    for (SocketChannel stranger : strangers) {
-      stranger.close();
+    for (SocketChannel peer : peers) {
+      peer.close();
     }
     exchange(0, 1);
   }
@@ -285,7 +285,7 @@ class SharedMemoryTransportTest {
   }
 
   @Test
-  void nonsenseInASlotNamesWhoseItIs() {
+  void impossibleValuesInASlotNameTheirRank() {
     open(2);
     exchange(0, 1);
     exchange(1, 0);

@@ -10,7 +10,7 @@ import java.util.function.LongSupplier;
  *
  * <p>Threads: any.
  */
-public final class StrangerLog {
+public final class RefusalLog {
   private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final Log log;
@@ -20,12 +20,12 @@ public final class StrangerLog {
   private long leftOut;
 
   /** Creates a log that has warned of nothing yet. */
-  public StrangerLog(Log log) {
+  public RefusalLog(Log log) {
     this(log, System::nanoTime);
   }
 
   /** Creates a log with another clock, in nanoseconds. */
-  StrangerLog(Log log, LongSupplier clock) {
+  RefusalLog(Log log, LongSupplier clock) {
     this.log = log;
     this.clock = clock;
   }
@@ -57,7 +57,8 @@ public final class StrangerLog {
   /** Says how many were left out since the last warning, if any were, as no more will come. */
   public synchronized void end() {
     if (leftOut > 0) {
-      log.warn("{} more warnings about connections of strangers were left out", leftOut);
+      log.warn(
+          "{} more warnings about connections of unauthenticated peers were left out", leftOut);
       leftOut = 0;
     }
   }

@@ -35,21 +35,17 @@ import org.jspecify.annotations.Nullable;
  * @param kind the kind of message
  * @param objection why a connection is refused; nothing unless it is
  * @param epoch of the run of the job
- * @param size the number of ranks
- * @param from the sender's rank
- * @param to the receiver's rank
+ * @param ends the size of the job, and the ranks of the sender and the receiver
  * @param terms what else must be the same on both sides
  * @param nonce drawn for this connection, so that no proof of another one fits; {@link Nonce#NONE}
  *     where nothing is proved
  */
-record Greeting(
+record Handshake(
     int version,
     Kind kind,
     @Nullable Objection objection,
     JobEpoch epoch,
-    int size,
-    int from,
-    int to,
+    Ends ends,
     Terms terms,
     Nonce nonce) {
 
@@ -97,6 +93,9 @@ record Greeting(
     CERTIFICATE
   }
 
+  /** The number of ranks, and the ranks of the sender and of the receiver. */
+  record Ends(int size, int from, int to) {}
+
   /** Ways of talking on which both sides must agree. */
   record Terms(boolean secret, boolean checksums, boolean tls) {
     private int bits() {
@@ -118,31 +117,49 @@ record Greeting(
   }
 
   /** Creates a message of this version. */
-  static Greeting of(Kind kind, JobEpoch epoch, int size, int from, int to, Terms terms) {
-    return new Greeting(
-        Rendezvous.PROTOCOL_VERSION, kind, null, epoch, size, from, to, terms, Nonce.NONE);
+  static Handshake of(Kind kind, JobEpoch epoch, int size, int from, int to, Terms terms) {
+    return new Handshake(
+        Rendezvous.PROTOCOL_VERSION,
+        kind,
+        null,
+        epoch,
+        new Ends(size, from, to),
+        terms,
+        Nonce.NONE);
+  }
+
+  int size() {
+    return ends.size;
+  }
+
+  int from() {
+    return ends.from;
+  }
+
+  int to() {
+    return ends.to;
   }
 
   /** Returns this message with a nonce. */
-  Greeting withNonce(Nonce other) {
-    return new Greeting(version, kind, objection, epoch, size, from, to, terms, other);
+  Handshake withNonce(Nonce other) {
+    return new Handshake(version, kind, objection, epoch, ends, terms, other);
   }
 
   /**
    * Returns the first thing in which another rank's message to this one differs from what it should
    * be.
    */
-  @Nullable Objection objectionTo(Greeting other) {
+  @Nullable Objection objectionTo(Handshake other) {
     if (other.version != version) {
       return Objection.VERSION;
     }
     if (!other.epoch.equals(epoch)) {
       return Objection.EPOCH;
     }
-    if (other.size != size) {
+    if (other.size() != size()) {
       return Objection.SIZE;
     }
-    if (other.to != from) {
+    if (other.to() != from()) {
       return Objection.RANK;
     }
     if (other.terms.secret != terms.secret) {
@@ -155,9 +172,9 @@ record Greeting(
   }
 
   /** Returns the refusal with which this rank answers another one's message. */
-  Greeting refuse(Objection why) {
+  Handshake refuse(Objection why) {
     JobEpoch hint = new JobEpoch(epoch.high() >>> 32 << 32, 0);
-    return new Greeting(version, Kind.REFUSAL, why, hint, size, from, to, terms, Nonce.NONE);
+    return new Handshake(version, Kind.REFUSAL, why, hint, ends, terms, Nonce.NONE);
   }
 
   /**
@@ -166,7 +183,7 @@ record Greeting(
    * @param side where this one comes from, "here" or "there"
    * @param otherSide where the other one comes from
    */
-  String difference(Objection what, String side, Greeting other, String otherSide) {
+  String difference(Objection what, String side, Handshake other, String otherSide) {
     return switch (what) {
       case PROOF -> "their job secrets are not the same";
       case CERTIFICATE -> "the certificate is not for the rank that it was shown for";
@@ -178,8 +195,8 @@ record Greeting(
     return switch (what) {
       case VERSION -> "protocol version " + version;
       case EPOCH -> "job epoch " + epoch.toString().substring(0, 8) + "…";
-      case SIZE -> "a job of " + size + " ranks";
-      case RANK -> "rank " + (kind == Kind.REFUSAL ? from : to);
+      case SIZE -> "a job of " + size() + " ranks";
+      case RANK -> "rank " + (kind == Kind.REFUSAL ? from() : to());
       case SECRET, PROOF -> terms.secret ? "a job secret" : "no job secret";
       case CHECKSUMS -> terms.checksums ? "checksums of payloads" : "no checksums of payloads";
       case TLS, CERTIFICATE -> terms.tls ? "TLS" : "no TLS";
@@ -192,7 +209,7 @@ record Greeting(
     b.putInt(0, MAGIC).putShort(4, (short) version).put(6, (byte) kind.ordinal());
     b.put(7, (byte) (objection == null ? 0xff : objection.ordinal()));
     b.putLong(8, epoch.high()).putLong(16, epoch.low());
-    b.putInt(24, size).putInt(28, from).putInt(32, to).putInt(36, terms.bits());
+    b.putInt(24, size()).putInt(28, from()).putInt(32, to()).putInt(36, terms.bits());
     b.putLong(40, nonce.high).putLong(48, nonce.low);
     return b.putInt(CRC_AT, crc(b, 0));
   }
@@ -203,7 +220,7 @@ record Greeting(
    * @param source little-endian
    * @throws ProtocolException if it is none, saying what was found
    */
-  static Greeting read(ByteBuffer source, int at) {
+  static Handshake read(ByteBuffer source, int at) {
     int magic = source.getInt(at);
     if (magic != MAGIC) {
       throw new ProtocolException(
@@ -224,14 +241,12 @@ record Greeting(
     if (kind < 0 || kind >= KINDS.length || objection < -1 || objection >= OBJECTIONS.length) {
       throw new ProtocolException("its kind is " + kind + " with objection " + objection);
     }
-    return new Greeting(
+    return new Handshake(
         source.getShort(at + 4) & 0xffff,
         KINDS[kind],
         objection < 0 ? null : OBJECTIONS[objection],
         new JobEpoch(source.getLong(at + 8), source.getLong(at + 16)),
-        source.getInt(at + 24),
-        source.getInt(at + 28),
-        source.getInt(at + 32),
+        new Ends(source.getInt(at + 24), source.getInt(at + 28), source.getInt(at + 32)),
         Terms.of(source.getInt(at + 36)),
         new Nonce(source.getLong(at + 40), source.getLong(at + 48)));
   }
@@ -248,9 +263,9 @@ record Greeting(
     return kind
         + (objection == null ? "" : " of " + objection)
         + " from rank "
-        + from
+        + from()
         + " to rank "
-        + to
+        + to()
         + ", "
         + value(Objection.SIZE)
         + ", "

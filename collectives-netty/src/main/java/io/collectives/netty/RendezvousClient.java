@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A state machine: it waits for nothing and asks no clock. Whoever drives it calls {@link #tick}
  * by {@link #nextNanos} at the latest, and {@link #dials} as long as it {@link #wantsLine}.
  */
-final class RendezvousGuest implements Line.Party {
+final class RendezvousClient implements Line.Party {
   private static final long RETRY_FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
   private static final long RETRY_MOST_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -63,7 +63,7 @@ final class RendezvousGuest implements Line.Party {
   private @Nullable JoinException failure;
   private boolean refused;
 
-  private RendezvousGuest(RendezvousTerms terms, long now, long deadline, boolean asksOnce) {
+  private RendezvousClient(RendezvousTerms terms, long now, long deadline, boolean asksOnce) {
     this.terms = terms;
     this.asksOnce = asksOnce;
     this.deadline = deadline;
@@ -72,16 +72,16 @@ final class RendezvousGuest implements Line.Party {
   }
 
   /** Creates the client of a rank that joins now. */
-  static RendezvousGuest coming(RendezvousTerms terms, long now) {
-    return new RendezvousGuest(terms, now, terms.deadline(now), false);
+  static RendezvousClient coming(RendezvousTerms terms, long now) {
+    return new RendezvousClient(terms, now, terms.deadline(now), false);
   }
 
   /**
    * Creates the client of a rank 0 that finds its port taken, and asks once which process is there:
    * if it is another rank 0 it says so.
    */
-  static RendezvousGuest asking(RendezvousTerms terms, long now) {
-    return new RendezvousGuest(terms, now, now, true);
+  static RendezvousClient asking(RendezvousTerms terms, long now) {
+    return new RendezvousClient(terms, now, now, true);
   }
 
   // ------------------------------------------------------------------ driving
@@ -213,13 +213,13 @@ final class RendezvousGuest implements Line.Party {
     byte[] theirs = RendezvousWire.readChallenge(in);
     if (nonce == null) {
       nonce = theirs;
-      send(RendezvousWire.hmac(secret, Side.GUEST, announcement, theirs, new byte[0]));
+      send(RendezvousWire.hmac(secret, Side.CLIENT, announcement, theirs, new byte[0]));
     }
     Roster told = RendezvousWire.readAnswer(in, size);
     byte[] found = new byte[RendezvousWire.HMAC_LENGTH];
     in.readFully(found);
     byte[] expected =
-        RendezvousWire.hmac(secret, Side.HOST, announcement, theirs, RendezvousWire.roster(told));
+        RendezvousWire.hmac(secret, Side.SERVER, announcement, theirs, RendezvousWire.roster(told));
     if (!MessageDigest.isEqual(expected, found)) {
       throw new ProtocolException("whoever listens there does not know the job secret");
     }

@@ -45,9 +45,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Bodies that are lent instead of copied, seen from both ends; rank 0 lends to rank 1. */
+/** Bodies that are leased instead of copied, seen from both ends; rank 0 leases them to rank 1. */
 @Timeout(60)
-class LentBodyTest {
+class LeasedBodyTest {
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(20);
   private static final int LENGTH = 4096;
 
@@ -106,7 +106,7 @@ class LentBodyTest {
     }
   }
 
-  private Offer lend(int offset, int length) {
+  private Offer lease(int offset, int length) {
     Offer offer = new Offer(regions.get(0), offset, length);
     FrameHeader header = new FrameHeader();
     header.length = length;
@@ -114,7 +114,7 @@ class LentBodyTest {
     return offer;
   }
 
-  private LeasedBody borrow() {
+  private LeasedBody nextLeased() {
     int before = heard.get(1).views.size();
     pumpUntil(() -> heard.get(1).views.size() > before);
     return heard.get(1).views.get(before);
@@ -129,8 +129,8 @@ class LentBodyTest {
     open(false);
     ByteBuffer mine = regions.get(0).bytes().order(ByteOrder.LITTLE_ENDIAN);
     mine.putLong(64, 42);
-    Offer offer = lend(64, 16);
-    LeasedBody body = borrow();
+    Offer offer = lease(64, 16);
+    LeasedBody body = nextLeased();
     assertEquals(42, longAt(body.region(0), body.offset(0)));
     mine.putLong(64, 43);
     assertEquals(43, longAt(body.region(0), body.offset(0)), "it is the very memory");
@@ -145,7 +145,7 @@ class LentBodyTest {
     body.release();
     assertTrue(offer.isOver());
     assertEquals(44, mine.getLong(64));
-    assertFalse(offer.released, "a lent body is not released, the loan is over");
+    assertFalse(offer.released, "a leased body is not released, the lease is over");
   }
 
   @Test
@@ -159,15 +159,15 @@ class LentBodyTest {
   @Test
   void whatWasRevokedCannotBeHeldAndIsSeenToBeRevoked() throws Exception {
     open(false);
-    Offer offer = lend(0, 8);
-    LeasedBody body = borrow();
-    Objects.requireNonNull(offer.loan).revoke();
+    Offer offer = lease(0, 8);
+    LeasedBody body = nextLeased();
+    Objects.requireNonNull(offer.lease).revoke();
     assertFalse(body.holdOpen());
     assertTrue(body.isRevoked());
     // Its state is not used again before the receiver has let go.
-    for (int i = 0; i < Ring.Loans.COUNT - 1; i++) {
-      lend(0, 8);
-      borrow();
+    for (int i = 0; i < Ring.LeaseStates.COUNT - 1; i++) {
+      lease(0, 8);
+      nextLeased();
     }
     assertFalse(hasFreeState());
     body.release();
@@ -175,21 +175,22 @@ class LentBodyTest {
   }
 
   private boolean hasFreeState() {
-    return IntStream.range(0, Ring.Loans.COUNT).anyMatch(state -> memory(0).lent.isOver(state, 1));
+    return IntStream.range(0, Ring.LeaseStates.COUNT)
+        .anyMatch(state -> memory(0).leasesOut.isOver(state, 1));
   }
 
   @Test
   void revokingWaitsForWhoWrites() throws Exception {
     open(false);
-    Offer offer = lend(0, 8);
-    LeasedBody body = borrow();
+    Offer offer = lease(0, 8);
+    LeasedBody body = nextLeased();
     assertTrue(body.holdOpen());
     AtomicBoolean written = new AtomicBoolean();
     AtomicBoolean seen = new AtomicBoolean();
     Thread revoker =
         new Thread(
             () -> {
-              Objects.requireNonNull(offer.loan).revoke();
+              Objects.requireNonNull(offer.lease).revoke();
               seen.set(written.get());
             },
             "revoker");
@@ -199,7 +200,7 @@ class LentBodyTest {
     }
     written.set(true);
     // As another process would.
-    memory(1).borrowed.end(0, 1);
+    memory(1).leasesIn.end(0, 1);
     revoker.join(TimeUnit.NANOSECONDS.toMillis(PATIENCE_NANOS));
     assertTrue(seen.get(), "it returned before the writer had finished");
   }
@@ -207,10 +208,10 @@ class LentBodyTest {
   @Test
   void revokingDoesNotWaitForTheDead() throws Exception {
     open(false);
-    Offer offer = lend(0, 8);
-    assertTrue(borrow().holdOpen());
+    Offer offer = lease(0, 8);
+    assertTrue(nextLeased().holdOpen());
     opened.get(1).kill();
-    Objects.requireNonNull(offer.loan).revoke();
+    Objects.requireNonNull(offer.lease).revoke();
     pumpUntil(() -> heard.get(0).lost != null);
   }
 
@@ -218,22 +219,22 @@ class LentBodyTest {
   void whenAllStatesAreInUseBodiesAreCopied() throws Exception {
     open(false);
     List<Offer> offers = new ArrayList<>();
-    for (int i = 0; i < Ring.Loans.COUNT + 1; i++) {
-      offers.add(lend(0, 8));
+    for (int i = 0; i < Ring.LeaseStates.COUNT + 1; i++) {
+      offers.add(lease(0, 8));
     }
-    assertTrue(offers.get(Ring.Loans.COUNT).released, "copied");
+    assertTrue(offers.get(Ring.LeaseStates.COUNT).released, "copied");
     pumpUntil(() -> heard.get(1).copies == 1);
-    assertEquals(Ring.Loans.COUNT, heard.get(1).views.size());
+    assertEquals(Ring.LeaseStates.COUNT, heard.get(1).views.size());
     heard.get(1).views.forEach(LeasedBody::release);
-    assertTrue(offers.stream().limit(Ring.Loans.COUNT).allMatch(Offer::isOver));
-    lend(0, 8);
-    borrow().release();
+    assertTrue(offers.stream().limit(Ring.LeaseStates.COUNT).allMatch(Offer::isOver));
+    lease(0, 8);
+    nextLeased().release();
   }
 
   @Test
   void withChecksumsBodiesAreCopied() throws Exception {
     open(true);
-    assertTrue(lend(0, 8).released);
+    assertTrue(lease(0, 8).released);
     pumpUntil(() -> heard.get(1).copies == 1);
   }
 
@@ -246,7 +247,7 @@ class LentBodyTest {
     pumpUntil(
         () -> link(0).regionOfPeer(numbers[1]) == null && link(1).regionOfPeer(numbers[0]) == null);
     if (first == 1) {
-      assertTrue(lend(0, 8).released);
+      assertTrue(lease(0, 8).released);
       pumpUntil(() -> heard.get(1).copies == 1);
     }
     regions.get(1 - first).close();
@@ -255,11 +256,11 @@ class LentBodyTest {
   }
 
   @Test
-  void whatIsBorrowedStaysMappedWhenItsRegionIsClosed() throws Exception {
+  void whatIsLeasedStaysMappedWhenItsRegionIsClosed() throws Exception {
     open(false);
     regions.get(0).bytes().put(100, (byte) 7);
-    lend(100, 4);
-    LeasedBody body = borrow();
+    lease(100, 4);
+    LeasedBody body = nextLeased();
     int number = regions.get(0).number();
     regions.get(0).close();
     pumpUntil(() -> link(1).regionOfPeer(number) == null);
@@ -276,8 +277,8 @@ class LentBodyTest {
     Path kept = directory.resolve("kept");
     Files.move(file, kept);
     late.close();
-    lend(0, 8);
-    borrow(); // What was said before has been heard.
+    lease(0, 8);
+    nextLeased(); // What was said before has been heard.
     Files.createDirectories(file.getParent());
     Files.move(kept, file);
     assertThrows(IOException.class, () -> other.map(0, late.number()));
@@ -313,7 +314,7 @@ class LentBodyTest {
       FrameHeader header = new FrameHeader();
       header.length = 8;
       assertTrue(link(0).trySend(header, new Offer(more.get(0), 64, 8)));
-      LeasedBody body = borrow();
+      LeasedBody body = nextLeased();
       assertFalse(body.isRevoked());
       file.truncate(0);
       assertEquals(owner == 0, body.isRevoked(), "what was read may have been nothing");
@@ -326,7 +327,7 @@ class LentBodyTest {
   }
 
   /** What a record says of a piece, wrongly. */
-  enum Nonsense {
+  enum Fault {
     REGION,
     NEGATIVE_REGION,
     OFFSET,
@@ -349,21 +350,21 @@ class LentBodyTest {
 
   @ParameterizedTest
   @EnumSource
-  void nonsenseCostsTheLinkAndNothingElse(Nonsense what) throws Exception {
+  void faultsCostTheLinkAndNothingElse(Fault what) throws Exception {
     open(false);
     int region = regions.get(0).number();
     Ring.Writer writer = memory(0).out;
-    int at = writer.claim((int) Ring.lentLength(1));
+    int at = writer.claim((int) Ring.leasedLength(1));
     ByteBuffer words = writer.bytes().bytes();
     int state =
         switch (what) {
-          case STATE -> Ring.Loans.COUNT;
+          case STATE -> Ring.LeaseStates.COUNT;
           case NEGATIVE_STATE -> -2;
           case PLACED_WITH_PIECES -> -1;
           default -> 0;
         };
-    int headerAt = writer.lend(at, 1, state);
-    int length = what == Nonsense.NEGATIVE_LENGTH ? -8 : what == Nonsense.LENGTH ? LENGTH : 8;
+    int headerAt = writer.lease(at, 1, state);
+    int length = what == Fault.NEGATIVE_LENGTH ? -8 : what == Fault.LENGTH ? LENGTH : 8;
     int offset =
         switch (what) {
           case OFFSET -> LENGTH - 7;
@@ -375,26 +376,24 @@ class LentBodyTest {
     writer.piece(
         at,
         0,
-        what == Nonsense.REGION ? region + 1 : what == Nonsense.NEGATIVE_REGION ? -1 : region,
+        what == Fault.REGION ? region + 1 : what == Fault.NEGATIVE_REGION ? -1 : region,
         offset,
         length,
-        what == Nonsense.TARGET_REGION ? region + 1 : region,
-        what == Nonsense.TARGET_OFFSET
+        what == Fault.TARGET_REGION ? region + 1 : region,
+        what == Fault.TARGET_OFFSET
             ? LENGTH
-            : what == Nonsense.NEGATIVE_TARGET_OFFSET ? Integer.MIN_VALUE : 0);
-    if (what == Nonsense.PIECES) {
+            : what == Fault.NEGATIVE_TARGET_OFFSET ? Integer.MIN_VALUE : 0);
+    if (what == Fault.PIECES) {
       words.putInt(at + 4, 1 << 28);
-    } else if (what == Nonsense.NEGATIVE_PIECES) {
+    } else if (what == Fault.NEGATIVE_PIECES) {
       words.putInt(at + 4, -1);
-    } else if (what == Nonsense.NO_PIECES) {
+    } else if (what == Fault.NO_PIECES) {
       words.putInt(at + 4, 0);
       headerAt = at + 64;
     }
     FrameHeader header = new FrameHeader();
     header.length =
-        what == Nonsense.SUM
-            ? 16
-            : what == Nonsense.NO_BODY ? 0 : what == Nonsense.LENGTH ? LENGTH : 8;
+        what == Fault.SUM ? 16 : what == Fault.NO_BODY ? 0 : what == Fault.LENGTH ? LENGTH : 8;
     new FrameCodec(opened.get(0).epoch(), 0, 1).encode(header, writer.bytes(), headerAt);
     writer.publish();
     pumpUntil(() -> heard.get(1).lost != null && heard.get(0).lost != null);
@@ -406,9 +405,9 @@ class LentBodyTest {
   @Test
   void aNonsenseStateCostsTheLink() throws Exception {
     open(false);
-    Offer offer = lend(0, 8);
-    borrow();
-    memory(1).borrowed.end(0, 17);
+    Offer offer = lease(0, 8);
+    nextLeased();
+    memory(1).leasesIn.end(0, 17);
     assertFalse(offer.isOver());
     pumpUntil(() -> heard.get(0).lost != null);
     assertInstanceOf(ProtocolException.class, heard.get(0).lost);
@@ -421,7 +420,7 @@ class LentBodyTest {
     private final int offset;
     private final int length;
     private boolean released;
-    private @Nullable Lease loan;
+    private @Nullable Lease lease;
 
     Offer(Region region, int offset, int length) {
       this.region = region;
@@ -430,8 +429,8 @@ class LentBodyTest {
     }
 
     boolean isOver() {
-      assertNotNull(loan);
-      return loan.isOver();
+      assertNotNull(lease);
+      return lease.isOver();
     }
 
     @Override
@@ -486,7 +485,7 @@ class LentBodyTest {
 
     @Override
     public void leased(Lease begun) {
-      loan = begun;
+      lease = begun;
     }
   }
 
@@ -520,7 +519,7 @@ class LentBodyTest {
 
     @Override
     public String toString() {
-      return views.size() + " lent, " + copies + " copied, lost " + lost;
+      return views.size() + " leased, " + copies + " copied, lost " + lost;
     }
   }
 }

@@ -4,7 +4,7 @@ import io.collectives.JobSecret;
 import io.collectives.JoinException;
 import io.collectives.ProtocolException;
 import io.collectives.internal.Log;
-import io.collectives.internal.StrangerLog;
+import io.collectives.internal.RefusalLog;
 import io.collectives.netty.RendezvousWire.Side;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Rendezvous.Announcement;
@@ -38,8 +38,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Each rank says how long it will wait. When the first of these times is over, or rank 0's own,
  * the job cannot become complete any more, and all ranks that wait are told which ones are missing.
  */
-final class RendezvousHost {
-  static final Log LOG = Log.of(RendezvousHost.class);
+final class RendezvousServer {
+  static final Log LOG = Log.of(RendezvousServer.class);
 
   /** The limit of open connections that are not registered. */
   static final int VISITOR_LIMIT = 64;
@@ -49,8 +49,8 @@ final class RendezvousHost {
   private final RendezvousTerms terms;
   private final Announcement me;
   private final long deadline;
-  private final StrangerLog strangers;
-  private final @Nullable Visitor[] seats;
+  private final RefusalLog refusals;
+  private final @Nullable Visitor[] registered;
   private final List<Visitor> visitors = new ArrayList<>();
 
   /**
@@ -64,26 +64,27 @@ final class RendezvousHost {
   private @Nullable JoinException failure;
 
   /** The time until which rank 0 waits for the ranks that have not taken their answer yet. */
-  private long farewell;
+  private long answersUntil;
 
   /**
    * Creates the side of a rank 0 that begins to wait now.
    *
-   * @param strangers the log of what is refused
+   * @param refusals the log of refused ranks
    */
-  RendezvousHost(RendezvousTerms terms, StrangerLog strangers, long now) {
-    this.strangers = strangers;
+  RendezvousServer(RendezvousTerms terms, RefusalLog refusals, long now) {
+    this.refusals = refusals;
     this.terms = terms;
     this.me = terms.me();
     deadline = terms.deadline(now);
-    seats = new Visitor[me.size()];
+    registered = new Visitor[me.size()];
   }
 
   // ------------------------------------------------------------------ driving
 
   /** Returns whether another connection may be accepted. */
   boolean hasRoom() {
-    return isGathering() && visitors.stream().filter(v -> !v.hasSeat()).count() < VISITOR_LIMIT;
+    return isGathering()
+        && visitors.stream().filter(v -> !v.isRegistered()).count() < VISITOR_LIMIT;
   }
 
   /** Takes over a connection that was accepted. */
@@ -99,19 +100,19 @@ final class RendezvousHost {
       return;
     }
     for (Visitor visitor : List.copyOf(visitors)) {
-      if (visitor.deadline - now <= 0 && !visitor.hasSeat()) {
+      if (visitor.deadline - now <= 0 && !visitor.isRegistered()) {
         visitor.close(now);
       }
     }
     if (missing().findAny().isEmpty()) {
       roster = roster();
       byte[] bytes = RendezvousWire.roster(roster);
-      dismiss(seat -> seat.signed(bytes), now);
+      dismiss(client -> client.signed(bytes), now);
       return;
     }
     for (Visitor visitor : visitors) {
       if (visitor.deadline - now <= 0) {
-        fail(late(visitor.guest().rank()), now);
+        fail(late(visitor.identity().rank()), now);
         return;
       }
     }
@@ -130,7 +131,7 @@ final class RendezvousHost {
   /** Returns the time at which {@link #tick} is to be called again, at the latest. */
   long nextNanos() {
     if (!isGathering()) {
-      return farewell;
+      return answersUntil;
     }
     long next = deadline;
     for (Visitor visitor : visitors) {
@@ -151,8 +152,8 @@ final class RendezvousHost {
   /** Returns whether all ranks have got their answers, or will not get them any more. */
   boolean isOver(long now) {
     return !isGathering()
-        && (farewell - now <= 0
-            || Arrays.stream(seats).noneMatch(seat -> seat != null && seat.isHere()));
+        && (answersUntil - now <= 0
+            || Arrays.stream(registered).noneMatch(client -> client != null && client.isHere()));
   }
 
   /** Ends it with an error, which all ranks that wait are told. */
@@ -160,14 +161,14 @@ final class RendezvousHost {
     if (isGathering()) {
       failure = why;
       byte[] refusal = RendezvousWire.refusal(String.valueOf(why.getMessage()));
-      dismiss(seat -> refusal, now);
+      dismiss(client -> refusal, now);
     }
   }
 
   /** Closes all that is open. */
   void close(long now) {
     List.copyOf(visitors).forEach(visitor -> visitor.close(now));
-    strangers.end();
+    refusals.end();
   }
 
   /**
@@ -189,24 +190,24 @@ final class RendezvousHost {
 
   private Roster roster() {
     List<String> addresses = new ArrayList<>();
-    for (Visitor seat : seats) {
-      addresses.add(seat == null ? me.address() : seat.guest().address());
+    for (Visitor client : registered) {
+      addresses.add(client == null ? me.address() : client.identity().address());
     }
     return new Roster(JobEpoch.draw(), addresses);
   }
 
   /** Gives their answer to all ranks that wait. */
   private void dismiss(Function<Visitor, byte[]> answer, long now) {
-    farewell = now + RendezvousTerms.GRACE_NANOS;
-    for (Visitor seat : seats) {
-      if (seat != null) {
-        seat.answer(answer.apply(seat));
+    answersUntil = now + RendezvousTerms.GRACE_NANOS;
+    for (Visitor client : registered) {
+      if (client != null) {
+        client.answer(answer.apply(client));
       }
     }
   }
 
   private IntStream missing() {
-    return IntStream.range(1, me.size()).filter(rank -> seats[rank] == null);
+    return IntStream.range(1, me.size()).filter(rank -> registered[rank] == null);
   }
 
   private JoinException lost(Announcement gone) {
@@ -249,18 +250,18 @@ final class RendezvousHost {
    * Returns the reason for which a rank may not even prove that it knows the secret, in words for
    * it; null if it may.
    */
-  private @Nullable String firstObjection(RendezvousWire.Guest arrived) {
-    Announcement guest = arrived.announcement();
-    if (guest.version() != me.version()) {
+  private @Nullable String firstObjection(RendezvousWire.Client arrived) {
+    Announcement client = arrived.announcement();
+    if (client.version() != me.version()) {
       return "rank 0 at "
           + terms.place()
           + " speaks protocol version "
           + me.version()
           + ", this rank "
-          + guest.version();
+          + client.version();
     }
     if (arrived.hasSecret() != (terms.secret() != null)) {
-      return who(guest)
+      return who(client)
           + " has "
           + (arrived.hasSecret() ? "a" : "no")
           + " job secret, rank 0 ("
@@ -272,30 +273,30 @@ final class RendezvousHost {
     return null;
   }
 
-  private static String who(Announcement guest) {
-    return "rank " + guest.rank() + " (" + guest.whereabouts() + ")";
+  private static String who(Announcement client) {
+    return "rank " + client.rank() + " (" + client.whereabouts() + ")";
   }
 
   /**
    * Returns the reason for which an announced rank is refused, in words for it; null if it is
    * accepted.
    */
-  private @Nullable String objection(Announcement guest) {
-    String who = who(guest);
-    if (!guest.job().equals(me.job())) {
+  private @Nullable String objection(Announcement client) {
+    String who = who(client);
+    if (!client.job().equals(me.job())) {
       return who
           + " belongs to job \""
-          + guest.job()
+          + client.job()
           + "\", but at "
           + terms.place()
           + " meets job \""
           + me.job()
           + "\"";
     }
-    if (guest.size() != me.size()) {
+    if (client.size() != me.size()) {
       return who
           + " expects "
-          + guest.size()
+          + client.size()
           + " ranks in job \""
           + me.job()
           + "\", rank 0 ("
@@ -303,28 +304,28 @@ final class RendezvousHost {
           + ") "
           + me.size();
     }
-    if (!guest.transport().equals(me.transport())) {
+    if (!client.transport().equals(me.transport())) {
       return who
           + " uses transport "
-          + guest.transport()
+          + client.transport()
           + ", rank 0 ("
           + me.whereabouts()
           + ") "
           + me.transport();
     }
-    if (guest.rank() < 0 || guest.rank() >= me.size()) {
+    if (client.rank() < 0 || client.rank() >= me.size()) {
       return who + " is not one of the " + me.size() + " ranks of job \"" + me.job() + "\"";
     }
-    Visitor holder = seats[guest.rank()];
-    if (guest.rank() == 0 || holder != null) {
+    Visitor holder = registered[client.rank()];
+    if (client.rank() == 0 || holder != null) {
       return "rank "
-          + guest.rank()
+          + client.rank()
           + " of job \""
           + me.job()
           + "\" is "
-          + (holder == null ? me : holder.guest()).whereabouts()
+          + (holder == null ? me : holder.identity()).whereabouts()
           + " already; "
-          + guest.whereabouts()
+          + client.whereabouts()
           + " must take another rank";
     }
     return null;
@@ -344,7 +345,7 @@ final class RendezvousHost {
 
     private byte @Nullable [] announcement; // When it is whole.
     private byte @Nullable [] nonce; // When it has to prove that it knows the secret.
-    private @Nullable Announcement guest;
+    private @Nullable Announcement identity; // When it is registered.
     private boolean leaving;
     private boolean gone;
 
@@ -357,19 +358,19 @@ final class RendezvousHost {
       deadline = now + ANNOUNCE_NANOS;
     }
 
-    boolean hasSeat() {
-      return guest != null && seats[guest.rank()] == this;
+    boolean isRegistered() {
+      return identity != null && registered[identity.rank()] == this;
     }
 
     boolean isHere() {
       return !gone;
     }
 
-    Announcement guest() {
-      if (guest == null) {
+    Announcement identity() {
+      if (identity == null) {
         throw new IllegalStateException("not announced yet");
       }
-      return guest;
+      return identity;
     }
 
     /**
@@ -382,7 +383,7 @@ final class RendezvousHost {
         return RendezvousWire.ANNOUNCEMENT_LIMIT - received.position();
       }
       int left = announcement.length + RendezvousWire.HMAC_LENGTH - received.position();
-      return nonce != null && guest == null && !leaving ? left : 1;
+      return nonce != null && identity == null && !leaving ? left : 1;
     }
 
     @Override
@@ -392,7 +393,7 @@ final class RendezvousHost {
         return;
       }
       try {
-        if (guest != null) {
+        if (identity != null) {
           throw new ProtocolException("it said something when it had to wait");
         }
         received.put(bytes);
@@ -418,7 +419,7 @@ final class RendezvousHost {
         if (!RendezvousWire.isComplete(received)) {
           return;
         }
-        RendezvousWire.Guest arrived = RendezvousWire.readAnnouncement(received, me.version());
+        RendezvousWire.Client arrived = RendezvousWire.readAnnouncement(received, me.version());
         announcement = Arrays.copyOf(received.array(), received.position());
         String objection = firstObjection(arrived);
         if (objection != null) {
@@ -432,11 +433,11 @@ final class RendezvousHost {
       } else if (secret != null && nonce != null) {
         int from = announcement.length;
         if (received.position() >= from + RendezvousWire.HMAC_LENGTH) {
-          RendezvousWire.Guest arrived =
+          RendezvousWire.Client arrived =
               RendezvousWire.readAnnouncement(received.duplicate().position(from), me.version());
           byte[] found = Arrays.copyOfRange(received.array(), from, received.position());
           byte[] expected =
-              RendezvousWire.hmac(secret, Side.GUEST, announcement, nonce, new byte[0]);
+              RendezvousWire.hmac(secret, Side.CLIENT, announcement, nonce, new byte[0]);
           if (MessageDigest.isEqual(expected, found)) {
             announced(arrived, now);
           } else {
@@ -450,22 +451,23 @@ final class RendezvousHost {
       }
     }
 
-    private void announced(RendezvousWire.Guest arrived, long now) {
+    private void announced(RendezvousWire.Client arrived, long now) {
       Announcement announced = arrived.announcement();
       String objection = objection(announced);
       if (objection != null) {
         refuse(objection);
         return;
       }
-      guest = announced;
-      seats[announced.rank()] = this;
+      identity = announced;
+      registered[announced.rank()] = this;
       lost.keySet().removeIf(gone -> gone.rank() == announced.rank());
       deadline = now + TimeUnit.MILLISECONDS.toNanos(arrived.patienceMillis());
-      LOG.debug("{} has come to {}; {} are missing", who(guest), terms.place(), missing().count());
+      LOG.debug(
+          "{} has come to {}; {} are missing", who(announced), terms.place(), missing().count());
     }
 
     private void refuse(String objection) {
-      strangers.warn("refused: {}", objection);
+      refusals.warn("refused: {}", objection);
       lastRefusal = objection;
       answer(RendezvousWire.refusal(objection));
     }
@@ -478,7 +480,7 @@ final class RendezvousHost {
       if (secret == null || announcement == null || nonce == null) {
         return roster;
       }
-      byte[] hmac = RendezvousWire.hmac(secret, Side.HOST, announcement, nonce, roster);
+      byte[] hmac = RendezvousWire.hmac(secret, Side.SERVER, announcement, nonce, roster);
       return ByteBuffer.allocate(roster.length + hmac.length).put(roster).put(hmac).array();
     }
 
@@ -491,9 +493,9 @@ final class RendezvousHost {
     /** Ends the connection, unless it has ended already. */
     void close(long now) {
       line.close();
-      if (!gone && hasSeat() && isGathering()) {
-        seats[guest().rank()] = null;
-        lost.put(guest(), now);
+      if (!gone && isRegistered() && isGathering()) {
+        registered[identity().rank()] = null;
+        lost.put(identity(), now);
       }
       gone = true;
       visitors.remove(this);

@@ -9,15 +9,15 @@ import org.jspecify.annotations.Nullable;
  * The leases that this rank has granted a peer: for each state in the memory of the two, whether it
  * is in use. The state of a lease that was revoked is free when the peer has let go of it.
  */
-final class Loans {
+final class Leases {
   private static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(10);
 
   private final SharedMemoryTransport transport;
   private final SharedMemoryLink link;
-  private final @Nullable Loan[] loans = new Loan[Ring.Loans.COUNT];
+  private final @Nullable GrantedLease[] leases = new GrantedLease[Ring.LeaseStates.COUNT];
   private int next;
 
-  Loans(SharedMemoryTransport transport, SharedMemoryLink link) {
+  Leases(SharedMemoryTransport transport, SharedMemoryLink link) {
     this.transport = transport;
     this.link = link;
   }
@@ -25,10 +25,10 @@ final class Loans {
   /** Returns the index of a lease that can begin, -1 if there is none. */
   int next() {
     PairMemory memory = link.memory();
-    for (int i = 0; i < loans.length && memory != null; i++) {
-      int index = (next + i) % loans.length;
-      Loan loan = loans[index];
-      if (loan == null || !loan.used && memory.lent.isOver(index, loan.number)) {
+    for (int i = 0; i < leases.length && memory != null; i++) {
+      int index = (next + i) % leases.length;
+      GrantedLease lease = leases[index];
+      if (lease == null || !lease.used && memory.leasesOut.isOver(index, lease.number)) {
         next = index;
         return index;
       }
@@ -37,37 +37,37 @@ final class Loans {
   }
 
   /** Begins the lease that {@link #next} has found. */
-  Loan begin() {
-    Loan loan = loans[next];
-    if (loan == null) {
-      loans[next] = loan = new Loan(next);
+  GrantedLease begin() {
+    GrantedLease lease = leases[next];
+    if (lease == null) {
+      leases[next] = lease = new GrantedLease(next);
     }
     PairMemory memory = link.memory();
-    loan.number++;
+    lease.number++;
     if (memory != null) {
-      memory.lent.lend(next, loan.number);
+      memory.leasesOut.grant(next, lease.number);
     }
-    loan.used = true;
-    next = (next + 1) % loans.length;
-    return loan;
+    lease.used = true;
+    next = (next + 1) % leases.length;
+    return lease;
   }
 
   /** Revokes all leases. */
   void revokeAll() {
-    for (Loan loan : loans) {
-      if (loan != null && loan.used) {
-        loan.revoke();
+    for (GrantedLease lease : leases) {
+      if (lease != null && lease.used) {
+        lease.revoke();
       }
     }
   }
 
   /** The lease of one body. */
-  final class Loan implements LeasableBody.Lease {
+  final class GrantedLease implements LeasableBody.Lease {
     private final int index;
     private long number;
     private boolean used;
 
-    private Loan(int index) {
+    private GrantedLease(int index) {
       this.index = index;
     }
 
@@ -83,11 +83,11 @@ final class Loans {
         return true; // What is sent on a lost link is dropped.
       }
       try {
-        if (memory.lent.isOver(index, number)) {
+        if (memory.leasesOut.isOver(index, number)) {
           used = false;
           return true;
         }
-        checkSense(memory);
+        checkState(memory);
       } catch (InternalError e) {
         link.survive(e);
       }
@@ -100,9 +100,9 @@ final class Loans {
       try {
         PairMemory memory = link.memory();
         if (memory != null && used) {
-          memory.lent.revoke(index, number);
+          memory.leasesOut.revoke(index, number);
           awaitEndOfHold(memory);
-          checkSense(memory);
+          checkState(memory);
         }
       } catch (InternalError e) {
         link.survive(e); // Then the peer holds nothing for longer than a moment.
@@ -118,7 +118,7 @@ final class Loans {
      */
     private void awaitEndOfHold(PairMemory memory) {
       long start = System.nanoTime();
-      while (memory.lent.isHeld(index, number) && !link.isDeserted()) {
+      while (memory.leasesOut.isHeld(index, number) && !link.isDeserted()) {
         if (System.nanoTime() - start > transport.silenceLimitNanos()) {
           link.isSilent(
               "rank "
@@ -133,9 +133,9 @@ final class Loans {
       }
     }
 
-    private void checkSense(PairMemory memory) {
-      if (!memory.lent.isSense(index, number)) {
-        link.isNonsense("what it says of loan " + number + " with state " + index);
+    private void checkState(PairMemory memory) {
+      if (!memory.leasesOut.isPossible(index, number)) {
+        link.protocolError("what it says of lease " + number + " with state " + index);
       }
     }
   }

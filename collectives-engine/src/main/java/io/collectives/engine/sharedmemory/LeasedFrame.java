@@ -9,11 +9,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A frame whose body a peer has leased to this rank. The object is reused; it belongs to a {@link
- * Borrower}.
+ * Lessee}.
  */
-final class LentFrame implements LeasedBody {
+final class LeasedFrame implements LeasedBody {
   /** The link that a frame has come by. */
-  interface Borrower {
+  interface Lessee {
 
     /** Returns the memory that the two ranks share; null once they do not share it any more. */
     @Nullable PairMemory memory();
@@ -23,7 +23,7 @@ final class LentFrame implements LeasedBody {
      *
      * @throws ProtocolException if the one before with this state is not over
      */
-    long beginsToBorrow(int state);
+    long beginLease(int state);
 
     /** Returns a region that the peer leases, if it is mapped here. */
     @Nullable PeerRegion regionOfPeer(int number);
@@ -34,16 +34,16 @@ final class LentFrame implements LeasedBody {
     boolean loseIfCutOff(PeerRegion region);
 
     /** Returns whether memory of a frame is gone; then the link is lost. */
-    boolean isCutOff(LentFrame frame);
+    boolean isCutOff(LeasedFrame frame);
 
     /** Goes on after an error if memory of this rank's links is gone; they are lost then. */
     void survive(InternalError fault);
 
     /** Ends the lease of a frame: the peer may have its memory back. */
-    void giveBack(LentFrame frame);
+    void endLease(LeasedFrame frame);
   }
 
-  private final Borrower link;
+  private final Lessee link;
   private PeerRegion[] regions = new PeerRegion[1];
   private @Nullable PeerRegion[] targets = new PeerRegion[1];
   private int[] offsets = new int[1];
@@ -55,7 +55,7 @@ final class LentFrame implements LeasedBody {
   private long number; // Of the lease.
   private boolean held;
 
-  LentFrame(Borrower link) {
+  LeasedFrame(Lessee link) {
     this.link = link;
   }
 
@@ -70,19 +70,22 @@ final class LentFrame implements LeasedBody {
     state = from.state();
     length = bodyLength;
     pieces = 0;
-    if (bodyLength <= 0 || state < -1 || state >= Ring.Loans.COUNT || (state < 0) != (count == 0)) {
+    if (bodyLength <= 0
+        || state < -1
+        || state >= Ring.LeaseStates.COUNT
+        || (state < 0) != (count == 0)) {
       throw new ProtocolException(
-          "a lent body of "
+          "a leased body of "
               + bodyLength
               + " bytes in "
               + count
               + " pieces, with state "
               + state
               + " of "
-              + Ring.Loans.COUNT);
+              + Ring.LeaseStates.COUNT);
     }
     held = false;
-    number = state < 0 ? 0 : link.beginsToBorrow(state);
+    number = state < 0 ? 0 : link.beginLease(state);
     if (count > lengths.length) {
       regions = new PeerRegion[count];
       targets = new PeerRegion[count];
@@ -105,7 +108,7 @@ final class LentFrame implements LeasedBody {
     }
     if (count > 0 && sum != bodyLength) {
       throw new ProtocolException(
-          "a lent body of " + bodyLength + " bytes whose pieces have " + sum + " bytes");
+          "a leased body of " + bodyLength + " bytes whose pieces have " + sum + " bytes");
     }
     pieces = count;
     for (int i = 0; i < count; i++) {
@@ -181,7 +184,7 @@ final class LentFrame implements LeasedBody {
   public boolean holdOpen() {
     PairMemory memory = link.memory();
     try {
-      held = memory != null && memory.borrowed.hold(state, number);
+      held = memory != null && memory.leasesIn.hold(state, number);
       return held;
     } catch (InternalError e) {
       link.survive(e);
@@ -200,7 +203,7 @@ final class LentFrame implements LeasedBody {
       }
       VarHandle.acquireFence();
       PairMemory memory = link.memory();
-      return memory == null || !memory.borrowed.isLent(state, number) && !held;
+      return memory == null || !memory.leasesIn.isGranted(state, number) && !held;
     } catch (InternalError e) {
       link.survive(e);
       return true;
@@ -230,12 +233,12 @@ final class LentFrame implements LeasedBody {
 
   @Override
   public void release() {
-    link.giveBack(this);
+    link.endLease(this);
   }
 
   /** Ends the lease, so that the peer may have its memory back. */
-  void end(Ring.Loans borrowed) {
-    borrowed.end(state, number);
+  void end(Ring.LeaseStates states) {
+    states.end(state, number);
   }
 
   void useNoMore() {

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
 import org.slf4j.helpers.MessageFormatter;
 
-final class StrangerLogTest {
+final class RefusalLogTest {
   private final List<String> warnings = new ArrayList<>();
   private final AtomicLong debugged = new AtomicLong();
   private final AtomicLong now = new AtomicLong(Long.MAX_VALUE - 5); // Clocks may wrap.
@@ -37,7 +37,7 @@ final class StrangerLogTest {
                 return null;
               });
 
-  private final StrangerLog log = new StrangerLog(Log.to(logger), now::get);
+  private final RefusalLog log = new RefusalLog(Log.to(logger), now::get);
 
   @Test
   void aFloodIsOneWarningASecondAndNothingIsLeftOutInSilence() {
@@ -54,7 +54,9 @@ final class StrangerLogTest {
     assertEquals(
         "refused rank 0 in 1 (and 999 warnings of this kind were left out since the last one)",
         warnings.get(1));
-    assertEquals("999 more warnings about connections of strangers were left out", warnings.get(6));
+    assertEquals(
+        "999 more warnings about connections of unauthenticated peers were left out",
+        warnings.get(6));
     assertEquals(5994, debugged.get());
   }
 
@@ -66,8 +68,8 @@ final class StrangerLogTest {
 
   @Test
   void textsOfStrangersAreOneShortLine() {
-    assertEquals("a?[2Jb??c", StrangerLog.printable("a\u001b[2Jb\r\nc", 20));
-    assertEquals("??", StrangerLog.printable("\u202e\u009b", 20));
-    assertTrue(StrangerLog.printable("x".repeat(5000), 40).length() <= 43);
+    assertEquals("a?[2Jb??c", RefusalLog.printable("a\u001b[2Jb\r\nc", 20));
+    assertEquals("??", RefusalLog.printable("\u202e\u009b", 20));
+    assertTrue(RefusalLog.printable("x".repeat(5000), 40).length() <= 43);
   }
 }
