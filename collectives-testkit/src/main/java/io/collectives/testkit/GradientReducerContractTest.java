@@ -89,9 +89,7 @@ public abstract class GradientReducerContractTest extends JobTest {
   /** A model, what each rank does with it, and how it is fused. */
   private record Model(
       long seed,
-      int ranks,
       int lanes,
-      int steps,
       FusionSettings settings,
       List<ElementType> types,
       int[] counts,
@@ -112,9 +110,7 @@ public abstract class GradientReducerContractTest extends JobTest {
       }
       return new Model(
           seed,
-          ranks,
           1 + random.nextInt(4),
-          steps,
           new FusionSettings(
               random.nextBoolean() ? ReduceOp.SUM : ReduceOp.AVERAGE,
               1 + random.nextInt(3000),
@@ -128,6 +124,10 @@ public abstract class GradientReducerContractTest extends JobTest {
               .toArray(),
           IntStream.range(0, ranks).map(i -> uneven ? random.nextInt(steps + 1) : steps).toArray(),
           random.nextInt(3) == 0);
+    }
+
+    int ranks() {
+      return stepsOfRanks.length;
     }
 
     boolean hasData(int rank, int step) {
@@ -147,11 +147,11 @@ public abstract class GradientReducerContractTest extends JobTest {
 
     int users(int step, int tensor) {
       return (int)
-          IntStream.range(0, ranks).filter(rank -> contributes(rank, step, tensor)).count();
+          IntStream.range(0, ranks()).filter(rank -> contributes(rank, step, tensor)).count();
     }
 
     int contributors(int step) {
-      return (int) IntStream.range(0, ranks).filter(rank -> hasData(rank, step)).count();
+      return (int) IntStream.range(0, ranks()).filter(rank -> hasData(rank, step)).count();
     }
 
     static long value(int rank, int step, int tensor, int index) {
@@ -161,7 +161,7 @@ public abstract class GradientReducerContractTest extends JobTest {
     /** Returns the value that all ranks must have. */
     double expected(int step, int tensor, int index) {
       long sum = 0;
-      for (int rank = 0; rank < ranks; rank++) {
+      for (int rank = 0; rank < ranks(); rank++) {
         sum += contributes(rank, step, tensor) ? value(rank, step, tensor, index) : 0;
       }
       if (settings.op() == ReduceOp.SUM) {
@@ -196,7 +196,7 @@ public abstract class GradientReducerContractTest extends JobTest {
     for (int i = 0; i < models(); i++) {
       Model model = Model.random(SEED + i);
       try {
-        RankThreads.run(ranks(model.ranks), world -> train(world, model));
+        RankThreads.run(ranks(model.ranks()), world -> train(world, model));
       } catch (Throwable e) {
         throw new AssertionError("with -Dcollectives.seed=" + (SEED + i) + ": " + model, e);
       }
