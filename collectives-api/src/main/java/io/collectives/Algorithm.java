@@ -28,9 +28,9 @@ import java.util.regex.Pattern;
 public sealed interface Algorithm {
 
   /**
-   * For each call the algorithm that a table says for the place of the group (threads, shared
-   * memory, sockets, several hosts), the collective, the number of ranks and the length of the
-   * payload. The first row that fits counts: of the rows of {@link #auto(String)} and {@code
+   * Chooses for each call the algorithm that a table says for the place of the group (threads,
+   * shared memory, sockets, several hosts), the collective, the number of ranks and the length of
+   * the payload. The first row that fits counts: of the rows of {@link #auto(String)} and {@code
    * COLLECTIVES_AUTO} first, then of those that {@link Communicator#tune()} has measured, then of
    * the table that is shipped. So all ranks choose the same. {@link Communicator#explain} prints
    * the row and where it comes from. A barrier goes by the algorithm that is chosen for all-reduces

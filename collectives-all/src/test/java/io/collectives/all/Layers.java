@@ -31,7 +31,7 @@ final class Layers extends ArchCondition<JavaClass> {
     return new Layers().then(name, classes);
   }
 
-  /** The same with another layer, above the others. */
+  /** Returns these layers with one more above them. */
   Layers then(String name, String... classes) {
     for (String simpleName : classes) {
       if (layers.put(simpleName, names.size()) != null) {

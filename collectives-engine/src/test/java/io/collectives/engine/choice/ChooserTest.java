@@ -18,7 +18,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** What is looked up in tables; the module of parameter servers is not here. */
+/** Tests the look-up in tables, without the module of parameter servers. */
 class ChooserTest {
   private static final Algorithms ALGORITHMS = Algorithms.onClassPath();
   private static final long MIB = 1 << 20;
@@ -187,7 +187,7 @@ class ChooserTest {
     }
   }
 
-  /** What is asked for each call is found without an allocation; see also the test of a job. */
+  /** A look-up allocates nothing; SteadyStateAllocationTest tries the same in a job. */
   @Test
   void aChoiceIsTheSameObjectEachTime() {
     Chooser chooser = shipped(Locality.SOCKETS, 8);

@@ -45,7 +45,7 @@ final class SimulatedNetwork {
     BYTES(false, false),
     /** As between threads: the receiver has the sender's memory. */
     VIEWS(true, false),
-    /** The same, with an inline exchange. */
+    /** Bodies are read where they lie, and short exchanges are made inline. */
     VIEWS_AND_MAIL(true, true),
     /**
      * As between processes of a host: what lies in a region is lent, all else is copied, and there
