@@ -3,6 +3,7 @@ package io.collectives.netty;
 import io.collectives.JobSecret;
 import io.collectives.ProtocolException;
 import io.collectives.internal.FrameCodec;
+import io.collectives.internal.LinkLifecycle;
 import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
@@ -23,10 +24,8 @@ import org.jspecify.annotations.Nullable;
  * The way to one peer: at most one connection, which is never replaced once it has been admitted.
  *
  * <p><b>Who connects.</b> Whoever opens the link, again and again until somebody listens. If both
- * do, the connection that the higher rank makes is the one that counts: the lower one gives it a
- * head start, and takes it instead of its own; the higher one sends the lower one's away while its
- * own is under way. So it is always the higher rank that decides, by letting the other's connection
- * in or by being let in, and it never does both.
+ * do, {@link LinkLifecycle} says whose connection counts; the lower rank gives the other one a head
+ * start.
  *
  * <p><b>Sending.</b> A frame is put, header and body behind each other, into one of a few reusable
  * buffers (slots), which is then one write to the socket, at once. What the socket does not take,
@@ -52,12 +51,6 @@ final class TcpLink implements Link {
   /** The time that a rank takes to find out whether the other end of a broken connection lives. */
   private static final int PROBE_MILLIS = 500;
 
-  private enum State {
-    CLOSED,
-    CONNECTED,
-    LOST
-  }
-
   private final TcpTransport transport;
   private final int peer;
   private final FrameCodec encoder;
@@ -67,11 +60,7 @@ final class TcpLink implements Link {
   private final @Nullable CRC32C receivedChecksum;
   private final @Nullable Slot[] slots;
   private final Slot[] queue; // A ring: queueLength from queueHead on.
-  private State state = State.CLOSED;
-  private @Nullable TcpConnection attempt; // Until it is admitted or has failed.
-  private @Nullable TcpConnection connection;
-  private @Nullable Throwable cause;
-  private boolean opened;
+  private final LinkLifecycle<TcpConnection> life;
   private long connectUntil;
   private long retryMillis = RETRY_FIRST_MILLIS;
   private int queueHead;
@@ -82,6 +71,7 @@ final class TcpLink implements Link {
   TcpLink(TcpTransport transport, int peer) {
     this.transport = transport;
     this.peer = peer;
+    life = new LinkLifecycle<>(transport.rank(), peer);
     encoder = new FrameCodec(transport.epoch(), transport.rank(), peer);
     decoder = new FrameCodec(transport.epoch(), peer, transport.rank());
     sentChecksum = transport.terms().checksums() ? new CRC32C() : null;
@@ -122,8 +112,8 @@ final class TcpLink implements Link {
     }
     transport.loop().enter();
     try {
-      TcpConnection to = connection;
-      if (state == State.LOST || to != null && !to.isWritable()) {
+      TcpConnection to = life.connection();
+      if (life.isLost() || to != null && !to.isWritable()) {
         return drop(body);
       }
       Slot slot = freeSlot();
@@ -163,7 +153,7 @@ final class TcpLink implements Link {
 
   private void writeOn() {
     flush();
-    if (queueLength > 0 && connection != null) {
+    if (queueLength > 0 && life.connection() != null) {
       transport.blocked(this);
     }
   }
@@ -193,7 +183,7 @@ final class TcpLink implements Link {
    * was anything.
    */
   boolean flush() {
-    TcpConnection to = connection;
+    TcpConnection to = life.connection();
     boolean moved = false;
     while (queueLength > 0 && to != null && to.isFlushed()) {
       if (!to.isPlain()) {
@@ -218,7 +208,7 @@ final class TcpLink implements Link {
    * returns whether there is something that only the socket can take.
    */
   boolean handOver() {
-    TcpConnection to = connection;
+    TcpConnection to = life.connection();
     if (to != null && !to.isPlain()) {
       flush();
     } else {
@@ -229,7 +219,7 @@ final class TcpLink implements Link {
 
   /** Leaves all that waits to Netty. */
   void writeAll() {
-    TcpConnection to = connection;
+    TcpConnection to = life.connection();
     while (queueLength > 0 && to != null) {
       writeNext(to);
     }
@@ -250,8 +240,7 @@ final class TcpLink implements Link {
 
   /** This rank wants the link. */
   void open() {
-    if (!opened) {
-      opened = true;
+    if (life.want()) {
       connectUntil = System.nanoTime() + transport.connectTimeoutNanos();
       if (peer < transport.rank()) {
         connect();
@@ -262,11 +251,11 @@ final class TcpLink implements Link {
   }
 
   private void connect() {
-    if (state != State.CLOSED) {
+    if (!life.isApart()) {
       return;
     }
     TcpConnection started = transport.newConnection(this);
-    attempt = started;
+    life.begin(started);
     long leftMillis = TimeUnit.NANOSECONDS.toMillis(connectUntil - System.nanoTime());
     started.connect(
         transport.address(peer), (int) Math.min(Math.max(leftMillis, 1), Integer.MAX_VALUE));
@@ -274,7 +263,7 @@ final class TcpLink implements Link {
 
   /** The attempt to connect has succeeded, as far as the socket and TLS go. */
   void reached(TcpConnection by) {
-    if (by != attempt) {
+    if (by != life.attempt()) {
       return;
     }
     SslHandler handler = by.tls();
@@ -294,10 +283,10 @@ final class TcpLink implements Link {
 
   /** The attempt to connect has failed, for now. */
   void unreached(TcpConnection by, Throwable why) {
-    if (by != attempt) {
+    if (by != life.attempt()) {
       return;
     }
-    attempt = null;
+    life.giveUp();
     Throwable refusal = Tls.refusal(why);
     if (refusal != null) {
       lose(
@@ -354,7 +343,7 @@ final class TcpLink implements Link {
    * @param proved whether this rank has shown its proof already
    */
   void answered(TcpConnection by, Handshake answer, boolean proved) {
-    if (by != attempt) {
+    if (by != life.attempt()) {
       return;
     }
     Handshake mine = transport.handshake(Handshake.Kind.HELLO, peer);
@@ -397,7 +386,7 @@ final class TcpLink implements Link {
 
   /** The one who had to prove that it knows the secret has done so, or not. */
   void proved(TcpConnection by, boolean right) {
-    if (by != attempt) {
+    if (by != life.attempt()) {
       return;
     }
     if (right) {
@@ -415,34 +404,26 @@ final class TcpLink implements Link {
     }
   }
 
-  /** Returns whether the peer has had its connection, and so gets no other. */
-  boolean isUsed() {
-    return state != State.CLOSED;
-  }
-
-  /** Returns whether this rank has an attempt to connect under way. */
-  boolean isConnecting() {
-    return attempt != null;
+  /** Returns whether a connection that the peer makes is the one that counts. */
+  LinkLifecycle.Answer answer() {
+    return life.answer();
   }
 
   /** Returns whether frames wait for a connection. */
   boolean isExpecting() {
-    return state == State.CLOSED && queueLength > 0;
+    return life.isApart() && queueLength > 0;
   }
 
   @Nullable TcpConnection connection() {
-    return state == State.CONNECTED ? connection : null;
+    return life.isLinked() ? life.connection() : null;
   }
 
   /** Both sides have said HELLO: what waits is sent. */
   void admit(TcpConnection to) {
-    TcpConnection other = attempt;
-    attempt = null;
-    if (other != null && other != to) {
+    TcpConnection other = life.admit(to);
+    if (other != null) {
       other.close();
     }
-    state = State.CONNECTED;
-    connection = to;
     to.admit(this);
     writeOn();
     transport.admitted(this);
@@ -452,7 +433,7 @@ final class TcpLink implements Link {
   int received(FrameBytes source, int from, int end) {
     int at = from;
     try {
-      while (state == State.CONNECTED) {
+      while (life.isLinked()) {
         int available = end - at;
         if (bodyLeft > 0) {
           int length = available >= FrameCodec.padded(bodyLeft) ? bodyLeft : available & ~7;
@@ -492,7 +473,7 @@ final class TcpLink implements Link {
       }
     } catch (ProtocolException e) {
       // The peer hears why before the connection ends, or it would take this rank for dead.
-      if (state == State.CONNECTED) {
+      if (life.isLinked()) {
         transport.sayAbort(this);
       }
       lose(e);
@@ -547,13 +528,13 @@ final class TcpLink implements Link {
 
   /** A connection has ended, whoever ended it. */
   void ended(TcpConnection which, @Nullable Throwable problem) {
-    if (which == attempt) {
+    if (which == life.attempt()) {
       unreached(
           which,
           problem != null
               ? problem
               : new EOFException("the connection was closed without an answer"));
-    } else if (state == State.CONNECTED && which == connection) {
+    } else if (life.isLinked() && which == life.connection()) {
       broken(
           problem == null
               ? new EOFException(whereabouts() + " closed the connection without a goodbye")
@@ -573,20 +554,19 @@ final class TcpLink implements Link {
       lose(why);
       return;
     }
-    state = State.LOST;
-    cause = why;
+    life.lose(why);
     free();
     transport.probe(
         peer,
         PROBE_MILLIS,
         lives -> {
           if (lives) {
-            cause =
+            life.explain(
                 new BrokenLinkException(
                     why.getMessage()
                         + "; rank "
                         + peer
-                        + " lives, so the higher one of the two is left out");
+                        + " lives, so the higher one of the two is left out"));
           }
           transport.lost(this);
         });
@@ -597,16 +577,14 @@ final class TcpLink implements Link {
    * next poll.
    */
   void lose(@Nullable Throwable why) {
-    if (state != State.LOST) {
-      state = State.LOST;
-      cause = why;
+    if (life.lose(why)) {
       free();
       transport.lost(this);
     }
   }
 
   @Nullable Throwable cause() {
-    return cause;
+    return life.cause();
   }
 
   /**
@@ -614,14 +592,8 @@ final class TcpLink implements Link {
    * are written or dropped.
    */
   private void free() {
-    TcpConnection unfinished = attempt;
-    attempt = null;
-    if (unfinished != null) {
-      unfinished.close();
-    }
-    if (connection != null) {
-      connection.close();
-    }
+    life.forEachConnection(TcpConnection::close);
+    life.giveUp();
     queueLength = 0;
     for (int i = 0; i < slots.length; i++) {
       Slot slot = slots[i];

@@ -3,6 +3,7 @@ package io.collectives.netty;
 import io.collectives.JobSecret;
 import io.collectives.JobSettings;
 import io.collectives.internal.FrameCodec;
+import io.collectives.internal.LinkLifecycle;
 import io.collectives.internal.Log;
 import io.collectives.internal.RefusalLog;
 import io.collectives.spi.FrameBytes;
@@ -665,21 +666,18 @@ final class TcpTransport implements Transport, PromptWaits {
 
   /** Returns whether a peer's connection is the one that counts; otherwise it is closed. */
   private boolean isWelcome(TcpConnection connection, int peer) {
-    if (at(peer).isUsed()) {
-      LOG.debug(
-          "rank {} has a connection to rank {} already; closed that from {}",
-          rank(),
-          peer,
-          kind.origin(connection.channel()));
-      connection.close();
-      return false;
+    LinkLifecycle.Answer answer = at(peer).answer();
+    if (answer == LinkLifecycle.Answer.WELCOME) {
+      return true;
     }
-    if (peer < rank() && at(peer).isConnecting()) {
-      LOG.debug("rank {} sent rank {}'s connection away, as its own counts", rank(), peer);
-      connection.close();
-      return false;
-    }
-    return true;
+    LOG.debug(
+        "rank {} closed the connection of rank {} from {}: {}",
+        rank(),
+        peer,
+        kind.origin(connection.channel()),
+        answer);
+    connection.close();
+    return false;
   }
 
   private void admit(TcpConnection connection, int peer) {

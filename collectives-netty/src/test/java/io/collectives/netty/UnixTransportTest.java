@@ -11,6 +11,7 @@ import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.ProtocolException;
 import io.collectives.Security;
+import io.collectives.internal.LinkLifecycle;
 import io.collectives.internal.RankDirectory;
 import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.TransportProvider;
@@ -180,7 +181,7 @@ class UnixTransportTest {
       for (int i = 0; i < crowd.size() - 1; i++) {
         Objects.requireNonNull(server.accept()).close();
       }
-      one.pumpUntil(link::isConnecting);
+      one.pumpUntil(() -> link.answer() == LinkLifecycle.Answer.OWN_COUNTS);
       one.pumpUntil(() -> hasAccepted(server));
     } finally {
       for (SocketChannel waiting : crowd) {

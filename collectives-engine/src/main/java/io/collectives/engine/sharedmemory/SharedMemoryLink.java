@@ -2,6 +2,7 @@ package io.collectives.engine.sharedmemory;
 
 import io.collectives.ProtocolException;
 import io.collectives.internal.FrameCodec;
+import io.collectives.internal.LinkLifecycle;
 import io.collectives.internal.RankDirectory;
 import io.collectives.spi.BrokenLinkException;
 import io.collectives.spi.FrameBody;
@@ -37,10 +38,10 @@ import org.jspecify.annotations.Nullable;
  * The way to one peer: one {@link ControlChannel}, which is never replaced once there are rings,
  * and a ring in each direction.
  *
- * <p><b>Connecting.</b> The rank that opens the link connects. If both do, the control channel that
- * the higher rank begins is the one that counts: the lower one takes it instead of its own, the
- * higher one tells the lower one to yield. A rank that has yielded, or was not heard, tries again
- * until one of the two is in, or the peer does not listen any more.
+ * <p><b>Connecting.</b> The rank that opens the link connects. If both do, {@link LinkLifecycle}
+ * says whose control channel counts, and the higher rank tells the lower one to yield. A rank that
+ * has yielded, or was not heard, tries again until one of the two is in, or the peer does not
+ * listen any more.
  *
  * <p><b>Before there are rings</b> frames are stored into one record's length of plain memory,
  * which is copied into the ring when there is one, and given up.
@@ -70,15 +71,6 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
   private static final long BLAME_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
   private static final int BLOCK_LENGTH = 16 * 1024;
 
-  private enum State {
-    /** Not linked yet. */
-    APART,
-    /** Frames go through rings. */
-    LINKED,
-    /** At its end; the sink has been told, or will be in this or the next poll. */
-    LOST
-  }
-
   private final SharedMemoryTransport transport;
   private final int peer;
   private final FrameCodec encoder;
@@ -88,12 +80,9 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
       new FrameBytes(ByteBuffer.allocateDirect(FrameCodec.HEADER_LENGTH));
   private final @Nullable CRC32C checksum; // Of a body, if bodies have checksums,
   private final @Nullable ByteBuffer block; // and what it is taken of.
-  private State state = State.APART;
-  private boolean wanted; // By this rank.
+  private final LinkLifecycle<ControlChannel> life;
   private boolean hasTried;
   private long nextTryNanos;
-  private @Nullable ControlChannel attempt; // Begun by this rank, until there are rings.
-  private @Nullable ControlChannel control;
   private @Nullable PairMemory memory;
   private @Nullable Path file; // Of the rings that the peer has not mapped yet.
   private @Nullable FrameBytes early; // Frames from before there were rings,
@@ -102,7 +91,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
   private boolean refused; // A frame, since this rank has slept last.
   private boolean parted; // This rank has said that it is the end.
   private boolean ending; // The peer sends no more; what it has sent is still to be read.
-  private @Nullable Throwable cause;
+  private @Nullable Throwable endCause; // That the peer gave, while what it sent is still read.
   private boolean cutOff; // The memory of the link, or a region of the two, is gone.
   private final Leases leases;
   private final Int2ObjectHashMap<PeerRegion> regions = new Int2ObjectHashMap<>(); // Of the peer.
@@ -114,6 +103,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
   SharedMemoryLink(SharedMemoryTransport transport, int peer) {
     this.transport = transport;
     this.peer = peer;
+    life = new LinkLifecycle<>(transport.rank(), peer);
     encoder = new FrameCodec(transport.epoch(), transport.rank(), peer);
     decoder = new FrameCodec(transport.epoch(), peer, transport.rank());
     leases = new Leases(transport, this);
@@ -154,7 +144,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
     transport.enter();
     try {
       PairMemory to = memory;
-      if (state == State.LOST || ending || transport.isClosing()) {
+      if (life.isLost() || ending || transport.isClosing()) {
         return drop(body);
       }
       if (to == null) {
@@ -187,7 +177,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
         lease(frame, leased, to.out, at);
       }
       loseIfCutOff(to);
-      if (state == State.LOST) {
+      if (life.isLost()) {
         return true;
       }
       to.out.publish();
@@ -204,7 +194,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
       if (published) {
         return true;
       }
-      if (state == State.LOST) {
+      if (life.isLost()) {
         return drop(body);
       }
       if (frame.kind == FrameHeader.Kind.DATA) {
@@ -218,7 +208,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
   boolean post(long turn, long number, long[] call, FrameBody body) {
     try {
       PairMemory to = memory;
-      if (to == null || state != State.LINKED || transport.isClosing()) {
+      if (to == null || !life.isLinked() || transport.isClosing()) {
         return false;
       }
       to.outbox.post(turn, number, call, body);
@@ -345,7 +335,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
   }
 
   private void wakePeer() {
-    ControlChannel to = control;
+    ControlChannel to = life.connection();
     if (to != null) {
       to.wake(transport.wakeMessage());
     }
@@ -359,7 +349,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
   int receive(FrameSink sink) {
     PairMemory from = memory();
     int count = 0;
-    if (from != null && state == State.LINKED) {
+    if (from != null && life.isLinked()) {
       if (!endedRegions.isEmpty()) {
         tellOfEndedRegions(from);
       }
@@ -380,8 +370,8 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
         }
       }
     }
-    if (ending && state == State.LINKED && !transport.isClosing()) {
-      lose(cause);
+    if (ending && life.isLinked() && !transport.isClosing()) {
+      lose(endCause);
     }
     return count;
   }
@@ -411,7 +401,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
     LeasedFrame leased = null;
     given = false;
     try {
-      at = state == State.LINKED ? from.in.next(decoder, header) : -1;
+      at = life.isLinked() ? from.in.next(decoder, header) : -1;
       if (at < 0) {
         return false;
       }
@@ -442,7 +432,8 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
         if (length > 0) {
           sink.bytes(this, from.in.bytes(), at, length);
           if (loseIfCutOff(from)) {
-            throw new InternalError(String.valueOf(cause)); // As the JVM does, if not at once.
+            throw new InternalError(
+                String.valueOf(life.cause())); // As the JVM does, if not at once.
           }
         }
       }
@@ -585,7 +576,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
 
   /** Takes over a region of the peer that was mapped. */
   void mapped(int number, PeerRegion region) throws IOException {
-    if (state == State.LOST || goneBefore.remove(number)) {
+    if (life.isLost() || goneBefore.remove(number)) {
       region.gone();
       throw new IOException("rank " + peer + " has given it up again");
     }
@@ -602,7 +593,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
 
   /** Tells the peer that this rank leases it a region no more. */
   void endRegion(int number) {
-    if (state != State.LOST) {
+    if (!life.isLost()) {
       endedRegions.add(number);
       if (memory != null) {
         tellOfEndedRegions(memory);
@@ -612,7 +603,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
 
   private void tellOfEndedRegions(PairMemory to) {
     try {
-      while (!endedRegions.isEmpty() && state == State.LINKED && !ending) {
+      while (!endedRegions.isEmpty() && life.isLinked() && !ending) {
         int at = to.out.claim(Ring.SMALLEST_RECORD);
         if (at < 0) {
           return; // The next poll tries again.
@@ -681,21 +672,21 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
 
   /** Before this rank sleeps: asks the peer to wake it. A full fence must follow. */
   void beginSleep() {
-    if (memory != null && state == State.LINKED) {
+    if (memory != null && life.isLinked()) {
       memory.sleep.begin(refused);
     }
   }
 
   /** Returns whether there is something to do, so that this rank must not sleep. */
   boolean mustNotSleep() {
-    if (memory == null || state != State.LINKED) {
+    if (memory == null || !life.isLinked()) {
       return false;
     }
     return ending || memory.in.hasMore() || refused && memory.out.hasMoreRoom();
   }
 
   void endSleep() {
-    if (memory != null && state == State.LINKED) {
+    if (memory != null && life.isLinked()) {
       memory.sleep.end();
       refused = false;
     }
@@ -703,8 +694,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
 
   /** Opens the link, as this rank wants it. */
   void open() {
-    if (!wanted) {
-      wanted = true;
+    if (life.want()) {
       transport.wanted(this);
       tryToConnect(System.nanoTime());
     }
@@ -712,26 +702,26 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
 
   /** Returns whether this rank still waits to be linked. */
   boolean isWaiting() {
-    return wanted && state == State.APART;
+    return life.isWaiting();
   }
 
   /** Returns whether there are frames for which there are no rings yet. */
   boolean isExpecting() {
-    return state == State.APART && earlyLength > 0;
+    return life.isApart() && earlyLength > 0;
   }
 
   /** Returns whether the peer still has to find the rings, and frames in them. */
   boolean isToBeMapped() {
-    return file != null && memory != null && state == State.LINKED && memory.out.isUsed();
+    return file != null && memory != null && life.isLinked() && memory.out.isUsed();
   }
 
   /** Returns whether no rank will connect for this link any more. */
   boolean isSettled() {
-    return state == State.LOST || state == State.LINKED && file == null;
+    return life.isLost() || life.isLinked() && file == null;
   }
 
   void tryToConnect(long now) {
-    if (!isWaiting() || attempt != null || (hasTried && now - nextTryNanos < 0)) {
+    if (!isWaiting() || life.attempt() != null || (hasTried && now - nextTryNanos < 0)) {
       return;
     }
     hasTried = true;
@@ -740,7 +730,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
     Path socket = transport.address(peer).socket();
     try {
       ControlChannel begun = ControlChannel.with(this, socket, transport);
-      attempt = begun;
+      life.begin(begun);
       begun.say(transport.hello(peer));
     } catch (ConnectException e) {
       RankDirectory.deleteDead(directory);
@@ -772,7 +762,8 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
 
   /** Answers the HELLO of a peer that may come in: makes the rings, or refuses. */
   void saidHello(ControlChannel by, int recordLength) {
-    if (state != State.APART) {
+    LinkLifecycle.Answer answer = life.answer();
+    if (answer == LinkLifecycle.Answer.USED) {
       by.sayRefusal("the link of rank " + peer + " to rank " + transport.rank() + " exists");
       transport.left(by);
       by.close();
@@ -780,7 +771,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
       by.say(ControlChannel.Kind.GOODBYE);
       transport.left(by);
       by.close();
-    } else if (attempt != null && peer < transport.rank()) {
+    } else if (answer == LinkLifecycle.Answer.OWN_COUNTS) {
       by.say(ControlChannel.Kind.YIELD);
       transport.left(by);
       by.close();
@@ -802,14 +793,14 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
       by.sayRings(capacity, String.valueOf(path.getFileName()));
       transport.linked(this);
     } catch (IOException e) {
-      control = by;
+      life.speakBy(by);
       giveWay(String.valueOf(e.getMessage()));
     }
   }
 
   /** Maps the rings that the peer has made. */
   void rings(ControlChannel by, int capacity, String name) {
-    if (by != attempt) {
+    if (by != life.attempt()) {
       throw new ProtocolException("it makes rings unasked");
     }
     if (!Ring.isCapacity(capacity, transport.recordLimit())) {
@@ -831,19 +822,16 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
     } catch (RingFile.WrongLengthException e) {
       throw new ProtocolException(String.valueOf(e.getMessage()));
     } catch (IOException e) {
-      control = by;
+      life.speakBy(by);
       giveWay("cannot map " + path + ": " + e.getMessage());
     }
   }
 
   private void linked(ControlChannel by, PairMemory rings) {
-    ControlChannel other = attempt;
-    attempt = null;
-    if (other != null && other != by) {
+    ControlChannel other = life.admit(by);
+    if (other != null) {
       other.close();
     }
-    state = State.LINKED;
-    control = by;
     memory = rings;
     FrameBytes from = early;
     if (from != null) {
@@ -857,7 +845,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
 
   /** Notes that the peer has mapped the rings and has deleted their file. */
   void mapped(ControlChannel by) {
-    if (by == control) {
+    if (by == life.connection()) {
       file = null;
       transport.settled();
     }
@@ -865,15 +853,15 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
 
   /** Gives up this rank's attempt, as the peer is about to connect itself. */
   void yielded(ControlChannel by) {
-    if (by == attempt) {
-      attempt = null;
+    if (by == life.attempt()) {
+      life.giveUp();
       by.close();
     }
   }
 
   /** Loses the link because the peer does not let this rank in. */
   void refused(ControlChannel by, String why) {
-    if (by == attempt) {
+    if (by == life.attempt()) {
       lose(
           new ProtocolException("rank " + peer + " refused rank " + transport.rank() + ": " + why));
     }
@@ -894,20 +882,20 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
   }
 
   private void end(ControlChannel by, @Nullable Throwable why) {
-    if (by == attempt) {
+    if (by == life.attempt()) {
       lose(why);
-    } else if (by == control && !ending) {
+    } else if (by == life.connection() && !ending) {
       ending = true;
-      cause = why;
+      endCause = why;
       by.close();
     }
   }
 
   /** Handles the end of a control channel that came without a message of the end. */
   void ended(ControlChannel by, @Nullable IOException problem) {
-    if (by == attempt) {
-      attempt = null; // If nobody listens there any more, the next attempt will tell.
-    } else if (by == control && !parted) {
+    if (by == life.attempt()) {
+      life.giveUp(); // If nobody listens there any more, the next attempt will tell.
+    } else if (by == life.connection() && !parted) {
       String how = "rank " + peer + "'s process has ended without a goodbye";
       end(by, problem == null ? new EOFException(how) : new IOException(how, problem));
       transport.deserted(transport.address(peer).directory());
@@ -916,11 +904,10 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
 
   /** Handles a control message that violates the protocol. */
   void protocolError(ControlChannel by, ProtocolException why) {
-    if (by == attempt) {
-      control = by;
-      attempt = null;
+    if (by == life.attempt()) {
+      life.speakBy(by);
     }
-    if (by == control) {
+    if (by == life.connection()) {
       blame(why);
     } else {
       by.close();
@@ -938,7 +925,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
       // The kernel takes the pages of a file one after the other, the last of them last; who
       // truncates it may have lost its processor meanwhile.
       LockSupport.parkNanos(this, BLAME_NANOS / 1000);
-    } while (state != State.LOST && System.nanoTime() - start < BLAME_NANOS);
+    } while (!life.isLost() && System.nanoTime() - start < BLAME_NANOS);
     String what = "what rank " + peer + " sends makes no sense: " + why.getMessage();
     sayAbort(true, what);
     lose(new ProtocolException(what));
@@ -951,9 +938,10 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
   }
 
   private void sayAbort(boolean blamed, String why) {
-    if (control != null && !ending && !parted) {
+    ControlChannel to = life.connection();
+    if (to != null && !ending && !parted) {
       parted = true;
-      control.sayAbort(blamed, why);
+      to.sayAbort(blamed, why);
     }
   }
 
@@ -962,9 +950,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
    * next poll.
    */
   private void lose(@Nullable Throwable why) {
-    if (state != State.LOST) {
-      state = State.LOST;
-      cause = why;
+    if (life.lose(why)) {
       transport.lost(this);
       PairMemory shared = memory();
       if (shared != null && !shared.isWhole()) {
@@ -975,7 +961,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
   }
 
   @Nullable Throwable cause() {
-    return cause;
+    return life.cause();
   }
 
   /** Returns the memory that the two share; null before that, and once its file was truncated. */
@@ -986,9 +972,11 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
 
   /** Tells the peer that this rank leaves. */
   void sayGoodbye() {
-    if (control != null && state == State.LINKED && !ending) {
+    ControlChannel to = life.connection();
+    ControlChannel attempt = life.attempt();
+    if (to != null && life.isLinked() && !ending) {
       parted = true;
-      control.say(ControlChannel.Kind.GOODBYE);
+      to.say(ControlChannel.Kind.GOODBYE);
     } else if (attempt != null && !isExpecting()) {
       attempt.say(ControlChannel.Kind.GOODBYE);
     }
@@ -996,15 +984,11 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
 
   /** Frees everything. The rings must not be in use. */
   void free() {
-    state = State.LOST;
+    life.lose(null);
     cutOff |= memory != null && !memory.isWhole();
     leases.revokeAll();
-    if (attempt != null) {
-      attempt.close();
-    }
-    if (control != null) {
-      control.close();
-    }
+    life.forEachConnection(ControlChannel::close);
+    life.giveUp();
     if (memory != null) {
       memory.close();
       memory = null;
