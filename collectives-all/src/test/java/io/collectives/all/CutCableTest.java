@@ -107,7 +107,9 @@ class CutCableTest {
     }
     for (int rank = 0; rank < SIZE; rank++) {
       Path output = output(rank);
-      Awaitility.await().until(() -> Files.readString(output).contains("summing"));
+      Awaitility.await()
+          .atMost(30, TimeUnit.SECONDS)
+          .until(() -> Files.readString(output).contains("summing"));
     }
     ip("-n", prefix + "switch", "link", "set", "port" + CUT, "down");
     for (int rank = 0; rank < SIZE; rank++) {

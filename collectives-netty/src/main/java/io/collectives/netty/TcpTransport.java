@@ -62,7 +62,8 @@ import org.jspecify.annotations.Nullable;
  * its sockets at once: were there unread bytes, or came some later, the kernel would answer them
  * with a reset and drop what it has not delivered yet. So it reads and forgets until the peers have
  * closed, which they do on goodbye; or until they are silent for {@link #QUIET_NANOS} (they do not
- * poll now, so nothing of theirs will cross ours); at most {@link #CLOSE_NANOS}.
+ * poll now, so nothing of theirs will cross ours), or for {@link #CLOSE_NANOS} if they have not taken
+ * all; at most {@link #CLOSE_MOST_NANOS}.
  *
  * <p><b>Unauthenticated peers.</b> A peer that connects gets {@link Tls#ADMISSION_SECONDS} to say a
  * proper HELLO, and to prove that it knows the job's secret if there is one; while {@link
@@ -99,6 +100,9 @@ final class TcpTransport implements Transport, PromptWaits {
 
   private static final long LOOK_NANOS = 50_000;
   private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** On a busy machine a peer that lives may need this long to come to the goodbye. */
+  private static final long CLOSE_MOST_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   /** The time for which the listening socket of a killed process may outlive its connections. */
   private static final long PROBE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
@@ -362,7 +366,9 @@ final class TcpTransport implements Transport, PromptWaits {
     }
     long start = System.nanoTime();
     lastActiveNanos = start;
-    for (long now = start; now - start < CLOSE_NANOS && mustStay(now); now = System.nanoTime()) {
+    for (long now = start;
+        now - start < CLOSE_MOST_NANOS && mustStay(now);
+        now = System.nanoTime()) {
       loop.await(QUIET_NANOS / 50);
       loop.runNow();
     }
@@ -385,15 +391,16 @@ final class TcpTransport implements Transport, PromptWaits {
 
   /** Returns whether, while closing, something may still arrive somewhere. */
   private boolean mustStay(long now) {
+    long silence = now - lastActiveNanos;
     boolean connected = false;
     for (TcpLink link : links) {
       TcpConnection connection = link == null ? null : link.connection();
       if (link != null && link.isExpecting() || connection != null && !connection.isFlushed()) {
-        return true;
+        return silence < CLOSE_NANOS;
       }
       connected |= connection != null;
     }
-    return connected && now - lastActiveNanos < QUIET_NANOS;
+    return connected && silence < QUIET_NANOS;
   }
 
   /** Cuts all connections without a goodbye, as if the process had died. */
