@@ -10,33 +10,36 @@ package io.collectives.plan;
  * @param lanes the number of lanes
  * @param rounds the number of rounds of the longest lane
  * @param transfers the number of transfers in all rounds of all lanes
- * @param mostChunksSent the largest number of chunks that one rank sends; a chunk counts each time
- *     that it is sent
- * @param leastChunksSent the smallest number of chunks that one rank sends
- * @param mostChunksReceived the largest number of chunks that one rank receives
- * @param framesPerLink the most transfers from one rank to one other in a round of a lane
- * @param links the number of pairs (from, to) that have a transfer
- * @param mostPeers the largest number of ranks with which one rank exchanges data
+ * @param load the numbers of chunks that ranks send and receive
+ * @param links the links that the transfers use
  */
 public record PlanFigures(
-    int ranks,
-    int chunks,
-    int lanes,
-    int rounds,
-    long transfers,
-    long mostChunksSent,
-    long leastChunksSent,
-    long mostChunksReceived,
-    int framesPerLink,
-    int links,
-    int mostPeers) {
+    int ranks, int chunks, int lanes, int rounds, long transfers, Load load, Links links) {
+
+  /**
+   * The numbers of chunks that ranks send and receive; a chunk counts each time that it is sent.
+   *
+   * @param mostSent the largest number of chunks that one rank sends
+   * @param leastSent the smallest number of chunks that one rank sends
+   * @param mostReceived the largest number of chunks that one rank receives
+   */
+  public record Load(long mostSent, long leastSent, long mostReceived) {}
+
+  /**
+   * The links that the transfers of a plan use: pairs (from, to) of ranks.
+   *
+   * @param count the number of pairs that have a transfer
+   * @param mostFrames the most transfers on one link in a round of a lane
+   * @param mostPeers the largest number of ranks with which one rank exchanges data
+   */
+  public record Links(int count, int mostFrames, int mostPeers) {}
 
   /**
    * Returns the number of bytes that the busiest sender sends of a payload of {@code length} bytes;
    * the number is exact if chunks are equal.
    */
   public double mostBytesSent(double length) {
-    return length * mostChunksSent / chunks;
+    return length * load.mostSent / chunks;
   }
 
   /**
@@ -44,6 +47,6 @@ public record PlanFigures(
    * bytes; the number is exact if chunks are equal.
    */
   public double leastBytesSent(double length) {
-    return length * leastChunksSent / chunks;
+    return length * load.leastSent / chunks;
   }
 }

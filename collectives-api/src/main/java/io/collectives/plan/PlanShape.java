@@ -121,12 +121,12 @@ final class PlanShape {
         plan.lanes(),
         rounds,
         transfers,
-        Arrays.stream(sent).max().orElseThrow(),
-        Arrays.stream(sent).min().orElseThrow(),
-        Arrays.stream(received).max().orElseThrow(),
-        framesPerLink,
-        links.size(),
-        Arrays.stream(peers).max().orElseThrow());
+        new PlanFigures.Load(
+            Arrays.stream(sent).max().orElseThrow(),
+            Arrays.stream(sent).min().orElseThrow(),
+            Arrays.stream(received).max().orElseThrow()),
+        new PlanFigures.Links(
+            links.size(), framesPerLink, Arrays.stream(peers).max().orElseThrow()));
   }
 
   private InvalidPlanException fault(int from, int to, int firstChunk, int count, String fault) {

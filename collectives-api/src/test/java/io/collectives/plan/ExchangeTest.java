@@ -69,7 +69,7 @@ class ExchangeTest {
     for (int n = 1; n <= 200; n++) {
       PlanFigures figures = PlanVerifier.verify(Dissemination.barrier(n), 1, 0);
       assertEquals((int) Math.ceil(Math.log(n) / Math.log(2) - 1e-9), figures.rounds(), "n=" + n);
-      assertEquals(figures.rounds(), figures.mostChunksSent());
+      assertEquals(figures.rounds(), figures.load().mostSent());
     }
     assertEquals(12, PlanVerifier.verify(Dissemination.barrier(4096)).rounds());
   }

@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Collective;
 import io.collectives.Mesh;
+import io.collectives.plan.PlanFigures.Links;
+import io.collectives.plan.PlanFigures.Load;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -529,21 +531,22 @@ class PlanVerifierTest {
   @Test
   void countsWhatAPlanCosts() {
     assertEquals(
-        new PlanFigures(5, 3, 1, 2, 8, 12, 3, 12, 1, 8, 4),
+        new PlanFigures(5, 3, 1, 2, 8, new Load(12, 3, 12), new Links(8, 1, 4)),
         PlanVerifier.verify(TablePlan.star(5, 3)));
     assertEquals(
-        new PlanFigures(4, 8, 2, 6, 48, 12, 12, 12, 1, 4, 2),
+        new PlanFigures(4, 8, 2, 6, 48, new Load(12, 12, 12), new Links(4, 1, 2)),
         PlanVerifier.verify(TablePlan.twice(TablePlan.ring(4))));
     assertEquals(
-        new PlanFigures(1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0), PlanVerifier.verify(TablePlan.ring(1)));
-    assertEquals(4, PlanVerifier.verify(split(TablePlan.star(2, 4), 4)).framesPerLink());
+        new PlanFigures(1, 1, 1, 0, 0, new Load(0, 0, 0), new Links(0, 0, 0)),
+        PlanVerifier.verify(TablePlan.ring(1)));
+    assertEquals(4, PlanVerifier.verify(split(TablePlan.star(2, 4), 4)).links().mostFrames());
     assertEquals(75.0, PlanVerifier.verify(TablePlan.ring(4)).mostBytesSent(50), "2 x 50 x 3/4");
   }
 
   @Test
   void limitOfFramesIsTheCallers() {
     TablePlan plan = split(TablePlan.star(2, 5), 5);
-    assertEquals(5, PlanVerifier.verify(plan, 5, 1).framesPerLink());
+    assertEquals(5, PlanVerifier.verify(plan, 5, 1).links().mostFrames());
     String message = rejection(TablePlan.ring(3), 0, 1);
     assertTrue(message.endsWith("frame 1 of the round on this link: allowed are 0"), message);
   }

@@ -265,9 +265,9 @@ final class Verify implements Callable<Integer> {
     fields.put("transfers", figures.transfers());
     fields.put("sent_M", empty ? Fields.NONE : sent);
     fields.put("least_M", empty ? Fields.NONE : least);
-    fields.put("frames_per_link", figures.framesPerLink());
-    fields.put("links", figures.links());
-    fields.put("peers", figures.mostPeers());
+    fields.put("frames_per_link", figures.links().mostFrames());
+    fields.put("links", figures.links().count());
+    fields.put("peers", figures.links().mostPeers());
     table.row(
         List.of(
             label,
@@ -279,9 +279,9 @@ final class Verify implements Callable<Integer> {
             Units.grouped(figures.transfers()),
             empty ? Fields.NONE : Units.ratio(sent, 4) + " M",
             empty ? Fields.NONE : Units.ratio(least, 4),
-            Units.grouped(figures.framesPerLink()),
-            Units.grouped(figures.links()),
-            Units.grouped(figures.mostPeers())),
+            Units.grouped(figures.links().mostFrames()),
+            Units.grouped(figures.links().count()),
+            Units.grouped(figures.links().mostPeers())),
         fields);
   }
 }

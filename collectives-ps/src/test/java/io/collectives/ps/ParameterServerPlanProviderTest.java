@@ -38,10 +38,10 @@ class ParameterServerPlanProviderTest {
         long server = s - 1 + n - 1;
         assertEquals(n == 1 ? 0 : 2, figures.rounds());
         assertEquals(s, figures.chunks());
-        assertEquals(n == 1 ? 0 : server, figures.mostChunksSent(), "in Sths of M");
-        assertEquals(n == 1 ? 0 : server, figures.mostChunksReceived());
-        assertEquals(s == n ? server : s, figures.leastChunksSent(), "a worker sends M");
-        assertEquals(n - 1, figures.mostPeers());
+        assertEquals(n == 1 ? 0 : server, figures.load().mostSent(), "in Sths of M");
+        assertEquals(n == 1 ? 0 : server, figures.load().mostReceived());
+        assertEquals(s == n ? server : s, figures.load().leastSent(), "a worker sends M");
+        assertEquals(n - 1, figures.links().mostPeers());
       }
     }
   }
@@ -63,8 +63,8 @@ class ParameterServerPlanProviderTest {
           assertEquals(servers, figures.chunks(), what);
           int both = shared > 0 ? servers - 1 + workers - 1 : 0;
           int most = Math.max(both, Math.max(workers, shared < workers ? servers : 0));
-          assertEquals(most, figures.mostChunksSent(), what + ", in Sths of M");
-          assertEquals(most, figures.mostChunksReceived(), what);
+          assertEquals(most, figures.load().mostSent(), what + ", in Sths of M");
+          assertEquals(most, figures.load().mostReceived(), what);
         }
       }
     }

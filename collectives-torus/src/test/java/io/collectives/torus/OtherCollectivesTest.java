@@ -261,9 +261,9 @@ class OtherCollectivesTest {
     assertEquals(rounds, figures.rounds(), plan::toString);
     assertEquals(chunks, figures.chunks(), plan::toString);
     long sent = (long) chunks / ranks * (ranks - 1);
-    assertEquals(sent, figures.mostChunksSent(), "M(n-1)/n");
-    assertEquals(sent, figures.leastChunksSent());
-    assertEquals(sent, figures.mostChunksReceived());
+    assertEquals(sent, figures.load().mostSent(), "M(n-1)/n");
+    assertEquals(sent, figures.load().leastSent());
+    assertEquals(sent, figures.load().mostReceived());
   }
 
   @Test
@@ -360,7 +360,7 @@ class OtherCollectivesTest {
           assertEquals(n - 1, verify(Algorithm.bidirectionalRing(), two).rounds());
           PlanFigures figures = verify(Algorithm.shortestWayRing(), half);
           assertEquals(n / 2, figures.rounds());
-          assertEquals(reduces ? 1 : Math.min(2, n - 1), figures.mostChunksSent());
+          assertEquals(reduces ? 1 : Math.min(2, n - 1), figures.load().mostSent());
 
           Sent sent = Sent.of(one);
           Sent halves = Sent.of(two);
@@ -388,7 +388,7 @@ class OtherCollectivesTest {
         assertEquals(ceil, PlanVerifier.verify(broadcast, 1, 0).rounds());
         assertEquals(ceil, PlanVerifier.verify(reduce, 1, 0).rounds());
         assertEquals(ceil, Sent.of(broadcast).chunks(root), "ceil(log2 n) M");
-        assertEquals(ceil, PlanVerifier.verify(broadcast, 1, 0).mostChunksSent());
+        assertEquals(ceil, PlanVerifier.verify(broadcast, 1, 0).load().mostSent());
 
         Plan two = plan(Algorithm.doubleBinaryTree(), Collective.BROADCAST, n, root);
         Plan back = plan(Algorithm.doubleBinaryTree(), Collective.REDUCE, n, root);

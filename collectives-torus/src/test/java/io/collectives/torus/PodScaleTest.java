@@ -44,12 +44,12 @@ class PodScaleTest {
     PlanFigures figures = PlanVerifier.verify(torus(Mesh.torus(32, 32)), 1, 0);
     assertEquals(4 * 31, figures.rounds());
     assertEquals(204.6, figures.mostBytesSent(MB), 0.05);
-    assertEquals(figures.mostChunksSent(), figures.leastChunksSent());
+    assertEquals(figures.load().mostSent(), figures.load().leastSent());
 
     SentByOne sent = SentByOne.byOneRank(torus(Mesh.torus(32, 32)), 32);
     assertEquals(102.3, sent.megabytesAlongX(), 0.05);
     assertEquals(sent.alongX, sent.alongY);
-    assertEquals(figures.mostChunksSent(), sent.alongX + sent.alongY);
+    assertEquals(figures.load().mostSent(), sent.alongX + sent.alongY);
   }
 
   /** In halves of the chunks of an order, which are (2XY)ths of M. */
@@ -86,8 +86,8 @@ class PodScaleTest {
     assertEquals(4 * 4096, figures.chunks());
     assertEquals(316, figures.rounds());
     assertEquals(2 * MB * 4095 / 4096, figures.mostBytesSent(MB), 1e-9);
-    assertEquals(figures.mostChunksSent(), figures.leastChunksSent());
-    assertEquals(4, figures.mostPeers());
+    assertEquals(figures.load().mostSent(), figures.load().leastSent());
+    assertEquals(4, figures.links().mostPeers());
   }
 
   /** Kumar et al. 2021, section 3.3: the payload along X is 32 times smaller. */
@@ -119,8 +119,8 @@ class PodScaleTest {
       PlanFigures figures = PlanVerifier.verify(plan, pod, 1, 0);
       assertEquals(158, figures.rounds());
       assertEquals(2 * 4096, figures.chunks());
-      assertEquals(2 * 4095, figures.mostChunksSent());
-      assertEquals(2 * 4095, figures.leastChunksSent());
+      assertEquals(2 * 4095, figures.load().mostSent());
+      assertEquals(2 * 4095, figures.load().leastSent());
       SentByOne sent = SentByOne.byOneRank(plan, 128);
       assertEquals(99.2, sent.megabytesAlongY(), 1e-9);
       assertEquals(3.175, sent.megabytesAlongX(), 1e-9);

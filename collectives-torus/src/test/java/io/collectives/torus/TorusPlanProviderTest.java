@@ -105,7 +105,7 @@ class TorusPlanProviderTest {
         for (long sent : between) {
           assertEquals(2L * (plan.chunks() / n) * (y - 1), sent, "2(M/X)(Y-1)/Y");
         }
-        assertEquals(2L * (plan.chunks() / n) * (n - 1), figures.mostChunksSent(), "2M(n-1)/n");
+        assertEquals(2L * (plan.chunks() / n) * (n - 1), figures.load().mostSent(), "2M(n-1)/n");
       }
     }
   }
@@ -121,7 +121,7 @@ class TorusPlanProviderTest {
               int alongY = mesh.wrapY() ? mesh.y() / 2 : mesh.y() - 1;
               PlanFigures figures = PlanVerifier.verify(barrier, mesh, 1, 0);
               assertEquals(alongX + alongY, figures.rounds());
-              assertTrue(figures.mostPeers() <= 4);
+              assertTrue(figures.links().mostPeers() <= 4);
             });
   }
 
@@ -137,12 +137,8 @@ class TorusPlanProviderTest {
               1,
               2 * (n - 1),
               ring.transfers(),
-              2L * (n - 1),
-              2L * (n - 1),
-              2L * (n - 1),
-              1,
-              n,
-              n == 2 ? 1 : 2),
+              new PlanFigures.Load(2L * (n - 1), 2L * (n - 1), 2L * (n - 1)),
+              new PlanFigures.Links(n, 1, n == 2 ? 1 : 2)),
           ring);
 
       PlanFigures two = verify(Algorithm.bidirectionalRing(), n);
@@ -153,12 +149,8 @@ class TorusPlanProviderTest {
               2,
               2 * (n - 1),
               two.transfers(),
-              4L * (n - 1),
-              4L * (n - 1),
-              4L * (n - 1),
-              1,
-              n == 2 ? 2 : 2 * n,
-              n == 2 ? 1 : 2),
+              new PlanFigures.Load(4L * (n - 1), 4L * (n - 1), 4L * (n - 1)),
+              new PlanFigures.Links(n == 2 ? 2 : 2 * n, 1, n == 2 ? 1 : 2)),
           two);
 
       PlanFigures direct = verify(Algorithm.direct(), n);
@@ -169,12 +161,8 @@ class TorusPlanProviderTest {
               1,
               2,
               2L * n * (n - 1),
-              2L * (n - 1),
-              2L * (n - 1),
-              2L * (n - 1),
-              1,
-              n * (n - 1),
-              n - 1),
+              new PlanFigures.Load(2L * (n - 1), 2L * (n - 1), 2L * (n - 1)),
+              new PlanFigures.Links(n * (n - 1), 1, n - 1)),
           direct);
     }
     meshes()
@@ -187,9 +175,9 @@ class TorusPlanProviderTest {
               int flows = mesh.x() > 1 && mesh.y() > 1 && closed ? 4 : 2;
               assertEquals(flows, torus.lanes(), mesh::toString);
               assertEquals(flows * n, torus.chunks());
-              assertEquals(2L * flows * (n - 1), torus.mostChunksSent(), "2M(n-1)/n");
-              assertEquals(2L * flows * (n - 1), torus.leastChunksSent());
-              assertTrue(torus.mostPeers() <= 4);
+              assertEquals(2L * flows * (n - 1), torus.load().mostSent(), "2M(n-1)/n");
+              assertEquals(2L * flows * (n - 1), torus.load().leastSent());
+              assertTrue(torus.links().mostPeers() <= 4);
             });
   }
 
@@ -198,11 +186,11 @@ class TorusPlanProviderTest {
     for (int n = 2; n <= 64; n++) {
       PlanFigures figures = verify(Algorithm.shortestWayRing(), n);
       assertEquals(2 * (n / 2), figures.rounds());
-      assertEquals(4L * (n - 1), figures.mostChunksSent(), "2M(n-1)/n in 2n chunks");
-      assertEquals(4L * (n - 1), figures.leastChunksSent());
-      assertEquals(4L * (n - 1), figures.mostChunksReceived());
-      assertEquals(n == 2 ? 1 : 2, figures.mostPeers());
-      assertEquals(n == 2 ? 2 : 2 * n, figures.links());
+      assertEquals(4L * (n - 1), figures.load().mostSent(), "2M(n-1)/n in 2n chunks");
+      assertEquals(4L * (n - 1), figures.load().leastSent());
+      assertEquals(4L * (n - 1), figures.load().mostReceived());
+      assertEquals(n == 2 ? 1 : 2, figures.links().mostPeers());
+      assertEquals(n == 2 ? 2 : 2 * n, figures.links().count());
       if (n > 2) {
         Sent sent = Sent.of(allReduce(Algorithm.shortestWayRing(), n));
         for (int rank = 0; rank < n; rank++) {
@@ -222,10 +210,10 @@ class TorusPlanProviderTest {
       boolean power = p == n;
       assertEquals(p, figures.chunks());
       assertEquals(2 * log + (power ? 0 : 2), figures.rounds());
-      assertEquals(2L * (p - 1) + (power ? 0 : p), figures.mostChunksSent());
-      assertEquals(power ? 2L * (p - 1) : p, figures.leastChunksSent());
-      assertEquals(log + (power ? 0 : 1), figures.mostPeers());
-      assertEquals(p * log + 2 * (n - p), figures.links());
+      assertEquals(2L * (p - 1) + (power ? 0 : p), figures.load().mostSent());
+      assertEquals(power ? 2L * (p - 1) : p, figures.load().leastSent());
+      assertEquals(log + (power ? 0 : 1), figures.links().mostPeers());
+      assertEquals(p * log + 2 * (n - p), figures.links().count());
       Sent sent = Sent.of(allReduce(Algorithm.halvingDoubling(), n));
       for (int rank = 0; rank < n; rank++) {
         long expected = rank >= p ? p : 2L * (p - 1) + (rank < n - p ? p : 0);
@@ -244,7 +232,7 @@ class TorusPlanProviderTest {
       assertEquals(1, figures.chunks());
       assertEquals(log + (power ? 0 : 2), figures.rounds());
       assertEquals((long) p * log + 2 * (n - p), figures.transfers());
-      assertEquals(log + (power ? 0 : 1), figures.mostPeers());
+      assertEquals(log + (power ? 0 : 1), figures.links().mostPeers());
       Sent sent = Sent.of(allReduce(Algorithm.recursiveDoubling(), n));
       for (int rank = 0; rank < n; rank++) {
         boolean paired = rank < 2 * (n - p);
@@ -291,7 +279,7 @@ class TorusPlanProviderTest {
       assertEquals(1, figures.chunks());
       assertEquals(2 * levels, figures.rounds());
       assertEquals(2L * (n - 1), figures.transfers());
-      assertEquals(levels, figures.mostPeers());
+      assertEquals(levels, figures.links().mostPeers());
       Sent sent = Sent.of(allReduce(Algorithm.binomialTree(), n));
       assertEquals(levels, sent.chunks(0));
       for (int rank = 1; rank < n; rank += 2) {
@@ -308,9 +296,9 @@ class TorusPlanProviderTest {
       int log = 31 - Integer.numberOfLeadingZeros(n);
       assertEquals(2 * log, figures.rounds());
       assertEquals(4L * (n - 1), figures.transfers(), "2M(n-1) in halves of M");
-      assertEquals(Math.min(n, 4), figures.mostChunksSent());
-      assertTrue(figures.leastChunksSent() >= 2);
-      assertTrue(figures.mostPeers() <= 4);
+      assertEquals(Math.min(n, 4), figures.load().mostSent());
+      assertTrue(figures.load().leastSent() >= 2);
+      assertTrue(figures.links().mostPeers() <= 4);
     }
   }
 
