@@ -100,36 +100,30 @@ class AutoTest {
     return said;
   }
 
-  /** The same, of a rank that sends another number of bytes. */
-  private static Explanation ofRank(long sentBytes, Explanation said) {
-    return new Explanation(
-        said.bytes(),
-        said.wireType(),
-        sentBytes,
-        said.ranks(),
-        said.asked(),
-        said.chosen(),
-        said.row(),
-        said.source(),
-        said.tuned(),
-        said.frameLength(),
-        said.libraryBytes(),
-        said.transports());
-  }
-
-  /** Whether what was measured beside other tests was believed or not. */
+  /** Ranks explain alike, whether what was measured beside other tests was believed or not. */
   private static void assertSame(List<List<Explanation>> said) {
     for (List<Explanation> other : said) {
       for (int i = 0; i < other.size(); i++) {
-        assertEquals(ofRank(0, said.get(0).get(i)), ofRank(0, other.get(i)));
+        Explanation one = said.get(0).get(i);
+        Explanation another = other.get(i);
+        assertEquals(one.bytes(), another.bytes());
+        assertEquals(one.ranks(), another.ranks());
+        assertEquals(one.chosen(), another.chosen());
+        assertEquals(one.reason(), another.reason());
+        assertEquals(one.tuned(), another.tuned());
+        assertEquals(one.transports(), another.transports());
+        // Ranks do not all send as many bytes.
+        assertEquals(one.cost().wireType(), another.cost().wireType());
+        assertEquals(one.cost().frameLength(), another.cost().frameLength());
+        assertEquals(one.cost().libraryBytes(), another.cost().libraryBytes());
       }
     }
     assertFalse(said.get(0).get(0).tuned());
     for (Explanation explanation : said.get(0)) {
-      assertTrue(explanation.row().endsWith(": " + explanation.chosen().name()));
-      assertTrue(explanation.toString().contains(explanation.row()));
-      assertTrue(explanation.toString().contains(explanation.source()));
-      assertTrue(explanation.libraryBytes() > 0);
+      assertTrue(explanation.reason().row().endsWith(": " + explanation.chosen().name()));
+      assertTrue(explanation.toString().contains(explanation.reason().row()));
+      assertTrue(explanation.toString().contains(explanation.reason().source()));
+      assertTrue(explanation.cost().libraryBytes() > 0);
     }
   }
 
@@ -176,7 +170,7 @@ class AutoTest {
           assertChosen("swing", "the program, line 1", own, 5000);
           own.allReduce(new float[1250], ReduceOp.SUM);
           Explanation asked = world.using(Algorithm.ring()).explain(8);
-          assertEquals(Algorithm.ring(), asked.asked());
+          assertEquals(Algorithm.ring(), asked.reason().asked());
           assertEquals(Algorithm.recursiveDoubling(), asked.chosen());
           assertThrows(
               IllegalArgumentException.class, () -> world.using(Algorithm.auto("reduce: all")));
@@ -187,7 +181,7 @@ class AutoTest {
   private static void assertChosen(String name, String source, Communicator by, long bytes) {
     Explanation said = by.explain(bytes);
     assertEquals(name, said.chosen().name());
-    assertTrue(said.source().contains(source), said.source());
+    assertTrue(said.reason().source().contains(source), said.reason().source());
   }
 
   /** As soon as they meet, at all ranks, by either way to meet. */
@@ -246,7 +240,8 @@ class AutoTest {
                 pair.allReduce(values, ReduceOp.MAX);
                 assertEquals(6, values[0]);
                 Explanation said = world.explain(400_000);
-                assertEquals("hosts all-reduce", said.row().split(":")[0], said.toString());
+                assertEquals(
+                    "hosts all-reduce", said.reason().row().split(":")[0], said.toString());
                 assertTrue(said.transports().contains("tcp"), said.toString());
                 return said.chosen().name();
               });

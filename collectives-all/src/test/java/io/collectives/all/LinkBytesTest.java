@@ -148,8 +148,8 @@ class LinkBytesTest {
             world -> {
               Communicator caller = world.using(wire);
               Explanation explanation = caller.explain((long) COUNT * Float.BYTES);
-              assertEquals(wire, explanation.wireType());
-              said.set(world.rank(), explanation.sentBytes());
+              assertEquals(wire, explanation.cost().wireType());
+              said.set(world.rank(), explanation.cost().sentBytes());
               call(caller, Collective.ALL_REDUCE);
             });
     for (int from = 0; from < ranks; from++) {

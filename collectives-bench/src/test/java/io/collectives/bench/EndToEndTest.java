@@ -74,7 +74,8 @@ class EndToEndTest {
     try {
       Algorithm auto = Algorithm.auto(String.join(";", rows).replaceAll("#[^;]*", ""));
       Explanation said = worlds.get(0).using(auto).explain(1 << 20);
-      assertTrue(said.row().startsWith("threads all-reduce 3: 724-inf: "), said.toString());
+      assertTrue(
+          said.reason().row().startsWith("threads all-reduce 3: 724-inf: "), said.toString());
     } finally {
       worlds.forEach(Communicator::close);
     }

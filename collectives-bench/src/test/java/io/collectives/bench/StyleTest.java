@@ -40,7 +40,6 @@ class StyleTest {
    */
   private static final Map<String, Integer> STILL_ALLOWED =
       Map.ofEntries(
-          Map.entry("io.collectives", 1),
           Map.entry("io.collectives.bench.digits", 1),
           Map.entry("io.collectives.bench.flight", 1),
           Map.entry("io.collectives.bench.perf", 2),

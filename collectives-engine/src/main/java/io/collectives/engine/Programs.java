@@ -216,16 +216,18 @@ final class Programs {
     int frameLength = context.placement.locality().frameLength(settings.frameLength());
     return new Explanation(
         bytes,
-        wire,
-        sentBytes(choice.algorithm(), bytes, frameLength),
         context.group.size(),
-        settings.algorithm(),
         choice.algorithm(),
-        row == null ? "none" : row.toString(),
-        row == null ? "no table has a row that fits" : row.source(),
+        new Explanation.Reason(
+            settings.algorithm(),
+            row == null ? "none" : row.toString(),
+            row == null ? "no table has a row that fits" : row.source()),
+        new Explanation.Cost(
+            wire,
+            sentBytes(choice.algorithm(), bytes, frameLength),
+            frameLength,
+            context.driver.memoryLimit()),
         known.tuned() != null,
-        frameLength,
-        context.driver.memoryLimit(),
         context.driver.transports());
   }
 

@@ -288,7 +288,7 @@ public final class ParameterServers implements AutoCloseable {
         + lanes.size()
         + (lanes.size() == 1 ? " lane" : " lanes")
         + ", at most "
-        + world.explain(0).libraryBytes()
+        + world.explain(0).cost().libraryBytes()
         + " bytes for frames and links"
         + (isWorker() ? "" : ", and 2 slabsInFlight frames for each buffer under way");
   }
