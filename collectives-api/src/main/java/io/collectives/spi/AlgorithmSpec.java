@@ -32,8 +32,7 @@ import java.util.regex.Pattern;
  * @param parameters what may stand behind the colon
  * @param sizes the groups that it can run in
  * @param collectives what it plans
- * @param figures of its all-reduce, if they are known for every size
- * @param cost the time of its all-reduce, as far as there is a formula for it
+ * @param model the rounds, bytes and time of its all-reduce, as far as they are known
  */
 public record AlgorithmSpec(
     String name,
@@ -42,8 +41,7 @@ public record AlgorithmSpec(
     Parameters parameters,
     Sizes sizes,
     Set<Collective> collectives,
-    Optional<Figures> figures,
-    CostFormula cost) {
+    Model model) {
 
   /** Gives the plans of an algorithm. */
   @FunctionalInterface
@@ -128,6 +126,18 @@ public record AlgorithmSpec(
     Optional<Cost> of(Algorithm algorithm, int ranks);
   }
 
+  /**
+   * The known rounds, bytes and time of an all-reduce.
+   *
+   * @param figures its two numbers, if they are known for every size
+   * @param cost its time, as far as there is a formula for it
+   */
+  public record Model(Optional<Figures> figures, CostFormula cost) {
+    /** The model of an algorithm of which nothing is known. */
+    public static final Model UNKNOWN =
+        new Model(Optional.empty(), (algorithm, ranks) -> Optional.empty());
+  }
+
   /** Checks the name. */
   public AlgorithmSpec {
     if (!name.equals(Algorithm.named(name).family())) {
@@ -147,13 +157,12 @@ public record AlgorithmSpec(
         new Parameters("", Pattern.compile(""), (text, ranks) -> Algorithm.named(name)),
         Sizes.ANY,
         EnumSet.allOf(Collective.class),
-        Optional.empty(),
-        (algorithm, ranks) -> Optional.empty());
+        Model.UNKNOWN);
   }
 
   /** Returns this description with parameters, which the planner finds in the algorithm. */
   public AlgorithmSpec withParameters(Parameters some, Planner plans) {
-    return new AlgorithmSpec(name, description, plans, some, sizes, collectives, figures, cost);
+    return new AlgorithmSpec(name, description, plans, some, sizes, collectives, model);
   }
 
   /**
@@ -163,38 +172,39 @@ public record AlgorithmSpec(
    */
   public AlgorithmSpec forRanks(String words, IntPredicate suits) {
     return new AlgorithmSpec(
-        name,
-        description,
-        planner,
-        parameters,
-        new Sizes(words, suits),
-        collectives,
-        figures,
-        cost);
+        name, description, planner, parameters, new Sizes(words, suits), collectives, model);
   }
 
   /** Returns this description, restricted to some collectives. */
   public AlgorithmSpec forCollectives(Set<Collective> some) {
-    return new AlgorithmSpec(name, description, planner, parameters, sizes, some, figures, cost);
+    return new AlgorithmSpec(name, description, planner, parameters, sizes, some, model);
   }
 
   /** Returns this description with its two numbers: see {@link Figures}. */
   public AlgorithmSpec withFigures(IntUnaryOperator steps, IntToDoubleFunction bytes) {
-    return new AlgorithmSpec(
-        name,
-        description,
-        planner,
-        parameters,
-        sizes,
-        collectives,
-        Optional.of(new Figures(steps, bytes)),
-        cost);
+    return withModel(new Model(Optional.of(new Figures(steps, bytes)), model.cost));
   }
 
   /** Returns this description with a formula for its time. */
   public AlgorithmSpec withCost(CostFormula formula) {
-    return new AlgorithmSpec(
-        name, description, planner, parameters, sizes, collectives, figures, formula);
+    return withModel(new Model(model.figures, formula));
+  }
+
+  private AlgorithmSpec withModel(Model some) {
+    return new AlgorithmSpec(name, description, planner, parameters, sizes, collectives, some);
+  }
+
+  /** Returns the two numbers of the all-reduce, if they are known for every size. */
+  public Optional<Figures> figures() {
+    return model.figures;
+  }
+
+  /**
+   * Returns the cost of an all-reduce by so many ranks, at least 2, which suit the algorithm; it is
+   * empty where there is no formula.
+   */
+  public Optional<Cost> cost(Algorithm algorithm, int ranks) {
+    return model.cost.of(algorithm, ranks);
   }
 
   /** Returns the form in which users write the algorithm: {@code torus[:XxY]}. */

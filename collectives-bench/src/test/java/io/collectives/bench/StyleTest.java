@@ -46,7 +46,6 @@ class StyleTest {
           Map.entry("io.collectives.engine.choice", 1),
           Map.entry("io.collectives.engine.memory", 14),
           Map.entry("io.collectives.engine.run", 1),
-          Map.entry("io.collectives.spi", 1),
           Map.entry("io.collectives.testkit", 3),
           Map.entry("io.collectives.training.optimizer", 3));
 

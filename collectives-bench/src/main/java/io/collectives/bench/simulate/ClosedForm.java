@@ -176,7 +176,7 @@ final class ClosedForm {
     }
     AlgorithmSpec.@Nullable Cost cost =
         task.is(Collective.ALL_REDUCE)
-            ? Algorithms.onClassPath().spec(algorithm).cost().of(algorithm, n).orElse(null)
+            ? Algorithms.onClassPath().spec(algorithm).cost(algorithm, n).orElse(null)
             : null;
     if (cost != null && (nic == 0 || cost.oneAtATime())) {
       return cost.hops() * alpha + bytes * (cost.moved() * pace + cost.added() * add);

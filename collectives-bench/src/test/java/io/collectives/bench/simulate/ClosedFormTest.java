@@ -84,7 +84,7 @@ class ClosedFormTest {
       for (int ranks = 2; ranks <= 16; ranks++) {
         if (spec.suits(ranks)) {
           Algorithm algorithm = algorithms.forRanks(Algorithm.named(spec.name()), ranks);
-          Optional<AlgorithmSpec.Cost> cost = spec.cost().of(algorithm, ranks);
+          Optional<AlgorithmSpec.Cost> cost = spec.cost(algorithm, ranks);
           for (double add : cost.isPresent() ? ADD : new double[0]) {
             assertEquals(1, compare(spec.name(), "all-reduce", Size.of(ranks), fabric(0), 1, add));
             boolean known =
