@@ -446,18 +446,15 @@ final class Compare implements Callable<Integer> {
         collective,
         ranks,
         algorithm,
-        ElementType.FLOAT32,
-        ReduceOp.SUM,
-        (int) (size.bytes() / Float.BYTES),
-        memory,
+        new PerfCase.Operand(
+            ElementType.FLOAT32,
+            ReduceOp.SUM,
+            (int) (size.bytes() / Float.BYTES),
+            SEED,
+            Optional.empty()),
+        new PerfCase.Buffers(memory, false),
         false,
-        false,
-        true,
-        0,
-        (long) (minSeconds * 1e9),
-        SEED,
-        false,
-        Optional.empty());
+        new PerfCase.Method(0, (long) (minSeconds * 1e9), true, false));
   }
 
   /** All rounds of one peer for one case. */
@@ -500,7 +497,7 @@ final class Compare implements Callable<Integer> {
       for (Map.Entry<String, Long> variant : measured.entrySet()) {
         times
             .computeIfAbsent(variant.getKey(), name -> new PairedTimes())
-            .add(mine.medianNanos(), variant.getValue());
+            .add(mine.times().medianNanos(), variant.getValue());
       }
       nanos += (before + after) / 2;
       distances.add(CoreDistance.of(before, after));
@@ -582,7 +579,7 @@ final class Compare implements Callable<Integer> {
                 + ", algorithm "
                 + algorithm
                 + ", "
-                + rows.get(0).work().memory()
+                + rows.get(0).work().buffers().memory()
                 + " memory; ratio: the peer's time over ours, median of "
                 + rounds
                 + " rounds"));

@@ -164,29 +164,29 @@ final class Flight implements Callable<Integer> {
   }
 
   private static void add(FigureTable table, LineUp lineUp, LineUp.Row row, List<Integer> ranks) {
-    FlightCall any = row.any();
+    FlightCall.Operation what = row.any().operation();
     Map<String, Object> fields = new LinkedHashMap<>();
     fields.put("group", row.group());
     fields.put("sequence", row.sequence());
-    fields.put("collective", any.collective());
-    fields.put("algorithm", any.algorithm());
-    fields.put("op", any.op());
-    fields.put("type", any.type());
-    fields.put("count", any.count());
+    fields.put("collective", what.collective());
+    fields.put("algorithm", what.algorithm());
+    fields.put("op", what.op());
+    fields.put("type", what.type());
+    fields.put("count", what.count());
     List<String> cells =
         new ArrayList<>(
             List.of(
                 row.group(),
-                any.collective(),
-                any.algorithm(),
+                what.collective(),
+                what.algorithm(),
                 Long.toString(row.sequence()),
-                Units.grouped(any.count())));
+                Units.grouped(what.count())));
     for (int rank : ranks) {
       FlightCall call = row.calls().get(rank);
       OptionalLong millis = lineUp.millis(row, rank);
       String state =
           call != null
-              ? call.state()
+              ? call.progress().state()
               : switch (lineUp.state(row, rank)) {
                 case MISSING -> "missing";
                 case FORGOTTEN -> "forgotten";

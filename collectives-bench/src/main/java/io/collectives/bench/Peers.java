@@ -100,7 +100,7 @@ final class Peers implements AutoCloseable {
       try {
         CaseResult result = running.ranks().measure(work);
         if (Compare.isRight(result, name, progress)) {
-          medians.put(running.job().variant(), result.medianNanos());
+          medians.put(running.job().variant(), result.times().medianNanos());
           continue;
         }
         wrong = true;

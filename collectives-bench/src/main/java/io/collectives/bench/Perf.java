@@ -498,10 +498,10 @@ final class Perf implements Callable<Integer> {
       name.add(work.title());
     }
     if (types.size() > 1) {
-      name.add(work.type().toString());
+      name.add(work.operand().type().toString());
     }
     if (ops.size() > 1 && work.reduces()) {
-      name.add(work.op().toString());
+      name.add(work.operand().op().toString());
     }
     if (counts().size() > 1 && !overRanks()) {
       name.add(workerCounts.isEmpty() ? work.ranks() + " ranks" : work.contributors() + " workers");
@@ -767,18 +767,10 @@ final class Perf implements Callable<Integer> {
         collective,
         ranks,
         algorithm,
-        type,
-        op,
-        count,
-        memory,
-        outOfPlace,
+        new PerfCase.Operand(type, op, count, seed, model),
+        new PerfCase.Buffers(memory, outOfPlace),
         false,
-        check,
-        iterations,
-        (long) (minSeconds * 1e9),
-        seed,
-        linkRate.isPresent(),
-        model);
+        new PerfCase.Method(iterations, (long) (minSeconds * 1e9), check, linkRate.isPresent()));
   }
 
   private int count(ByteSize size, ElementType type) {
@@ -843,9 +835,9 @@ final class Perf implements Callable<Integer> {
   private static boolean sameCode(PerfCase one, PerfCase other) {
     return one.collective() == other.collective()
         && one.algorithm().equals(other.algorithm())
-        && one.type() == other.type()
-        && one.op() == other.op()
-        && one.tensors().equals(other.tensors());
+        && one.operand().type() == other.operand().type()
+        && one.operand().op() == other.operand().op()
+        && one.operand().tensors().equals(other.operand().tensors());
   }
 
   /** Every algorithm, type and op once, before anything is measured. */
@@ -862,7 +854,7 @@ final class Perf implements Callable<Integer> {
                 placement,
                 work.title(),
                 work.algorithm(),
-                work.op(),
+                work.operand().op(),
                 warmUpSeconds));
         warmUp(job, cases.stream().filter(other -> sameCode(work, other)).toList());
       }

@@ -22,9 +22,9 @@ final class PerfBaselines {
     return List.of(
         work.collective(),
         work.contributors(),
-        work.type(),
-        work.op(),
-        work.count(),
-        work.tensors().map(tensors -> tensors.model().toString() + tensors.divisor()));
+        work.operand().type(),
+        work.operand().op(),
+        work.operand().count(),
+        work.operand().tensors().map(tensors -> tensors.model().toString() + tensors.divisor()));
   }
 }

@@ -30,7 +30,9 @@ final class PerfBest {
    */
   void add(String where, PerfLine line) {
     PerfCase work = line.work();
-    if (work.tensors().isEmpty() && !work.persistent() && work.contributors() == work.ranks()) {
+    if (work.operand().tensors().isEmpty()
+        && !work.persistent()
+        && work.contributors() == work.ranks()) {
       lines
           .computeIfAbsent(
               new Group(where + " " + work.collective(), work.ranks()), key -> new TreeMap<>())

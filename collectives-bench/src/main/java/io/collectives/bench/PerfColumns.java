@@ -40,17 +40,19 @@ final class PerfColumns {
     add(Column.words("collective", collective), line -> line.work().title());
     add(Column.numbers("ranks", 0), line -> Integer.toString(line.work().ranks()));
     add(Column.words("algorithm", algorithm), PerfLine::algorithm);
-    add(Column.words("type", 7), line -> line.work().type().toString());
+    add(Column.words("type", 7), line -> line.work().operand().type().toString());
     add(Column.words("op", 3), line -> line.rows().get(0).op());
     add(Column.numbers("bytes", 8), line -> new ByteSize(line.work().bytes()).toString());
-    add(Column.numbers("count", 11), line -> Units.grouped(line.work().count()));
-    add(Column.numbers("iterations", 0), line -> whole(line, row -> row.result().iterations()));
+    add(Column.numbers("count", 11), line -> Units.grouped(line.work().operand().count()));
+    add(
+        Column.numbers("iterations", 0),
+        line -> whole(line, row -> row.result().times().iterations()));
     add(Column.numbers("median", 8), line -> Units.time(line.time().median()));
     if (rounds > 1) {
       add(Column.numbers(IN_ROUNDS, 18), line -> range(line.time(), Units::time));
     }
-    add(Column.numbers("min", 8), line -> time(line, row -> row.result().minNanos()));
-    add(Column.numbers("p99", 8), line -> time(line, row -> row.result().p99Nanos()));
+    add(Column.numbers("min", 8), line -> time(line, row -> row.result().times().minNanos()));
+    add(Column.numbers("p99", 8), line -> time(line, row -> row.result().times().p99Nanos()));
     add(Column.numbers("algbw", 9), line -> rate(line, PerfRow::algbw));
     add(Column.numbers("busbw", 9), line -> rate(line, PerfRow::busbw));
     if (compared) {

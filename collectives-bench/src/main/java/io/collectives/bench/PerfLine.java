@@ -51,12 +51,12 @@ record PerfLine(List<PerfRow> rows) {
 
   /** In nanoseconds. */
   Spread time() {
-    return spread(row -> row.result().medianNanos());
+    return spread(row -> row.result().times().medianNanos());
   }
 
   /** Returns the number of wrong elements in all rounds together; -1 if they were not checked. */
   long wrong() {
     long wrong = rows.stream().mapToLong(row -> row.result().wrong()).sum();
-    return work().check() ? wrong : -1;
+    return work().method().check() ? wrong : -1;
   }
 }

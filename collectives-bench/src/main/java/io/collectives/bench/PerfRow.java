@@ -51,12 +51,16 @@ record PerfRow(
 
   /** Returns whether ranks negotiate which tensors they sum before they sum them. */
   static boolean isNegotiated(PerfCase work) {
-    return work.tensors().filter(some -> some.way() == ModelTensors.Way.NEGOTIATED).isPresent();
+    return work.operand()
+        .tensors()
+        .filter(some -> some.way() == ModelTensors.Way.NEGOTIATED)
+        .isPresent();
   }
 
   /** The baseline's time divided by this one's. */
   double speedup() {
-    return (double) baseline.orElse(this).result.medianNanos() / Math.max(1, result.medianNanos());
+    return (double) baseline.orElse(this).result.times().medianNanos()
+        / Math.max(1, result.times().medianNanos());
   }
 
   /** The bytes of the baseline's busiest link divided by this one's, if they were counted. */
@@ -74,7 +78,7 @@ record PerfRow(
 
   /** In units of 10^9 bytes a second. */
   double algbw() {
-    return (double) work.bytes() / Math.max(1, result.medianNanos());
+    return (double) work.bytes() / Math.max(1, result.times().medianNanos());
   }
 
   /**
@@ -98,12 +102,12 @@ record PerfRow(
 
   /** Returns the op, if elements are reduced. */
   String op() {
-    return work.reduces() ? work.op().toString() : Fields.NONE;
+    return work.reduces() ? work.operand().op().toString() : Fields.NONE;
   }
 
   /** Returns the wire type: only float32 that is reduced is narrowed. */
   WireType wire() {
-    return work.reduces() && work.type() == ElementType.FLOAT32
+    return work.reduces() && work.operand().type() == ElementType.FLOAT32
         ? setting.wireType()
         : WireType.AS_IN_MEMORY;
   }
@@ -116,15 +120,15 @@ record PerfRow(
     fields.put("transport", setting.transport());
     fields.put("placement", setting.placement());
     fields.put("ranks", work.ranks());
-    fields.put("type", work.type());
+    fields.put("type", work.operand().type());
     fields.put("wire", wire());
     fields.put("op", op());
     fields.put("bytes", work.bytes());
-    fields.put("count", work.count());
-    fields.put("iterations", result.iterations());
-    fields.put("median_us", decimal(result.medianNanos() / 1e3, 3));
-    fields.put("min_us", decimal(result.minNanos() / 1e3, 3));
-    fields.put("p99_us", decimal(result.p99Nanos() / 1e3, 3));
+    fields.put("count", work.operand().count());
+    fields.put("iterations", result.times().iterations());
+    fields.put("median_us", decimal(result.times().medianNanos() / 1e3, 3));
+    fields.put("min_us", decimal(result.times().minNanos() / 1e3, 3));
+    fields.put("p99_us", decimal(result.times().p99Nanos() / 1e3, 3));
     fields.put("algbw_GBps", decimal(algbw(), 6));
     fields.put("busbw_GBps", decimal(busbw(), 6));
     fields.put("wrong", result.wrong() < 0 ? Fields.NONE : result.wrong());

@@ -105,10 +105,10 @@ final class Train implements Callable<Integer> {
         "digits: %d ranks, %s by %s, %s, batches of %d, %d epochs%n%n",
         task.ranks,
         wanted.rule(),
-        wanted.update(),
-        wanted.algorithm().label(task.ranks),
-        wanted.batch(),
-        wanted.epochs());
+        wanted.distribution().update(),
+        wanted.reduction().algorithm().label(task.ranks),
+        wanted.schedule().batch(),
+        wanted.schedule().epochs());
     Columns table =
         new Columns(
             List.of(
@@ -311,16 +311,10 @@ final class Train implements Callable<Integer> {
       }
       DigitsTask wanted =
           new DigitsTask(
-              update,
+              new DigitsTask.Distribution(update, servers, bound),
               rule,
-              servers,
-              bound,
-              algorithm,
-              wireType,
-              repeatability,
-              epochs,
-              batch,
-              rate,
+              new DigitsTask.Reduction(algorithm, wireType, repeatability),
+              new DigitsTask.Schedule(epochs, batch, rate),
               normRanks,
               seed);
       Usage.require(

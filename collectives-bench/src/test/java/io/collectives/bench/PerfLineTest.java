@@ -27,22 +27,19 @@ class PerfLineTest {
             Collective.ALL_REDUCE,
             2,
             new AlgorithmChoice(algorithm),
-            ElementType.FLOAT32,
-            ReduceOp.SUM,
-            1000,
-            Memory.ARRAY,
+            new PerfCase.Operand(ElementType.FLOAT32, ReduceOp.SUM, 1000, 1, Optional.empty()),
+            new PerfCase.Buffers(Memory.ARRAY, false),
             false,
-            false,
-            check,
-            0,
-            1,
-            1,
-            false,
-            Optional.empty());
+            new PerfCase.Method(0, 1, check, false));
     long nanos = 1000 * micros;
     String chosen = algorithm.equals("auto") ? (round == 1 ? "direct" : "ring") : "-";
     CaseResult result =
-        new CaseResult(round, nanos, nanos / 2, 2 * nanos, wrong, 0, Optional.empty(), chosen);
+        new CaseResult(
+            new CaseResult.Times(round, nanos, nanos / 2, 2 * nanos),
+            wrong,
+            0,
+            Optional.empty(),
+            chosen);
     return new PerfRow(
         new PerfRow.Setting(algorithm, "shm", Placement.THREADS, WireType.INT8),
         work,

@@ -118,7 +118,7 @@ public final class PeerRanks implements Ranks {
    */
   @Override
   public CaseResult measure(PerfCase work) throws IOException {
-    tell("measure", work, work.minNanos());
+    tell("measure", work, work.method().minNanos());
     String answer = answers().get(0);
     try {
       return CaseResult.parse(answer);
@@ -169,7 +169,7 @@ public final class PeerRanks implements Ranks {
   private void tell(String verb, PerfCase work, long nanos) throws IOException {
     try {
       for (Worker worker : workers) {
-        worker.send(verb + " " + work.count() + " " + nanos);
+        worker.send(verb + " " + work.operand().count() + " " + nanos);
       }
     } catch (IOException e) {
       throw failure(e);

@@ -40,10 +40,10 @@ public final class DigitsRun {
     this.task = task;
     this.workers =
         workers
-            .using(task.algorithm().forRanks(workers.size()))
-            .using(task.wireType())
-            .using(task.repeatability());
-    this.batch = Math.max(1, task.batch() / workers.size());
+            .using(task.reduction().algorithm().forRanks(workers.size()))
+            .using(task.reduction().wireType())
+            .using(task.reduction().repeatability());
+    this.batch = Math.max(1, task.schedule().batch() / workers.size());
     Communicator norms = BatchNorm.groups(workers, task.normRanks());
     this.network = new DigitsNetwork(norms, Math.max(batch, EVALUATED), task.seed());
   }
@@ -54,21 +54,21 @@ public final class DigitsRun {
    * @param found is told what each epoch has come to; on workers only
    */
   public static void run(Communicator world, DigitsTask task, Consumer<DigitsResult> found) {
-    if (task.update() != DigitsTask.Update.SERVERS) {
+    if (task.distribution().update() != DigitsTask.Update.SERVERS) {
       new DigitsRun(world, task).train(found);
       return;
     }
-    Roles roles = Roles.dedicated(world.size(), task.servers());
-    try (ParameterStore store = ParameterStore.of(world, roles, task.staleness())) {
+    Roles roles = Roles.dedicated(world.size(), task.distribution().servers());
+    try (ParameterStore store = ParameterStore.of(world, roles, task.distribution().staleness())) {
       if (!store.isWorker()) {
-        int workers = world.size() - task.servers();
+        int workers = world.size() - task.distribution().servers();
         // Out of step each gradient is an update of its own: there are more of them, and smaller.
-        int apart = task.staleness().isSynchronous() ? 1 : workers;
+        int apart = task.distribution().staleness().isSynchronous() ? 1 : workers;
         store.serve(optimizer(task, steps(task, workers) * apart, apart));
         return;
       }
       Communicator workers =
-          world.group(IntStream.range(0, world.size() - task.servers()).toArray());
+          world.group(IntStream.range(0, world.size() - task.distribution().servers()).toArray());
       DigitsRun run = new DigitsRun(workers, task);
       for (Parameter parameter : run.network.parameters()) {
         store.register(
@@ -81,12 +81,13 @@ public final class DigitsRun {
   }
 
   private static long steps(DigitsTask task, int workers) {
-    int together = Math.max(1, task.batch() / workers) * workers;
-    return (long) task.epochs() * (Digits.read(false).count() / together);
+    int together = Math.max(1, task.schedule().batch() / workers) * workers;
+    return (long) task.schedule().epochs() * (Digits.read(false).count() / together);
   }
 
   private static Optimizer optimizer(DigitsTask task, long steps, int divisor) {
-    double greatest = (task.rate() == 0 ? task.rule().rate : task.rate()) / divisor;
+    double greatest =
+        (task.schedule().rate() == 0 ? task.rule().rate : task.schedule().rate()) / divisor;
     long warmUp = steps / 20;
     LearningRate rate =
         LearningRate.polynomial(greatest, 0, Math.max(1, steps - warmUp), 1).withWarmUp(warmUp);
@@ -100,7 +101,7 @@ public final class DigitsRun {
 
   private void train(Consumer<DigitsResult> found) {
     Optimizer optimizer = optimizer(task, steps(task, workers.size()), 1);
-    if (task.update() == DigitsTask.Update.SHARDED) {
+    if (task.distribution().update() == DigitsTask.Update.SHARDED) {
       try (ShardedOptimizer sharded =
           ShardedOptimizer.of(workers, optimizer, ShardSettings.defaults())) {
         for (Parameter parameter : network.parameters()) {
@@ -152,7 +153,7 @@ public final class DigitsRun {
     float[] scores = new float[batch * Digits.CLASSES];
     List<Integer> order = new ArrayList<>(IntStream.range(0, images.count()).boxed().toList());
     int together = batch * workers.size();
-    for (int epoch = 1; epoch <= task.epochs(); epoch++) {
+    for (int epoch = 1; epoch <= task.schedule().epochs(); epoch++) {
       Collections.shuffle(order, new Random(task.seed() + epoch)); // Alike on all ranks.
       for (int step = 0; step < images.count() / together; step++) {
         for (int n = 0; n < batch; n++) {

@@ -8,34 +8,37 @@ import java.util.OptionalLong;
  *
  * @param group the number of the group, in hexadecimal digits
  * @param members the world ranks of the group, in the order of their ranks in it
- * @param state {@code queued}, {@code running}, {@code done} or {@code failed}
- * @param begunMillis since 1970, by the rank's clock
- * @param endedMillis the same; empty if it has not ended
- * @param detail for whom it waits, or why it failed; may be empty
+ * @param sequence the number of the call in its group
+ * @param operation what is called, which all ranks of the group must say alike
+ * @param progress how far the rank has come with it
  */
 public record FlightCall(
-    String group,
-    List<Integer> members,
-    long sequence,
-    String collective,
-    String algorithm,
-    String op,
-    String type,
-    long count,
-    String state,
-    long begunMillis,
-    OptionalLong endedMillis,
-    String detail) {
+    String group, List<Integer> members, long sequence, Operation operation, Progress progress) {
+
+  /** The operation of a call, with its algorithm and payload. */
+  public record Operation(String collective, String algorithm, String op, String type, long count) {
+
+    /** Returns the operation in words for people. */
+    @Override
+    public String toString() {
+      return collective.equals("barrier")
+          ? "barrier by " + algorithm
+          : collective + " of " + count + " " + type + ", " + op + ", by " + algorithm;
+    }
+  }
+
+  /**
+   * The progress of a call at one rank.
+   *
+   * @param state {@code queued}, {@code running}, {@code done} or {@code failed}
+   * @param begunMillis when it began, since 1970, by the rank's clock
+   * @param endedMillis when it ended, likewise; empty if it has not ended
+   * @param detail for whom it waits, or why it failed; may be empty
+   */
+  public record Progress(String state, long begunMillis, OptionalLong endedMillis, String detail) {}
 
   /** Keeps a copy of the list. */
   public FlightCall {
     members = List.copyOf(members);
-  }
-
-  /** Returns what all ranks of the group must say alike of it, for people. */
-  public String fingerprint() {
-    return collective.equals("barrier")
-        ? "barrier by " + algorithm
-        : collective + " of " + count + " " + type + ", " + op + ", by " + algorithm;
   }
 }

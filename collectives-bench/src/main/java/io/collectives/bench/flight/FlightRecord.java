@@ -147,17 +147,19 @@ public record FlightRecord(
           group,
           members,
           number("sequence", Long.MAX_VALUE),
-          cell("collective"),
-          cell("algorithm"),
-          cell("op"),
-          cell("type"),
-          number("count", Long.MAX_VALUE),
-          state,
-          number("begun", Long.MAX_VALUE),
-          cell("ended").isEmpty()
-              ? OptionalLong.empty()
-              : OptionalLong.of(number("ended", Long.MAX_VALUE)),
-          cell("detail"));
+          new FlightCall.Operation(
+              cell("collective"),
+              cell("algorithm"),
+              cell("op"),
+              cell("type"),
+              number("count", Long.MAX_VALUE)),
+          new FlightCall.Progress(
+              state,
+              number("begun", Long.MAX_VALUE),
+              cell("ended").isEmpty()
+                  ? OptionalLong.empty()
+                  : OptionalLong.of(number("ended", Long.MAX_VALUE)),
+              cell("detail")));
     }
 
     private List<Integer> members() {

@@ -60,7 +60,10 @@ public final class LineUp {
     }
 
     private long begunMillis() {
-      return calls.values().stream().mapToLong(FlightCall::begunMillis).min().orElse(0);
+      return calls.values().stream()
+          .mapToLong(call -> call.progress().begunMillis())
+          .min()
+          .orElse(0);
     }
 
     /** The ranks by what they say that the call is. */
@@ -68,7 +71,9 @@ public final class LineUp {
       Map<String, List<Integer>> prints = new LinkedHashMap<>();
       calls.forEach(
           (rank, call) ->
-              prints.computeIfAbsent(call.fingerprint(), key -> new ArrayList<>()).add(rank));
+              prints
+                  .computeIfAbsent(call.operation().toString(), key -> new ArrayList<>())
+                  .add(rank));
       return prints;
     }
   }
@@ -175,7 +180,8 @@ public final class LineUp {
     }
     // Of this group it knows nothing: has it forgotten it, or never called it?
     boolean older =
-        !record.calls().isEmpty() && row.begunMillis() < record.calls().get(0).begunMillis();
+        !record.calls().isEmpty()
+            && row.begunMillis() < record.calls().get(0).progress().begunMillis();
     return !record.complete() && older ? State.FORGOTTEN : State.MISSING;
   }
 
@@ -186,9 +192,11 @@ public final class LineUp {
       return OptionalLong.empty();
     }
     OptionalLong end =
-        call.endedMillis().isPresent() ? call.endedMillis() : records.get(rank).atMillis();
+        call.progress().endedMillis().isPresent()
+            ? call.progress().endedMillis()
+            : records.get(rank).atMillis();
     return end.isPresent()
-        ? OptionalLong.of(Math.max(0, end.getAsLong() - call.begunMillis()))
+        ? OptionalLong.of(Math.max(0, end.getAsLong() - call.progress().begunMillis()))
         : end;
   }
 
@@ -250,7 +258,7 @@ public final class LineUp {
                   + " not made "
                   + name(first)
                   + " ("
-                  + first.any().fingerprint()
+                  + first.any().operation()
                   + "), which "
                   + small(others)
                   + (others.size() == 1 ? " has" : " have")
@@ -267,10 +275,11 @@ public final class LineUp {
       row.calls()
           .forEach(
               (rank, call) -> {
-                if (!call.detail().isEmpty()) {
+                if (!call.progress().detail().isEmpty()) {
                   sayings
                       .computeIfAbsent(
-                          List.of(call.state(), call.detail()), key -> new ArrayList<>())
+                          List.of(call.progress().state(), call.progress().detail()),
+                          key -> new ArrayList<>())
                       .add(rank);
                 }
               });

@@ -4,12 +4,9 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * The times of a case. The time of an iteration is that of the slowest rank.
+ * The result of a case.
  *
- * @param iterations how many were timed
- * @param medianNanos half of them took no longer
- * @param minNanos the fastest
- * @param p99Nanos 99 of 100 took no longer; the slowest when there were fewer than 100
+ * @param times the times of its iterations
  * @param wrong the number of wrong elements on all ranks, in the first and the last result; -1 if
  *     they were not checked
  * @param messages what all ranks sent in an iteration to agree on what is ready; 0 if they did not
@@ -17,43 +14,42 @@ import java.util.Optional;
  * @param chosen the name of the algorithm that was chosen for it, {@link #NOTHING} if none was
  */
 public record CaseResult(
-    int iterations,
-    long medianNanos,
-    long minNanos,
-    long p99Nanos,
-    long wrong,
-    long messages,
-    Optional<HostTraffic> traffic,
-    String chosen) {
+    Times times, long wrong, long messages, Optional<HostTraffic> traffic, String chosen) {
+  /**
+   * The times of all iterations, each of which is that of the slowest rank.
+   *
+   * @param iterations how many were timed
+   * @param medianNanos half of them took no longer
+   * @param minNanos the fastest
+   * @param p99Nanos 99 of 100 took no longer; the slowest when there were fewer than 100
+   */
+  public record Times(int iterations, long medianNanos, long minNanos, long p99Nanos) {
+    /** Returns the times of iterations that are given in any order. */
+    public static Times of(long[] nanos) {
+      long[] sorted = nanos.clone();
+      Arrays.sort(sorted);
+      return new Times(sorted.length, percentile(sorted, 50), sorted[0], percentile(sorted, 99));
+    }
+
+    /** Returns the least value that is not exceeded by {@code percent} of all. */
+    private static long percentile(long[] sorted, int percent) {
+      return sorted[(int) Math.max(0, ((long) sorted.length * percent + 99) / 100 - 1)];
+    }
+  }
+
   /** Stands for no choice. */
   public static final String NOTHING = "-";
 
   private static final String BETWEEN = "\t";
 
-  /** From the times of all iterations, in any order. */
-  public static CaseResult of(
-      long[] nanos, long wrong, long messages, Optional<HostTraffic> traffic, String chosen) {
-    long[] sorted = nanos.clone();
-    Arrays.sort(sorted);
-    return new CaseResult(
-        sorted.length,
-        percentile(sorted, 50),
-        sorted[0],
-        percentile(sorted, 99),
-        wrong,
-        messages,
-        traffic,
-        chosen);
-  }
-
   /** The result on one line, for another process. */
   public String line() {
     return String.join(
             " ",
-            Integer.toString(iterations),
-            Long.toString(medianNanos),
-            Long.toString(minNanos),
-            Long.toString(p99Nanos),
+            Integer.toString(times.iterations),
+            Long.toString(times.medianNanos),
+            Long.toString(times.minNanos),
+            Long.toString(times.p99Nanos),
             Long.toString(wrong),
             chosen)
         + BETWEEN
@@ -68,10 +64,11 @@ public record CaseResult(
     String[] parts = line.split(BETWEEN);
     String[] fields = parts[0].split(" ", 6);
     return new CaseResult(
-        Integer.parseInt(fields[0]),
-        Long.parseLong(fields[1]),
-        Long.parseLong(fields[2]),
-        Long.parseLong(fields[3]),
+        new Times(
+            Integer.parseInt(fields[0]),
+            Long.parseLong(fields[1]),
+            Long.parseLong(fields[2]),
+            Long.parseLong(fields[3])),
         Long.parseLong(fields[4]),
         parts.length > 1 ? Long.parseLong(parts[1]) : 0,
         parts.length > 2 ? Optional.of(traffic(parts[2])) : Optional.empty(),
@@ -92,10 +89,5 @@ public record CaseResult(
   private static HostTraffic traffic(String word) {
     long[] bytes = Arrays.stream(word.split(",")).mapToLong(Long::parseLong).toArray();
     return new HostTraffic(bytes[0], bytes[1], bytes[2], bytes[3]);
-  }
-
-  /** The least value that is not exceeded by {@code percent} of all. */
-  private static long percentile(long[] sorted, int percent) {
-    return sorted[(int) Math.max(0, ((long) sorted.length * percent + 99) / 100 - 1)];
   }
 }

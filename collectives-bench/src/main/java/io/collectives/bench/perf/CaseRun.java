@@ -106,8 +106,10 @@ public final class CaseRun implements AutoCloseable {
     return members != null
             && isAuto()
             && work.collective() == Collective.ALL_REDUCE
-            && work.tensors().isEmpty()
-        ? (work.type() == ElementType.FLOAT32 ? members : members.using(WireType.AS_IN_MEMORY))
+            && work.operand().tensors().isEmpty()
+        ? (work.operand().type() == ElementType.FLOAT32
+                ? members
+                : members.using(WireType.AS_IN_MEMORY))
             .using(algorithm())
             .explain(work.bytes())
             .chosen()
@@ -128,22 +130,23 @@ public final class CaseRun implements AutoCloseable {
     }
     long wrong = checked();
     long start = System.nanoTime();
-    int first = work.count() < 100_000 ? 10 * FIRST_ITERATIONS : FIRST_ITERATIONS;
+    int first = work.operand().count() < 100_000 ? 10 * FIRST_ITERATIONS : FIRST_ITERATIONS;
     timed(first);
     long each = Math.max(1, (System.nanoTime() - start) / first);
     long wanted =
-        work.iterations() > 0
-            ? work.iterations()
-            : Math.max(LEAST_ITERATIONS, Math.min(MOST_ITERATIONS, work.minNanos() / each));
+        work.method().iterations() > 0
+            ? work.method().iterations()
+            : Math.max(
+                LEAST_ITERATIONS, Math.min(MOST_ITERATIONS, work.method().minNanos() / each));
     long[] nanos = new long[(int) rankZeroSays(wanted)];
     long messages = operation == null ? 0 : operation.negotiationMessages();
     Optional<HostTraffic> traffic = timedAndCounted(nanos);
     messages = (operation == null ? 0 : operation.negotiationMessages()) - messages;
     world.allReduce(nanos, ReduceOp.MAX);
     wrong += checked();
-    return CaseResult.of(
-        nanos,
-        work.check() ? wrong : -1,
+    return new CaseResult(
+        CaseResult.Times.of(nanos),
+        work.method().check() ? wrong : -1,
         Math.round((double) messages / nanos.length),
         traffic,
         chosen());
@@ -186,7 +189,7 @@ public final class CaseRun implements AutoCloseable {
    * so all of it was on the wire.
    */
   private Optional<HostTraffic> timedAndCounted(long[] nanos) {
-    if (!work.hostTraffic()) {
+    if (!work.method().hostTraffic()) {
       timed(nanos);
       return Optional.empty();
     }
@@ -210,7 +213,7 @@ public final class CaseRun implements AutoCloseable {
    */
   private long checked() {
     fill();
-    if (!work.check()) {
+    if (!work.method().check()) {
       return 0;
     }
     long[] wrong = {0};

@@ -32,8 +32,8 @@ abstract class Operation implements AutoCloseable {
 
   /** The one of a case. */
   static Operation of(Communicator group, PerfCase work) {
-    if (work.tensors().isPresent()) {
-      return new TensorsOperation(group, work, work.tensors().get());
+    if (work.operand().tensors().isPresent()) {
+      return new TensorsOperation(group, work, work.operand().tensors().get());
     }
     return switch (work.collective()) {
       case ALL_REDUCE -> new AllReduce(group, work);
@@ -91,20 +91,21 @@ abstract class Operation implements AutoCloseable {
    * @param most how many there are at any rank
    */
   final Elements elements(long count, long most) {
-    if (work.memory() == Memory.COMMUNICATOR) {
-      CollectiveBuffer buffer = group.allocate(work.type(), most);
+    if (work.buffers().memory() == Memory.COMMUNICATOR) {
+      CollectiveBuffer buffer = group.allocate(work.operand().type(), most);
       buffers.add(buffer);
       return Elements.of(buffer, Math.toIntExact(count));
     }
-    return Elements.allocate(work.type(), Math.toIntExact(count), work.memory());
+    return Elements.allocate(
+        work.operand().type(), Math.toIntExact(count), work.buffers().memory());
   }
 
   final Elements whole() {
-    return elements(work.count(), work.count());
+    return elements(work.operand().count(), work.operand().count());
   }
 
   final Elements wholeAtRoot() {
-    return elements(group.rank() == 0 ? work.count() : 0, work.count());
+    return elements(group.rank() == 0 ? work.operand().count() : 0, work.operand().count());
   }
 
   final Elements part() {
@@ -112,15 +113,15 @@ abstract class Operation implements AutoCloseable {
   }
 
   final long partStart(int rank) {
-    return Chunks.start(work.count(), rank, group.size());
+    return Chunks.start(work.operand().count(), rank, group.size());
   }
 
   final long longestPart() {
-    return Chunks.longest(work.count(), group.size());
+    return Chunks.longest(work.operand().count(), group.size());
   }
 
   final int partCount(int rank) {
-    return (int) Chunks.count(work.count(), rank, group.size());
+    return (int) Chunks.count(work.operand().count(), rank, group.size());
   }
 
   final long[] counts() {
@@ -129,7 +130,7 @@ abstract class Operation implements AutoCloseable {
 
   /** Writes what a rank contributes from a position of the payload on. */
   final void fill(Elements elements, int rank, long first) {
-    elements.fill(work.seed(), rank, first, work.op());
+    elements.fill(work.operand().seed(), rank, first, work.operand().op());
   }
 
   /** Compares a whole payload with the parts of all ranks. */
@@ -137,14 +138,16 @@ abstract class Operation implements AutoCloseable {
     long wrong = 0;
     for (int rank = 0; rank < group.size(); rank++) {
       int first = (int) partStart(rank);
-      wrong += all.wrong(work.seed(), rank, first, work.op(), first, partCount(rank));
+      wrong +=
+          all.wrong(
+              work.operand().seed(), rank, first, work.operand().op(), first, partCount(rank));
     }
     return wrong;
   }
 
   private static final class AllReduce extends Operation {
     private final Elements input = whole();
-    private final Elements output = work.outOfPlace() ? whole() : input;
+    private final Elements output = work.buffers().outOfPlace() ? whole() : input;
 
     AllReduce(Communicator group, PerfCase work) {
       super(group, work);
@@ -157,18 +160,19 @@ abstract class Operation implements AutoCloseable {
 
     @Override
     void call() {
-      group.allReduce(input.payload(), output.payload(), work.op());
+      group.allReduce(input.payload(), output.payload(), work.operand().op());
     }
 
     @Override
     PersistentCall prepare() {
-      return group.prepared().allReduce(input.payload(), output.payload(), work.op());
+      return group.prepared().allReduce(input.payload(), output.payload(), work.operand().op());
     }
 
     @Override
     long wrong() {
       return contributes()
-          ? output.wrongReduction(work.seed(), work.contributors(), 0, work.op())
+          ? output.wrongReduction(
+              work.operand().seed(), work.contributors(), 0, work.operand().op())
           : 0;
     }
   }
@@ -188,17 +192,18 @@ abstract class Operation implements AutoCloseable {
 
     @Override
     void call() {
-      group.reduceScatter(input.payload(), output.payload(), work.op());
+      group.reduceScatter(input.payload(), output.payload(), work.operand().op());
     }
 
     @Override
     PersistentCall prepare() {
-      return group.prepared().reduceScatter(input.payload(), output.payload(), work.op());
+      return group.prepared().reduceScatter(input.payload(), output.payload(), work.operand().op());
     }
 
     @Override
     long wrong() {
-      return output.wrongReduction(work.seed(), group.size(), partStart(group.rank()), work.op());
+      return output.wrongReduction(
+          work.operand().seed(), group.size(), partStart(group.rank()), work.operand().op());
     }
   }
 
@@ -255,7 +260,7 @@ abstract class Operation implements AutoCloseable {
 
     @Override
     long wrong() {
-      return buffer.wrong(work.seed(), 0, 0, work.op(), 0, buffer.count());
+      return buffer.wrong(work.operand().seed(), 0, 0, work.operand().op(), 0, buffer.count());
     }
   }
 
@@ -275,17 +280,17 @@ abstract class Operation implements AutoCloseable {
     @Override
     void call() {
       Payload result = group.rank() == 0 ? output.payload() : null;
-      group.reduce(input.payload(), result, work.op(), 0);
+      group.reduce(input.payload(), result, work.operand().op(), 0);
     }
 
     @Override
     PersistentCall prepare() {
-      return group.prepared().reduce(input.payload(), output.payload(), work.op(), 0);
+      return group.prepared().reduce(input.payload(), output.payload(), work.operand().op(), 0);
     }
 
     @Override
     long wrong() {
-      return output.wrongReduction(work.seed(), group.size(), 0, work.op());
+      return output.wrongReduction(work.operand().seed(), group.size(), 0, work.operand().op());
     }
   }
 
@@ -348,7 +353,7 @@ abstract class Operation implements AutoCloseable {
     @Override
     long wrong() {
       long first = partStart(group.rank());
-      return output.wrong(work.seed(), 0, first, work.op(), 0, output.count());
+      return output.wrong(work.operand().seed(), 0, first, work.operand().op(), 0, output.count());
     }
   }
 
@@ -383,7 +388,9 @@ abstract class Operation implements AutoCloseable {
       int block = partCount(group.rank());
       long first = partStart(group.rank());
       for (int from = 0; from < group.size(); from++) {
-        wrong += output.wrong(work.seed(), from, first, work.op(), from * block, block);
+        wrong +=
+            output.wrong(
+                work.operand().seed(), from, first, work.operand().op(), from * block, block);
       }
       return wrong;
     }

@@ -12,42 +12,60 @@ import java.util.Optional;
  * rank 0.
  *
  * @param ranks how many ranks of the job take part, the first ones
- * @param op how elements are reduced, if they are
- * @param count the number of elements of the payload
- * @param outOfPlace whether the result goes into memory of its own
+ * @param operand the elements of the payload
+ * @param buffers the memory in which they lie
  * @param persistent whether it is one {@linkplain io.collectives.PersistentCall persistent call}
  *     that is made again and again
- * @param check whether the first and the last result are compared with the exact one
- * @param iterations how many are timed; 0 for as many as {@code minNanos} take
- * @param minNanos how long the timed iterations take together
- * @param seed of the values
- * @param hostTraffic whether it is counted what hosts send and receive, of which each rank has its
- *     own
- * @param tensors whose tensors make up the payload of an all-reduce; if nobody's, it is one piece
+ * @param method how it is measured
  */
 public record PerfCase(
     Collective collective,
     int ranks,
     AlgorithmChoice algorithm,
-    ElementType type,
-    ReduceOp.Standard op,
-    int count,
-    Memory memory,
-    boolean outOfPlace,
+    Operand operand,
+    Buffers buffers,
     boolean persistent,
-    boolean check,
-    int iterations,
-    long minNanos,
-    long seed,
-    boolean hostTraffic,
-    Optional<ModelTensors> tensors) {
+    Method method) {
   private static final String BETWEEN = "\t";
 
   private static final String NOBODY = "-";
 
+  /**
+   * The elements of a payload.
+   *
+   * @param op how they are reduced, if they are
+   * @param count their number
+   * @param seed of their values
+   * @param tensors whose tensors make up the payload of an all-reduce; if nobody's, it is one piece
+   */
+  public record Operand(
+      ElementType type,
+      ReduceOp.Standard op,
+      int count,
+      long seed,
+      Optional<ModelTensors> tensors) {}
+
+  /**
+   * The memory in which a payload lies.
+   *
+   * @param outOfPlace whether the result goes into memory of its own
+   */
+  public record Buffers(Memory memory, boolean outOfPlace) {}
+
+  /**
+   * The way in which a case is measured.
+   *
+   * @param iterations how many are timed; 0 for as many as {@code minNanos} take
+   * @param minNanos how long the timed iterations take together
+   * @param check whether the first and the last result are compared with the exact one
+   * @param hostTraffic whether it is counted what hosts send and receive, of which each rank has
+   *     its own
+   */
+  public record Method(int iterations, long minNanos, boolean check, boolean hostTraffic) {}
+
   /** Returns what is called, and how, and of whose tensors if not of one piece. */
   public String title() {
-    return tensors.map(ModelTensors::toString).orElse(collective.toString())
+    return operand.tensors.map(ModelTensors::toString).orElse(collective.toString())
         + (persistent ? ":persistent" : "");
   }
 
@@ -69,27 +87,12 @@ public record PerfCase(
 
   /** Returns this case made by one persistent call. */
   public PerfCase asPersistent() {
-    return new PerfCase(
-        collective,
-        ranks,
-        algorithm,
-        type,
-        op,
-        count,
-        memory,
-        outOfPlace,
-        true,
-        check,
-        iterations,
-        minNanos,
-        seed,
-        hostTraffic,
-        tensors);
+    return new PerfCase(collective, ranks, algorithm, operand, buffers, true, method);
   }
 
   /** The length of the payload in bytes. */
   public long bytes() {
-    return (long) count * type.bytes();
+    return (long) operand.count * operand.type.bytes();
   }
 
   /** The case on one line, for another process. */
@@ -99,18 +102,18 @@ public record PerfCase(
         collective.name(),
         Integer.toString(ranks),
         algorithm.toString(),
-        type.name(),
-        op.name(),
-        Integer.toString(count),
-        memory.name(),
-        Boolean.toString(outOfPlace),
+        operand.type.name(),
+        operand.op.name(),
+        Integer.toString(operand.count),
+        buffers.memory.name(),
+        Boolean.toString(buffers.outOfPlace),
         Boolean.toString(persistent),
-        Boolean.toString(check),
-        Integer.toString(iterations),
-        Long.toString(minNanos),
-        Long.toString(seed),
-        Boolean.toString(hostTraffic),
-        tensors.map(ModelTensors::line).orElse(NOBODY));
+        Boolean.toString(method.check),
+        Integer.toString(method.iterations),
+        Long.toString(method.minNanos),
+        Long.toString(operand.seed),
+        Boolean.toString(method.hostTraffic),
+        operand.tensors.map(ModelTensors::line).orElse(NOBODY));
   }
 
   /** The case of a {@link #line()}. */
@@ -120,17 +123,20 @@ public record PerfCase(
         Collective.valueOf(fields[0]),
         Integer.parseInt(fields[1]),
         new AlgorithmChoice(fields[2]),
-        ElementType.valueOf(fields[3]),
-        ReduceOp.Standard.valueOf(fields[4]),
-        Integer.parseInt(fields[5]),
-        Memory.valueOf(fields[6]),
-        Boolean.parseBoolean(fields[7]),
+        new Operand(
+            ElementType.valueOf(fields[3]),
+            ReduceOp.Standard.valueOf(fields[4]),
+            Integer.parseInt(fields[5]),
+            Long.parseLong(fields[12]),
+            fields[14].equals(NOBODY)
+                ? Optional.empty()
+                : Optional.of(ModelTensors.parse(fields[14]))),
+        new Buffers(Memory.valueOf(fields[6]), Boolean.parseBoolean(fields[7])),
         Boolean.parseBoolean(fields[8]),
-        Boolean.parseBoolean(fields[9]),
-        Integer.parseInt(fields[10]),
-        Long.parseLong(fields[11]),
-        Long.parseLong(fields[12]),
-        Boolean.parseBoolean(fields[13]),
-        fields[14].equals(NOBODY) ? Optional.empty() : Optional.of(ModelTensors.parse(fields[14])));
+        new Method(
+            Integer.parseInt(fields[10]),
+            Long.parseLong(fields[11]),
+            Boolean.parseBoolean(fields[9]),
+            Boolean.parseBoolean(fields[13])));
   }
 }

@@ -33,36 +33,38 @@ final class TensorsOperation extends Operation {
     Algorithm algorithm = work.algorithm().forRanks(group.size());
     return switch (tensors.way()) {
       case FUSED ->
-          new FusedSums(group, algorithm, work.op(), tensors.model().tensors(), payloads, backward);
+          new FusedSums(
+              group, algorithm, work.operand().op(), tensors.model().tensors(), payloads, backward);
       case EACH ->
           () -> {
             backward.start();
             for (int i = payloads.size() - 1; i >= 0; i--) {
               backward.awaitTensor(i);
-              group.allReduce(payloads.get(i), work.op());
+              group.allReduce(payloads.get(i), work.operand().op());
             }
           };
       case ONE ->
           () -> {
             backward.start();
             backward.awaitEnd();
-            group.allReduce(all, work.op());
+            group.allReduce(all, work.operand().op());
           };
       case COPIED -> copied(payloads, backward);
       case ATOMIC ->
-          new AtomicSums(group, group.size() - work.contributors(), work.op(), payloads, backward);
-      case NEGOTIATED -> new NegotiatedSums(group, work.op(), payloads, backward);
+          new AtomicSums(
+              group, group.size() - work.contributors(), work.operand().op(), payloads, backward);
+      case NEGOTIATED -> new NegotiatedSums(group, work.operand().op(), payloads, backward);
     };
   }
 
   private TensorSums copied(List<Payload> payloads, BackwardPass backward) {
     List<Payload.OfArray> arrays = payloads.stream().map(Payload.OfArray.class::cast).toList();
-    float[] copy = new float[work.count()];
+    float[] copy = new float[work.operand().count()];
     return () -> {
       backward.start();
       backward.awaitEnd();
       TensorCopies.copyTo(copy, arrays);
-      group.allReduce(copy, work.op());
+      group.allReduce(copy, work.operand().op());
       TensorCopies.copyFrom(copy, arrays);
     };
   }
@@ -83,7 +85,7 @@ final class TensorsOperation extends Operation {
 
   @Override
   PersistentCall prepare() {
-    return group.prepared().allReduce(all, work.op());
+    return group.prepared().allReduce(all, work.operand().op());
   }
 
   @Override
@@ -96,7 +98,9 @@ final class TensorsOperation extends Operation {
     long wrong = 0;
     long first = 0;
     for (Elements tensor : contributes() ? elements : List.<Elements>of()) {
-      wrong += tensor.wrongReduction(work.seed(), work.contributors(), first, work.op());
+      wrong +=
+          tensor.wrongReduction(
+              work.operand().seed(), work.contributors(), first, work.operand().op());
       first += tensor.count();
     }
     return wrong;

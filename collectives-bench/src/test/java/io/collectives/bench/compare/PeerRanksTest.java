@@ -36,18 +36,10 @@ class PeerRanksTest {
           Collective.ALL_REDUCE,
           2,
           new AlgorithmChoice("auto"),
-          ElementType.FLOAT32,
-          ReduceOp.SUM,
-          1000,
-          Memory.ARRAY,
+          new PerfCase.Operand(ElementType.FLOAT32, ReduceOp.SUM, 1000, 1, Optional.empty()),
+          new PerfCase.Buffers(Memory.ARRAY, false),
           false,
-          false,
-          true,
-          0,
-          5_000_000,
-          1,
-          false,
-          Optional.empty());
+          new PerfCase.Method(0, 5_000_000, true, false));
 
   @TempDir private Path directory;
 
@@ -111,7 +103,8 @@ class PeerRanksTest {
     try (PeerRanks peer = start(answering, LONG)) {
       peer.warmUp(WORK, 7);
       assertEquals(
-          new CaseResult(1000, 5_000_000, 2, 3, 0, 0, Optional.empty(), "-"), peer.measure(WORK));
+          new CaseResult(new CaseResult.Times(1000, 5_000_000, 2, 3), 0, 0, Optional.empty(), "-"),
+          peer.measure(WORK));
     }
     assertGone();
   }

@@ -53,17 +53,9 @@ class RealPeersTest {
         collective,
         RANKS,
         new AlgorithmChoice("auto"),
-        ElementType.FLOAT32,
-        ReduceOp.SUM,
-        count,
-        Memory.ARRAY,
+        new PerfCase.Operand(ElementType.FLOAT32, ReduceOp.SUM, count, 1, Optional.empty()),
+        new PerfCase.Buffers(Memory.ARRAY, false),
         false,
-        false,
-        true,
-        0,
-        1_000_000,
-        1,
-        false,
-        Optional.empty());
+        new PerfCase.Method(0, 1_000_000, true, false));
   }
 }

@@ -22,23 +22,19 @@ import org.junit.jupiter.params.provider.CsvSource;
 class DigitsRunTest {
   private static DigitsTask task(Update update, Rule rule, String algorithm, int epochs) {
     return new DigitsTask(
-        update,
+        new DigitsTask.Distribution(
+            update, update == Update.SERVERS ? 1 : 0, Staleness.synchronous()),
         rule,
-        update == Update.SERVERS ? 1 : 0,
-        Staleness.synchronous(),
-        new AlgorithmChoice(algorithm),
-        WireType.AS_IN_MEMORY,
-        Repeatability.RANK_ORDER,
-        epochs,
-        64,
-        0,
+        new DigitsTask.Reduction(
+            new AlgorithmChoice(algorithm), WireType.AS_IN_MEMORY, Repeatability.RANK_ORDER),
+        new DigitsTask.Schedule(epochs, 64, 0),
         4,
         1);
   }
 
   private static List<DigitsResult> run(int ranks, DigitsTask task) {
     List<DigitsResult> results = new ArrayList<>();
-    long[][] bits = new long[ranks][task.epochs()];
+    long[][] bits = new long[ranks][task.schedule().epochs()];
     Collectives.inThreads(
         ranks,
         world ->
@@ -51,8 +47,8 @@ class DigitsRunTest {
                     results.add(result);
                   }
                 }));
-    assertEquals(task.epochs(), results.size());
-    for (int rank = 1; rank < ranks - task.servers(); rank++) {
+    assertEquals(task.schedule().epochs(), results.size());
+    for (int rank = 1; rank < ranks - task.distribution().servers(); rank++) {
       for (DigitsResult result : results) {
         assertEquals(result.bits(), bits[rank][result.epoch() - 1], "rank " + rank);
       }

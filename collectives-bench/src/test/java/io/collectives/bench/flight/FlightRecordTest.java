@@ -42,28 +42,14 @@ class FlightRecordTest {
                 "a1",
                 List.of(0, 1, 2, 3),
                 7,
-                "all-reduce",
-                "ring",
-                "sum",
-                "float32",
-                1000,
-                "done",
-                90_007,
-                OptionalLong.of(90_012),
-                ""),
+                new FlightCall.Operation("all-reduce", "ring", "sum", "float32", 1000),
+                new FlightCall.Progress("done", 90_007, OptionalLong.of(90_012), "")),
             new FlightCall(
                 "ffffffffffffffff",
                 List.of(3, 2),
                 0,
-                "all-reduce",
-                "ring",
-                "sum",
-                "float32",
-                5,
-                "running",
-                95_000,
-                OptionalLong.empty(),
-                "waits")),
+                new FlightCall.Operation("all-reduce", "ring", "sum", "float32", 5),
+                new FlightCall.Progress("running", 95_000, OptionalLong.empty(), "waits"))),
         record.calls());
   }
 
@@ -83,9 +69,9 @@ class FlightRecordTest {
         assertFalse(record.complete());
         assertEquals(256, record.calls().size());
         FlightCall last = record.calls().get(254);
-        assertEquals("all-reduce of 299 int64, max, by ring", last.fingerprint());
-        assertEquals("done", last.state());
-        assertEquals("barrier by ring", record.calls().get(255).fingerprint());
+        assertEquals("all-reduce of 299 int64, max, by ring", last.operation().toString());
+        assertEquals("done", last.progress().state());
+        assertEquals("barrier by ring", record.calls().get(255).operation().toString());
         assertEquals(300, record.calls().get(255).sequence());
       }
     }
@@ -101,7 +87,7 @@ class FlightRecordTest {
     assertEquals(1, record.rank());
     assertEquals(OptionalLong.empty(), record.atMillis());
     assertTrue(record.complete());
-    assertEquals("queued", record.calls().get(0).state());
+    assertEquals("queued", record.calls().get(0).progress().state());
   }
 
   @ParameterizedTest

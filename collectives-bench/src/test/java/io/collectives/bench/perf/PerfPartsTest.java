@@ -156,11 +156,12 @@ class PerfPartsTest {
   }
 
   private static CaseResult result(long[] nanos, long wrong) {
-    return CaseResult.of(nanos, wrong, 0, Optional.empty(), "x");
+    return new CaseResult(CaseResult.Times.of(nanos), wrong, 0, Optional.empty(), "x");
   }
 
   private static CaseResult result(int iterations, long median, long min, long p99, long wrong) {
-    return new CaseResult(iterations, median, min, p99, wrong, 0, Optional.empty(), "x");
+    return new CaseResult(
+        new CaseResult.Times(iterations, median, min, p99), wrong, 0, Optional.empty(), "x");
   }
 
   @Test
@@ -170,18 +171,10 @@ class PerfPartsTest {
             Collective.REDUCE_SCATTER,
             4,
             new AlgorithmChoice("torus:2x2"),
-            ElementType.INT64,
-            ReduceOp.MAX,
-            7,
-            Memory.DIRECT,
+            new PerfCase.Operand(ElementType.INT64, ReduceOp.MAX, 7, -11, Optional.empty()),
+            new PerfCase.Buffers(Memory.DIRECT, true),
             true,
-            true,
-            false,
-            9,
-            10,
-            -11,
-            false,
-            Optional.empty());
+            new PerfCase.Method(9, 10, false, false));
     assertEquals(work, PerfCase.parse(work.line()));
     assertEquals("reduce-scatter:persistent", work.title());
     PerfCase fused =
@@ -189,28 +182,26 @@ class PerfPartsTest {
             Collective.ALL_REDUCE,
             8,
             new AlgorithmChoice("auto"),
-            ElementType.FLOAT32,
-            ReduceOp.SUM,
-            336_226_108,
-            Memory.ARRAY,
+            new PerfCase.Operand(
+                ElementType.FLOAT32,
+                ReduceOp.SUM,
+                336_226_108,
+                -11,
+                Optional.of(new ModelTensors(Model.BERT_LARGE, ModelTensors.Way.FUSED, 16, 17))),
+            new PerfCase.Buffers(Memory.ARRAY, false),
             false,
-            false,
-            true,
-            9,
-            10,
-            -11,
-            true,
-            Optional.of(new ModelTensors(Model.BERT_LARGE, ModelTensors.Way.FUSED, 16, 17)));
+            new PerfCase.Method(9, 10, true, true));
     assertEquals(fused, PerfCase.parse(fused.line()));
     assertEquals("bert-large/16:fused", fused.title());
     HostTraffic traffic = new HostTraffic(9, 7, 8, 6);
+    CaseResult.Times times = new CaseResult.Times(1, 2, 3, 4);
     for (Optional<HostTraffic> counted :
         List.of(Optional.<HostTraffic>empty(), Optional.of(traffic))) {
-      CaseResult result = new CaseResult(1, 2, 3, 4, -1, 5, counted, "torus 2x2");
+      CaseResult result = new CaseResult(times, -1, 5, counted, "torus 2x2");
       assertEquals(result, CaseResult.parse(result.line()));
     }
     assertEquals(
-        new CaseResult(1, 2, 3, 4, 0, 0, Optional.empty(), "-"), CaseResult.parse("1 2 3 4 0 -"));
+        new CaseResult(times, 0, 0, Optional.empty(), "-"), CaseResult.parse("1 2 3 4 0 -"));
   }
 
   @ParameterizedTest
