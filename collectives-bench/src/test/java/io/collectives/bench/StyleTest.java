@@ -43,7 +43,6 @@ class StyleTest {
           Map.entry("io.collectives.engine.choice", 1),
           Map.entry("io.collectives.engine.memory", 14),
           Map.entry("io.collectives.engine.run", 1),
-          Map.entry("io.collectives.testkit", 3),
           Map.entry("io.collectives.training.optimizer", 3));
 
   /** The violations that pages still have, under the same rule. */

@@ -7,25 +7,12 @@ import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.testkit.TestPayload.Memory;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.TreeMap;
+import java.util.Map;
 
-/**
- * A test case: one all-reduce of inputs that depend on a seed.
- *
- * @param memory the kind of memory at rank 0; where {@code mixed}, each other rank has another kind
- */
-record AllReduceCase(
-    int ranks,
-    int frameLength,
-    int slabsInFlight,
-    Size size,
-    ElementType type,
-    ReduceOp.Standard op,
-    Style style,
-    Memory memory,
-    boolean mixed,
-    long seed) {
+/** A test case: one all-reduce of inputs that depend on a seed. */
+record AllReduceCase(JobShape job, Size size, Operand operand, Style style, Placement placement) {
   static final int PRIME = 1009;
   private static final int[] FRAME_LENGTHS = {64, 256};
   private static final int[] SLABS_IN_FLIGHT = {1, 3};
@@ -50,26 +37,21 @@ record AllReduceCase(
     PRIME,
     MANY_SLABS;
 
-    int count(int ranks, int frameLength, ElementType type) {
+    int count(JobShape job, ElementType type) {
       return switch (this) {
         case NONE -> 0;
         case ONE -> 1;
-        case ONE_LESS_THAN_RANKS -> ranks - 1;
-        case AS_MANY_AS_RANKS -> ranks;
-        case ONE_MORE_THAN_RANKS -> ranks + 1;
+        case ONE_LESS_THAN_RANKS -> job.ranks() - 1;
+        case AS_MANY_AS_RANKS -> job.ranks();
+        case ONE_MORE_THAN_RANKS -> job.ranks() + 1;
         case PRIME -> AllReduceCase.PRIME;
-        case MANY_SLABS -> 5 * ranks * (frameLength / type.bytes()) + 3;
+        case MANY_SLABS -> 5 * job.ranks() * (job.frameLength() / type.bytes()) + 3;
       };
     }
   }
 
   int count() {
-    return size.count(ranks, frameLength, type);
-  }
-
-  Memory memory(int rank) {
-    Memory[] kinds = Memory.values();
-    return mixed ? kinds[(memory.ordinal() + rank) % kinds.length] : memory;
+    return size.count(job, operand.type());
   }
 
   /** All pairs of choices for a number of ranks. */
@@ -88,35 +70,31 @@ record AllReduceCase(
     for (int[] c : Pairs.cover(sizes, JobTest.SEED + ranks)) {
       cases.add(
           new AllReduceCase(
-              ranks,
-              FRAME_LENGTHS[c[0]],
-              SLABS_IN_FLIGHT[c[1]],
+              new JobShape(ranks, FRAME_LENGTHS[c[0]], SLABS_IN_FLIGHT[c[1]]),
               Size.values()[c[2]],
-              ElementType.values()[c[3]],
-              ReduceOp.Standard.values()[c[4]],
+              new Operand(
+                  ElementType.values()[c[3]],
+                  ReduceOp.Standard.values()[c[4]],
+                  JobTest.SEED + cases.size()),
               Style.values()[c[5]],
-              Memory.values()[c[6]],
-              c[7] == 1,
-              JobTest.SEED + cases.size()));
+              new Placement(Memory.values()[c[6]], c[7] == 1)));
     }
     return cases;
   }
 
   /** Makes calls of all pairs of choices in jobs of so many ranks. */
   static void checkAll(JobTest test, int ranks) throws Exception {
-    TreeMap<Integer, List<AllReduceCase>> bySettings = new TreeMap<>();
+    Map<JobShape, List<AllReduceCase>> byJob = new LinkedHashMap<>();
     for (AllReduceCase c : of(ranks)) {
-      bySettings
-          .computeIfAbsent(c.frameLength * 64 + c.slabsInFlight, key -> new ArrayList<>())
-          .add(c);
+      byJob.computeIfAbsent(c.job, key -> new ArrayList<>()).add(c);
     }
-    for (List<AllReduceCase> cases : bySettings.values()) {
-      AllReduceCase first = cases.get(0);
-      List<Communicator> worlds = test.job(ranks, first.frameLength, first.slabsInFlight);
+    for (Map.Entry<JobShape, List<AllReduceCase>> job : byJob.entrySet()) {
+      List<AllReduceCase> cases = job.getValue();
+      List<Communicator> worlds = job.getKey().open(test);
       long[][][] inputs = new long[cases.size()][][];
       for (int i = 0; i < inputs.length; i++) {
         AllReduceCase c = cases.get(i);
-        inputs[i] = inputs(c.type, c.op, c.seed, ranks, c.count());
+        inputs[i] = c.operand.inputs(ranks, c.count());
       }
       long[][][] results = new long[cases.size()][ranks][];
       RankThreads.run(
@@ -134,7 +112,8 @@ record AllReduceCase(
           });
       for (int i = 0; i < inputs.length; i++) {
         try {
-          Numbers.assertReduced(cases.get(i).type, cases.get(i).op, inputs[i], results[i][0]);
+          Operand operand = cases.get(i).operand;
+          Numbers.assertReduced(operand.type(), operand.op(), inputs[i], results[i][0]);
           assertSameOnAllRanks(results[i]);
         } catch (AssertionError e) {
           throw new AssertionError(cases.get(i) + ": " + e.getMessage(), e);
@@ -146,15 +125,17 @@ record AllReduceCase(
 
   /** Makes the call of a rank. Returns what it got. */
   long[] reduce(Communicator world, long[] input, BufferPool pool) {
+    ElementType type = operand.type();
+    ReduceOp.Standard op = operand.op();
     pool.prepare(type, 2 * POOL_COUNT);
-    TestPayload source = new TestPayload(type, memory(world.rank()), input.length, pool);
+    TestPayload source = new TestPayload(type, placement.of(world.rank()), input.length, pool);
     source.fill(input);
     TestPayload target = source;
     switch (style) {
       case IN_PLACE -> source.allReduce(world, op);
       case ASYNC -> world.async().allReduce(source.payload(), op).await();
       case OUT_OF_PLACE -> {
-        target = new TestPayload(type, memory(world.rank() + 1), input.length, pool);
+        target = new TestPayload(type, placement.of(world.rank() + 1), input.length, pool);
         world.allReduce(source.payload(), target.payload(), op);
         assertArrayEquals(input, source.bits(), "the input was written");
       }
@@ -162,14 +143,6 @@ record AllReduceCase(
     source.assertGuards();
     target.assertGuards();
     return target.bits();
-  }
-
-  static long[][] inputs(ElementType type, ReduceOp.Standard op, long seed, int ranks, int count) {
-    long[][] inputs = new long[ranks][];
-    for (int rank = 0; rank < ranks; rank++) {
-      inputs[rank] = Numbers.inputs(type, op, seed, rank, count);
-    }
-    return inputs;
   }
 
   static void assertSameOnAllRanks(long[][] results) {

@@ -88,21 +88,17 @@ public abstract class AllReduceNumbersTest extends JobTest {
       for (int slabsInFlight : SLABS_IN_FLIGHT) {
         List<Communicator> worlds = job(ranks, frameLength, slabsInFlight);
         for (ElementType type : wanted == 3 ? FLOATING : List.of(ElementType.FLOAT32)) {
-          long[][] inputs = AllReduceCase.inputs(type, ReduceOp.SUM, SEED, ranks, PRIME);
+          Operand operand = new Operand(type, ReduceOp.SUM, SEED);
+          long[][] inputs = operand.inputs(ranks, PRIME);
           for (int run = 0; run < 2; run++) {
             for (AllReduceCase.Style style : AllReduceCase.Style.values()) {
               AllReduceCase c =
                   new AllReduceCase(
-                      ranks,
-                      frameLength,
-                      slabsInFlight,
+                      new JobShape(ranks, frameLength, slabsInFlight),
                       AllReduceCase.Size.PRIME,
-                      type,
-                      ReduceOp.SUM,
+                      operand,
                       style,
-                      run == 0 ? Memory.ARRAY : Memory.COMMUNICATOR,
-                      run == 0,
-                      SEED);
+                      new Placement(run == 0 ? Memory.ARRAY : Memory.COMMUNICATOR, run == 0));
               long[][] results = new long[ranks][];
               RankThreads.run(
                   worlds,
@@ -280,23 +276,19 @@ public abstract class AllReduceNumbersTest extends JobTest {
         int slabsInFlight = frameLength == 64 ? 3 : 1;
         List<Communicator> worlds = job(ranks, frameLength, slabsInFlight);
         for (ReduceOp.Standard op : ops) {
-          long[][] inputs = AllReduceCase.inputs(ElementType.FLOAT32, op, SEED, ranks, 2 * PRIME);
+          Operand operand = new Operand(ElementType.FLOAT32, op, SEED);
+          long[][] inputs = operand.inputs(ranks, 2 * PRIME);
           if (wire == WireType.INT8 && op != ReduceOp.MAX) {
             expected.remove(op); // Frames decide which elements are rounded together.
           }
           for (AllReduceCase.Style style : AllReduceCase.Style.values()) {
             AllReduceCase c =
                 new AllReduceCase(
-                    ranks,
-                    frameLength,
-                    slabsInFlight,
+                    new JobShape(ranks, frameLength, slabsInFlight),
                     AllReduceCase.Size.PRIME,
-                    ElementType.FLOAT32,
-                    op,
+                    operand,
                     style,
-                    Memory.PARTS,
-                    true,
-                    SEED);
+                    new Placement(Memory.PARTS, true));
             long[][] results = new long[ranks][];
             RankThreads.run(
                 worlds,
@@ -362,7 +354,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
   void residualsMakeUpForWhatIsLost(WireType wire) throws Exception {
     int calls = 40;
     for (int ranks : new int[] {Kit.suiting(this::algorithm, 5)}) {
-      long[][] inputs = AllReduceCase.inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, ranks, PRIME);
+      long[][] inputs = new Operand(ElementType.FLOAT32, ReduceOp.SUM, SEED).inputs(ranks, PRIME);
       List<Communicator> worlds = job(ranks, 256, 2);
       for (ReduceOp.Standard op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
         double[][] plain = new double[ranks][PRIME];
@@ -455,7 +447,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
   void residualsAreTheSameWhereLinksAreFull() throws Exception {
     int calls = 3;
     int count = 5 * PRIME;
-    long[][] inputs = AllReduceCase.inputs(ElementType.FLOAT32, ReduceOp.SUM, SEED, 2, count);
+    long[][] inputs = new Operand(ElementType.FLOAT32, ReduceOp.SUM, SEED).inputs(2, count);
     float[][][] residuals = new float[2][2 * calls][count];
     if (Kit.suiting(this::algorithm, 2) != 2 || sumsOften(2)) {
       return;

@@ -11,32 +11,17 @@ import io.collectives.ReduceOp;
 import io.collectives.testkit.TestPayload.Memory;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
-import java.util.TreeMap;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A test case: one call of a collective other than the all-reduce, of inputs that depend on a seed.
- *
- * @param memory the kind of memory at rank 0; where {@code mixed}, each other rank has another kind
- * @param inPlace whether input and output are the same where they may be
  */
-record CollectiveCase(
-    int ranks,
-    int frameLength,
-    int slabsInFlight,
-    Kind kind,
-    int root,
-    Size size,
-    ElementType type,
-    ReduceOp.Standard op,
-    boolean async,
-    boolean inPlace,
-    Memory memory,
-    boolean mixed,
-    long seed) {
+record CollectiveCase(JobShape job, Call call, Size size, Operand operand, Placement placement) {
   static final int PRIME = 251;
   private static final int[] FRAME_LENGTHS = {128, 384};
   private static final int[] SLABS_IN_FLIGHT = {1, 3};
@@ -68,6 +53,13 @@ record CollectiveCase(
     }
   }
 
+  /**
+   * The call.
+   *
+   * @param inPlace whether input and output are the same where they may be
+   */
+  record Call(Kind kind, int root, boolean async, boolean inPlace) {}
+
   /** About how many elements a payload has. */
   enum Size {
     NONE,
@@ -77,21 +69,16 @@ record CollectiveCase(
     PRIME,
     MANY_SLABS;
 
-    int count(int ranks, int frameLength, ElementType type) {
+    int count(JobShape job, ElementType type) {
       return switch (this) {
         case NONE -> 0;
-        case ONE_LESS_THAN_RANKS -> ranks - 1;
-        case AS_MANY_AS_RANKS -> ranks;
-        case ONE_MORE_THAN_RANKS -> ranks + 1;
+        case ONE_LESS_THAN_RANKS -> job.ranks() - 1;
+        case AS_MANY_AS_RANKS -> job.ranks();
+        case ONE_MORE_THAN_RANKS -> job.ranks() + 1;
         case PRIME -> CollectiveCase.PRIME;
-        case MANY_SLABS -> 3 * ranks * (frameLength / type.bytes()) + 3;
+        case MANY_SLABS -> 3 * job.ranks() * (job.frameLength() / type.bytes()) + 3;
       };
     }
-  }
-
-  Memory memory(int rank) {
-    Memory[] kinds = Memory.values();
-    return mixed ? kinds[(memory.ordinal() + rank) % kinds.length] : memory;
   }
 
   /** All pairs of choices for a number of ranks. */
@@ -113,19 +100,18 @@ record CollectiveCase(
     for (int[] c : Pairs.cover(sizes, JobTest.SEED + ranks)) {
       cases.add(
           new CollectiveCase(
-              ranks,
-              FRAME_LENGTHS[c[0]],
-              SLABS_IN_FLIGHT[c[1]],
-              Kind.values()[c[2]],
-              ranks <= 5 ? c[3] : (c[3] * (ranks - 1)) / 4,
+              new JobShape(ranks, FRAME_LENGTHS[c[0]], SLABS_IN_FLIGHT[c[1]]),
+              new Call(
+                  Kind.values()[c[2]],
+                  ranks <= 5 ? c[3] : (c[3] * (ranks - 1)) / 4,
+                  c[7] == 1,
+                  c[8] == 1),
               Size.values()[c[4]],
-              ElementType.values()[c[5]],
-              ReduceOp.Standard.values()[c[6]],
-              c[7] == 1,
-              c[8] == 1,
-              Memory.values()[c[9]],
-              c[10] == 1,
-              JobTest.SEED + cases.size()));
+              new Operand(
+                  ElementType.values()[c[5]],
+                  ReduceOp.Standard.values()[c[6]],
+                  JobTest.SEED + cases.size()),
+              new Placement(Memory.values()[c[9]], c[10] == 1)));
     }
     return cases;
   }
@@ -143,24 +129,24 @@ record CollectiveCase(
 
     Numbered(CollectiveCase test) {
       this.test = test;
-      int n = test.ranks;
-      int total = test.size.count(n, test.frameLength, test.type);
-      SplittableRandom random = new SplittableRandom(test.seed);
-      this.counts = deal(total, n, test.kind, random);
+      int n = test.job.ranks();
+      int total = test.size.count(test.job, test.operand.type());
+      SplittableRandom random = new SplittableRandom(test.operand.seed());
+      this.counts = deal(total, n, test.call.kind, random);
       this.sent = new long[n][];
       for (int rank = 0; rank < n; rank++) {
-        sent[rank] = deal(total / n, n, test.kind, random);
+        sent[rank] = deal(total / n, n, test.call.kind, random);
       }
       this.inputs = new long[n][];
       this.expected = new long[n][];
       for (int rank = 0; rank < n; rank++) {
         int length =
-            switch (test.kind) {
+            switch (test.call.kind) {
               case ALL_GATHER, ALL_GATHER_COUNTS, GATHER, GATHER_COUNTS -> (int) counts[rank];
               case ALL_TO_ALL_COUNTS -> (int) Arrays.stream(sent[rank]).sum();
               default -> (int) Arrays.stream(counts).sum();
             };
-        inputs[rank] = Numbers.inputs(test.type, test.op, test.seed, rank, length);
+        inputs[rank] = test.operand.input(rank, length);
       }
       for (int rank = 0; rank < n; rank++) {
         expected[rank] = expected(rank);
@@ -194,22 +180,22 @@ record CollectiveCase(
     }
 
     long[] receives(int rank) {
-      return IntStream.range(0, test.ranks).mapToLong(from -> sent[from][rank]).toArray();
+      return IntStream.range(0, test.job.ranks()).mapToLong(from -> sent[from][rank]).toArray();
     }
 
     /** Returns the output that a rank must have; null if it has none, or a reduction. */
     private long @Nullable [] expected(int rank) {
-      return switch (test.kind) {
-        case BROADCAST -> inputs[test.root];
+      return switch (test.call.kind) {
+        case BROADCAST -> inputs[test.call.root];
         case REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_COUNTS -> null;
         case ALL_GATHER, ALL_GATHER_COUNTS -> all();
-        case GATHER, GATHER_COUNTS -> rank == test.root ? all() : null;
-        case SCATTER, SCATTER_COUNTS -> part(inputs[test.root], counts, rank);
+        case GATHER, GATHER_COUNTS -> rank == test.call.root ? all() : null;
+        case SCATTER, SCATTER_COUNTS -> part(inputs[test.call.root], counts, rank);
         case ALL_TO_ALL ->
             concat(Arrays.stream(inputs).map(input -> part(input, counts, rank)).toList());
         case ALL_TO_ALL_COUNTS ->
             concat(
-                IntStream.range(0, test.ranks)
+                IntStream.range(0, test.job.ranks())
                     .mapToObj(from -> part(inputs[from], sent[from], rank))
                     .toList());
       };
@@ -229,12 +215,12 @@ record CollectiveCase(
     }
 
     void check(long[] @Nullable [] results) {
-      for (int rank = 0; rank < test.ranks; rank++) {
+      for (int rank = 0; rank < test.job.ranks(); rank++) {
         if (expected[rank] != null) {
           assertArrayEquals(expected[rank], results[rank], test + ", rank " + rank);
         }
-        boolean isScatter = test.kind != Kind.REDUCE;
-        if (test.kind.reduces() && (isScatter || rank == test.root)) {
+        boolean isScatter = test.call.kind != Kind.REDUCE;
+        if (test.call.kind.reduces() && (isScatter || rank == test.call.root)) {
           int from = isScatter ? start(counts, rank) : 0;
           int to = isScatter ? from + (int) counts[rank] : inputs[0].length;
           long[][] slices =
@@ -244,7 +230,7 @@ record CollectiveCase(
           long[] result = results[rank];
           assertEquals(to - from, result.length);
           try {
-            Numbers.assertReduced(test.type, test.op, slices, result);
+            Numbers.assertReduced(test.operand.type(), test.operand.op(), slices, result);
           } catch (AssertionError e) {
             throw new AssertionError(test + ", rank " + rank + ": " + e.getMessage(), e);
           }
@@ -255,15 +241,13 @@ record CollectiveCase(
 
   /** Makes calls of all pairs of choices in jobs of so many ranks. */
   static void checkAll(JobTest test, int ranks) throws Exception {
-    TreeMap<Integer, List<Numbered>> bySettings = new TreeMap<>();
+    Map<JobShape, List<Numbered>> byJob = new LinkedHashMap<>();
     for (CollectiveCase c : of(ranks)) {
-      bySettings
-          .computeIfAbsent(c.frameLength * 64 + c.slabsInFlight, key -> new ArrayList<>())
-          .add(new Numbered(c));
+      byJob.computeIfAbsent(c.job, key -> new ArrayList<>()).add(new Numbered(c));
     }
-    for (List<Numbered> cases : bySettings.values()) {
-      CollectiveCase first = cases.get(0).test;
-      List<Communicator> worlds = test.job(ranks, first.frameLength, first.slabsInFlight);
+    for (Map.Entry<JobShape, List<Numbered>> job : byJob.entrySet()) {
+      List<Numbered> cases = job.getValue();
+      List<Communicator> worlds = job.getKey().open(test);
       long[][][] results = new long[cases.size()][ranks][];
       RankThreads.run(
           worlds,
@@ -287,28 +271,32 @@ record CollectiveCase(
   /** Makes the call of a rank. Returns what it got, if anything. */
   static long @Nullable [] call(Communicator world, Numbered numbers, BufferPool pool) {
     CollectiveCase c = numbers.test;
-    pool.prepare(c.type, POOL_COUNT);
+    Call call = c.call;
+    ElementType type = c.operand.type();
+    pool.prepare(type, POOL_COUNT);
     int rank = world.rank();
-    boolean isRoot = rank == c.root;
+    boolean isRoot = rank == call.root;
     long[] input = numbers.inputs[rank];
     long[] counts = numbers.counts;
-    TestPayload source = new TestPayload(c.type, c.memory(rank), input.length, pool);
+    TestPayload source = new TestPayload(type, c.placement.of(rank), input.length, pool);
     source.fill(input);
     int outputCount =
-        switch (c.kind) {
+        switch (call.kind) {
           case BROADCAST -> -1;
-          case REDUCE -> isRoot && !c.inPlace ? input.length : -1;
+          case REDUCE -> isRoot && !call.inPlace ? input.length : -1;
           case REDUCE_SCATTER, REDUCE_SCATTER_COUNTS, SCATTER, SCATTER_COUNTS -> (int) counts[rank];
           case ALL_GATHER, ALL_GATHER_COUNTS -> (int) Arrays.stream(counts).sum();
           case GATHER, GATHER_COUNTS -> isRoot ? (int) Arrays.stream(counts).sum() : -1;
-          case ALL_TO_ALL -> c.ranks * (int) counts[rank];
+          case ALL_TO_ALL -> c.job.ranks() * (int) counts[rank];
           case ALL_TO_ALL_COUNTS -> (int) Arrays.stream(numbers.receives(rank)).sum();
         };
     TestPayload target =
-        outputCount < 0 ? source : new TestPayload(c.type, c.memory(rank + 1), outputCount, pool);
+        outputCount < 0
+            ? source
+            : new TestPayload(type, c.placement.of(rank + 1), outputCount, pool);
     Payload in = source.payload();
     Payload out = outputCount < 0 ? in : target.payload();
-    if (c.async) {
+    if (call.async) {
       startCall(world, numbers, in, out).await();
     } else {
       makeCall(world, numbers, in, out);
@@ -317,7 +305,7 @@ record CollectiveCase(
     target.assertGuards();
     if (target != source) {
       assertArrayEquals(input, source.bits(), "the input was written");
-    } else if (c.kind != Kind.BROADCAST && !isRoot) {
+    } else if (call.kind != Kind.BROADCAST && !isRoot) {
       assertArrayEquals(input, source.bits(), "the input was written");
       return null;
     }
@@ -325,21 +313,22 @@ record CollectiveCase(
   }
 
   private static void makeCall(Communicator world, Numbered numbers, Payload in, Payload out) {
-    CollectiveCase c = numbers.test;
+    Call call = numbers.test.call;
+    ReduceOp.Standard op = numbers.test.operand.op();
     long[] counts = numbers.counts;
     int rank = world.rank();
-    Payload atRoot = rank == c.root ? out : null;
-    switch (c.kind) {
-      case BROADCAST -> world.broadcast(in, c.root);
-      case REDUCE -> world.reduce(in, atRoot, c.op, c.root);
-      case REDUCE_SCATTER -> world.reduceScatter(in, out, c.op);
-      case REDUCE_SCATTER_COUNTS -> world.reduceScatter(in, out, counts, c.op);
+    Payload atRoot = rank == call.root ? out : null;
+    switch (call.kind) {
+      case BROADCAST -> world.broadcast(in, call.root);
+      case REDUCE -> world.reduce(in, atRoot, op, call.root);
+      case REDUCE_SCATTER -> world.reduceScatter(in, out, op);
+      case REDUCE_SCATTER_COUNTS -> world.reduceScatter(in, out, counts, op);
       case ALL_GATHER -> world.allGather(in, out);
       case ALL_GATHER_COUNTS -> world.allGather(in, out, counts);
-      case GATHER -> world.gather(in, atRoot, c.root);
-      case GATHER_COUNTS -> world.gather(in, atRoot, counts, c.root);
-      case SCATTER -> world.scatter(rank == c.root ? in : null, out, c.root);
-      case SCATTER_COUNTS -> world.scatter(rank == c.root ? in : null, out, counts, c.root);
+      case GATHER -> world.gather(in, atRoot, call.root);
+      case GATHER_COUNTS -> world.gather(in, atRoot, counts, call.root);
+      case SCATTER -> world.scatter(rank == call.root ? in : null, out, call.root);
+      case SCATTER_COUNTS -> world.scatter(rank == call.root ? in : null, out, counts, call.root);
       case ALL_TO_ALL -> world.allToAll(in, out);
       case ALL_TO_ALL_COUNTS -> world.allToAll(in, numbers.sent[rank], out, numbers.receives(rank));
     }
@@ -347,21 +336,23 @@ record CollectiveCase(
 
   private static CollectiveHandle startCall(
       Communicator world, Numbered numbers, Payload in, Payload out) {
-    CollectiveCase c = numbers.test;
+    Call call = numbers.test.call;
+    ReduceOp.Standard op = numbers.test.operand.op();
     long[] counts = numbers.counts;
     int rank = world.rank();
-    Payload atRoot = rank == c.root ? out : null;
-    return switch (c.kind) {
-      case BROADCAST -> world.async().broadcast(in, c.root);
-      case REDUCE -> world.async().reduce(in, atRoot, c.op, c.root);
-      case REDUCE_SCATTER -> world.async().reduceScatter(in, out, c.op);
-      case REDUCE_SCATTER_COUNTS -> world.async().reduceScatter(in, out, counts, c.op);
+    Payload atRoot = rank == call.root ? out : null;
+    return switch (call.kind) {
+      case BROADCAST -> world.async().broadcast(in, call.root);
+      case REDUCE -> world.async().reduce(in, atRoot, op, call.root);
+      case REDUCE_SCATTER -> world.async().reduceScatter(in, out, op);
+      case REDUCE_SCATTER_COUNTS -> world.async().reduceScatter(in, out, counts, op);
       case ALL_GATHER -> world.async().allGather(in, out);
       case ALL_GATHER_COUNTS -> world.async().allGather(in, out, counts);
-      case GATHER -> world.async().gather(in, atRoot, c.root);
-      case GATHER_COUNTS -> world.async().gather(in, atRoot, counts, c.root);
-      case SCATTER -> world.async().scatter(rank == c.root ? in : null, out, c.root);
-      case SCATTER_COUNTS -> world.async().scatter(rank == c.root ? in : null, out, counts, c.root);
+      case GATHER -> world.async().gather(in, atRoot, call.root);
+      case GATHER_COUNTS -> world.async().gather(in, atRoot, counts, call.root);
+      case SCATTER -> world.async().scatter(rank == call.root ? in : null, out, call.root);
+      case SCATTER_COUNTS ->
+          world.async().scatter(rank == call.root ? in : null, out, counts, call.root);
       case ALL_TO_ALL -> world.async().allToAll(in, out);
       case ALL_TO_ALL_COUNTS ->
           world.async().allToAll(in, numbers.sent[rank], out, numbers.receives(rank));

@@ -227,21 +227,13 @@ public abstract class CollectivesContractTest extends JobTest {
     for (int dead : new int[] {0, ranks - 1}) {
       CollectiveCase c =
           new CollectiveCase(
-              ranks,
-              128,
-              2,
-              kind,
-              0,
+              new JobShape(ranks, 128, 2),
+              new CollectiveCase.Call(kind, 0, false, false),
               Size.MANY_SLABS,
-              ElementType.INT64,
-              ReduceOp.SUM,
-              false,
-              false,
-              Memory.ARRAY,
-              false,
-              SEED);
+              new Operand(ElementType.INT64, ReduceOp.SUM, SEED),
+              new Placement(Memory.ARRAY, false));
       Numbered numbers = new Numbered(c);
-      List<Communicator> worlds = job(ranks, 128, 2);
+      List<Communicator> worlds = c.job().open(this);
       List<@Nullable Throwable> outcomes =
           RankThreads.outcomes(
               worlds,

@@ -193,12 +193,13 @@ public abstract class CollectivesNumbersTest extends JobTest {
           pool.prepare(ElementType.INT64, cases.size() * (PRIME + 16) * (ranks + 1));
           for (Numbered numbers : cases) {
             CollectiveCase c = numbers.test;
-            TestPayload source = new TestPayload(ElementType.INT64, c.memory(rank), PRIME, pool);
+            TestPayload source =
+                new TestPayload(ElementType.INT64, c.placement().of(rank), PRIME, pool);
             TestPayload target =
-                new TestPayload(ElementType.INT64, c.memory(rank), PRIME * ranks, pool);
+                new TestPayload(ElementType.INT64, c.placement().of(rank), PRIME * ranks, pool);
             source.fill(values(rank, outputs.size(), PRIME));
             outputs.add(target);
-            int root = c.root();
+            int root = c.call().root();
             Payload all1 = target.payload();
             target.fill(values(rank, outputs.size(), PRIME * ranks));
             handles.add(
@@ -214,7 +215,7 @@ public abstract class CollectivesNumbersTest extends JobTest {
           for (int i = 0; i < cases.size(); i++) {
             int call = rank % 2 == 0 ? i : cases.size() - 1 - i;
             handles.get(call).await();
-            int root = cases.get(call).test.root();
+            int root = cases.get(call).test.call().root();
             int kind = (call + 1) % 4;
             long[] bits = outputs.get(call).bits();
             if (kind == 0) {

@@ -57,49 +57,43 @@ public abstract class RepeatabilityContractTest extends JobTest {
   @Override
   protected abstract List<Communicator> open(int ranks, CallSettings calls) throws Exception;
 
+  /** The view of a group by which a call is made. */
+  record Caller(Repeatability level, Algorithm algorithm, WireType wire) {
+    Communicator of(Communicator group) {
+      return group.using(algorithm).using(wire).using(level);
+    }
+  }
+
   /** A test case, which is one call. */
   record Case(
-      Repeatability level,
-      Algorithm algorithm,
+      Caller caller,
       Collective collective,
-      WireType wire,
-      ReduceOp.Standard op,
-      ElementType type,
+      Operand operand,
       int count,
       Memory memory,
       boolean outOfPlace,
-      int root,
-      long seed) {
+      int root) {
 
     /** A case with what is not given chosen at random. */
-    static Case of(
-        Repeatability level,
-        Algorithm algorithm,
-        Collective collective,
-        WireType wire,
-        ElementType type,
-        long seed) {
+    static Case of(Caller caller, Collective collective, ElementType type, long seed) {
       Random random = new Random(seed);
-      boolean exact = level == Repeatability.EXACT;
+      boolean exact = caller.level == Repeatability.EXACT;
       ReduceOp.Standard[] ops = {ReduceOp.SUM, ReduceOp.AVERAGE, ReduceOp.PRODUCT};
       return new Case(
-          level,
-          algorithm,
+          caller,
           collective,
-          wire,
-          ops[random.nextInt(exact ? 2 : 3)],
-          type,
+          new Operand(type, ops[random.nextInt(exact ? 2 : 3)], seed),
           COUNTS[random.nextInt(COUNTS.length)],
           Memory.values()[random.nextInt(Memory.values().length)],
           random.nextBoolean(),
-          random.nextInt(RANKS),
-          seed);
+          random.nextInt(RANKS));
     }
 
     /** The bits of what a rank contributes. */
     long[] input(int rank) {
-      long[] bits = Numbers.inputs(type, op, seed, rank, count);
-      if (level == Repeatability.EXACT) {
+      ElementType type = operand.type();
+      long[] bits = operand.input(rank, count);
+      if (caller.level == Repeatability.EXACT) {
         for (int i = 0; i < count; i += 7) {
           double value = special(type, i / 7, rank);
           bits[i] = Numbers.bits(type, value);
@@ -110,6 +104,8 @@ public abstract class RepeatabilityContractTest extends JobTest {
 
     /** Returns the result of all ranks together. */
     long[] expected(int[] order) {
+      ElementType type = operand.type();
+      ReduceOp.Standard op = operand.op();
       long[] results = new long[count];
       long[][] inputs = new long[RANKS][];
       for (int i = 0; i < RANKS; i++) {
@@ -122,7 +118,7 @@ public abstract class RepeatabilityContractTest extends JobTest {
         }
         int divisor = op == ReduceOp.AVERAGE ? RANKS : 1;
         double result =
-            level == Repeatability.EXACT
+            caller.level == Repeatability.EXACT
                 ? nearest(type, ExactSums.of(values, divisor, precision(type), least(type)))
                 : nearest(type, sequential(type, op, values) / divisor);
         results[i] =
@@ -132,7 +128,7 @@ public abstract class RepeatabilityContractTest extends JobTest {
     }
 
     private double onWire(double value) {
-      return switch (wire) {
+      return switch (caller.wire) {
         case BFLOAT16 -> Bfloat16.toFloat(Bfloat16.of((float) value));
         case FLOAT16 -> Float16.toFloat(Float16.of((float) value));
         default -> value;
@@ -221,8 +217,8 @@ public abstract class RepeatabilityContractTest extends JobTest {
         for (Collective collective :
             List.of(Collective.ALL_REDUCE, Collective.REDUCE, Collective.REDUCE_SCATTER)) {
           long seed = SEED + cases.size();
-          WireType wire = WireType.AS_IN_MEMORY;
-          cases.add(Case.of(level, algorithm, collective, wire, type, seed));
+          Caller caller = new Caller(level, algorithm, WireType.AS_IN_MEMORY);
+          cases.add(Case.of(caller, collective, type, seed));
         }
       }
     }
@@ -240,7 +236,8 @@ public abstract class RepeatabilityContractTest extends JobTest {
             List.of(Collective.ALL_REDUCE, Collective.REDUCE, Collective.REDUCE_SCATTER)) {
           WireType wire = cases.size() % 2 == 0 ? WireType.BFLOAT16 : WireType.FLOAT16;
           long seed = SEED + 100 + cases.size();
-          cases.add(Case.of(level, algorithm, collective, wire, ElementType.FLOAT32, seed));
+          Caller caller = new Caller(level, algorithm, wire);
+          cases.add(Case.of(caller, collective, ElementType.FLOAT32, seed));
         }
       }
     }
@@ -254,7 +251,7 @@ public abstract class RepeatabilityContractTest extends JobTest {
         world -> {
           BufferPool pool = new BufferPool(world);
           for (Case c : cases) {
-            pool.prepare(c.type, 4 * MOST);
+            pool.prepare(c.operand.type(), 4 * MOST);
             check(world, pool, c, order);
           }
         });
@@ -316,10 +313,8 @@ public abstract class RepeatabilityContractTest extends JobTest {
               for (Repeatability level : List.of(Repeatability.RANK_ORDER, Repeatability.EXACT)) {
                 Case c =
                     Case.of(
-                        level,
-                        Algorithm.auto(),
+                        new Caller(level, Algorithm.auto(), WireType.AS_IN_MEMORY),
                         Collective.ALL_REDUCE,
-                        WireType.AS_IN_MEMORY,
                         type,
                         SEED + 200);
                 check(group, pool, c, order);
@@ -332,10 +327,12 @@ public abstract class RepeatabilityContractTest extends JobTest {
   /** Makes the call of a case in a group that has the ranks of the job in some order. */
   private static void check(Communicator group, BufferPool pool, Case c, int[] order) {
     int rank = group.rank();
-    Communicator caller = group.using(c.algorithm).using(c.wire).using(c.level);
+    ElementType type = c.operand.type();
+    ReduceOp.Standard op = c.operand.op();
+    Communicator caller = c.caller.of(group);
     long[] input = c.input(order[rank]);
     Memory kind = Memory.values()[(c.memory.ordinal() + rank) % Memory.values().length];
-    TestPayload source = new TestPayload(c.type, kind, c.count, pool);
+    TestPayload source = new TestPayload(type, kind, c.count, pool);
     source.fill(input);
     Payload from = source.payload();
     int first = 0;
@@ -344,18 +341,18 @@ public abstract class RepeatabilityContractTest extends JobTest {
     if (c.collective == Collective.REDUCE_SCATTER) {
       first = (int) caller.partStart(c.count, rank);
       count = (int) caller.partCount(c.count, rank);
-      target = new TestPayload(c.type, c.memory, count, pool);
-      caller.reduceScatter(from, target.payload(), c.op);
+      target = new TestPayload(type, c.memory, count, pool);
+      caller.reduceScatter(from, target.payload(), op);
     } else {
       Payload to = from;
       if (c.outOfPlace) {
-        target = new TestPayload(c.type, c.memory, count, pool);
+        target = new TestPayload(type, c.memory, count, pool);
         to = target.payload();
       }
       if (c.collective == Collective.ALL_REDUCE) {
-        caller.allReduce(from, to, c.op);
+        caller.allReduce(from, to, op);
       } else {
-        caller.reduce(from, rank == c.root ? to : null, c.op, c.root);
+        caller.reduce(from, rank == c.root ? to : null, op, c.root);
       }
     }
     if (c.collective != Collective.REDUCE || rank == c.root) {
@@ -370,9 +367,9 @@ public abstract class RepeatabilityContractTest extends JobTest {
                   + ": element "
                   + (first + i)
                   + " is "
-                  + Numbers.text(c.type, results[i])
+                  + Numbers.text(type, results[i])
                   + " instead of "
-                  + Numbers.text(c.type, expected[i]));
+                  + Numbers.text(type, expected[i]));
         }
       }
     }
