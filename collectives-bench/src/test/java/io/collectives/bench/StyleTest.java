@@ -42,8 +42,7 @@ class StyleTest {
       Map.ofEntries(
           Map.entry("io.collectives.engine.choice", 1),
           Map.entry("io.collectives.engine.memory", 14),
-          Map.entry("io.collectives.engine.run", 1),
-          Map.entry("io.collectives.training.optimizer", 3));
+          Map.entry("io.collectives.engine.run", 1));
 
   /** The violations that pages still have, under the same rule. */
   private static final Map<String, Integer> PAGES_STILL_ALLOWED = Map.of();

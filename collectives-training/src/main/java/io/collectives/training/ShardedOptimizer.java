@@ -768,8 +768,8 @@ public final class ShardedOptimizer implements AutoCloseable {
     if (tensor.optimizer instanceof LayerwiseOptimizer layerwise) {
       double weightNorm = Math.sqrt(sums.get(tensors.size() + tensor.index));
       double gradientNorm = Math.sqrt(sums.get(tensor.index));
-      layerwise.apply(
-          weights, gradients, states, run.local(), to, number, weightNorm, gradientNorm);
+      double layerRate = layerwise.layerRate(number, weightNorm, gradientNorm);
+      layerwise.apply(weights, gradients, states, run.local(), to, number, layerRate);
     } else {
       tensor.optimizer.update(weights, gradients, states, run.local(), to, number);
     }

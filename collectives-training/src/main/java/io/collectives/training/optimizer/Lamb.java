@@ -51,6 +51,12 @@ record Lamb(LongToDoubleFunction rate, double beta1, double beta2, double epsilo
   }
 
   @Override
+  public double layerRate(long step, double weightNorm, double gradientNorm) {
+    double ratio = weightNorm > 0 && gradientNorm > 0 ? weightNorm / gradientNorm : 1;
+    return rate.applyAsDouble(step) * ratio;
+  }
+
+  @Override
   public void apply(
       float[] weights,
       float[] gradients,
@@ -58,9 +64,7 @@ record Lamb(LongToDoubleFunction rate, double beta1, double beta2, double epsilo
       int from,
       int to,
       long step,
-      double weightNorm,
-      double gradientNorm) {
-    double ratio = weightNorm > 0 && gradientNorm > 0 ? weightNorm / gradientNorm : 1;
-    Sgd.descend(weights, gradients, from, to, (float) (rate.applyAsDouble(step) * ratio));
+      double layerRate) {
+    Sgd.descend(weights, gradients, from, to, (float) layerRate);
   }
 }

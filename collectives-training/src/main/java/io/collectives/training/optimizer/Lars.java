@@ -33,6 +33,14 @@ record Lars(
       float[] weights, float[] gradients, float[][] state, int from, int to, long step) {}
 
   @Override
+  public double layerRate(long step, double weightNorm, double gradientNorm) {
+    double now = rate.applyAsDouble(step);
+    return weightNorm > 0 && gradientNorm > 0
+        ? now * trust * weightNorm / (gradientNorm + decay * weightNorm)
+        : now;
+  }
+
+  @Override
   public void apply(
       float[] weights,
       float[] gradients,
@@ -40,19 +48,13 @@ record Lars(
       int from,
       int to,
       long step,
-      double weightNorm,
-      double gradientNorm) {
-    double now = rate.applyAsDouble(step);
-    double local =
-        weightNorm > 0 && gradientNorm > 0
-            ? now * trust * weightNorm / (gradientNorm + decay * weightNorm)
-            : now;
+      double layerRate) {
     float[] velocity = state[0];
     if (scalesMomentum) {
-      descend(weights, gradients, velocity, from, to, (float) local);
+      descend(weights, gradients, velocity, from, to, (float) layerRate);
     } else {
       new Momentum(rate, momentum, decay, false)
-          .descend(weights, gradients, velocity, from, to, (float) local);
+          .descend(weights, gradients, velocity, from, to, (float) layerRate);
     }
   }
 

@@ -5,7 +5,8 @@ import io.collectives.training.exact.Squares;
 /**
  * An optimizer that scales the update of each layer by a ratio of two norms of it, as LARS and LAMB
  * do. Ranks that share a layer each {@link #prepare} their part, compute the norms together, and
- * {@link #apply}. {@link #update} does all three for a whole layer on one rank.
+ * {@link #apply} the {@link #layerRate}. {@link #update} does all of it for a whole layer on one
+ * rank.
  *
  * <p>The norms are those of {@link Squares}, whose bits do not depend on the distribution of the
  * layer over the ranks.
@@ -23,11 +24,19 @@ public interface LayerwiseOptimizer extends Optimizer {
   void prepare(float[] weights, float[] gradients, float[][] state, int from, int to, long step);
 
   /**
-   * Updates a part of a layer.
+   * Returns the learning rate of a layer in an update, which is scaled by a ratio of its norms.
    *
-   * @param gradients the result of {@link #prepare}
+   * @param step the number of this update of the weights, from 1
    * @param weightNorm the norm of the weights of the whole layer before this update
    * @param gradientNorm the norm of the result of {@link #prepare} for the whole layer
+   */
+  double layerRate(long step, double weightNorm, double gradientNorm);
+
+  /**
+   * Updates a part of a layer. The arguments are those of {@link #update}, but for these.
+   *
+   * @param gradients the result of {@link #prepare}
+   * @param layerRate the {@link #layerRate} of the whole layer
    */
   void apply(
       float[] weights,
@@ -36,22 +45,15 @@ public interface LayerwiseOptimizer extends Optimizer {
       int from,
       int to,
       long step,
-      double weightNorm,
-      double gradientNorm);
+      double layerRate);
 
   /** Updates a whole layer, from its first weight to its last. */
   @Override
   default void update(
       float[] weights, float[] gradients, float[][] state, int from, int to, long step) {
     prepare(weights, gradients, state, from, to, step);
-    apply(
-        weights,
-        gradients,
-        state,
-        from,
-        to,
-        step,
-        Squares.norm(weights, from, to),
-        Squares.norm(gradients, from, to));
+    double layerRate =
+        layerRate(step, Squares.norm(weights, from, to), Squares.norm(gradients, from, to));
+    apply(weights, gradients, state, from, to, step, layerRate);
   }
 }
