@@ -44,11 +44,11 @@ class AutoTest {
     T run(Communicator world) throws Exception;
   }
 
-  private interface Seat {
-    Communicator take(int rank) throws Exception;
+  private interface Opener {
+    Communicator open(int rank) throws Exception;
   }
 
-  private static <T> List<T> all(int ranks, Seat seat, Rank<T> work) throws Exception {
+  private static <T> List<T> all(int ranks, Opener opener, Rank<T> work) throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(ranks);
     try {
       List<Future<T>> ends = new ArrayList<>();
@@ -57,7 +57,7 @@ class AutoTest {
         ends.add(
             threads.submit(
                 () -> {
-                  try (Communicator world = seat.take(me)) {
+                  try (Communicator world = opener.open(me)) {
                     return work.run(world);
                   }
                 }));
@@ -146,7 +146,7 @@ class AutoTest {
             AutoTest::sums));
   }
 
-  private JobSettings seat(int rank, int ranks, String rows) {
+  private JobSettings settings(int rank, int ranks, String rows) {
     return JobSettings.of(rank, ranks, directory.toUri())
         .withCalls(CallSettings.defaults().withAlgorithm(Algorithm.auto(rows)));
   }
@@ -157,7 +157,7 @@ class AutoTest {
     String rows = "all-reduce: 0-4K: recursive-doubling, 4K-1M: ring";
     all(
         3,
-        rank -> Collectives.join(seat(rank, 3, rows).withTransport("tcp")),
+        rank -> Collectives.join(settings(rank, 3, rows).withTransport("tcp")),
         world -> {
           world.allReduce(new float[1000], ReduceOp.SUM);
           world.tune();

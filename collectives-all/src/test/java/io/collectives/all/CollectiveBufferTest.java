@@ -69,7 +69,7 @@ class CollectiveBufferTest {
             ? Collectives.inProcess(RANKS, calls)
             : TcpJobs.join(
                 RANKS,
-                Files.createTempDirectory(directory, "meeting").toUri(),
+                Files.createTempDirectory(directory, "rendezvous").toUri(),
                 calls,
                 job -> job.withTransport(transport).withMemoryDirectory(memory(job.rank()))));
   }
@@ -141,10 +141,10 @@ class CollectiveBufferTest {
         });
   }
 
-  /** Whatever was measured of arrays; over sockets nothing is lent. */
+  /** Whatever was measured of arrays; over sockets nothing is leased. */
   @ParameterizedTest
   @ValueSource(strings = {"tcp", "shm"})
-  void autoReducesDirectlyWhereMemoryIsLent(String transport) throws Exception {
+  void autoReducesDirectlyWhereMemoryIsLeased(String transport) throws Exception {
     open(transport);
     RankThreads.run(
         worlds,

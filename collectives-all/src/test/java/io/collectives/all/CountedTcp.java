@@ -128,7 +128,7 @@ public final class CountedTcp implements TransportProvider {
               return thread;
             });
     try {
-      URI place = Files.createTempDirectory(directory, "meeting").toUri();
+      URI place = Files.createTempDirectory(directory, "rendezvous").toUri();
       List<Future<?>> ends = new ArrayList<>();
       for (int rank = 0; rank < job.ranks; rank++) {
         JobSettings settings =

@@ -204,7 +204,7 @@ final class FaultsTest {
 
   @Test
   void anyTransportCanHaveFaults() throws Exception {
-    String place = Files.createDirectory(directory.resolve("meeting")).toUri().toString();
+    String place = Files.createDirectory(directory.resolve("rendezvous")).toUri().toString();
     for (String transport : List.of("tcp", "shm", "auto")) {
       List<JobSettings> ranks = new ArrayList<>();
       for (int rank = 0; rank < RANKS; rank++) {

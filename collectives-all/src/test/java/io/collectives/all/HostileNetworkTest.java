@@ -72,7 +72,7 @@ final class HostileNetworkTest {
   }
 
   @Test
-  void strangersDisturbNoCall() throws Exception {
+  void unauthenticatedPeersDisturbNoCall() throws Exception {
     Security security =
         Security.none().withSecret(JobSecret.of("not known to strangers")).withChecksums(true);
     int[] ports = {TcpJobs.freePort(), TcpJobs.freePort()};

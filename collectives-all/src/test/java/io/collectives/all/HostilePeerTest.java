@@ -56,8 +56,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * One of three ranks has been admitted and sends nonsense: each field of each kind of frame is
- * given each kind of value that it cannot have. The others must end with an error that names the
+ * One of three ranks has been admitted and sends protocol errors: each field of each kind of frame
+ * is given each kind of value that it cannot have. The others must end with an error that names the
  * sender, or, where the field means nothing in such a frame, with the right result.
  *
  * <p>Each case is a job of its own; several run at once, and all that fail are told together.
@@ -70,7 +70,7 @@ final class HostilePeerTest {
   private static final int FRAME_LENGTH = 256;
   private static final int JOBS_AT_ONCE = 6;
 
-  /** The call, counted in its group, of which the frames are nonsense. */
+  /** The call, counted in its group, of which the frames are wrong. */
   private static final long CALL = 1;
 
   /** The number of the group of all ranks. */
@@ -91,7 +91,7 @@ final class HostilePeerTest {
 
   /** What must become of a job. */
   private enum Expected {
-    /** The nonsense is seen as soon as it is there. */
+    /** A wrong frame is found as soon as it is there. */
     ERROR,
     /**
      * It could be a frame that is right but early, of a call or group to come; so at the deadline
@@ -104,7 +104,7 @@ final class HostilePeerTest {
     ANYTHING_RIGHT
   }
 
-  /** What the ranks do when the nonsense comes. */
+  /** What the ranks do when a wrong frame comes. */
   private enum Scene {
     /** They take a sum; a transfer is changed. */
     SUM,
@@ -400,7 +400,7 @@ final class HostilePeerTest {
   }
 
   private List<Communicator> tcp(UnaryOperator<Transport> wrapping) throws Exception {
-    Path place = Files.createTempDirectory(directory, "meeting");
+    Path place = Files.createTempDirectory(directory, "rendezvous");
     ExecutorService joining = Executors.newFixedThreadPool(RANKS);
     try {
       List<Future<Communicator>> joined = new ArrayList<>();
@@ -620,7 +620,7 @@ final class HostilePeerTest {
     }
   }
 
-  /** Sends nonsense. */
+  /** Sends wrong frames. */
   private static final class HostileTransport extends CopyingTransport {
     private final Tampering tampering;
 

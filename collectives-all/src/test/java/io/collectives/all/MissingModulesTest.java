@@ -78,11 +78,11 @@ final class MissingModulesTest {
   static final class TryAuto implements Callable<String> {
     @Override
     public String call() throws Exception {
-      Path meeting = Files.createTempDirectory("collectives-meeting");
-      try (Communicator world = Collectives.join(JobSettings.of(0, 1, meeting.toUri()))) {
+      Path rendezvous = Files.createTempDirectory("collectives-rendezvous");
+      try (Communicator world = Collectives.join(JobSettings.of(0, 1, rendezvous.toUri()))) {
         return "over " + world.explain(0).transports();
       } finally {
-        try (Stream<Path> left = Files.walk(meeting)) {
+        try (Stream<Path> left = Files.walk(rendezvous)) {
           left.sorted(Comparator.reverseOrder()).forEach(path -> path.toFile().delete());
         }
       }

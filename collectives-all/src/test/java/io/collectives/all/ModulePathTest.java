@@ -51,8 +51,8 @@ final class ModulePathTest {
         public static void main(String[] args) {
           int rank = Integer.parseInt(args[0]);
           for (String transport : List.of("tcp", "shm", "unix", "auto")) {
-            URI meeting = URI.create(args[1] + transport);
-            JobSettings job = JobSettings.of(rank, 2, meeting).withTransport(transport);
+            URI rendezvous = URI.create(args[1] + transport);
+            JobSettings job = JobSettings.of(rank, 2, rendezvous).withTransport(transport);
             for (Algorithm algorithm : List.of(Algorithm.ring(), Algorithm.parameterServer(1))) {
               try (Communicator world =
                   Collectives.join(job.withCalls(job.calls().withAlgorithm(algorithm)))) {
@@ -121,9 +121,9 @@ final class ModulePathTest {
   void aModularProgramRunsByEveryTransport() throws Exception {
     String said = compile("io.collectives.all", CLIENT);
     assertEquals("", said);
-    URI meetings = Files.createDirectory(directory.resolve("meetings")).toUri();
+    URI rendezvous = Files.createDirectory(directory.resolve("rendezvous")).toUri();
     for (String transport : List.of("tcp", "shm", "unix", "auto")) {
-      Files.createDirectory(directory.resolve("meetings").resolve(transport));
+      Files.createDirectory(directory.resolve("rendezvous").resolve(transport));
     }
     for (int rank = 0; rank < 2; rank++) {
       processes.add(
@@ -136,7 +136,7 @@ final class ModulePathTest {
                   "-m",
                   "client/client.Main",
                   "" + rank,
-                  meetings.toString())
+                  rendezvous.toString())
               .redirectOutput(directory.resolve("output-" + rank).toFile())
               .redirectError(directory.resolve("errors-" + rank).toFile())
               .start());

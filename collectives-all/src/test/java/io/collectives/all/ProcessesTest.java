@@ -72,9 +72,9 @@ final class ProcessesTest {
 
   @Test
   void processesMeetInADirectoryAndSum() throws Exception {
-    Path meeting = Files.createDirectory(directory.resolve("meeting"));
-    assertSums(start(SIZE, Map.of("COLLECTIVES_RENDEZVOUS", meeting.toUri().toString())));
-    try (var files = Files.list(meeting)) {
+    Path rendezvous = Files.createDirectory(directory.resolve("rendezvous"));
+    assertSums(start(SIZE, Map.of("COLLECTIVES_RENDEZVOUS", rendezvous.toUri().toString())));
+    try (var files = Files.list(rendezvous)) {
       assertEquals(List.of(), files.toList());
     }
   }
@@ -94,14 +94,14 @@ final class ProcessesTest {
 
   @Test
   void aRankThatNeverArrivesInADirectoryIsNamedByAll() throws Exception {
-    Path meeting = Files.createDirectory(directory.resolve("meeting"));
-    Map<String, String> patient = Map.of("COLLECTIVES_RENDEZVOUS", meeting.toUri().toString());
+    Path rendezvous = Files.createDirectory(directory.resolve("rendezvous"));
+    Map<String, String> patient = Map.of("COLLECTIVES_RENDEZVOUS", rendezvous.toUri().toString());
     List<Path> outputs = start(SIZE - 2, patient);
     Awaitility.await()
         .atMost(40, TimeUnit.SECONDS)
         .until(
             () -> {
-              try (Stream<Path> files = Files.list(meeting)) {
+              try (Stream<Path> files = Files.list(rendezvous)) {
                 return files.anyMatch(file -> file.toString().endsWith(".place-1"));
               }
             });

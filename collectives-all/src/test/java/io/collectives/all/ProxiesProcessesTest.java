@@ -56,8 +56,8 @@ class ProxiesProcessesTest {
     public static void main(String[] arguments) throws InterruptedException {
       List<Thread> threads = new ArrayList<>();
       for (String rank : Arrays.asList(arguments).subList(1, arguments.length)) {
-        Path meeting = Path.of(arguments[0]);
-        Thread thread = new Thread(() -> run(Integer.parseInt(rank), meeting));
+        Path rendezvous = Path.of(arguments[0]);
+        Thread thread = new Thread(() -> run(Integer.parseInt(rank), rendezvous));
         thread.start();
         threads.add(thread);
       }
@@ -66,8 +66,9 @@ class ProxiesProcessesTest {
       }
     }
 
-    private static void run(int rank, Path meeting) {
-      JobSettings settings = JobSettings.of(rank, SIZE, meeting.toUri()).withHost(HOSTS.get(rank));
+    private static void run(int rank, Path rendezvous) {
+      JobSettings settings =
+          JobSettings.of(rank, SIZE, rendezvous.toUri()).withHost(HOSTS.get(rank));
       try (Communicator world = Collectives.join(settings)) {
         Roles roles = Roles.dedicated(SIZE, 2, 2).withHosts(HOSTS);
         ParameterServers servers = ParameterServers.of(world, roles);
@@ -152,9 +153,9 @@ class ProxiesProcessesTest {
 
   @Test
   void aServerHasAConnectionFromEachHostAndItsProxiesMayDie() throws Exception {
-    Path meeting = Files.createDirectory(directory.resolve("meeting"));
+    Path rendezvous = Files.createDirectory(directory.resolve("rendezvous"));
     for (int process = 0; process < PROCESSES.length; process++) {
-      List<String> arguments = new ArrayList<>(List.of(meeting.toString()));
+      List<String> arguments = new ArrayList<>(List.of(rendezvous.toString()));
       IntStream.of(PROCESSES[process]).forEach(rank -> arguments.add("" + rank));
       processes.add(
           JavaProcess.of(output(process), Program.class, arguments.toArray(String[]::new)).start());

@@ -37,13 +37,13 @@ final class RankProcesses implements AutoCloseable {
    */
   void start(Class<?> main, IntFunction<Map<String, String>> environment, String... arguments)
       throws IOException {
-    Path meeting = Files.createTempDirectory(directory, "meeting");
+    Path rendezvous = Files.createTempDirectory(directory, "rendezvous");
     processes.clear();
     for (int rank = 0; rank < size; rank++) {
       ProcessBuilder builder = JavaProcess.of(file(rank), main, arguments);
       builder.environment().put("RANK", "" + rank);
       builder.environment().put("WORLD_SIZE", "" + size);
-      builder.environment().put("COLLECTIVES_RENDEZVOUS", meeting.toUri().toString());
+      builder.environment().put("COLLECTIVES_RENDEZVOUS", rendezvous.toUri().toString());
       builder.environment().putAll(environment.apply(rank));
       processes.add(builder.start());
     }

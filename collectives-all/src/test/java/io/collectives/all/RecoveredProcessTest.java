@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * One of four real processes is killed in the middle of sums. The others make the lost sums again
- * without it, then take in a process that takes its seat, and each has left a flight record.
+ * without it, then take in a process that takes its place, and each has left a flight record.
  */
 @Tag("process")
 @Tag("once")
@@ -149,11 +149,11 @@ class RecoveredProcessTest {
 
   @ParameterizedTest
   @CsvSource({"2, directory", "0, port"})
-  void theOthersGoOnAndTakeInAnother(int victim, String meeting) throws Exception {
+  void theOthersGoOnAndTakeInAnother(int victim, String kind) throws Exception {
     URI place =
-        meeting.equals("port")
+        kind.equals("port")
             ? URI.create("tcp://localhost:" + TcpJobs.freePort())
-            : Files.createDirectory(directory.resolve("meeting")).toUri();
+            : Files.createDirectory(directory.resolve("rendezvous")).toUri();
     for (int rank = 0; rank < SIZE; rank++) {
       processes.add(start(rank, place, "old"));
     }

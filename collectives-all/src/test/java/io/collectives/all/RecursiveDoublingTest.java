@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Partners swap sums over every kind of transport, and all take the very same one. */
+/** Partners exchange sums over every kind of transport, and all take the very same one. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class RecursiveDoublingTest {
   /** Two pairs of neighbours, and two ranks by themselves. */

@@ -29,8 +29,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * One of two server processes is killed some steps after a checkpoint. Another takes its seat, both
- * servers restore, and training ends with the bits of one that nothing has happened to.
+ * One of two server processes is killed some steps after a checkpoint. Another takes its place,
+ * both servers restore, and training ends with the bits of one that nothing has happened to.
  */
 @Tag("process")
 @Tag("once")
@@ -103,7 +103,7 @@ class RestoredServerTest {
 
   @Test
   void nothingIsLost() throws Exception {
-    URI place = Files.createDirectory(directory.resolve("meeting")).toUri();
+    URI place = Files.createDirectory(directory.resolve("rendezvous")).toUri();
     int size = WORKERS + SERVERS;
     for (int rank = 0; rank < size; rank++) {
       processes.add(start(rank, place, "old"));

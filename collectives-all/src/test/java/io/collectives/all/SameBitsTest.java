@@ -50,13 +50,14 @@ class SameBitsTest {
       // Frames decide which elements share an exponent.
       List<Communicator> worlds =
           Collectives.inProcess(RANKS, wire == WireType.INT8 ? tcp : inProcess);
-      Path meeting = Files.createDirectory(directory.resolve(algorithm.name().replace(':', '-')));
+      Path rendezvous =
+          Files.createDirectory(directory.resolve(algorithm.name().replace(':', '-')));
       float[] one = sum(rank -> worlds.get(rank));
       float[] other =
           sum(
               rank ->
                   Collectives.join(
-                      JobSettings.of(rank, RANKS, meeting.toUri())
+                      JobSettings.of(rank, RANKS, rendezvous.toUri())
                           .withTransport("tcp")
                           .withCalls(tcp)));
       assertArrayEquals(bits(one), bits(other), algorithm.name());
@@ -67,12 +68,12 @@ class SameBitsTest {
     }
   }
 
-  private interface Seats {
-    Communicator take(int rank) throws Exception;
+  private interface Opener {
+    Communicator open(int rank) throws Exception;
   }
 
   /** What rank 0 ends with. */
-  private static float[] sum(Seats seats) throws Exception {
+  private static float[] sum(Opener opener) throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(RANKS);
     try {
       List<Callable<float[]>> ranks =
@@ -80,7 +81,7 @@ class SameBitsTest {
               .<Callable<float[]>>mapToObj(
                   rank ->
                       () -> {
-                        try (Communicator world = seats.take(rank)) {
+                        try (Communicator world = opener.open(rank)) {
                           float[] values = values(rank);
                           world.allReduce(values, ReduceOp.SUM);
                           return values;

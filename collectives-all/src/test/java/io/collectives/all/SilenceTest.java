@@ -104,7 +104,7 @@ final class SilenceTest {
   /** What rank 1 of a job prints on standard error. */
   private String errors(Path home, String level, String... options) throws Exception {
     String port = "" + TcpJobs.freePort();
-    Path meeting = Files.createDirectory(directory.resolve("meeting"));
+    Path rendezvous = Files.createDirectory(directory.resolve("rendezvous"));
     for (int rank = 0; rank < 2; rank++) {
       List<String> command = new ArrayList<>();
       command.add(home.resolve("bin").resolve("java").toString());
@@ -115,7 +115,7 @@ final class SilenceTest {
       command.add(
           System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")));
       command.addAll(
-          List.of(Program.class.getName(), Integer.toString(rank), meeting.toString(), port));
+          List.of(Program.class.getName(), Integer.toString(rank), rendezvous.toString(), port));
       processes.add(
           new ProcessBuilder(command)
               .redirectOutput(directory.resolve("out-" + rank).toFile())

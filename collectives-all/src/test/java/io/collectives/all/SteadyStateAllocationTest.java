@@ -88,14 +88,14 @@ class SteadyStateAllocationTest {
   }
 
   private void joined(String transport, Algorithm algorithm) throws Exception {
-    URI meeting = directory.toUri();
+    URI rendezvous = directory.toUri();
     measure(
         IntStream.range(0, RANKS)
             .<Callable<Communicator>>mapToObj(
                 rank ->
                     () ->
                         Collectives.join(
-                            JobSettings.of(rank, RANKS, meeting)
+                            JobSettings.of(rank, RANKS, rendezvous)
                                 .withTransport(transport)
                                 .withMemoryDirectory(directory)
                                 .withCalls(settings(algorithm))))

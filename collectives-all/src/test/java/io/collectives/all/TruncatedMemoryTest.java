@@ -69,12 +69,13 @@ class TruncatedMemoryTest {
     private static final int COUNT = 50_000;
 
     public static void main(String[] arguments) {
-      Path meeting = Path.of(arguments[0]);
+      Path rendezvous = Path.of(arguments[0]);
       int rounds = Integer.parseInt(arguments[1]);
       for (int round = 0; round < rounds; round++) {
         Manner manner = Manner.of(round);
         Map<String, String> environment = new HashMap<>(System.getenv());
-        environment.put("COLLECTIVES_RENDEZVOUS", meeting.resolve("" + round).toUri().toString());
+        environment.put(
+            "COLLECTIVES_RENDEZVOUS", rendezvous.resolve("" + round).toUri().toString());
         environment.put("COLLECTIVES_MEMORY_DIRECTORY", arguments[2] + "/" + round);
         environment.put("COLLECTIVES_CHECKSUMS", "" + (manner == Manner.CHECKSUMS));
         JobSettings job = Collectives.settings(environment);
@@ -132,17 +133,17 @@ class TruncatedMemoryTest {
       System.err.println("SKIPPED: TruncatedMemoryTest needs root on Linux to find mapped files");
     }
     Assumptions.assumeTrue(possible, "needs root on Linux to find mapped files");
-    Path meeting = Files.createDirectory(directory.resolve("meeting"));
+    Path rendezvous = Files.createDirectory(directory.resolve("rendezvous"));
     Path memory = Files.createTempDirectory(Path.of("/dev/shm"), "cut-");
     try {
       for (int round = 0; round < ROUNDS; round++) {
-        Files.createDirectory(meeting.resolve("" + round));
+        Files.createDirectory(rendezvous.resolve("" + round));
         Files.createDirectory(memory.resolve("" + round));
       }
       for (int rank = 0; rank < SIZE; rank++) {
         ProcessBuilder builder =
             JavaProcess.of(
-                file(rank), Program.class, meeting.toString(), "" + ROUNDS, memory.toString());
+                file(rank), Program.class, rendezvous.toString(), "" + ROUNDS, memory.toString());
         builder.environment().put("RANK", "" + rank);
         builder.environment().put("WORLD_SIZE", "" + SIZE);
         builder.environment().put("COLLECTIVES_TRANSPORT", "shm");

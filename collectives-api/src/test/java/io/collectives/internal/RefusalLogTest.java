@@ -67,7 +67,7 @@ final class RefusalLogTest {
   }
 
   @Test
-  void textsOfStrangersAreOneShortLine() {
+  void textsOfUnauthenticatedPeersAreOneShortLine() {
     assertEquals("a?[2Jb??c", RefusalLog.printable("a\u001b[2Jb\r\nc", 20));
     assertEquals("??", RefusalLog.printable("\u202e\u009b", 20));
     assertTrue(RefusalLog.printable("x".repeat(5000), 40).length() <= 43);

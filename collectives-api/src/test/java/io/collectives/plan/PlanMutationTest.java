@@ -97,7 +97,7 @@ class PlanMutationTest {
         int servers = random.nextInt(1, n);
         yield TablePlan.served(n - servers, servers);
       }
-      case 16, 17 -> swaps(n);
+      case 16, 17 -> exchanges(n);
       case 5 -> TablePlan.copyOf(Dissemination.barrier(n));
       default -> {
         Collective[] all = Collective.values();
@@ -122,7 +122,7 @@ class PlanMutationTest {
    * Recursive doubling of as many ranks as are a power of two; the others give theirs to them first
    * and get the result last.
    */
-  private static TablePlan swaps(int ranks) {
+  private static TablePlan exchanges(int ranks) {
     int core = Integer.highestOneBit(ranks);
     List<List<Transfer>> rounds = new ArrayList<>();
     List<Transfer> in = new ArrayList<>();

@@ -213,7 +213,7 @@ class PlanVerifierTest {
                 + " allowed are 4"),
         new Wrong(
             "two owners of what only the root is to have",
-            () -> TablePlan.copyOf(swaps(Collective.REDUCE)),
+            () -> TablePlan.copyOf(exchanges(Collective.REDUCE)),
             "lane 0, round 0: rank 1 sends chunk 0 to rank 0, which completes it, as rank 1 did: a"
                 + " chunk has one owner"),
         new Wrong(
@@ -597,8 +597,8 @@ class PlanVerifierTest {
     return plan;
   }
 
-  /** Two ranks that swap what they have. */
-  private static Plan swaps(Collective collective) {
+  /** Two ranks that exchange what they have. */
+  private static Plan exchanges(Collective collective) {
     return Plan.of(
         collective,
         2,

@@ -54,7 +54,7 @@ class SumOrdersTest {
   }
 
   @Test
-  void swapsOfBlocksAreRightInAnyNumbering() {
+  void exchangesOfBlocksAreRightInAnyNumbering() {
     TablePlan pairs =
         plan(
             4,
@@ -78,12 +78,12 @@ class SumOrdersTest {
 
   @Test
   void whatIsAddedMustBeTheSameToTheLastRounding() {
-    List<Transfer> swap = List.of(add(0, 1), add(1, 0));
+    List<Transfer> exchange = List.of(add(0, 1), add(1, 0));
     List<Transfer> last = List.of(put(0, 2));
-    TablePlan alike = plan(3, swap, List.of(add(2, 0), add(2, 1)), last);
+    TablePlan alike = plan(3, exchange, List.of(add(2, 0), add(2, 1)), last);
     assertEquals(5, PlanVerifier.verify(alike).transfers());
     // Rank 0 takes its own as it sends it, rank 1 as it is.
-    TablePlan unlike = plan(3, swap, List.of(add(2, 0), add(2, 1), add(0, 2)), last);
+    TablePlan unlike = plan(3, exchange, List.of(add(2, 0), add(2, 1), add(0, 2)), last);
     assertEquals("at the end chunk 0 of rank 1" + OTHER, rejection(unlike));
   }
 

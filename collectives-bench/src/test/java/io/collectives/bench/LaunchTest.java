@@ -33,7 +33,7 @@ class LaunchTest {
   }
 
   @Test
-  void everyRankHasItsSeatInTheEnvironment() {
+  void everyRankFindsItsNumberInTheEnvironment() {
     assertEquals(
         0, launch("-n", "3", "--", "sh", "-c", "echo $RANK $LOCAL_RANK $WORLD_SIZE $MASTER_ADDR"));
     assertEquals(

@@ -24,7 +24,7 @@ class PipeJobTest extends CallContractTest {
 
   @Override
   protected List<Communicator> open(int ranks, CallSettings calls) throws IOException {
-    URI place = Files.createDirectory(directory.resolve("meeting" + jobs++)).toUri();
+    URI place = Files.createDirectory(directory.resolve("rendezvous" + jobs++)).toUri();
     ExecutorService threads = Executors.newFixedThreadPool(ranks);
     try {
       List<CompletableFuture<Communicator>> joining = new ArrayList<>();

@@ -182,7 +182,7 @@ class TcpRendezvousTest {
   }
 
   @Test
-  void givesBackTheSeatOfARankThatDied() throws Exception {
+  void givesBackThePlaceOfARankThatDied() throws Exception {
     Future<Roster> zero = meet(announce(0, 3), LONG);
     sit(announce(1, 3)).close();
     Future<Roster> two = meet(announce(2, 3), LONG);
@@ -380,7 +380,7 @@ class TcpRendezvousTest {
   }
 
   @Test
-  void closeEndsTheMeeting() throws Exception {
+  void closeEndsTheJoin() throws Exception {
     Rendezvous host = rendezvous("127.0.0.1");
     Future<Roster> zero = threads.submit(() -> host.meet(announce(0, 3), LONG));
     try (Socket one = sit(announce(1, 3))) {

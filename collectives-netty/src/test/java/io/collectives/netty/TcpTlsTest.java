@@ -254,7 +254,7 @@ class TcpTlsTest {
   }
 
   @Test
-  void aStrangerMaySendNoMoreThanAHandshakeNeeds() throws Exception {
+  void anUnauthenticatedPeerMaySendNoMoreThanAHandshakeNeeds() throws Exception {
     // The beginning of a handshake message of 30,000 bytes, in records of one byte each.
     byte[] message = {1, 0, 0x75, 0x30};
     byte[] endless = new byte[Tls.UNADMITTED_LENGTH / 6 * 6 + 6 * 20];

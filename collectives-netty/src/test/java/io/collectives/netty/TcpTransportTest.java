@@ -124,7 +124,7 @@ class TcpTransportTest {
   }
 
   @Test
-  void closesStrangersAndGoesOn() throws Exception {
+  void closesUnauthenticatedPeersAndGoesOn() throws Exception {
     open(2);
     long seed = System.nanoTime();
     byte[] random = new byte[100_000];
@@ -232,7 +232,7 @@ class TcpTransportTest {
   }
 
   @Test
-  void holdsFewConnectionsOfStrangersAndOnlyForAWhile() throws Exception {
+  void holdsFewConnectionsOfUnauthenticatedPeersAndOnlyForAWhile() throws Exception {
     open(2);
     List<Socket> unadmitted = new ArrayList<>();
     try {
@@ -256,7 +256,7 @@ class TcpTransportTest {
   }
 
   @Test
-  void aRendezvousHoldsFewConnectionsOfStrangers() throws Exception {
+  void aRendezvousHoldsFewConnectionsOfUnauthenticatedPeers() throws Exception {
     int port;
     try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
       port = free.getLocalPort();

@@ -12,7 +12,7 @@ class RolesTest {
 
   /** Servers among the workers first, dedicated ones last, as the plan wants them. */
   @Test
-  void seatsAreInTheOrderOfThePlan() {
+  void rolesAreInTheOrderOfThePlan() {
     Roles roles = new Roles(List.of(Role.SERVER, Role.WORKER, Role.BOTH, Role.SERVER, Role.WORKER));
     assertArrayEquals(new int[] {2, 1, 4, 0, 3}, roles.order());
     assertArrayEquals(new int[] {1, 2, 4}, roles.workerRanks());

@@ -244,7 +244,7 @@ class TorusPlanProviderTest {
 
   /** Distances are those that the paper names. */
   @Test
-  void swingSwapsWithNearPartnersAndSendsOneRange() {
+  void swingExchangesWithNearPartnersAndSendsOneRange() {
     int[] distances = {1, -1, 3, -5, 11, -21};
     for (int n = 2; n <= 64; n++) {
       Plan plan = allReduce(Algorithm.named("swing"), n);

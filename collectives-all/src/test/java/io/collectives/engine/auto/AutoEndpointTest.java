@@ -112,7 +112,7 @@ class AutoEndpointTest {
     assertEquals(List.of("unix"), transports.get(0).names(), "TLS rules shared memory out");
   }
 
-  /** What may be announced is bounded, as strangers may say no more. */
+  /** What may be announced is bounded, as unauthenticated peers may say no more. */
   @Test
   void leavesOutWhatIsTooLongToAnnounce() throws IOException {
     String job = "j".repeat(128);

@@ -110,9 +110,9 @@ class PeerRanksTest {
   }
 
   @Test
-  void aPeerThatAnswersNonsenseIsReported() throws IOException {
-    String nonsense = rememberScratch() + "echo peer ready; read line; echo peer quick";
-    try (PeerRanks peer = start(nonsense, LONG)) {
+  void aPeerThatAnswersWronglyIsReported() throws IOException {
+    String wrong = rememberScratch() + "echo peer ready; read line; echo peer quick";
+    try (PeerRanks peer = start(wrong, LONG)) {
       IOException failure = assertThrows(IOException.class, () -> peer.measure(WORK));
       assertEquals("it answered 'quick', which is no result", failure.getMessage());
     }

@@ -116,14 +116,14 @@ class SimulationTest {
 
   @Test
   void allSendWhatTheyHeldWhenTheRoundBegan() {
-    Rounds swap =
+    Rounds exchange =
         Rounds.of(
             1,
             (round, sink) -> {
               sink.transfer(0, 1, 0, 1, Effect.REDUCE);
               sink.transfer(1, 0, 0, 1, Effect.REDUCE);
             });
-    Plan plan = Plan.of(Collective.ALL_REDUCE, 2, 1, swap);
+    Plan plan = Plan.of(Collective.ALL_REDUCE, 2, 1, exchange);
     double nanos = Simulation.run(plan, Network.ofPairs(2, WIRE), new Costs(100, 1, 0.5)).nanos();
     assertEquals(10 + 200 + 50, nanos, 1e-9);
   }

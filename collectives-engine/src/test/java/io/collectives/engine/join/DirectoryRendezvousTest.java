@@ -179,7 +179,7 @@ final class DirectoryRendezvousTest {
   }
 
   @Test
-  void aLargerSizeIsFoundWithSeatsBeyondTheSmaller() {
+  void aLargerSizeIsFoundWithPlacesBeyondTheSmaller() {
     CompletableFuture<Roster> odd = meet(who(7, 8), LONG);
     assertRefused(meet(who(0, 2), LONG), "rank 7 (host-7) has 8", "rank 0 (host-0) has 2");
     assertRefused(odd, "rank 7 (host-7) has 8", "rank 0 (host-0) has 2");
@@ -301,7 +301,7 @@ final class DirectoryRendezvousTest {
   }
 
   @Test
-  void aNewProcessTakesTheSeatOfADeadOne() throws Exception {
+  void aNewProcessTakesThePlaceOfADeadOne() throws Exception {
     silence = Duration.ofSeconds(3);
     CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
     awaitFile(".run");
@@ -324,7 +324,7 @@ final class DirectoryRendezvousTest {
   }
 
   @Test
-  void aRankThatWasStoppedTakesItsSeatAgain() throws Exception {
+  void aRankThatWasStoppedTakesItsPlaceAgain() throws Exception {
     CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
     CompletableFuture<Roster> one = meet(who(1, 3), LONG);
     awaitFile("beat-1");
@@ -336,7 +336,7 @@ final class DirectoryRendezvousTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void aRankThatWasStoppedDoesNotMeetInAnothersSeat(boolean complete) throws Exception {
+  void aRankThatWasStoppedDoesNotJoinInAnothersPlace(boolean complete) throws Exception {
     leaveCrashedRun(2, "");
     CompletableFuture<Roster> one = meet(who(1, 2), LONG);
     awaitFile("beat-1");
@@ -398,7 +398,7 @@ final class DirectoryRendezvousTest {
   }
 
   @Test
-  void closingBeforeMeetingRefuses() {
+  void closingBeforeJoiningRefuses() {
     Rendezvous rendezvous = new DirectoryRendezvous(directory);
     rendezvous.close();
     assertTrue(
@@ -442,7 +442,7 @@ final class DirectoryRendezvousTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"version=1\n", "oversized"})
-  void aBadSeatIsNamed(String content) throws Exception {
+  void aBadPlaceIsNamed(String content) throws Exception {
     CompletableFuture<Roster> zero = meet(who(0, 2), LONG);
     awaitFile(".run");
     Path place = directory.resolve(prefix() + "." + presentRun() + ".place-1");

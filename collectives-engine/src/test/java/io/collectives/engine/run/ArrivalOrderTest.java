@@ -147,8 +147,8 @@ class ArrivalOrderTest {
       assertEquals(arrival ? 2 : 0, server.run(slab).writes[0], "contributions that are added");
     }
     for (int rank = 1; rank < 3; rank++) {
-      int lent = arrival || !views ? 0 : SLABS_IN_FLIGHT;
-      assertEquals(lent, job.calls.get(rank).views.size(), "frames that are not given back");
+      int leased = arrival || !views ? 0 : SLABS_IN_FLIGHT;
+      assertEquals(leased, job.calls.get(rank).views.size(), "frames that are not given back");
     }
     Memory memory = Memories.of(Payload.of(values[0]));
     job.call(0, memory, memory, ReduceOp.SUM);

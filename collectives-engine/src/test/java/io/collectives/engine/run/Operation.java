@@ -220,18 +220,18 @@ final class Operation {
       Group group,
       SimulatedPrograms programs,
       Dice random,
-      boolean lends,
+      boolean leases,
       int frameLength,
       int slabsInFlight,
       long timeoutNanos) {
     int member = group.rank();
     starts++;
-    UserMemory in = UserMemory.of(random, type, inputs(member), lends);
+    UserMemory in = UserMemory.of(random, type, inputs(member), leases);
     for (int i = 0; i < in.count; i++) {
       in.set(i, input(member, i));
     }
     boolean hasOther = !inPlace && gets(member) && collective != Collective.BROADCAST;
-    UserMemory out = hasOther ? UserMemory.of(random, type, outputs(member), lends) : in;
+    UserMemory out = hasOther ? UserMemory.of(random, type, outputs(member), leases) : in;
     if (collective == Collective.SCATTER && member != root) {
       in = out;
     }

@@ -11,7 +11,7 @@ import org.openjdk.jcstress.infra.results.ZJ_Result;
 
 /** Frames that are revoked while their receiver reads them, or wants to write to their memory. */
 public class OutFrameStress {
-  private static final long LENT = 1;
+  private static final long LEASED = 1;
   private static final long OF_THE_USER = 2;
   private static final long SUM = 3;
 
@@ -28,7 +28,7 @@ public class OutFrameStress {
   @State
   public static class Read {
     private final OutFrame frame = new OutFrame(SCRATCH);
-    private long memory = LENT;
+    private long memory = LEASED;
 
     /** Its call fails. */
     @Actor
@@ -53,7 +53,7 @@ public class OutFrameStress {
   @State
   public static class Write {
     private final OutFrame frame = new OutFrame(SCRATCH);
-    private long memory = LENT;
+    private long memory = LEASED;
 
     /** Its call fails. */
     @Actor
@@ -81,7 +81,7 @@ public class OutFrameStress {
   @State
   public static class Release {
     private final OutFrame frame = new OutFrame(SCRATCH);
-    private long memory = LENT;
+    private long memory = LEASED;
 
     /** Looks whether it is back. */
     @Actor

@@ -118,16 +118,16 @@ final class Script {
     steps.add(new Step(Kind.CLOSE, team, null));
   }
 
-  /** All ranks of a team choose a colour; those of one are a new team, in any order. */
+  /** All ranks of a team choose a color; those of one are a new team, in any order. */
   private void split(Team team, List<Team> open) {
-    int colours = 1 + random.nextInt(3);
-    int[] colourOf =
-        IntStream.range(0, team.ranks.length).map(i -> random.nextInt(colours)).toArray();
-    for (int colour = 0; colour < colours; colour++) {
-      int wanted = colour;
+    int colors = 1 + random.nextInt(3);
+    int[] colorOf =
+        IntStream.range(0, team.ranks.length).map(i -> random.nextInt(colors)).toArray();
+    for (int color = 0; color < colors; color++) {
+      int wanted = color;
       int[] ranks =
           IntStream.range(0, team.ranks.length)
-              .filter(i -> colourOf[i] == wanted)
+              .filter(i -> colorOf[i] == wanted)
               .map(i -> team.ranks[i])
               .toArray();
       if (ranks.length > 0) {

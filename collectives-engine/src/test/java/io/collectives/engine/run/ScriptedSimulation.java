@@ -45,15 +45,15 @@ final class ScriptedSimulation extends Simulation {
     /** A rank leaves before it has done all that others wait for. */
     DESERTS,
     KILL,
-    /** A rank dies while it uses memory that another one has lent to it. */
-    KILL_BORROWER,
+    /** A rank dies while it uses memory that another one has leased to it. */
+    KILL_LESSEE,
     LONG_STALL,
     CUT,
     HALF_OPEN,
     /** Two or three of those before. */
     SEVERAL,
     /** A rank sends what makes no sense. */
-    NONSENSE
+    PROTOCOL_ERROR
   }
 
   private enum State {
@@ -95,7 +95,7 @@ final class ScriptedSimulation extends Simulation {
   /** Who has left after an error, or because it deserted. */
   private final Set<Integer> leavers = new TreeSet<>();
 
-  private final @Nullable Nonsense nonsense;
+  private final @Nullable ProtocolErrors protocolErrors;
   private boolean quiet;
   private boolean checkedBooks;
 
@@ -114,7 +114,7 @@ final class ScriptedSimulation extends Simulation {
     super(name, random, size, programs);
     this.fault = fault;
     this.carrier =
-        fault == Fault.KILL_BORROWER ? Carrier.LOANS_AND_MAIL : random.any(Carrier.values());
+        fault == Fault.KILL_LESSEE ? Carrier.LEASES_AND_SLOTS : random.any(Carrier.values());
     this.script = new Script(random, size);
     this.frameLength = random.any(64, 128, 512);
     this.slabsInFlight = 1 + random.nextInt(2);
@@ -130,8 +130,8 @@ final class ScriptedSimulation extends Simulation {
     for (int rank = 0; rank < size; rank++) {
       ranks.add(new Rank(rank));
     }
-    this.nonsense = fault == Fault.NONSENSE ? new Nonsense(this, victim) : null;
-    if (nonsense != null) {
+    this.protocolErrors = fault == Fault.PROTOCOL_ERROR ? new ProtocolErrors(this, victim) : null;
+    if (protocolErrors != null) {
       suspects.add(victim);
     }
   }
@@ -198,7 +198,7 @@ final class ScriptedSimulation extends Simulation {
         ranks.get(who).deserts = true;
       }
       case KILL -> kill(who);
-      case KILL_BORROWER -> network.dieHolding(who, () -> kill(who));
+      case KILL_LESSEE -> network.dieHolding(who, () -> kill(who));
       case LONG_STALL -> {
         suspects.add(who);
         ranks.get(who).stalledUntil = now + 2 * SILENCE + random.nextLong(10 * SECOND);
@@ -224,7 +224,7 @@ final class ScriptedSimulation extends Simulation {
           strike(random.any(kinds), next, (next + 1 + random.nextInt(size - 1)) % size);
         }
       }
-      case NONSENSE -> network.tamper(who, nonsense);
+      case PROTOCOL_ERROR -> network.tamper(who, protocolErrors);
     }
   }
 
@@ -249,7 +249,7 @@ final class ScriptedSimulation extends Simulation {
 
   /** All are done and nothing is under way: an engine holds the job, and what is open, only. */
   private void checkBooks() {
-    if (nonsense != null || carrier.views && !killed.isEmpty()) {
+    if (protocolErrors != null || carrier.views && !killed.isEmpty()) {
       // What made no sense may be held; a thread that ends gives nothing back that it holds.
       return;
     }
@@ -312,8 +312,8 @@ final class ScriptedSimulation extends Simulation {
     if (fault == Fault.DESERTS) {
       checkWhoNeedsTheDeserter();
     }
-    if (nonsense != null) {
-      nonsense.check();
+    if (protocolErrors != null) {
+      protocolErrors.check();
     }
     if (stay && harmless && !checkedBooks) {
       fail("nobody has looked into the books");
@@ -347,9 +347,9 @@ final class ScriptedSimulation extends Simulation {
     boolean fits;
     if (error instanceof ProtocolException || error instanceof MismatchException) {
       fits =
-          nonsense != null
-              && (rank.number == victim || nonsense.isNamedBy(error))
-              && nonsense.hasStruck();
+          protocolErrors != null
+              && (rank.number == victim || protocolErrors.isNamedBy(error))
+              && protocolErrors.hasStruck();
     } else if (error instanceof CallTimeoutException late) {
       // Who was stopped again and again is late, too.
       fits = fault == Fault.SEVERAL && suspects.contains(late.worldRank());
@@ -382,8 +382,8 @@ final class ScriptedSimulation extends Simulation {
   String kind() {
     boolean struck =
         switch (fault) {
-          case KILL_BORROWER -> !killed.isEmpty();
-          case NONSENSE -> nonsense != null && nonsense.hasStruck();
+          case KILL_LESSEE -> !killed.isEmpty();
+          case PROTOCOL_ERROR -> protocolErrors != null && protocolErrors.hasStruck();
           default -> strikes > 0;
         };
     return "scripted, " + fault + (struck ? " strikes" : "");
@@ -409,7 +409,7 @@ final class ScriptedSimulation extends Simulation {
         .append(other)
         .append(" after step ")
         .append(strikesAt)
-        .append(nonsense == null ? "" : ", " + nonsense)
+        .append(protocolErrors == null ? "" : ", " + protocolErrors)
         .append(", at ")
         .append(now / MILLI)
         .append(" ms\n");
@@ -666,7 +666,7 @@ final class ScriptedSimulation extends Simulation {
                         groups[team.number],
                         programs,
                         random,
-                        carrier == Carrier.LOANS_AND_MAIL,
+                        carrier == Carrier.LEASES_AND_SLOTS,
                         frameLength,
                         slabsInFlight,
                         TIMEOUT));

@@ -446,11 +446,11 @@ class ServiceTest {
 
     /** Returns how many errors there were. */
     int run() {
-      List<Call> meeting = new ArrayList<>();
+      List<Call> first = new ArrayList<>();
       for (int rank = 0; rank < ranks; rank++) {
-        meeting.add(submit(rank, ints(0)));
+        first.add(submit(rank, ints(0)));
       }
-      while (!meeting.stream().allMatch(Call::isDone)) {
+      while (!first.stream().allMatch(Call::isDone)) {
         step();
       }
       for (int rank = workers; rank < ranks; rank++) {

@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * {@link Carrier}.
  *
  * <p>One network carries one run of a job. Who connects shows the run's token, as over TCP the
- * epoch in a greeting, and is refused without it; so does a rank of an earlier run, whose frames
+ * epoch in a handshake, and is refused without it; so does a rank of an earlier run, whose frames
  * would fit.
  */
 final class SimulatedNetwork {
@@ -46,19 +46,19 @@ final class SimulatedNetwork {
     /** As between threads: the receiver has the sender's memory. */
     VIEWS(true, false),
     /** Bodies are read where they lie, and short exchanges are made inline. */
-    VIEWS_AND_MAIL(true, true),
+    VIEWS_AND_SLOTS(true, true),
     /**
-     * As between processes of a host: what lies in a region is lent, all else is copied, and there
-     * is an inline exchange.
+     * As between processes of a host: what lies in a region is leased, all else is copied, and
+     * there is an inline exchange.
      */
-    LOANS_AND_MAIL(false, true);
+    LEASES_AND_SLOTS(false, true);
 
     final boolean views;
-    final boolean mail;
+    final boolean slots;
 
-    Carrier(boolean views, boolean mail) {
+    Carrier(boolean views, boolean slots) {
       this.views = views;
-      this.mail = mail;
+      this.slots = slots;
     }
   }
 
@@ -81,7 +81,7 @@ final class SimulatedNetwork {
   private @Nullable Tamper tamper;
   private int tampering = -1;
 
-  /** Who dies when it is about to give back what it has borrowed; -1 if nobody does. */
+  /** Who dies when it is about to give back what it has leased; -1 if nobody does. */
   private int diesHolding = -1;
 
   private Runnable whenDied = () -> {};
@@ -134,7 +134,7 @@ final class SimulatedNetwork {
     tamper = with;
   }
 
-  /** A rank dies while it uses what it has borrowed, as soon as it does. */
+  /** A rank dies while it uses what it has leased, as soon as it does. */
   void dieHolding(int rank, Runnable then) {
     diesHolding = rank;
     whenDied = then;
@@ -345,16 +345,16 @@ final class SimulatedNetwork {
       }
       if (carrier.views) {
         there.add(header, NOTHING, body);
-      } else if (carrier == Carrier.LOANS_AND_MAIL
-          && body instanceof LeasableBody lendable
-          && (lendable.isPlaced() || lendable.pieces() > 0)) {
-        SimulatedLoan loan = new SimulatedLoan(SimulatedNetwork.this, lendable, to, from);
-        if (lendable.isPlaced()) {
+      } else if (carrier == Carrier.LEASES_AND_SLOTS
+          && body instanceof LeasableBody leasable
+          && (leasable.isPlaced() || leasable.pieces() > 0)) {
+        SimulatedLease lease = new SimulatedLease(SimulatedNetwork.this, leasable, to, from);
+        if (leasable.isPlaced()) {
           body.release();
         } else {
-          lendable.leased(loan);
+          leasable.leased(lease);
         }
-        there.add(header, NOTHING, loan);
+        there.add(header, NOTHING, lease);
       } else {
         there.enqueue(header, bytes(body));
         body.release();
@@ -447,13 +447,13 @@ final class SimulatedNetwork {
     return bytes.bytes();
   }
 
-  /** A borrower gives something back. Returns whether it has died of that. */
-  boolean diesAtGivingBack(int borrower) {
-    if (borrower == diesHolding && !dead[borrower]) {
+  /** A lessee ends a lease. Returns whether it has died of that. */
+  boolean diesAtRelease(int lessee) {
+    if (lessee == diesHolding && !dead[lessee]) {
       diesHolding = -1;
       whenDied.run();
     }
-    return dead[borrower];
+    return dead[lessee];
   }
 
   /** Whether a rank has seen the end of its link to a peer. */
@@ -484,8 +484,8 @@ final class SimulatedNetwork {
     public <C> @Nullable C capability(Class<C> kind) {
       boolean hasIt =
           kind == BodyViews.class && carrier.views
-              || kind == InlineExchange.class && carrier.mail && size > 1
-              || kind == MemoryLeases.class && carrier == Carrier.LOANS_AND_MAIL;
+              || kind == InlineExchange.class && carrier.slots && size > 1
+              || kind == MemoryLeases.class && carrier == Carrier.LEASES_AND_SLOTS;
       return hasIt ? kind.cast(this) : null;
     }
 

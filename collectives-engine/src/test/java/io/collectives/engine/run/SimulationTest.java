@@ -72,13 +72,13 @@ import org.junit.jupiter.params.provider.ValueSource;
  *   <li>the same of the word in what call a peer waits
  *   <li>the silence of a peer counts from the beginning of time, not from when it was first needed,
  *       which a late joiner does not survive
- *   <li>a sum is put into memory that was lent by a rank whose call has failed
+ *   <li>a sum is put into memory that was leased by a rank whose call has failed
  *   <li>what was read of memory that was taken back is taken for valid
  *   <li>what a check finds is not passed on
  *   <li>nobody waits for echoes
  * </ol>
  *
- * <p>The epoch in a greeting, and proofs of admission, are checked by the transport and tested
+ * <p>The epoch in a handshake, and proofs of admission, are checked by the transport and tested
  * there. Here the simulated network stands for it; what is shown is that the engine needs it, as
  * frames of an earlier run of the job are like those of this one in all else.
  */

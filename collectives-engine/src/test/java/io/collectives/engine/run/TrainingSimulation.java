@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  * culprit.
  *
  * <p>With late joiners the job has two runs, as with {@code grow}: who is left meets the process
- * that takes the victim's seat, and all sum other payloads of the same shape in calls of the same
+ * that takes the victim's place, and all sum other payloads of the same shape in calls of the same
  * numbers, while the first run still ends.
  */
 final class TrainingSimulation extends Simulation {
@@ -82,7 +82,7 @@ final class TrainingSimulation extends Simulation {
     ABORT,
     LEAVE,
     GARBAGE,
-    /** A rank dies in the first run or the second, or nobody does; a process takes its seat. */
+    /** A rank dies in the first run or the second, or nobody does; a process takes its place. */
     LATE_JOINER,
     /** The same, and frames of the first run are sent into the second. */
     WRONG_EPOCH,
@@ -110,12 +110,12 @@ final class TrainingSimulation extends Simulation {
   private final Carrier carrier;
   private final SimulatedNetwork network;
   private final List<Rank> ranks = new ArrayList<>();
-  private final Meeting meeting = new Meeting();
+  private final Join join = new Join();
 
   /** The network of the second run, when that has begun. */
   private @Nullable SimulatedNetwork second;
 
-  /** When a process comes to take the victim's seat; never if it is not needed. */
+  /** When a process comes to take the victim's place; never if it is not needed. */
   private long joinerAt = Long.MAX_VALUE;
 
   /** What was wrong with a frame that was sent, and whether that is to break a group. */
@@ -215,7 +215,7 @@ final class TrainingSimulation extends Simulation {
     strikeAgain();
     strikeOneOfSeveral();
     if (grows()) {
-      meeting.poll();
+      join.poll();
       knock();
     }
   }
@@ -703,7 +703,7 @@ final class TrainingSimulation extends Simulation {
   private enum State {
     CALLING,
     SHRINKING,
-    MEETING,
+    JOINING,
     DONE,
     OUT
   }
@@ -714,7 +714,7 @@ final class TrainingSimulation extends Simulation {
   private record Made(int payload, Call call, @Nullable ArrayMemory thrower) {}
 
   /** Where the ranks of the second run meet: all of them or none, as far as they live. */
-  private final class Meeting {
+  private final class Join {
     private final Map<Integer, Rank> here = new TreeMap<>();
     private long since;
     private long lostSince = Long.MAX_VALUE;
@@ -798,7 +798,7 @@ final class TrainingSimulation extends Simulation {
     /** The run of the job that this rank is in, from 1; 2 is the one with late joiners. */
     private int run;
 
-    /** When it hears how the meeting ended, and then the network of the new run, if they met. */
+    /** When it hears how the join ended, and then the network of the new run, if they met. */
     private long learnsAt;
 
     private @Nullable SimulatedNetwork met;
@@ -812,7 +812,7 @@ final class TrainingSimulation extends Simulation {
       this.isLate = isLate;
       group = Group.world(size, number);
       if (isLate) {
-        state = State.MEETING;
+        state = State.JOINING;
       } else {
         begin(network);
       }
@@ -890,7 +890,7 @@ final class TrainingSimulation extends Simulation {
       switch (state) {
         case CALLING -> work += call();
         case SHRINKING -> work += shrink();
-        case MEETING -> work += meet();
+        case JOINING -> work += meet();
         case DONE -> {
           if (group.broken != null) {
             beginToShrink();
@@ -922,8 +922,8 @@ final class TrainingSimulation extends Simulation {
         }
         engine.recycle(first.call);
         if (first.payload > payloads) {
-          state = State.MEETING;
-          meeting.come(this);
+          state = State.JOINING;
+          join.come(this);
           return work;
         }
         if (first.payload == payloads) {
@@ -945,7 +945,7 @@ final class TrainingSimulation extends Simulation {
     /** Goes over to the new run when it has met, or stays in this one. */
     private int meet() {
       if (run > 0 && met == null && group.broken != null) {
-        meeting.leave(this);
+        join.leave(this);
         beginToShrink();
         return 1;
       }

@@ -57,9 +57,9 @@ final class UserMemory {
   /**
    * Memory of any layout.
    *
-   * @param lends whether it may lie in a region
+   * @param leases whether it may lie in a region
    */
-  static UserMemory of(Random random, ElementType type, int count, boolean lends) {
+  static UserMemory of(Random random, ElementType type, int count, boolean leases) {
     int run = count;
     if (count > 1 && random.nextInt(4) == 0) {
       run = 1 + random.nextInt(count);
@@ -68,7 +68,7 @@ final class UserMemory {
       }
     }
     int gap = run < count ? 1 + random.nextInt(3) : 0;
-    boolean isInRegion = lends && random.nextInt(4) > 0;
+    boolean isInRegion = leases && random.nextInt(4) > 0;
     return new UserMemory(type, count, random.nextInt(3), run, run + gap, isInRegion);
   }
 

@@ -32,7 +32,7 @@ class CrashTest {
   private static final int FRAMES = 8;
   private static final int RANDOM_SUBSETS = 20;
   private static final int HEAD = 128;
-  private static final int MAILBOX = 12288;
+  private static final int SLOTS = 12288;
 
   private final Random random = new Random(7);
   private final FrameCodec codec = new FrameCodec(new JobEpoch(1, 2), 0, 1);
@@ -46,7 +46,7 @@ class CrashTest {
   /** What a record says. */
   enum Kind {
     BODY,
-    LENT,
+    LEASED,
     GONE
   }
 
@@ -85,7 +85,7 @@ class CrashTest {
             writer::publish,
             () -> sleep.mustWake(true));
       }
-      case LENT -> {
+      case LEASED -> {
         header.length = 64;
         yield List.of(
             () -> at[0] = writer.claim((int) Ring.leasedLength(1)),
@@ -118,7 +118,7 @@ class CrashTest {
         memory.get(at, found);
         assertEquals(ByteBuffer.wrap(expected), ByteBuffer.wrap(found));
       }
-      case LENT -> {
+      case LEASED -> {
         assertTrue(reader.isLeased());
         assertEquals(frame, header.sequence);
         assertEquals(List.of(1, frame), List.of(reader.pieces(), reader.state()));
@@ -274,7 +274,7 @@ class CrashTest {
       byte[] before = content();
       post(turn + 1);
       byte[] after = content();
-      int number = MAILBOX + turn % 2 * (InlineSlots.LENGTH / 2);
+      int number = SLOTS + turn % 2 * (InlineSlots.LENGTH / 2);
       byte[] unnumbered = after.clone();
       System.arraycopy(before, number, unnumbered, number, Long.BYTES);
       List<byte[]> crashes = between(before, unnumbered);

@@ -403,7 +403,7 @@ class LeasedBodyTest {
   }
 
   @Test
-  void aNonsenseStateCostsTheLink() throws Exception {
+  void anImpossibleStateCostsTheLink() throws Exception {
     open(false);
     Offer offer = lease(0, 8);
     nextLeased();

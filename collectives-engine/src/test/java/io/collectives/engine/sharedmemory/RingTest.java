@@ -204,9 +204,9 @@ class RingTest {
     assertTrue(error.getMessage().contains("skipped"), error.getMessage());
   }
 
-  /** Nonsense anywhere is found, or makes no difference; nothing is read out of bounds. */
+  /** ProtocolErrors anywhere is found, or make no difference; nothing is read out of bounds. */
   @Test
-  void survivesNonsenseAnywhere() {
+  void survivesWrongBytesAnywhere() {
     int refused = 0;
     for (int i = 0; i < 3000; i++) {
       ring(2 * RECORD);

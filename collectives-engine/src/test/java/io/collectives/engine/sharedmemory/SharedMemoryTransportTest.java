@@ -270,7 +270,7 @@ class SharedMemoryTransportTest {
   }
 
   @Test
-  void aPeerThatWritesNonsenseIsLostAndGivesWay() {
+  void aPeerThatWritesWrongBytesIsLostAndGivesWay() {
     open(2);
     exchange(0, 1);
     exchange(1, 0);

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * future, or of another group. Whoever gets it names that rank, and so do all others that fail for
  * it; nobody waits for a deadline.
  */
-final class Nonsense implements SimulatedNetwork.Tamper {
+final class ProtocolErrors implements SimulatedNetwork.Tamper {
   private static final int NOTICE_BYTES = 1024;
 
   private final ScriptedSimulation simulation;
@@ -36,7 +36,7 @@ final class Nonsense implements SimulatedNetwork.Tamper {
   /** Whether the receiver must fail. */
   private boolean mustFail;
 
-  Nonsense(ScriptedSimulation simulation, int sender) {
+  ProtocolErrors(ScriptedSimulation simulation, int sender) {
     this.simulation = simulation;
     this.random = simulation.random;
     this.sender = sender;
@@ -232,19 +232,19 @@ final class Nonsense implements SimulatedNetwork.Tamper {
       frame.body(new byte[call.frameLength(step, call.firstOpen)]);
     }
     System.arraycopy(call.fingerprintFrom(member), 0, header.call, 0, header.call.length);
-    int nonsense = random.any(-1, Integer.MIN_VALUE, Integer.MAX_VALUE, 1_000_000);
+    int invalid = random.any(-1, Integer.MIN_VALUE, Integer.MAX_VALUE, 1_000_000);
     int field = random.nextInt(9);
     switch (field) {
-      case 0 -> header.slab = nonsense;
-      case 1 -> header.lane = nonsense;
-      case 2 -> header.round = nonsense;
-      case 3 -> header.firstChunk = nonsense;
-      case 4 -> header.chunkCount = nonsense;
+      case 0 -> header.slab = invalid;
+      case 1 -> header.lane = invalid;
+      case 2 -> header.round = invalid;
+      case 3 -> header.firstChunk = invalid;
+      case 4 -> header.chunkCount = invalid;
       case 5 -> frame.body(new byte[header.length + 8]);
       case 6 -> header.call[random.nextInt(header.call.length)] ^= 1L << random.nextInt(64);
       case 7 -> {
         header.kind = Kind.ECHO;
-        header.slab = nonsense;
+        header.slab = invalid;
         frame.body(new byte[0]);
       }
       default -> {
@@ -288,7 +288,7 @@ final class Nonsense implements SimulatedNetwork.Tamper {
   private Frame failure(Group group, Frame frame) {
     frame.header.kind = Kind.FAILURE;
     int kind = random.any(Failure.Kind.DEAD, Failure.Kind.ABORTED, Failure.Kind.LATE).ordinal();
-    int stranger = random.any(-7, simulation.size, Integer.MAX_VALUE, Integer.MIN_VALUE);
+    int nobody = random.any(-7, simulation.size, Integer.MAX_VALUE, Integer.MIN_VALUE);
     byte[] right = notice(kind, sender, sender, 0, 0, "planted");
     byte[] body =
         switch (random.nextInt(9)) {
@@ -296,8 +296,8 @@ final class Nonsense implements SimulatedNetwork.Tamper {
           case 1 -> new byte[random.any(1, 8, 23)];
           case 2 -> new byte[2000];
           case 3 -> notice(random.any(-1, 99), sender, sender, 0, 0, "planted");
-          case 4 -> notice(kind, stranger, sender, 0, 0, "planted");
-          case 5 -> notice(kind, sender, stranger, 0, 0, "planted");
+          case 4 -> notice(kind, nobody, sender, 0, 0, "planted");
+          case 5 -> notice(kind, sender, nobody, 0, 0, "planted");
           case 6 -> notice(kind, sender, sender, random.any(-1, 8, 1 << 30), 0, "planted");
           case 7 -> notice(Failure.Kind.CLOSED.ordinal(), sender, sender, 0, 0, "planted");
           default -> Arrays.copyOf(right, right.length - 1);

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A group that breaks while some of it have gone to meet newcomers comes together again. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
-class BrokenMeetingTest {
+class BrokenJoinTest {
   private static final int RANKS = 3;
 
   @TempDir Path directory;
@@ -61,7 +61,7 @@ class BrokenMeetingTest {
     try (Communicator world = Collectives.join(settings)) {
       CollectiveException error;
       if (world.rank() == 1) {
-        // What the others do before they go to the meeting, to which this one does not come.
+        // What the others do before they join the newcomers, which this one does not.
         world.barrier();
         world.abort("planted");
         error = assertThrows(CollectiveException.class, world::barrier);

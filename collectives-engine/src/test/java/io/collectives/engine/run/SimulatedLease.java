@@ -5,18 +5,18 @@ import io.collectives.spi.LeasableBody;
 import io.collectives.spi.LeasedBody;
 import org.jspecify.annotations.Nullable;
 
-/** A body that one rank lends another: what both of them see of it, as in the memory of the two. */
-final class SimulatedLoan implements LeasableBody.Lease, LeasedBody {
+/** A body that one rank leases to another: what both of them see of it, as in their memory. */
+final class SimulatedLease implements LeasableBody.Lease, LeasedBody {
   private enum State {
     OVER,
-    LENT,
+    GRANTED,
     HELD,
     REVOKED
   }
 
   private final SimulatedNetwork network;
-  private final int lender;
-  private final int borrower;
+  private final int owner;
+  private final int lessee;
   private final SimulatedRegion[] regions;
   private final @Nullable SimulatedRegion[] targets;
   private final int[] offsets;
@@ -24,12 +24,12 @@ final class SimulatedLoan implements LeasableBody.Lease, LeasedBody {
   private final int[] lengths;
   private final int length;
   private final boolean placed;
-  private State state = State.LENT;
+  private State state = State.GRANTED;
 
-  SimulatedLoan(SimulatedNetwork network, LeasableBody body, int lender, int borrower) {
+  SimulatedLease(SimulatedNetwork network, LeasableBody body, int owner, int lessee) {
     this.network = network;
-    this.lender = lender;
-    this.borrower = borrower;
+    this.owner = owner;
+    this.lessee = lessee;
     placed = body.isPlaced();
     length = body.length();
     int pieces = placed ? 0 : body.pieces();
@@ -47,46 +47,46 @@ final class SimulatedLoan implements LeasableBody.Lease, LeasedBody {
     }
   }
 
-  // The lender's.
+  // The owner's.
 
   @Override
   public boolean isOver() {
-    boolean lost = network.hasLost(lender, borrower);
+    boolean lost = network.hasLost(owner, lessee);
     if (lost) {
-      revoke(); // Whoever loses a link takes back all that it has lent there.
+      revoke(); // Whoever loses a link takes back all that it has leased there.
     }
     return lost || state == State.OVER;
   }
 
   @Override
   public void revoke() {
-    if (state == State.LENT) {
+    if (state == State.GRANTED) {
       state = State.REVOKED;
-    } else if (state == State.HELD && !network.isDead(borrower)) {
+    } else if (state == State.HELD && !network.isDead(lessee)) {
       throw new AssertionError(
-          "rank " + lender + " waits for rank " + borrower + ", which lives and writes for ever");
+          "rank " + owner + " waits for rank " + lessee + ", which lives and writes for ever");
     }
   }
 
-  // The borrower's.
+  // The lessee's.
 
   @Override
   public boolean holdOpen() {
-    boolean lent = state == State.LENT;
-    if (lent) {
+    boolean granted = state == State.GRANTED;
+    if (granted) {
       state = State.HELD;
     }
-    return lent;
+    return granted;
   }
 
   @Override
   public boolean isRevoked() {
-    return !placed && (state == State.REVOKED || network.hasLost(borrower, lender));
+    return !placed && (state == State.REVOKED || network.hasLost(lessee, owner));
   }
 
   @Override
   public void release() {
-    if (!network.diesAtGivingBack(borrower)) {
+    if (!network.diesAtRelease(lessee)) {
       state = State.OVER;
     }
   }

@@ -31,9 +31,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Meetings in a directory that is a map, on a clock of their own: schedules drawn from a seed, in
- * which ranks come late, twice or never, are killed or stopped between any two of their steps, and
- * come back, beside what earlier runs and strangers have left.
+ * Jobs that join in a directory that is a map, on a clock of their own: schedules drawn from a
+ * seed, in which ranks come late, twice or never, are killed or stopped between any two of their
+ * steps, and come back, beside what earlier runs and others have left.
  *
  * <p>Each rank is a thread, of which one runs at a time: it hands on when it waits, and between two
  * operations on files when the seed says so.
@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @Tag("once")
 @Timeout(240)
-final class MeetingSimulationTest {
+final class DirectoryRendezvousSimulationTest {
   private static final int SIMULATIONS = Integer.getInteger("collectives.simulations", 500);
   private static final int FIRST = Integer.getInteger("collectives.firstSimulation", 0);
 
@@ -213,9 +213,9 @@ final class MeetingSimulationTest {
           assertTrue(first == null || first.equals(roster), "two rosters of one epoch");
           assertEquals(size, roster.addresses().size());
           assertEquals(rank.me.address(), roster.addresses().get(rank.me.rank()), rank + "");
-          for (int seat = 0; seat < size; seat++) {
-            int process = Integer.parseInt(roster.addresses().get(seat).substring(3));
-            assertEquals(seat, process % size, () -> "who sits where in " + roster);
+          for (int place = 0; place < size; place++) {
+            int process = Integer.parseInt(roster.addresses().get(place).substring(3));
+            assertEquals(place, process % size, () -> "who is where in " + roster);
           }
         } else {
           assertTrue(rank.failure instanceof JoinException, rank + " ends by " + rank.failure);
@@ -229,7 +229,8 @@ final class MeetingSimulationTest {
           if (roster.addresses().contains(rank.me.address())
               && !rank.died
               && rank.stoppedNanos == 0) {
-            assertEquals(roster, rank.roster, () -> rank + " sat in a run that others completed");
+            assertEquals(
+                roster, rank.roster, () -> rank + " had its place in a run that others completed");
           }
         }
       }

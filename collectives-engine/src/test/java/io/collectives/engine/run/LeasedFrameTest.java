@@ -27,11 +27,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the engine makes of frames that are lent to it, alone and among others. */
-class LentFrameTest {
+/** What the engine makes of frames that are leased to it, alone and among others. */
+class LeasedFrameTest {
   private static final int COUNT = 300;
 
-  private int lent;
+  private int leased;
   private int notReleased;
 
   /** What of a body is made wrong. */
@@ -43,10 +43,10 @@ class LentFrameTest {
     TARGET_OFFSET
   }
 
-  /** From none to all of the frames are lent, whichever they are. */
+  /** From none to all of the frames are leased, whichever they are. */
   @ParameterizedTest
   @CsvSource({"2, 0", "2, 50", "2, 100", "4, 20", "4, 80", "4, 100"})
-  void lentFramesAndOthersMeetInAnyMixture(int ranks, int percent) {
+  void leasedFramesAndOthersMeetInAnyMixture(int ranks, int percent) {
     for (long seed = 0; seed < 40; seed++) {
       Random random = new Random(seed);
       Algorithm algorithm = seed % 4 == 0 ? Algorithm.ring() : Algorithm.direct();
@@ -54,7 +54,7 @@ class LentFrameTest {
           new Bench(
               ranks,
               algorithm,
-              (rank, transport) -> new LendingTransport(transport, random, percent, Wrong.NOTHING));
+              (rank, transport) -> new LeasingTransport(transport, random, percent, Wrong.NOTHING));
       int[][] values = new int[ranks][COUNT];
       Call[] calls = new Call[ranks];
       for (int rank = 0; rank < ranks; rank++) {
@@ -73,7 +73,7 @@ class LentFrameTest {
       }
       assertEquals(0, notReleased, "seed " + seed);
     }
-    assertEquals(percent == 0, lent == 0);
+    assertEquals(percent == 0, leased == 0);
   }
 
   @ParameterizedTest
@@ -87,7 +87,7 @@ class LentFrameTest {
                 algorithm,
                 (rank, transport) ->
                     rank == 1
-                        ? new LendingTransport(transport, new Random(1), 100, wrong)
+                        ? new LeasingTransport(transport, new Random(1), 100, wrong)
                         : transport);
         Call first = bench.sum(0, new int[COUNT]);
         if (early) {
@@ -105,14 +105,14 @@ class LentFrameTest {
     }
   }
 
-  /** Turns bodies that arrive into lent ones, in a region among other bytes, or into bytes. */
-  private final class LendingTransport extends ForwardingTransport implements MemoryLeases {
+  /** Turns bodies that arrive into leased ones, in a region among other bytes, or into bytes. */
+  private final class LeasingTransport extends ForwardingTransport implements MemoryLeases {
     private final Random random;
     private final int percent;
     private final Wrong wrong;
     private @Nullable ViewSink views;
 
-    LendingTransport(Transport inner, Random random, int percent, Wrong wrong) {
+    LeasingTransport(Transport inner, Random random, int percent, Wrong wrong) {
       super(inner);
       this.random = random;
       this.percent = percent;
@@ -131,19 +131,19 @@ class LentFrameTest {
 
     @Override
     public Region createRegion(int length, int[] peers) {
-      throw new UnsupportedOperationException("what arrives is lent whatever it lies in");
+      throw new UnsupportedOperationException("what arrives is leased whatever it lies in");
     }
 
     @Override
     public int poll(FrameSink sink) {
-      return inner.poll(new LendingSink(sink));
+      return inner.poll(new LeasingSink(sink));
     }
 
-    private final class LendingSink extends ForwardingSink {
+    private final class LeasingSink extends ForwardingSink {
       private final FrameHeader head = new FrameHeader();
-      private @Nullable Lent body;
+      private @Nullable TestBody body;
 
-      LendingSink(FrameSink sink) {
+      LeasingSink(FrameSink sink) {
         super(sink);
       }
 
@@ -154,8 +154,8 @@ class LentFrameTest {
         if (header.kind == FrameHeader.Kind.DATA
             && header.length > 0
             && random.nextInt(100) < percent) {
-          body = new Lent(header.length, wrong);
-          lent++;
+          body = new TestBody(header.length, wrong);
+          leased++;
           notReleased++;
           return;
         }
@@ -164,10 +164,10 @@ class LentFrameTest {
 
       @Override
       public void bytes(Link link, FrameBytes source, int at, int length) {
-        Lent to = body;
+        TestBody to = body;
         if (to != null) {
           assertEquals(head.length, length, "threads of one process hand over whole bodies");
-          to.region.bytes().put(Lent.OFFSET, source.bytes(), at, length);
+          to.region.bytes().put(TestBody.OFFSET, source.bytes(), at, length);
           Objects.requireNonNull(views).view(link, head, to);
         } else {
           super.bytes(link, source, at, length);
@@ -176,14 +176,14 @@ class LentFrameTest {
     }
   }
 
-  private final class Lent implements LeasedBody {
+  private final class TestBody implements LeasedBody {
     private static final int OFFSET = 64;
 
     private final FrameBytes region;
     private final int length;
     private final Wrong wrong;
 
-    Lent(int length, Wrong wrong) {
+    TestBody(int length, Wrong wrong) {
       this.length = length;
       this.wrong = wrong;
       region = new FrameBytes(ByteBuffer.allocateDirect(length + 2 * OFFSET));

@@ -29,12 +29,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 /**
  * Three of four real processes meet in a directory; before the fourth comes, one of the three is
  * killed or stopped. The others are told which, long before the join timeout; or another process
- * takes its seat, and all meet.
+ * takes its place, and all join.
  */
 @Tag("process")
 @Timeout(120)
 @Tag("once")
-class LostWhileMeetingTest {
+class LostWhileJoiningTest {
   private static final int SIZE = 4;
 
   /** The limit of silence where another process must come before it is over, in seconds. */
@@ -43,7 +43,7 @@ class LostWhileMeetingTest {
   @TempDir Path directory;
 
   private final List<Process> processes = new ArrayList<>();
-  private Path meeting;
+  private Path rendezvous;
 
   /** In seconds; so long that a survivor which the machine forgets for a while is not given up. */
   private int silenceLimit = 5;
@@ -87,7 +87,7 @@ class LostWhileMeetingTest {
   }
 
   @Test
-  void anotherProcessTakesItsSeat() throws Exception {
+  void anotherProcessTakesItsPlace() throws Exception {
     int victim = 1;
     silenceLimit = LONG_ENOUGH_TO_START;
     startAllButTheLast();
@@ -121,7 +121,7 @@ class LostWhileMeetingTest {
 
   /** When they know each other: they sit, and rank 0 has beaten since. */
   private void startAllButTheLast() throws IOException {
-    meeting = Files.createDirectory(directory.resolve("meeting"));
+    rendezvous = Files.createDirectory(directory.resolve("rendezvous"));
     for (int rank = 0; rank < SIZE - 1; rank++) {
       processes.add(start(rank, "first"));
     }
@@ -138,7 +138,8 @@ class LostWhileMeetingTest {
   }
 
   private String seen() throws IOException {
-    Path file = meeting.resolve(files().filter(name -> name.endsWith(".seen")).findFirst().get());
+    Path file =
+        rendezvous.resolve(files().filter(name -> name.endsWith(".seen")).findFirst().get());
     try {
       return Files.readString(file);
     } catch (NoSuchFileException e) {
@@ -147,7 +148,7 @@ class LostWhileMeetingTest {
   }
 
   private Stream<String> files() throws IOException {
-    try (Stream<Path> files = Files.list(meeting)) {
+    try (Stream<Path> files = Files.list(rendezvous)) {
       return files.map(file -> file.getFileName().toString()).toList().stream();
     }
   }
@@ -175,7 +176,7 @@ class LostWhileMeetingTest {
         JavaProcess.of(directory.resolve("rank-" + rank + "-" + time + ".txt"), Program.class);
     builder.environment().put("RANK", "" + rank);
     builder.environment().put("WORLD_SIZE", "" + SIZE);
-    builder.environment().put("COLLECTIVES_RENDEZVOUS", meeting.toUri().toString());
+    builder.environment().put("COLLECTIVES_RENDEZVOUS", rendezvous.toUri().toString());
     builder.environment().put("COLLECTIVES_SILENCE_LIMIT", "" + silenceLimit);
     builder.environment().put("COLLECTIVES_JOIN_TIMEOUT", "100");
     return builder.start();
