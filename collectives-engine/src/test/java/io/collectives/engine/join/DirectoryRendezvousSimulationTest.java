@@ -58,19 +58,36 @@ final class DirectoryRendezvousSimulationTest {
   @Test
   void allMeetOrEachKnowsInTimeWhyNot() throws Exception {
     for (int seed = FIRST; seed < FIRST + SIMULATIONS; seed++) {
-      run(seed);
+      run(seed, new Simulation(seed));
     }
   }
 
-  /** Seeds that have found a fault once, or that a fault was put back for. */
+  /**
+   * One rank dies, before any of its operations: all who were there name it within the limit of
+   * silence, long before their time is over, or another process takes its place and all join.
+   */
+  @Test
+  void aLoneDeathIsFoundInTime() throws Exception {
+    int known = 0;
+    int replaced = 0;
+    for (int seed = FIRST; seed < FIRST + SIMULATIONS; seed++) {
+      LoneDeath simulation = new LoneDeath(seed);
+      run(seed, simulation);
+      known += simulation.isKnown ? 1 : 0;
+      replaced += simulation.isReplaced ? 1 : 0;
+    }
+    assertTrue(known >= SIMULATIONS / 6, known + " deaths of ranks that others knew");
+    assertTrue(replaced >= SIMULATIONS / 10, replaced + " deaths of ranks that were replaced");
+  }
+
+  /** Seeds that have found a fault once, or that a fault was put back for, find nothing. */
   @ParameterizedTest
   @ValueSource(longs = {45, 141, 1587, 2291})
   void pastSeeds(long seed) throws Exception {
-    run(seed);
+    run(seed, new Simulation(seed));
   }
 
-  private static void run(long seed) throws Exception {
-    Simulation simulation = new Simulation(seed);
+  private static void run(long seed, Simulation simulation) throws Exception {
     try {
       simulation.run();
     } catch (RuntimeException | Error e) {
@@ -90,16 +107,16 @@ final class DirectoryRendezvousSimulationTest {
   }
 
   /** One schedule. */
-  private static final class Simulation {
+  private static class Simulation {
     final Random random;
     final StringBuilder story = new StringBuilder();
     final Map<Path, byte[]> files = new TreeMap<>();
     final List<Rank> ranks = new ArrayList<>();
     final Set<Integer> absent = new HashSet<>();
-    final int size;
-    final boolean calm;
-    final Duration timeout;
-    final Duration silence;
+    int size;
+    boolean calm;
+    Duration timeout;
+    Duration silence;
     final long began;
     final Semaphore idle = new Semaphore(0);
     long now;
@@ -115,7 +132,19 @@ final class DirectoryRendezvousSimulationTest {
       began = now;
     }
 
-    void run() throws Exception {
+    final void run() throws Exception {
+      begin();
+      for (Rank next = next(); next != null; next = next()) {
+        now = next.wakesAt - now > 0 ? next.wakesAt : now;
+        assertTrue(steps++ < MOST_STEPS, "nothing gets on any more");
+        next.turn.release();
+        assertTrue(idle.tryAcquire(30, TimeUnit.SECONDS), "a rank hands on");
+      }
+      check();
+    }
+
+    /** Starts the ranks. */
+    void begin() {
       for (int rank = 0; rank < size; rank++) {
         if (random.nextInt(8) == 0) {
           absent.add(rank);
@@ -137,13 +166,6 @@ final class DirectoryRendezvousSimulationTest {
         leave("0123456789abcdef0123456789abcdef.place-1", random.nextInt(4));
         leave("0123456789abcdef0123456789abcdef.verdict", 1 + random.nextInt(3));
       }
-      for (Rank next = next(); next != null; next = next()) {
-        now = next.wakesAt - now > 0 ? next.wakesAt : now;
-        assertTrue(steps++ < MOST_STEPS, "nothing gets on any more");
-        next.turn.release();
-        assertTrue(idle.tryAcquire(30, TimeUnit.SECONDS), "a rank hands on");
-      }
-      check();
     }
 
     private @Nullable Rank next() {
@@ -156,7 +178,12 @@ final class DirectoryRendezvousSimulationTest {
       return first;
     }
 
-    private void start(int rank, int process, long delay) {
+    /** Notes that a rank has died just now. */
+    void died(Rank rank) {
+      tell(rank + " dies");
+    }
+
+    final Rank start(int rank, int process, long delay) {
       Rank party = new Rank(this, rank, process, delay);
       ranks.add(party);
       if (!calm && random.nextInt(6) == 0) {
@@ -168,6 +195,7 @@ final class DirectoryRendezvousSimulationTest {
       if (!calm && random.nextInt(6) == 0) {
         party.stopsAt = party.begunAt + random.nextLong(timeout.toNanos());
       }
+      return party;
     }
 
     /** What a run that is over, or anybody, has left. */
@@ -196,7 +224,28 @@ final class DirectoryRendezvousSimulationTest {
 
     // ---------------------------------------------------------------- what must hold
 
-    private void check() {
+    void check() {
+      boolean met = checkEnds();
+      if (calm) {
+        assertEquals(absent.isEmpty(), met, "those who came in time");
+        for (Rank rank : ranks) {
+          assertEquals(met, rank.roster != null, rank + ": " + rank.failure);
+          if (!met) {
+            String why = String.valueOf(rank.failure.getMessage());
+            for (int other : absent) {
+              assertTrue(
+                  why.matches(
+                          "(?s).* missing of " + size + ": ranks? [-0-9, ]*\\b" + other + "\\b.*")
+                      || why.contains("-"),
+                  () -> why + "\nabsent: " + absent);
+            }
+          }
+        }
+      }
+    }
+
+    /** Checks what must hold in any schedule, and returns whether any ranks have joined. */
+    final boolean checkEnds() {
       Map<JobEpoch, Roster> rosters = new HashMap<>();
       boolean met = false;
       for (Rank rank : ranks) {
@@ -234,22 +283,110 @@ final class DirectoryRendezvousSimulationTest {
           }
         }
       }
-      if (calm) {
-        assertEquals(absent.isEmpty(), met, "those who came in time");
-        assertTrue(rosters.size() <= 1, "one meeting");
-        for (Rank rank : ranks) {
-          assertEquals(met, rank.roster != null, rank + ": " + rank.failure);
-          if (!met) {
-            String why = String.valueOf(rank.failure.getMessage());
-            for (int other : absent) {
-              assertTrue(
-                  why.matches(
-                          "(?s).* missing of " + size + ": ranks? [-0-9, ]*\\b" + other + "\\b.*")
-                      || why.contains("-"),
-                  () -> why + "\nabsent: " + absent);
-            }
+      assertTrue(!calm || rosters.size() <= 1, "one run is completed");
+      return met;
+    }
+  }
+
+  /** A schedule in which nothing goes wrong but that one rank dies. */
+  private static final class LoneDeath extends Simulation {
+    private final int victim;
+
+    /** If true, another process of the rank comes soon after its death, and all come in time. */
+    private final boolean mayBeReplaced;
+
+    private @Nullable Rank dead;
+    private @Nullable Rank replacement;
+
+    /** Tells in the end whether others must have known that the dead rank was there. */
+    boolean isKnown;
+
+    /** Tells in the end whether another process has taken the place of the dead rank. */
+    boolean isReplaced;
+
+    LoneDeath(long seed) {
+      super(seed);
+      calm = true;
+      silence = Duration.ofMillis(400 + random.nextInt(600));
+      timeout = silence.multipliedBy(12);
+      size = 3 + random.nextInt(2);
+      victim = random.nextInt(size);
+      mayBeReplaced = random.nextInt(3) == 0;
+    }
+
+    @Override
+    void begin() {
+      long limit = silence.toNanos();
+      // So that the others wait when the victim dies.
+      int late = random.nextInt(4) == 0 ? -1 : (victim + 1 + random.nextInt(size - 1)) % size;
+      for (int rank = 0; rank < size; rank++) {
+        long delay = random.nextLong(2 * limit);
+        if (rank == late) {
+          if (!mayBeReplaced && random.nextBoolean()) {
+            absent.add(rank);
+            continue;
+          }
+          delay = 2 * limit + random.nextLong(6 * limit);
+        }
+        Rank party = start(rank, rank, delay);
+        if (rank == victim) {
+          if (random.nextBoolean()) {
+            party.operationsLeft = random.nextInt(1 << 1 + random.nextInt(9));
+          } else {
+            party.killedAt = party.begunAt + random.nextLong(3 * limit);
           }
         }
+      }
+    }
+
+    @Override
+    void died(Rank rank) {
+      super.died(rank);
+      dead = rank;
+      if (mayBeReplaced) {
+        replacement = start(victim, size + victim, random.nextLong(silence.toNanos() / 4));
+      }
+    }
+
+    @Override
+    void check() {
+      boolean met = checkEnds();
+      Rank dead = this.dead;
+      boolean isCompleted =
+          met
+              && dead != null
+              && ranks.stream()
+                  .anyMatch(
+                      rank ->
+                          rank.roster != null
+                              && rank.roster.addresses().contains(dead.me.address()));
+      if (dead == null || isCompleted) {
+        assertEquals(absent.isEmpty(), met, "those who came in time");
+        return;
+      }
+      if (replacement != null) {
+        isReplaced = true;
+        for (Rank rank : ranks) {
+          assertTrue(rank == dead || rank.roster != null, () -> rank + ": " + rank.failure);
+        }
+        return;
+      }
+      isKnown =
+          victim == 0 ? ranks.stream().anyMatch(rank -> rank.beatsHeard.size() > 1) : dead.sits;
+      long limit = silence.toNanos();
+      for (Rank rank : ranks) {
+        // Who came later need not have been in the run that failed.
+        if (rank == dead || !isKnown || rank.begunAt - dead.endedAt > limit / 2) {
+          continue;
+        }
+        String why = String.valueOf(rank.failure);
+        assertTrue(
+            why.contains(Announcements.name(dead.me) + " ") && why.contains(" was lost: "),
+            () -> rank + " does not name " + dead + ": " + why);
+        long took = rank.endedAt - dead.endedAt;
+        assertTrue(
+            took <= limit + limit / 4 + 200 * MILLI,
+            () -> rank + " ends " + took / MILLI + " ms after the death of " + dead + ": " + why);
       }
     }
   }
@@ -265,8 +402,19 @@ final class DirectoryRendezvousSimulationTest {
     long stopsAt;
     long stoppedNanos;
     long endedAt;
+
+    /** The number of operations on files after which it dies. */
+    int operationsLeft = Integer.MAX_VALUE;
+
     boolean over;
     boolean died;
+
+    /** If true, it has taken its place in a run. */
+    boolean sits;
+
+    /** The beats of rank 0 that it has read; it knows that rank 0 lives when there are two. */
+    final Set<String> beatsHeard = new HashSet<>();
+
     @Nullable Roster roster;
     @Nullable Throwable failure;
 
@@ -302,8 +450,7 @@ final class DirectoryRendezvousSimulationTest {
         roster = round.meet();
         world.tell(this + " has met");
       } catch (Killed e) {
-        died = true;
-        world.tell(this + " dies");
+        world.died(this);
       } catch (Throwable e) {
         failure = e;
         world.tell(this + " gives up: " + e.getMessage());
@@ -326,12 +473,17 @@ final class DirectoryRendezvousSimulationTest {
       world.idle.release();
       turn.acquireUninterruptibly();
       if (world.now - killedAt >= 0) {
+        died = true;
         throw new Killed();
       }
     }
 
-    /** Before each operation on files. */
+    /** Comes before each operation on files; who is dead does none, not even to clear up. */
     private void step() {
+      if (died || operationsLeft-- == 0) {
+        died = true;
+        throw new Killed();
+      }
       if (world.random.nextInt(20) == 0) {
         handOn(world.random.nextLong(2 * MILLI));
       }
@@ -349,6 +501,9 @@ final class DirectoryRendezvousSimulationTest {
 
     @Override
     public void pause(long nanos) {
+      if (died) {
+        throw new Killed();
+      }
       handOn(nanos);
     }
 
@@ -366,6 +521,9 @@ final class DirectoryRendezvousSimulationTest {
     public byte @Nullable [] read(Path file) throws IOException {
       step();
       byte[] bytes = world.files.get(file);
+      if (bytes != null && file.toString().endsWith(".seen")) {
+        beatsHeard.add(new String(bytes, StandardCharsets.UTF_8));
+      }
       return bytes == null ? null : Arrays.copyOf(bytes, Math.min(bytes.length, Note.LONGEST + 1));
     }
 
@@ -378,7 +536,9 @@ final class DirectoryRendezvousSimulationTest {
     @Override
     public boolean create(Path file, byte[] bytes) {
       step();
-      return world.files.putIfAbsent(file, bytes) == null;
+      boolean isNew = world.files.putIfAbsent(file, bytes) == null;
+      sits |= isNew && file.toString().endsWith(".place-" + me.rank());
+      return isNew;
     }
 
     @Override
