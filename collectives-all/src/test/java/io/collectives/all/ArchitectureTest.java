@@ -32,7 +32,7 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.NetworkChannel;
 import javax.net.ServerSocketFactory;
 
-/** Who may know whom, and what nobody may do. */
+/** Modules and packages know only those that they may know. */
 @AnalyzeClasses(packages = "io.collectives", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
 

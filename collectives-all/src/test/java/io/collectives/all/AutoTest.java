@@ -184,7 +184,7 @@ class AutoTest {
     assertTrue(said.reason().source().contains(source), said.reason().source());
   }
 
-  /** As soon as they meet, at all ranks, by either way to meet. */
+  /** Ranks with different rows refuse each other as soon as they meet, by either rendezvous. */
   @Test
   void ranksWithDifferentRowsDoNotJoin() throws Exception {
     try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {

@@ -41,7 +41,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What users are told of buffers that a communicator allocates; sums are in the contract tests. */
+/**
+ * Buffers that a communicator allocates have rules that users are held to; sums are in the contract
+ * tests.
+ */
 @Timeout(120)
 class CollectiveBufferTest {
   private static final int RANKS = 3;

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** When it is told that an asynchronous call has ended. */
+/** The end of an asynchronous call is told in time. */
 class CompletionTest {
   private static final int ROUNDS = 100;
 

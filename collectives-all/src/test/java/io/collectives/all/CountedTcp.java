@@ -43,12 +43,12 @@ public final class CountedTcp implements TransportProvider {
   /** For {@link ServiceLoader}. */
   public CountedTcp() {}
 
-  /** What a rank does. */
+  /** The body of a rank. */
   interface Body {
     void run(Communicator world) throws Exception;
   }
 
-  /** What the links of a job have carried. */
+  /** A job, with what its links have carried. */
   static final class Job {
     private final String name;
     private final int ranks;
@@ -62,7 +62,7 @@ public final class CountedTcp implements TransportProvider {
       return TRANSPORTS.get(name + ":" + rank);
     }
 
-    /** How many ranks have linked to a rank, or it to them. */
+    /** Returns how many ranks have linked to a rank, or it to them. */
     int peers(int rank) {
       Set<Integer> peers = new TreeSet<>(transport(rank).linked.keySet());
       for (int other = 0; other < ranks; other++) {
@@ -74,8 +74,8 @@ public final class CountedTcp implements TransportProvider {
     }
 
     /**
-     * How many bytes of payload have gone from a rank to another, without what ranks tell each
-     * other beside, as when one of them is late on a busy machine.
+     * Returns how many bytes of payload have gone from a rank to another, without what ranks tell
+     * each other beside, as when one of them is late on a busy machine.
      */
     long bytesSent(int from, int to) {
       CountedLink link = transport(from).linked.get(to);
@@ -221,7 +221,7 @@ public final class CountedTcp implements TransportProvider {
       return accepted;
     }
 
-    /** How many bytes of payload it has carried. */
+    /** Returns how many bytes of payload it has carried. */
     long payloadSent() {
       return payload.get();
     }

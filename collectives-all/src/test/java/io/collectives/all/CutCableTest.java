@@ -38,7 +38,7 @@ class CutCableTest {
 
   @TempDir Path directory;
 
-  /** What each rank runs. */
+  /** The program of each rank. */
   static final class Program {
     public static void main(String[] arguments) {
       try (Communicator world = Collectives.join()) {

@@ -44,7 +44,7 @@ final class FaultsTest {
 
   @TempDir private Path directory;
 
-  /** What each rank has met first, and the number of the call. */
+  /** The first error of each rank, and the number of its call. */
   private static final class Errors {
     final AtomicReferenceArray<CollectiveException> first = new AtomicReferenceArray<>(RANKS);
     final long[] calls = new long[RANKS];
@@ -137,7 +137,7 @@ final class FaultsTest {
     assertTrue(IntStream.range(0, RANKS).allMatch(rank -> errors.first.get(rank) == null));
   }
 
-  /** What a rank has sent before it leaves arrives, even if it is late. */
+  /** A message that a rank sends before it leaves arrives, even if it is late. */
   @Test
   void whoLeavesLeavesNothingBehind() throws Exception {
     Faults.seed(1)
@@ -180,7 +180,7 @@ final class FaultsTest {
     assertEquals(List.of(0), report.lost());
   }
 
-  /** One fault of a kind at a random moment, for many seeds. */
+  /** A fault of one kind comes at a random moment, for many seeds. */
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2})
   void theSameSeedHitsTheSameTransfers(int kind) throws Exception {

@@ -53,7 +53,7 @@ class FiniteCheckTest {
     worlds.forEach(Communicator::close);
   }
 
-  /** How ranks talk and what plans they use. */
+  /** A job, with its transport and its plans. */
   record Job(String transport, Algorithm algorithm, int ranks) {
     @Override
     public String toString() {
@@ -88,10 +88,10 @@ class FiniteCheckTest {
     ThreadJobs.run(worlds, world -> new Rank(world).run());
   }
 
-  /** Who contributes which number that is not finite; or the rank is -1, and it is a result. */
+  /** The contributor of a number that is not finite; or the rank is -1, and it is a result. */
   private record Culprit(int rank, int index, double value) {}
 
-  /** What a rank does; it makes the same cases as all others, from the same seed. */
+  /** The program of a rank, which makes the same cases as all others, from the same seed. */
   private static final class Rank {
     private final Communicator world;
     private final int ranks;
@@ -133,7 +133,7 @@ class FiniteCheckTest {
       }
     }
 
-    /** What comes of finite numbers, or on narrow wires. */
+    /** Results that are not finite come of finite numbers, or of narrow wires. */
     private void overflow() {
       Random random = new Random(SEED);
       int count = 600;

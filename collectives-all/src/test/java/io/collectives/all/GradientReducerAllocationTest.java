@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Isolated;
 
-/** What a step of a gradient reducer allocates, on all threads of all ranks together. */
+/** A step of a gradient reducer allocates little, on all threads of a rank. */
 @Isolated // Else steps take so long that waiting, beats and deadlines are seen.
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class GradientReducerAllocationTest {

@@ -41,7 +41,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class HaloExchangeTest {
   private static final long UNTOUCHED = -7;
 
-  /** What a rank does. */
+  /** The body of a rank. */
   private interface Body {
     void run(Communicator world) throws Exception;
   }
@@ -91,7 +91,7 @@ class HaloExchangeTest {
       return Arrays.stream(shape()).reduce(1, (a, b) -> a * b);
     }
 
-    /** What must lie at an element of a tile, in some round. */
+    /** Returns what must lie at an element of a tile, in some round. */
     long expected(int rank, int element, int round) {
       int[] shape = shape();
       long value = 0;

@@ -90,7 +90,7 @@ class HierarchyTest {
     assertEquals(List.of(1, 1, 1, 1), proxiesOfWorkers(job));
   }
 
-  /** How many of the ranks that serve each worker has sent transfers to. */
+  /** Returns how many of the ranks that serve each worker has sent transfers to. */
   private static List<Integer> proxiesOfWorkers(CountedTcp.Job job) {
     return IntStream.range(0, WORKERS)
         .mapToObj(

@@ -147,7 +147,7 @@ final class HostileNetworkTest {
     assertTrue(mostMemory <= WatchedTcp.MEMORY_LIMIT, mostMemory + " bytes of direct memory");
   }
 
-  /** One of the ways to be hostile. */
+  /** Attacks in one of the ways. */
   private static void attack(int number, int port, int rank) throws IOException {
     Random random = new Random(SEED + number);
     byte[] noise = new byte[random.nextInt(3000)];

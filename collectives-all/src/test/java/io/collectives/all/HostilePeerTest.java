@@ -56,8 +56,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * One of three ranks has been admitted and sends protocol errors: each field of each kind of frame
- * is given each kind of value that it cannot have. The others must end with an error that names the
+ * A rank of three has been admitted and sends protocol errors: each field of each kind of frame is
+ * given each kind of value that it cannot have. The others must end with an error that names the
  * sender, or, where the field means nothing in such a frame, with the right result.
  *
  * <p>Each case is a job of its own; several run at once, and all that fail are told together.
@@ -89,7 +89,7 @@ final class HostilePeerTest {
 
   @TempDir private Path directory;
 
-  /** What must become of a job. */
+  /** The end that a job must have. */
   private enum Expected {
     /** A wrong frame is found as soon as it is there. */
     ERROR,
@@ -100,11 +100,11 @@ final class HostilePeerTest {
     ERROR_OR_LATE,
     /** A frame is missing, and what the sender says of itself may be a lie: all end in time. */
     LATE,
-    /** Nobody needs to look at the field, or the frame may be right; but if so the job is, too. */
+    /** The field need not be looked at, or the frame may be right; but if so the job is, too. */
     ANYTHING_RIGHT
   }
 
-  /** What the ranks do when a wrong frame comes. */
+  /** The calls that are made when a wrong frame comes. */
   private enum Scene {
     /** They take a sum; a transfer is changed. */
     SUM,
@@ -465,7 +465,7 @@ final class HostilePeerTest {
     return wrong.stream().map(what -> one + " by rank " + hostile + ": " + what).toList();
   }
 
-  /** What is wrong about how an innocent rank has ended. */
+  /** Returns what is wrong about how an innocent rank has ended. */
   private static @Nullable String judge(Case one, int hostile, @Nullable Throwable end) {
     if (end == null) {
       return one.expected == Expected.ANYTHING_RIGHT || one.scene == Scene.SHRINK
@@ -507,7 +507,7 @@ final class HostilePeerTest {
         : -1;
   }
 
-  /** What a rank does. */
+  /** Does the part of a rank. */
   private static void play(
       Case one, Communicator world, int hostile, CountDownLatch entered, CyclicBarrier quiet)
       throws Exception {
@@ -581,7 +581,7 @@ final class HostilePeerTest {
     }
   }
 
-  /** What is sent instead, and whether it was. */
+  /** The frame that is sent instead, and whether it was. */
   private static final class Tampering {
     private final Case one;
     private volatile boolean hit;
@@ -591,7 +591,9 @@ final class HostilePeerTest {
       this.one = one;
     }
 
-    /** Whether a frame is the one that is changed, or the one before which another is sent. */
+    /**
+     * Returns whether a frame is the one that is changed, or the one before which another is sent.
+     */
     boolean concerns(FrameHeader header) {
       if (header.kind == Kind.DATA && header.group != WORLD) {
         otherGroup = header.group;

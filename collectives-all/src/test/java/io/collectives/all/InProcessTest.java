@@ -22,7 +22,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What only ranks that are threads of one JVM, or one rank alone, show. */
+/** Ranks that are threads of one JVM, or one rank alone, do some things of their own. */
 final class InProcessTest {
   @Test
   void threadsCannotGrow() {
@@ -31,7 +31,10 @@ final class InProcessTest {
     }
   }
 
-  /** As several do: all that is not a number becomes the one NaN, and nothing else changes. */
+  /**
+   * A rank alone does as several do: all that is not a number becomes the one NaN, and nothing else
+   * changes.
+   */
   @Test
   void oneRankAloneHasTheExactSumToo() throws Exception {
     Communicator world = Collectives.inProcess(1, CallSettings.defaults()).get(0);
@@ -109,7 +112,7 @@ final class InProcessTest {
         });
   }
 
-  /** What does not fit a number is the caller's error, in words. */
+  /** A payload that does not fit a number is the caller's error, in words. */
   @Test
   void whatOverflowsIsRefused() throws Exception {
     List<Communicator> worlds = Collectives.inProcess(2, CallSettings.defaults());

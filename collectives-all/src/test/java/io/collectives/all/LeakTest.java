@@ -46,7 +46,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Tag("process")
 @Tag("once")
 class LeakTest {
-  /** What libraries may still load or fill late, and what one job more or less holds. */
+  /** The number of threads that libraries may start late, or that one job more or less holds. */
   private static final long THREADS = 4;
 
   private static final long FILES = 4;
@@ -54,7 +54,7 @@ class LeakTest {
 
   @TempDir Path directory;
 
-  /** What is held by a JVM; -1 for what cannot be told. */
+  /** The resources that a JVM holds; -1 for what cannot be told. */
   private record Held(long threads, long files, long directBytes, long nettyBytes, long mapped) {
 
     static Held parse(String line) {
@@ -145,7 +145,7 @@ class LeakTest {
       }
     }
 
-    /** What is held when that is no more than before, or when waiting for it is in vain. */
+    /** Returns what is held when that is no more than before, or when waiting for it is in vain. */
     private static Held quiet(Held before) throws IOException {
       Held[] held = {Held.now()};
       try {
@@ -247,7 +247,7 @@ class LeakTest {
       }
     }
 
-    /** One of two buffers ends with the world, as all do that nobody closes. */
+    /** Sums in two buffers, one of which ends with the world, as all do that nobody closes. */
     private static void sumInBuffers(Communicator world, int count, boolean closes) {
       CollectiveBuffer first = world.allocate(ElementType.INT32, count);
       CollectiveBuffer second = world.allocate(ElementType.INT32, count);

@@ -27,8 +27,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What crosses each TCP connection each way is what the plan says, to the byte; and what the plan
- * says are the documented numbers, which the tests of the plans assert.
+ * Each TCP connection carries each way what the plan says, to the byte; and the plan's numbers are
+ * the documented numbers, which the tests of the plans assert.
  */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 @Tag("once")
@@ -133,7 +133,7 @@ class LinkBytesTest {
     }
   }
 
-  /** What an explanation says that a rank sends is what it sends. */
+  /** An explanation says how many bytes a rank sends. */
   @ParameterizedTest
   @EnumSource
   void explanationsTellWhatIsSent(WireType wire) throws Exception {

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * One of four real processes is killed or stopped while they sum: every other one gets the typed
+ * A process of four real ones is killed or stopped while they sum: every other one gets the typed
  * error that names it, and ends by itself.
  */
 @Tag("process")
@@ -27,7 +27,7 @@ class LostProcessTest {
 
   private RankProcesses ranks;
 
-  /** What each rank runs. */
+  /** The program of each rank. */
   static final class Program {
     public static void main(String[] arguments) {
       try (Communicator world = Collectives.join()) {

@@ -48,7 +48,7 @@ class LostWhileJoiningTest {
   /** In seconds; so long that a survivor which the machine forgets for a while is not given up. */
   private int silenceLimit = 5;
 
-  /** What each rank runs. */
+  /** The program of each rank. */
   static final class Program {
     public static void main(String[] arguments) {
       try (Communicator world = Collectives.join()) {
@@ -119,7 +119,10 @@ class LostWhileJoiningTest {
     assertEquals(List.of(), files().toList());
   }
 
-  /** When they know each other: they sit, and rank 0 has beaten since. */
+  /**
+   * Starts them, and returns when they know each other: they have their places, and rank 0 has
+   * beaten since.
+   */
   private void startAllButTheLast() throws IOException {
     rendezvous = Files.createDirectory(directory.resolve("rendezvous"));
     for (int rank = 0; rank < SIZE - 1; rank++) {

@@ -45,7 +45,7 @@ class MailTest {
     threads.shutdownNow();
   }
 
-  /** Who is through a barrier may be gone before others have looked. */
+  /** A rank that is through a barrier may be gone before others have looked. */
   @ParameterizedTest
   @ValueSource(strings = {"inprocess", "shm"})
   void everybodyGetsThroughTheLastBarrier(String transport) throws Exception {

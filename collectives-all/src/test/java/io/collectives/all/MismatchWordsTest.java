@@ -15,11 +15,13 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What ranks do differently is told in the words of the methods that they have called. */
+/**
+ * The difference between calls of ranks is told in the words of the methods that they have called.
+ */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class MismatchWordsTest {
 
-  /** What a rank does. */
+  /** The body of a rank. */
   private interface Body {
     void run(Communicator world) throws Exception;
   }

@@ -24,7 +24,7 @@ import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What users are told when a module is not on their class path. */
+/** Users are told what to do when a module is not on their class path. */
 final class MissingModulesTest {
 
   /** Tries a ring in process. */
@@ -89,7 +89,7 @@ final class MissingModulesTest {
     }
   }
 
-  /** What is missing is left out. */
+  /** A job between processes of a host goes without the sockets. */
   @Test
   void sharedMemoryNeedsNoSockets() throws Exception {
     assertEquals("over [shm]", without("collectives-netty", TryAuto.class));

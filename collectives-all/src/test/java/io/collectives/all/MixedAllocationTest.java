@@ -34,12 +34,16 @@ class MixedAllocationTest {
   private static final int CALLS = 200;
 
   /**
-   * One of which is disturbed by nothing, such as a warning that another rank is late, and after
-   * which the compiler has seen all that it needs to leave out what does not escape.
+   * The number of rounds, one of which is disturbed by nothing, such as a warning that another rank
+   * is late, and after which the compiler has seen all that it needs to leave out what does not
+   * escape.
    */
   private static final int ROUNDS = 50;
 
-  /** As little as JIT compilations and the like take; a call that allocates has at least 16. */
+  /**
+   * The bytes that JIT compilations and the like take at most; a call that allocates has at least
+   * 16.
+   */
   private static final double BYTES_PER_CALL = 8;
 
   @TempDir Path directory;

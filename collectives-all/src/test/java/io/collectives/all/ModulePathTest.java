@@ -67,7 +67,7 @@ final class ModulePathTest {
       }
       """;
 
-  /** What the tests have besides. */
+  /** The libraries that only the tests have. */
   private static final List<String> TESTING =
       List.of(
           "test-classes",
@@ -85,7 +85,7 @@ final class ModulePathTest {
   private Path modulePath;
   private final List<Process> processes = new ArrayList<>();
 
-  /** What a dependency on collectives-all brings at run time. */
+  /** Finds what a dependency on collectives-all brings at run time. */
   @BeforeEach
   void gather() throws IOException {
     modulePath = Files.createDirectory(directory.resolve("lib"));

@@ -69,7 +69,7 @@ final class OwnPortTest {
       System.out.println(zero.equals(one.join()) ? "met" : "did not meet");
     }
 
-    /** How often anybody in this network has tried to connect. */
+    /** Returns how often anybody in this network has tried to connect. */
     private static long attempts() throws IOException {
       List<String[]> tcp =
           Files.readAllLines(Path.of("/proc/self/net/snmp")).stream()

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What servers write to files and begin with again; and files that have come to harm. */
+/** Servers begin again with what they wrote to files; files that have come to harm are refused. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 @Tag("once")
 class ParameterCheckpointsTest {
@@ -96,7 +96,10 @@ class ParameterCheckpointsTest {
     return last;
   }
 
-  /** What the first server throws when it restores; a job of so many servers, and of no workers. */
+  /**
+   * Returns what the first server throws when it restores; a job of so many servers, and of no
+   * workers.
+   */
   private static @Nullable Throwable restore(int servers, Function<Integer, Path> checkpoints)
       throws Exception {
     List<Communicator> worlds = Collectives.inProcess(servers + 1, CALLS);
@@ -130,7 +133,7 @@ class ParameterCheckpointsTest {
     }
   }
 
-  /** Nothing is lost, with as many servers and with others: the same bits as without a break. */
+  /** No update is lost, with as many servers and with others: the same bits as without a break. */
   @Test
   void trainingGoesOnWithTheSameBits() throws Exception {
     float[] unbroken = train(2, server -> directory.resolve("unbroken"), 12, 100);

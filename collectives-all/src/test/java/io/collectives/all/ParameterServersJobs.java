@@ -352,7 +352,7 @@ abstract class ParameterServersJobs {
   }
 
   /**
-   * What rounding to int8 takes, from contributions and from sums, is made up for in later steps,
+   * The loss by rounding to int8, from contributions and from sums, is made up for in later steps,
    * wherever servers are: results added up are off by about one rounding each way. Without that the
    * same is lost in every step.
    */
@@ -532,7 +532,7 @@ abstract class ParameterServersJobs {
         });
   }
 
-  /** One way of reducing for each step of a job. */
+  /** A way of reducing for each step of a job. */
   private enum Manner {
     FLOAT16 {
       @Override

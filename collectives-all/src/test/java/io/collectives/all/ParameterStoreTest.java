@@ -61,7 +61,7 @@ class ParameterStoreTest {
     return worlds;
   }
 
-  /** What a worker does. */
+  /** The work of a worker. */
   private interface Work {
     void run(Communicator world, ParameterStore store) throws Exception;
   }
@@ -126,7 +126,10 @@ class ParameterStoreTest {
     }
   }
 
-  /** As an all-reduce in the order of ranks and an optimizer at each worker, bit by bit. */
+  /**
+   * Training gives the result of an all-reduce in the order of ranks and an optimizer at each
+   * worker, bit by bit.
+   */
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3})
   void aSynchronousStepIsAnAllReduceAndALocalUpdate(int servers) throws Exception {
@@ -370,7 +373,9 @@ class ParameterStoreTest {
 
   // ------------------------------------------------------------------ failures
 
-  /** Who is farthest behind is named on all ranks, also where nothing was asked of it. */
+  /**
+   * The worker that is farthest behind is named on all ranks, also where nothing was asked of it.
+   */
   @Test
   void whoKeepsTheOthersWaitingIsNamed() throws Exception {
     Roles roles = Roles.dedicated(5, 2);
@@ -566,7 +571,7 @@ class ParameterStoreTest {
         world -> train(world, Staleness.synchronous(), world.rank() == 2 ? broken : COUNT, 0));
   }
 
-  /** As a thread that waits for a call does. */
+  /** A server hears an interrupt as a thread that waits for a call does. */
   @Test
   void anInterruptedServerEndsTheStore() throws Exception {
     mistake(

@@ -327,7 +327,7 @@ class PersistentCallTest {
         });
   }
 
-  /** What is started goes on by itself, and only its own end is awaited. */
+  /** A call that is started goes on by itself, and only its own end is awaited. */
   @Test
   void severalAreUnderWayAtOnce() throws Exception {
     onAllRanks(

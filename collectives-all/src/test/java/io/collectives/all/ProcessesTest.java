@@ -32,7 +32,7 @@ final class ProcessesTest {
   private final List<Process> processes = new ArrayList<>();
   private List<String> options = List.of();
 
-  /** What a training program does: joins, reduces, leaves. */
+  /** A training program, which joins, reduces and leaves. */
   static final class Program {
     private Program() {}
 

@@ -51,7 +51,7 @@ class ProxiesProcessesTest {
 
   private final List<Process> processes = new ArrayList<>();
 
-  /** What each process runs, with its ranks as threads. */
+  /** The program of each process, with its ranks as threads. */
   static final class Program {
     public static void main(String[] arguments) throws InterruptedException {
       List<Thread> threads = new ArrayList<>();
@@ -119,7 +119,7 @@ class ProxiesProcessesTest {
       System.out.println("rank " + rank + ": " + text);
     }
 
-    /** How many TCP connections this process has. */
+    /** Returns how many TCP connections this process has. */
     private static long connections() {
       Set<String> sockets = new HashSet<>();
       try (Stream<Path> files = Files.list(Path.of("/proc/self/fd"))) {

@@ -33,7 +33,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * One of four real processes is killed in the middle of sums. The others make the lost sums again
+ * A process of four real ones is killed in the middle of sums. The others make the lost sums again
  * without it, then take in a process that takes its place, and each has left a flight record.
  */
 @Tag("process")
@@ -45,7 +45,10 @@ class RecoveredProcessTest {
 
   private final List<Process> processes = new ArrayList<>();
 
-  /** What each rank runs: rank, place to meet, directory for flight records, whether it is new. */
+  /**
+   * The program of each rank; its arguments are rank, place to meet, directory for flight records,
+   * whether it is new.
+   */
   static final class Program {
     private static final int COUNT = 5000;
     private static final int UNDER_WAY = 4;

@@ -29,8 +29,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * One of two server processes is killed some steps after a checkpoint. Another takes its place,
- * both servers restore, and training ends with the bits of one that nothing has happened to.
+ * A server process of two is killed some steps after a checkpoint. Another takes its place, both
+ * servers restore, and training ends with the bits of one that nothing has happened to.
  */
 @Tag("process")
 @Tag("once")
@@ -45,7 +45,10 @@ class RestoredServerTest {
 
   private final List<Process> processes = new ArrayList<>();
 
-  /** What each rank runs: rank, place to meet, directory for checkpoints, whether it is new. */
+  /**
+   * The program of each rank; its arguments are rank, place to meet, directory for checkpoints,
+   * whether it is new.
+   */
   static final class Program {
     public static void main(String[] arguments) {
       int rank = Integer.parseInt(arguments[0]);
@@ -65,7 +68,7 @@ class RestoredServerTest {
       }
     }
 
-    /** What the weights are at the end. */
+    /** Returns the weights at the end. */
     static String train(
         Communicator world, Path checkpoints, int steps, Consumer<String> progress) {
       Roles roles = Roles.dedicated(WORKERS + SERVERS, SERVERS);

@@ -72,7 +72,7 @@ class SameBitsTest {
     Communicator open(int rank) throws Exception;
   }
 
-  /** What rank 0 ends with. */
+  /** Returns the result of rank 0. */
   private static float[] sum(Opener opener) throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(RANKS);
     try {

@@ -32,7 +32,7 @@ class ServersProcessesTest {
 
   private RankProcesses ranks;
 
-  /** What each rank runs. */
+  /** The program of each rank. */
   static final class Program {
     public static void main(String[] arguments) {
       try (Communicator world = Collectives.join()) {

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What is refused of payloads of several types and of runs; that they work is in the kits. */
+/** Some payloads of several types and of runs are refused; that others work is in the kits. */
 @Timeout(60)
 class SeveralTypesTest {
 
@@ -140,7 +140,7 @@ class SeveralTypesTest {
     }
   }
 
-  /** What a rank contributes; every other element of the array of floats is between runs. */
+  /** The contribution of a rank; every other element of the array of floats is between runs. */
   private static final class Numbers {
     final float[] floats;
     final int[] ints;

@@ -39,7 +39,7 @@ class SharedMemoryProcessesTest {
     ranks.close();
   }
 
-  /** As a ring, and then in buffers. */
+  /** Ranks sum by a ring, and then in buffers. */
   @Test
   void processesSumAndLeaveNothing() throws Exception {
     start("both", 50);
@@ -64,7 +64,10 @@ class SharedMemoryProcessesTest {
     assertEquals(List.of(), left());
   }
 
-  /** Nobody is left to clean up. Those who were linked with all others had gone into hiding. */
+  /**
+   * The files of a killed job stay, as no rank is left to clean up, but ranks that are linked with
+   * all others have removed their own.
+   */
   @ParameterizedTest
   @CsvSource({"ring, 4", "buffer, 0"})
   void ofAJobThatIsKilledNoRingsAreLeft(String algorithm, int places) throws Exception {

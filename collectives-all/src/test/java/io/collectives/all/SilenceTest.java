@@ -39,7 +39,7 @@ final class SilenceTest {
   @TempDir private Path directory;
   private final List<Process> processes = new ArrayList<>();
 
-  /** One of two ranks, which meet once for each transport; and jobs of one process. */
+  /** A rank of two, which meet once for each transport; and jobs of one process. */
   static final class Program {
     private Program() {}
 
@@ -101,7 +101,7 @@ final class SilenceTest {
     assertEquals("", errors(home, "info", "--enable-native-access=ALL-UNNAMED"));
   }
 
-  /** What rank 1 of a job prints on standard error. */
+  /** Returns what rank 1 of a job prints on standard error. */
   private String errors(Path home, String level, String... options) throws Exception {
     String port = "" + TcpJobs.freePort();
     Path rendezvous = Files.createDirectory(directory.resolve("rendezvous"));

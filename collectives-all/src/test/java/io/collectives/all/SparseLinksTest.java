@@ -77,7 +77,10 @@ class SparseLinksTest {
     return IntStream.range(0, ranks).map(job::peers).toArray();
   }
 
-  /** What the kernel says: a ring has as many connections as ranks, a torus twice as many. */
+  /**
+   * The kernel sees no more connections: a ring has as many connections as ranks, a torus twice as
+   * many.
+   */
   @Test
   void theKernelHasNoMoreConnections() throws Exception {
     Path table = Path.of("/proc/self/net/tcp");

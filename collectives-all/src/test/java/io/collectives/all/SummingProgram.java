@@ -12,11 +12,11 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a rank runs that may be killed: says by which transports it is linked, sums until a rank is
+ * A program that may be killed, which says by which transports it is linked, sums until a rank is
  * lost or so many times, and says how that ended.
  */
 final class SummingProgram {
-  /** What it says when it has summed some times. */
+  /** The line that it prints when it has summed some times. */
   static final String SUMMING = "summing";
 
   private static final int COUNT = 100_000;

@@ -34,7 +34,7 @@ final class TcpSecureRingTest extends FailureContractTest {
   private static @TempDir Path directory;
   private static @Nullable TlsFiles files;
 
-  /** One certificate that is good for all ranks. */
+  /** Makes one certificate that is good for all ranks. */
   @BeforeAll
   static void certify() {
     files =

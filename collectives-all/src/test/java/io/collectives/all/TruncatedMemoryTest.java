@@ -52,7 +52,7 @@ class TruncatedMemoryTest {
   private final Random random = new Random(seed);
   private final List<Process> processes = new ArrayList<>();
 
-  /** What is summed in a round. */
+  /** The payloads that are summed in a round. */
   private enum Manner {
     FRAMES,
     CHECKSUMS,
@@ -64,7 +64,7 @@ class TruncatedMemoryTest {
     }
   }
 
-  /** What each rank runs: a job in each round, which lasts until it fails. */
+  /** The program of each rank: a job in each round, which lasts until it fails. */
   static final class Program {
     private static final int COUNT = 50_000;
 
@@ -223,7 +223,7 @@ class TruncatedMemoryTest {
     }
   }
 
-  /** Whether a rank has said a line, and nothing that is wrong. */
+  /** Returns whether a rank has said a line, and nothing that is wrong. */
   private boolean hasSaid(int rank, String line, String text, int round) throws IOException {
     String said = said(rank);
     assertTrue(processes.get(rank).isAlive() || said.contains("done"), said);

@@ -57,12 +57,12 @@ public final class WatchedTcp implements TransportProvider {
     };
   }
 
-  /** How many bytes of direct memory a rank's transport holds. */
+  /** Returns how many bytes of direct memory a rank's transport holds. */
   public static long directMemoryLength(int rank) {
     return OPENED.get(rank).directMemoryLength();
   }
 
-  /** How many connections to a rank wait for their admission. */
+  /** Returns how many connections to a rank wait for their admission. */
   public static int unadmitted(int rank) {
     TcpTransport transport = OPENED.get(rank);
     transport.loop().enter();
@@ -73,7 +73,9 @@ public final class WatchedTcp implements TransportProvider {
     }
   }
 
-  /** What a rank says when it connects to another, as somebody knows who has listened to it. */
+  /**
+   * Returns what a rank says when it connects to another, as somebody knows who has listened to it.
+   */
   public static byte[] hello(int from, int to) {
     return OPENED.get(from).hello(to).bytes().array();
   }

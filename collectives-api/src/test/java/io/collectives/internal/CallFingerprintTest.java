@@ -61,7 +61,7 @@ class CallFingerprintTest {
         0);
   }
 
-  /** What differs is named with both values, and nothing else is taken for the same. */
+  /** A difference is named with both values, and nothing else is taken for the same. */
   @Test
   void everyDifferenceIsNamed() {
     ElementType f = ElementType.FLOAT32;
@@ -178,7 +178,7 @@ class CallFingerprintTest {
     assertTrue(CallFingerprint.same(mine, theirs));
   }
 
-  /** What a rank that serves needs to know. */
+  /** A rank that serves finds op and level in the fingerprint. */
   @Test
   void callsTellTheirOpAndLevel() {
     UserOp own = UserOp.commutative("a =.9z-_");

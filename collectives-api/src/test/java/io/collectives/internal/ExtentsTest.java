@@ -18,7 +18,7 @@ import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** What overlaps is found, and nothing else: compared with sets of single elements. */
+/** Overlaps are found, and nothing else: they are compared with sets of single elements. */
 class ExtentsTest {
   private static final int LENGTH = 30;
 
@@ -154,7 +154,7 @@ class ExtentsTest {
         e.getMessage());
   }
 
-  /** The same memory by another object is known by its address, where Java tells it. */
+  /** Memory is known in another object by its address, where Java tells it. */
   @Test
   void slicesOfADirectBufferAreKnownFromJdk22On() {
     Extents extents = new Extents();

@@ -38,7 +38,7 @@ class LaneChunksTest {
     }
   }
 
-  /** What the plan says may be wrong, which others find. */
+  /** A plan may say what is wrong, which others find. */
   @Test
   void chunksThatDoNotExistAreNobodys() {
     LaneChunks chunks = LaneChunks.of(plan(2, sum(-5, 6), sum(1, Integer.MAX_VALUE)));

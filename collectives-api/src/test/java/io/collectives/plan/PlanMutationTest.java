@@ -189,13 +189,13 @@ class PlanMutationTest {
   private static final class SecondJudge {
     private final TablePlan plan;
 
-    /** Whether a contribution must not be held twice even where a later replacement mends it. */
+    /** If true, a contribution must not be held twice even where a later replacement mends it. */
     private final boolean strict;
 
     private final boolean barrier;
     private Map<List<Integer>, int[]> held = new HashMap<>();
 
-    /** The same sums, written down: brackets around two operands, ' behind what was rounded. */
+    /** The sums, written down: brackets around two operands, ' behind what was rounded. */
     private Map<List<Integer>, String> sums = new HashMap<>();
 
     private final Map<Integer, Integer> laneOfChunk = new HashMap<>();
@@ -287,7 +287,7 @@ class PlanMutationTest {
       return null;
     }
 
-    /** What the sums are after a round, none of whose contributions comes twice. */
+    /** Writes down the sums after a round, none of whose contributions comes twice. */
     private void add(List<Transfer> round) {
       Map<List<Integer>, String> next = new HashMap<>(sums);
       Map<List<Integer>, Integer> reductions = new HashMap<>();

@@ -457,8 +457,8 @@ class PlanVerifierTest {
   }
 
   /**
-   * What is said of a broadcast that begins with one transfer and goes on between neighbours;
-   * nothing if it is right.
+   * Returns what is said of a broadcast that begins with one transfer and goes on between
+   * neighbours; nothing if it is right.
    */
   private static String onMesh(Mesh mesh, int from, int to) {
     List<List<Transfer>> rounds = new ArrayList<>();

@@ -10,7 +10,7 @@ import io.collectives.Collective;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Where several ranks complete a chunk they must take the very same sum. */
+/** Ranks that complete the same chunk must take the very same sum. */
 class SumOrdersTest {
   private static final String OTHER =
       " is not the very sum that another rank takes: operands differ in order, or in rounding";

@@ -88,12 +88,12 @@ record TablePlan(
         new ArrayList<>(List.of(new ArrayList<>(List.of(in, out)))));
   }
 
-  /** The same transfers, said to be of so many contributors. */
+  /** Returns these transfers, said to be of so many contributors. */
   TablePlan contributedBy(int other) {
     return new TablePlan(collective, ranks, root, other, chunks, table);
   }
 
-  /** The same twice, on chunks of its own for each. */
+  /** Returns a plan that is done twice, each time on chunks of its own. */
   static TablePlan twice(TablePlan plan) {
     TablePlan both = copyOf(plan);
     for (List<List<Transfer>> rounds : plan.table) {
@@ -148,7 +148,7 @@ record TablePlan(
     return this;
   }
 
-  /** The same transfers, said to be of another root. */
+  /** Returns these transfers, said to be of another root. */
   TablePlan rootedAt(int other) {
     return new TablePlan(collective, ranks, other, contributors, chunks, table);
   }

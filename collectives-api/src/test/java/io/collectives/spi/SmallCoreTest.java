@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** How much a transport has to know. */
+/** The interfaces that a transport has to implement are small. */
 class SmallCoreTest {
   private static final List<Class<?>> CORE =
       List.of(
@@ -33,7 +33,7 @@ class SmallCoreTest {
     assertEquals(23, methods().count());
   }
 
-  /** What a transport can do besides is an interface of its own, not a flag. */
+  /** A further capability of a transport is an interface of its own, not a flag. */
   @Test
   void aTransportHasNoFlags() {
     assertFalse(

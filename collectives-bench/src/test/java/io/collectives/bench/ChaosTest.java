@@ -68,7 +68,7 @@ class ChaosTest {
     assertEquals(List.of("shm", "kill", "2"), List.of(rows(run).get(0)).subList(0, 3), run.out());
   }
 
-  /** Whoever was killed comes again. */
+  /** A process that was killed comes again. */
   @Test
   @DisabledOnOs(OS.WINDOWS)
   void aJobRunsForLong() {
@@ -95,7 +95,10 @@ class ChaosTest {
     assertTrue(run.out().contains("\npassed: "), run.out());
   }
 
-  /** When victims come to the rendezvous depends on the machine; what must hold does not. */
+  /**
+   * Victims come to the rendezvous when the machine lets them; what must hold does not depend on
+   * it.
+   */
   @Test
   @DisabledOnOs(OS.WINDOWS)
   void allNameWhoIsLostWhileTheyJoin() {

@@ -54,7 +54,7 @@ class EndToEndTest {
     assertTrue(wrong.err().contains("servers have parts of layers"), wrong.err());
   }
 
-  /** What perf writes, auto reads. */
+  /** A table that perf writes is read by auto. */
   @Test
   void perfWritesATableForAuto(@TempDir Path directory) throws IOException {
     Path file = directory.resolve("my.table");

@@ -25,7 +25,7 @@ class FigureTableTest {
     return text.toString().replace(System.lineSeparator(), "\n");
   }
 
-  /** Who ends it early has what was measured until then. */
+  /** A user who ends it early has what was measured until then. */
   @Test
   void rowsOfTsvArePrintedOnceAsSoonAsTheyAreThere() {
     row("ring", 1);
@@ -39,7 +39,7 @@ class FigureTableTest {
     assertEquals("name\ttime_us\nring\t1\ndirect\t2\nauto\t3\n", printed());
   }
 
-  /** Whose columns are as wide as the last row wants them. */
+  /** A table has columns as wide as the last row wants them. */
   @Test
   void aTableIsPrintedAtTheEnd() {
     row("ring", 1);

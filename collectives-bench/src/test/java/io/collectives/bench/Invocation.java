@@ -4,7 +4,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import picocli.CommandLine;
 
-/** What a run of the command line in this JVM gave. */
+/** The outcome of a run of the command line in this JVM. */
 record Invocation(int status, String out, String err) {
 
   static Invocation of(String... arguments) {

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** What becomes of the rounds of a case. */
+/** A line holds the rounds of a case. */
 class PerfLineTest {
 
   private static PerfRow row(String algorithm, boolean check, int round, long micros, long wrong) {

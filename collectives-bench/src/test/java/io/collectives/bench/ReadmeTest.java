@@ -108,7 +108,7 @@ class ReadmeTest {
     assertTrue(Stream.of(output.split("\n")).anyMatch(line::equals), output);
   }
 
-  /** What an example prints as four processes. */
+  /** Returns what an example prints as four processes. */
   private static String output(String name) throws Exception {
     return output(name, 0);
   }

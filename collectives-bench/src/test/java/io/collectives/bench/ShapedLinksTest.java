@@ -25,7 +25,7 @@ class ShapedLinksTest {
   private static final int SCALE = 512;
   private static final String RATE = "100Mbit/s";
 
-  /** What a bucket lets pass at once. */
+  /** The bytes that a bucket lets pass at once. */
   private static final int BURST = 80 << 10;
 
   @BeforeEach

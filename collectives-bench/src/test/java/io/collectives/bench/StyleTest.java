@@ -83,7 +83,7 @@ class StyleTest {
           Map.entry("shelf", "buffer pool"),
           Map.entry("colour", "color"));
 
-  /** One word of a comment, or one part of a name, but for what the JDK names. */
+  /** A word of a comment, or a part of a name, but for what the JDK names. */
   private static final Pattern WORD = Pattern.compile("(?<!Collections\\.)(?:[A-Z]?[a-z]+|[A-Z]+)");
 
   /** A block tag that javadoc would take for text, as it does not begin its line. */
@@ -204,10 +204,10 @@ class StyleTest {
     if (!file.endsWith("StyleTest.java")) {
       checkWords(text, report);
     }
+    checkSummaries(text, report);
     if (!file.toString().replace('\\', '/').contains("/src/main/")) {
       return;
     }
-    checkSummaries(text, report);
     checkTags(text, report);
     checkParameters(text, report);
     if (lines.length - 1 > CLASS_LINES && !text.contains(REASON)) {

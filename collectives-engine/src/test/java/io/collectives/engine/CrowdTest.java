@@ -62,7 +62,7 @@ class CrowdTest {
     assertFalse(crowd.isHere(now + Crowd.SHORTEST_NANOS), "and is looked for soon again");
   }
 
-  /** What a rank computes for long, between calls, says nothing of others. */
+  /** A rank that computes for long, between calls, says nothing of others. */
   @Test
   void whatARankDoesItselfIsNoCrowd() {
     for (int i = 0; i < 20; i++) {

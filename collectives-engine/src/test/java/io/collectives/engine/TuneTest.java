@@ -24,7 +24,10 @@ class TuneTest {
     assertEquals(List.of(true, true), areTuned(() -> () -> 1_000_000));
   }
 
-  /** As where compilers are at work in one turn, and not in the next. */
+  /**
+   * Times are not believed that differ as where compilers are at work in one turn, and not in the
+   * next.
+   */
   @Test
   void aGroupThatTakesAnotherTimeInEachTurnIsNot() throws Exception {
     Supplier<LongSupplier> ticks =
@@ -36,7 +39,7 @@ class TuneTest {
   }
 
   /**
-   * Whether each of two ranks is, by a clock that goes alike on both.
+   * Returns whether each of two ranks is tuned, by a clock that goes alike on both.
    *
    * @param ticks how many nanoseconds later it is whenever the clock is read
    */

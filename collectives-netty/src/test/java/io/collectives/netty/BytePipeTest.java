@@ -58,7 +58,7 @@ class BytePipeTest {
   private static final long DIRECT_LIMIT =
       TcpTransport.RECEIVE_LENGTH + SLOTS * (FrameCodec.HEADER_LENGTH + BODY_LIMIT);
 
-  /** What happens to the stream of one direction, once. */
+  /** The damage to the stream of one direction, which comes once. */
   private enum Damage {
     NONE,
     BIT,
@@ -123,12 +123,12 @@ class BytePipeTest {
     /** The rank whose stream is damaged. */
     private final int damaged;
 
-    /** How many bytes of it pass before. */
+    /** The number of bytes of it that pass before. */
     private int until;
 
     private boolean isDone;
 
-    /** Where the damaged bytes were, for a changed byte. */
+    /** The offset of the damaged bytes, for a changed byte. */
     private int damagedAt = -1;
 
     Schedule(long seed, Damage damage) {
@@ -336,7 +336,7 @@ class BytePipeTest {
     int losses;
     long allocated;
 
-    /** What it sends reaches nobody any more. */
+    /** If true, what it sends reaches nobody any more. */
     boolean deaf;
 
     @Nullable Throwable cause;
@@ -437,7 +437,10 @@ class BytePipeTest {
       allocated += MEMORY.getCurrentThreadAllocatedBytes() - before;
     }
 
-    /** Whether all that this rank has to send has been taken in by the other one, or never will. */
+    /**
+     * Returns whether all that this rank has to send has been taken in by the other one, or never
+     * will.
+     */
     boolean isDrained(End other) {
       boolean allSent =
           sent.size() == toSend.size() && !((TcpLink) transport.link(1 - rank)).isBlocked();

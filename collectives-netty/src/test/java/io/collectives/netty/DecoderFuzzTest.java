@@ -189,7 +189,7 @@ class DecoderFuzzTest {
         UnknownHostException.class);
   }
 
-  /** What a peer sends is damaged: no damaged frame is ever complete. */
+  /** The bytes of a peer are damaged: no damaged frame is ever complete. */
   @Test
   void streamsOfFrames() throws Exception {
     Random random = new Random(SEED);

@@ -49,12 +49,12 @@ final class PipedSockets extends SelectorProvider {
       this.random = random;
     }
 
-    /** How many bytes have been written here and not been taken. */
+    /** Returns how many bytes have been written here and not been taken. */
     int written() {
       return written.length;
     }
 
-    /** How many bytes have arrived and not been read. */
+    /** Returns how many bytes have arrived and not been read. */
     int unread() {
       return unread.length;
     }
@@ -71,7 +71,7 @@ final class PipedSockets extends SelectorProvider {
       unread.put(ByteBuffer.wrap(bytes), bytes.length);
     }
 
-    /** Nothing more will arrive. */
+    /** Ends the input: nothing more will arrive. */
     void endInput() {
       inputEnded = true;
     }

@@ -52,7 +52,9 @@ final class RendezvousSimulationTest {
   private static final int SIMULATIONS = Integer.getInteger("collectives.simulations", 2_000);
   private static final int FIRST = Integer.getInteger("collectives.firstSimulation", 0);
 
-  /** What an error may say; each names who is missing or lost, or what is wrong with whom. */
+  /**
+   * The words of an error, each of which names who is missing or lost, or what is wrong with whom.
+   */
   private static final Pattern REASON =
       Pattern.compile(
           "^ranks? [0-9, …()]+ ha(s|ve) not come to tcp://there:1"
@@ -69,7 +71,10 @@ final class RendezvousSimulationTest {
 
   private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
 
-  /** How much later than its limit a rank may end: the grace, and the last attempt to connect. */
+  /**
+   * The time by which a rank may end later than its limit: the grace, and the last attempt to
+   * connect.
+   */
   private static final long LATE_NANOS = RendezvousTerms.GRACE_NANOS + 200 * MILLI;
 
   @Test
@@ -100,7 +105,7 @@ final class RendezvousSimulationTest {
   /** Something that happens at a time to a process, or to the network. */
   private record Event(long time, long number, @Nullable Actor owner, Runnable what) {}
 
-  /** One schedule. */
+  /** A schedule. */
   private static final class Simulation {
     final Random random;
     final StringBuilder story = new StringBuilder();
@@ -114,7 +119,7 @@ final class RendezvousSimulationTest {
     final Duration returnLimit;
     final @Nullable JobSecret secret;
 
-    /** Whether everybody behaves, so that all who come in time must meet. */
+    /** If true, everybody behaves, so that all who come in time must meet. */
     final boolean calm;
 
     final Set<Integer> absent = new HashSet<>();
@@ -216,7 +221,7 @@ final class RendezvousSimulationTest {
       events.add(new Event(now + delay, numbers++, owner, what));
     }
 
-    /** How long something takes on this network. */
+    /** Returns how long something takes on this network. */
     long latency() {
       return random.nextLong((random.nextInt(10) == 0 ? 200 : 5) * MILLI) + 1;
     }
@@ -609,7 +614,7 @@ final class RendezvousSimulationTest {
     }
   }
 
-  /** One end of a connection. */
+  /** An end of a connection. */
   private static final class End implements Line {
     final Simulation world;
     Actor owner;
@@ -760,7 +765,9 @@ final class RendezvousSimulationTest {
       }
     }
 
-    /** As when the process at the other end dies: what is on its way is lost. */
+    /**
+     * Resets the connection as when the process at the other end dies: what is on its way is lost.
+     */
     void reset() {
       End far = other;
       closed = true;

@@ -16,7 +16,7 @@ import java.util.List;
 final class TcpJob {
   private TcpJob() {}
 
-  /** Nothing is secured. */
+  /** Opens a job in which nothing is secured. */
   static List<TcpTransport> open(
       SocketKind kind, int slots, String place, int ranks, CallSettings calls) {
     return open(kind, slots, place, ranks, calls, Security.none());

@@ -45,7 +45,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who meets whom, and what those are told who do not. */
+/** Ranks of one job join, and others are told why they do not. */
 class TcpRendezvousTest {
   private static final Duration LONG = Duration.ofSeconds(30);
   private static final Duration SHORT = Duration.ofMillis(700);
@@ -301,7 +301,7 @@ class TcpRendezvousTest {
     }
   }
 
-  /** As a rank that gives a lost one a quarter of a second to come back. */
+  /** Joins as a rank that gives a lost one a quarter of a second to come back. */
   private Future<Roster> meetImpatiently(Announcement me) {
     JobSettings settings =
         JobSettings.of(0, 2, URI.create("tcp://127.0.0.1:" + port))

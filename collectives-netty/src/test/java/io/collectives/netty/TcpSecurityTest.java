@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Who is admitted to a transport, and what happens to those who are not. */
+/** Ranks of the job are admitted to a transport, and others are refused. */
 @Timeout(60)
 class TcpSecurityTest {
   /** An address of the documentation, which no host has. */
@@ -314,7 +314,7 @@ class TcpSecurityTest {
     assertTrue(passed(SECRETIVE).contains("easily found"));
   }
 
-  /** What passes between two ranks that exchange a frame each. */
+  /** Returns what passes between two ranks that exchange a frame each. */
   static String passed(Security security) throws IOException {
     ByteArrayOutputStream seen = new ByteArrayOutputStream();
     TcpProxy[] proxy = new TcpProxy[1];

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who can speak TLS with a rank, and what the certificates are good for. */
+/** Only peers with a certificate for it can speak TLS with a rank. */
 @Timeout(60)
 class TcpTlsTest {
   private static @TempDir Path ours;
@@ -144,7 +144,7 @@ class TcpTlsTest {
         Ranks.settings(0).withSecurity(tls(both)), Ranks.settings(1).withSecurity(tls(both)));
   }
 
-  /** What rank 1 answers to a HELLO from rank 0, said by somebody with these files. */
+  /** Returns what rank 1 answers to a HELLO from rank 0, said by somebody with these files. */
   private static Handshake answer(Ranks ranks, @Nullable TlsFiles files) throws Exception {
     try (SSLSocket socket = (SSLSocket) client(files).getSocketFactory().createSocket()) {
       String address = ranks.get(1).transport.address(1);

@@ -90,7 +90,7 @@ class TcpTransportContractTest {
       assertNothingIsLeft();
     }
 
-    /** Those who live clean up after those who were killed. */
+    /** Asserts that nothing is left: ranks that live clean up after those that were killed. */
     private void assertNothingIsLeft() {
       try (Stream<Path> left = Files.list(directory)) {
         assertEquals(List.of(), left.toList());

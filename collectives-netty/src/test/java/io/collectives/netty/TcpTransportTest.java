@@ -434,7 +434,7 @@ class TcpTransportTest {
     }
   }
 
-  /** One rank of a job of two, whose peer is said to be at an address. */
+  /** Opens one rank of a job of two, whose peer is said to be at an address. */
   private Counter alone(int rank, String peer, Duration joinTimeout) {
     TransportProvider.Endpoint mine =
         new TcpTransportProvider()
@@ -572,7 +572,9 @@ class TcpTransportTest {
         .close(); // Never opened.
   }
 
-  /** What the allocators of the transports have given out and not got back, direct and heap. */
+  /**
+   * Returns what the allocators of the transports have given out and not got back, direct and heap.
+   */
   private List<Long> heldByNetty() {
     return transports.stream()
         .map(transport -> transport.allocator().metric())
@@ -669,7 +671,7 @@ class TcpTransportTest {
     return socket;
   }
 
-  /** What rank 1 answers to a connection that begins like this, until it closes. */
+  /** Returns what rank 1 answers to a connection that begins like this, until it closes. */
   private byte[] answerTo(byte[] bytes) throws IOException {
     try (Socket socket = connect()) {
       socket.getOutputStream().write(bytes);

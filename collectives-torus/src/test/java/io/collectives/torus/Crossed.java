@@ -4,8 +4,8 @@ import io.collectives.Mesh;
 import io.collectives.plan.Plan;
 
 /**
- * How many chunks cross each link of a mesh, in each direction: by direction, then by the place at
- * which the link begins. What goes two places along a line passes both links between.
+ * The numbers of chunks that cross each link of a mesh, in each direction: by direction, then by
+ * the place at which the link begins. What goes two places along a line passes both links between.
  */
 record Crossed(Mesh mesh, long[][] chunks) {
   static final int X_UP = 0;

@@ -51,7 +51,7 @@ class OtherCollectivesTest {
     return plan(algorithm, collective, ranks, 0);
   }
 
-  /** One frame on a link in a round is enough, but where two are documented. */
+  /** Verifies a plan with one frame on a link in a round, or two where two are documented. */
   private static PlanFigures verify(Algorithm algorithm, Plan plan) {
     boolean twoRanges = TWO_RANGES.contains(algorithm);
     boolean bothWaysAreOneLink = algorithm.equals(Algorithm.shortestWayRing());

@@ -25,12 +25,16 @@ import java.util.function.IntUnaryOperator;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Who owns which chunk, in which order it is added up, and which links the lanes use. */
+/**
+ * Plans say which rank owns which chunk, in which order it is added up, and which links lanes use.
+ */
 @Tag("once")
 class OwnershipTest {
   private static final Mesh LINES = new Mesh(5, 3, false, false);
 
-  /** What a torus plans for its links; the others go straight between any two ranks. */
+  /**
+   * The collectives that a torus plans for its links; the others go straight between any two ranks.
+   */
   private static final Set<Collective> ON_MESHES =
       EnumSet.complementOf(
           EnumSet.of(Collective.GATHER, Collective.SCATTER, Collective.ALL_TO_ALL));

@@ -130,7 +130,7 @@ class PodScaleTest {
     }
   }
 
-  /** What rank 0, like any other, sends in each dimension, counted in chunks. */
+  /** The numbers of chunks that rank 0, like any other, sends in each dimension. */
   private record SentByOne(int chunks, long alongX, long alongY) {
 
     static SentByOne byOneRank(Plan plan, int x) {

@@ -3,7 +3,7 @@ package io.collectives.torus;
 import io.collectives.plan.Plan;
 import java.util.stream.LongStream;
 
-/** How many chunks each rank sends to each other. */
+/** The numbers of chunks that each rank sends to each other. */
 record Sent(long[][] chunks) {
 
   static Sent of(Plan plan) {

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What crosses each link of a torus, each way. */
+/** Each link of a torus carries its share, each way. */
 class TorusLinksTest {
 
   private static Plan plan(Mesh mesh, Collective collective) {
@@ -109,7 +109,7 @@ class TorusLinksTest {
     }
   }
 
-  /** What a lane moves along the first dimension is one range, so one frame. */
+  /** A lane moves one range along the first dimension, so one frame. */
   @ParameterizedTest
   @EnumSource(names = {"REDUCE_SCATTER", "ALL_GATHER"})
   void halvesOfTheFirstDimensionAreOneFrameEach(Collective collective) {

@@ -38,7 +38,7 @@ class TorusPlanProviderTest {
     return PlanVerifier.verify(allReduce(algorithm, ranks), bothWaysAreOneLink ? 2 : 1, 0);
   }
 
-  /** Those that know no mesh. */
+  /** Returns the algorithms that know no mesh. */
   static Stream<Algorithm> flat() {
     return ALGORITHMS.all().stream()
         .filter(spec -> !spec.parameters().form().contains("XxY"))

@@ -29,7 +29,7 @@ public final class Jobs {
     run(Collectives.inProcess(ranks, calls), body);
   }
 
-  /** The same over a transport by its name. */
+  /** Runs a job over a transport by its name. */
   public static void run(String transport, Path directory, int ranks, RankThreads.Body body)
       throws Exception {
     if (transport.equals("inprocess")) {

@@ -100,7 +100,7 @@ class ShardedOptimizerTest {
     return values;
   }
 
-  /** What each rank would do by itself with reduced gradients. */
+  /** A rank that does what it would do by itself with reduced gradients. */
   private static final class Unsharded {
     final Model model;
     final Optimizer optimizer;
@@ -311,7 +311,9 @@ class ShardedOptimizerTest {
         });
   }
 
-  /** One rank's NaN, infinity, or a sum that overflows: nobody updates, and nothing has changed. */
+  /**
+   * A NaN of one rank, infinity, or a sum that overflows: nobody updates, and nothing has changed.
+   */
   @Test
   void aStepThatIsNotFiniteIsSkippedByAll() throws Exception {
     Jobs.run(
@@ -463,7 +465,7 @@ class ShardedOptimizerTest {
         });
   }
 
-  /** What each rank keeps is 1/n, to within a block for each bucket. */
+  /** Each rank keeps 1/n of the state, to within a block for each bucket. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 4, 7})
   void stateIsDividedByTheRanks(int ranks) throws Exception {

@@ -112,7 +112,7 @@ class AutoEndpointTest {
     assertEquals(List.of("unix"), transports.get(0).names(), "TLS rules shared memory out");
   }
 
-  /** What may be announced is bounded, as unauthenticated peers may say no more. */
+  /** An announcement is bounded, as unauthenticated peers may say no more. */
   @Test
   void leavesOutWhatIsTooLongToAnnounce() throws IOException {
     String job = "j".repeat(128);
@@ -202,7 +202,7 @@ class AutoEndpointTest {
     assertFalse(heard.frames || heard.lost, "rank 0 has no such link");
   }
 
-  /** What a rank has been given. */
+  /** A sink that keeps what a rank has been given. */
   private static final class Ears implements FrameSink {
     boolean frames;
     boolean lost;
@@ -247,7 +247,7 @@ class AutoEndpointTest {
     endpoints.forEach(endpoint -> transports.add(endpoint.open(roster)));
   }
 
-  /** Whether somebody listens where a rank has listened by TCP. */
+  /** Returns whether somebody listens where a rank has listened by TCP. */
   private boolean answers(int rank) throws IOException {
     String address = AutoAddress.parse(endpoints.get(rank).address()).addresses().get("tcp");
     int colon = address.lastIndexOf(':');

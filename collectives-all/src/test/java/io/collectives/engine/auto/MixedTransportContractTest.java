@@ -94,7 +94,7 @@ class MixedTransportContractTest {
       return endpoints;
     }
 
-    /** As the tests of these transports do. */
+    /** Damages frames as the tests of these transports do. */
     @Override
     protected void kill(Transport transport) {
       for (Transport part : parts.get(transport)) {
@@ -108,7 +108,7 @@ class MixedTransportContractTest {
       }
     }
 
-    /** Those who live clean up after those who were killed. */
+    /** Ranks that live clean up after those that were killed. */
     @Override
     @AfterEach
     protected void closeAll() {

@@ -32,7 +32,7 @@ class DeviationTest {
     assertEquals(4 / Math.sqrt(49 / 4.0), deviation.greatest(), 1e-15);
   }
 
-  /** What a double cannot hold beside 2^60 is not lost. */
+  /** A part that a double cannot hold beside 2^60 is not lost. */
   @Test
   void exactSumsKeepWhatAdditionsLose() {
     Total exact = total(doubles(0x1p60), doubles(0x1p-10), doubles(3), doubles(-0x1p60));

@@ -9,7 +9,10 @@ import org.junit.jupiter.api.Test;
 
 class ConnectionsTest {
 
-  /** As iproute2 6.1 writes it, IPv4, IPv6 and a connection that nobody holds any more. */
+  /**
+   * Connections are read as iproute2 6.1 writes them, IPv4, IPv6 and a connection that nobody holds
+   * any more.
+   */
   @Test
   void connectionsAreRead() {
     String text =

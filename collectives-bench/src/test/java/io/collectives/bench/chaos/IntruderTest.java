@@ -35,7 +35,9 @@ class IntruderTest {
     }
   }
 
-  /** What a listener, which answers with a byte more than a hello, hears from one intruder. */
+  /**
+   * Returns what a listener, which answers with a byte more than a hello, hears from one intruder.
+   */
   private static byte[] heard(Intruder kind, long seed) throws Exception {
     try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       Intruder.Victim victim = new Intruder.Victim(server.getLocalPort(), HELLO);
@@ -120,7 +122,7 @@ class IntruderTest {
     }
   }
 
-  /** Whoever replays what was heard gets as far as the challenge. */
+  /** An intruder that replays what was heard gets as far as the challenge. */
   @Test
   void theEavesdropperLearnsAHelloThatRanksAnswer() throws Exception {
     Security security = Security.none().withSecret(JobSecret.of("not known to strangers"));

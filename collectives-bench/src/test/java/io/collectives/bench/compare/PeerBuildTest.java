@@ -62,7 +62,7 @@ class PeerBuildTest {
         Files.readAllLines(directory.resolve("calls")));
   }
 
-  /** As on hosts with Open MPI's programs, but without its headers. */
+  /** A host may have Open MPI's programs, but not its headers. */
   @Test
   void aCompilerWithoutHeadersIsNotEnough() throws Exception {
     program("mpicc", "[ -e '" + directory + "/mpi.h' ] || { echo 'no such file: mpi.h'; exit 1; }");
@@ -150,7 +150,7 @@ class PeerBuildTest {
         .toList();
   }
 
-  /** What {@code mpirun} is told. */
+  /** Returns what {@code mpirun} is told. */
   private String openMpi(Collective collective, String variant, Medium medium) throws Exception {
     program("mpicc", "exit 0");
     program("mpirun", "exit 0");

@@ -73,7 +73,7 @@ class PeerRanksTest {
     return PeerRanks.start(new Script(script), build, JOB, limit);
   }
 
-  /** Nothing of the peer is left. */
+  /** Asserts that nothing of the peer is left. */
   private void assertGone() throws IOException {
     for (int rank = 0; rank < 2; rank++) {
       Path file = directory.resolve("pid" + rank);

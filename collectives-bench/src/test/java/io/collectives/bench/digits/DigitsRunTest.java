@@ -75,7 +75,7 @@ class DigitsRunTest {
     }
   }
 
-  /** One process with the whole batches has the same curve, within the rounding of sums. */
+  /** A process with the whole batches has the same curve, within the rounding of sums. */
   @Test
   void oneProcessHasTheSameCurve() {
     List<DigitsResult> one = run(1, task(Update.SHARDED, Rule.MOMENTUM, "auto", 3));

@@ -23,7 +23,7 @@ class NetworkTest {
   private static final String PATIENT = "20";
   private static final String SHORT = "0.5";
 
-  /** What may pass a link at once. */
+  /** The bytes that may pass a link at once. */
   private static final int BURST = 80 << 10;
 
   @BeforeEach
@@ -124,7 +124,10 @@ class NetworkTest {
     }
   }
 
-  /** Whether a host refuses another's connection to a port where nobody listens, within seconds. */
+  /**
+   * Returns whether a host refuses another's connection to a port where nobody listens, within
+   * seconds.
+   */
   private static boolean answers(Network network, int from, int to, String seconds)
       throws IOException {
     String there = network.variables(to).get("COLLECTIVES_LISTEN");

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Where there is a formula, simulator and formula say the same; and how often there is one. */
+/** Simulator and formula say the same where there is a formula; and how often there is one. */
 @Tag("once")
 class ClosedFormTest {
   private static final Wire WIRE = new Wire(10, 2);
@@ -76,7 +76,7 @@ class ClosedFormTest {
     assertEquals(known, compared);
   }
 
-  /** Those whose formula stands with them in the list of algorithms. */
+  /** The formulas in the list of algorithms tell the costs of the plans. */
   @Test
   void costsOfTheListAreThoseOfThePlans() {
     Algorithms algorithms = Algorithms.onClassPath();

@@ -38,7 +38,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What each parameter server has to carry. */
+/** Each parameter server has its load to carry. */
 @Tag("once")
 class ServersTest {
   private static final long SEED = Long.getLong("collectives.seed", 20_261_122L);
@@ -114,7 +114,7 @@ class ServersTest {
     return scenario.run(scenario.costs(bytes, 1, 0));
   }
 
-  /** What a job runs is priced as the simulator's own plan of workers on hosts of their own. */
+  /** A job is priced as the simulator's own plan of workers on hosts of their own. */
   @Test
   void theAlgorithmCostsWhatTheSimulatorsPlanDoes() {
     Fabric fabric = new Fabric(new Wire(10, 2), List.of(), Optional.empty(), Hosts.NONE);

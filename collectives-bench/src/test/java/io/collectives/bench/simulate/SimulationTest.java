@@ -335,7 +335,7 @@ class SimulationTest {
     assertTrue(Scenario.of(ring, size, slow).run(costs).nanos() >= 126 * 1000);
   }
 
-  /** One round: each pair of numbers is a transfer of the only chunk. */
+  /** A plan of one round: each pair of numbers is a transfer of the only chunk. */
   private static Plan transfers(int ranks, int... ends) {
     return Plan.of(
         PlanRequest.of(Collective.ALL_REDUCE, ranks),

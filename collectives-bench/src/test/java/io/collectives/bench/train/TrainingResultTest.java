@@ -22,7 +22,7 @@ class TrainingResultTest {
     assertFalse(new TrainingResult(4, 2, 1, 1, Double.POSITIVE_INFINITY, 1, true).good());
   }
 
-  /** What is allowed grows with the ranks, and with what a type or a wire type loses. */
+  /** The allowed deviation grows with the ranks, and with what a type or a wire type loses. */
   @Test
   void whatRoundingExplains() {
     assertEquals(4 * 0x1p-24, tolerance(ElementType.FLOAT32, WireType.AS_IN_MEMORY, 4), 1e-13);

@@ -72,7 +72,7 @@ class AlgorithmTableTest {
     return AlgorithmTable.fingerprint(new Algorithm.Auto(rows, "here"), ALGORITHMS);
   }
 
-  /** What was given, where, and what would be right. */
+  /** Errors tell what was given, where, and what would be right. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',

@@ -172,7 +172,7 @@ class ChooserTest {
     }
   }
 
-  /** As in tables of all algorithms; what they were is not to be forgotten. */
+  /** The shipped rows say what tables of all algorithms told. */
   @Test
   void shippedRowsAreWhatTablesTold() {
     for (int ranks : new int[] {4, 8}) {

@@ -26,7 +26,7 @@ class LocalityTest {
     assertEquals(1000, open.withFrameLength(1000).frameLimit());
   }
 
-  /** Where nothing is copied into frames. */
+  /** Frames are longer where nothing is copied into them. */
   @Test
   void onlyThreadsHaveLongerFramesThanTheSettingsSay() {
     assertEquals(512 << 10, Locality.THREADS.frameLength(128 << 10));

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** What becomes of the times that were measured. */
+/** A tuner makes rows of the times that were measured, or none. */
 class TunerTest {
 
   @Test

@@ -52,7 +52,10 @@ final class DirectoryRendezvousSimulationTest {
   private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
   private static final Path DIRECTORY = Path.of("/simulated");
 
-  /** How much later than its limit a rank may end: it lingers until the others have read why. */
+  /**
+   * The time by which a rank may end later than its limit: it lingers until the others have read
+   * why.
+   */
   private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(1) + 100 * MILLI;
 
   @Test
@@ -63,7 +66,7 @@ final class DirectoryRendezvousSimulationTest {
   }
 
   /**
-   * One rank dies, before any of its operations: all who were there name it within the limit of
+   * A rank dies before any of its operations: all who were there name it within the limit of
    * silence, long before their time is over, or another process takes its place and all join.
    */
   @Test
@@ -97,7 +100,7 @@ final class DirectoryRendezvousSimulationTest {
     }
   }
 
-  /** How a process that is killed ends. */
+  /** The end of a process that is killed. */
   private static final class Killed extends Error {
     private static final long serialVersionUID = 1;
 
@@ -106,7 +109,7 @@ final class DirectoryRendezvousSimulationTest {
     }
   }
 
-  /** One schedule. */
+  /** A schedule. */
   private static class Simulation {
     final Random random;
     final StringBuilder story = new StringBuilder();
@@ -198,7 +201,7 @@ final class DirectoryRendezvousSimulationTest {
       return party;
     }
 
-    /** What a run that is over, or anybody, has left. */
+    /** Makes a file that a run that is over, or anybody, has left. */
     private void leave(String name, int kind) {
       String text =
           switch (kind) {

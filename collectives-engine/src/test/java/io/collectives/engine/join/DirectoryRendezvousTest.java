@@ -516,7 +516,7 @@ final class DirectoryRendezvousTest {
     }
   }
 
-  /** As over a network file system whose server is gone; nothing ends such a read. */
+  /** The server of a network file system may be gone; nothing ends a read there. */
   @ParameterizedTest
   @ValueSource(strings = {"timeout", "close", "interrupt"})
   void aFileSystemThatDoesNotAnswerIsNotWaitedFor(String end) throws Exception {
@@ -714,7 +714,7 @@ final class DirectoryRendezvousTest {
   }
 
   /**
-   * What ranks 0 to {@code size} - 2 leave when they are killed: the run file and the places,
+   * Makes what ranks 0 to {@code size} - 2 leave when they are killed: the run file and the places,
    * perhaps a verdict.
    */
   private void leaveCrashedRun(int size, String verdict) throws IOException {

@@ -25,9 +25,9 @@ class ExactSumTest {
   private final Scratch scratch = new Scratch();
   private final OrderedReduction reduction = new OrderedReduction();
 
-  /** What is hard about the contributions to an element. */
+  /** The difficulty of the contributions to an element. */
   private enum Kind {
-    /** As gradients are. */
+    /** Contributions as gradients are. */
     ORDINARY,
     /** Exponents of the whole range. */
     WIDE,
@@ -68,7 +68,7 @@ class ExactSumTest {
       };
     }
 
-    /** What an average is to be. */
+    /** Returns what an average is to be. */
     double exact(double[] values, int divisor) {
       return nearest(ExactSums.of(values, divisor, precision, least));
     }

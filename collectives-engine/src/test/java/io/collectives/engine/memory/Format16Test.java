@@ -137,7 +137,7 @@ class Format16Test {
     assertEquals(0f, Float16.toFloat(Float16.of(0x1p-25f)));
   }
 
-  /** Where the JDK can do it, too (20 and later). */
+  /** Conversions are those of the JDK, where it has them (20 and later). */
   @Test
   void agreesWithTheJdk() throws ReflectiveOperationException {
     Method narrow;

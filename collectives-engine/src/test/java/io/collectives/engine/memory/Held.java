@@ -29,7 +29,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
 
   private static final int MARGIN = 3;
 
-  /** Whether runs meet nothing but runs and arrays; all else meets all else. */
+  /** Returns whether runs meet nothing but runs and arrays; all else meets all else. */
   static boolean isWorthwhile(Kind... kinds) {
     List<Kind> all = List.of(kinds);
     return !all.contains(Kind.STRIDED)
@@ -77,7 +77,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
         });
   }
 
-  /** As an array of the element type holds it. */
+  /** Returns a value as an array of the element type holds it. */
   private static Object boxed(Number value) {
     if (value instanceof Number16 number) {
       return number.bits;
@@ -289,7 +289,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
     };
   }
 
-  /** What the operation means, element by element. */
+  /** Applies the operation to two elements. */
   static Number apply(ReduceOp.Standard op, Number a, Number b) {
     boolean leftIsLess = isLess(a, b);
     return switch (op) {
@@ -339,7 +339,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
     return Double.isNaN(a.doubleValue());
   }
 
-  /** As {@link Double#compare}: -0.0 is less than 0.0. */
+  /** Compares as {@link Double#compare} does: -0.0 is less than 0.0. */
   private static boolean isLess(Number a, Number b) {
     return a instanceof Float || a instanceof Double || a instanceof Number16
         ? Double.compare(a.doubleValue(), b.doubleValue()) < 0

@@ -178,7 +178,7 @@ class NarrowWireTest {
     assertArrayEquals(new float[] {0x1p-120f, 0, 0}, small);
   }
 
-  /** What is sent and what is kept are what there was, exactly. */
+  /** The sum of what is sent and what is kept is what there was, exactly. */
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
   void residualsHoldWhatIsLost(WireType type) {

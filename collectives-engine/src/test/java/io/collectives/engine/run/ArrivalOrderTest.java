@@ -40,7 +40,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who waits for whom where several contributions come to one rank at once. */
+/** Contributions that come to one rank at once are added in the order that is asked for. */
 class ArrivalOrderTest {
   private static final Algorithm SERVED = Algorithm.named("served");
   private static final int SLABS = 5;
@@ -114,7 +114,7 @@ class ArrivalOrderTest {
   }
 
   /**
-   * One server, three workers, of which the first is late: the others' segments are added, or held
+   * A server has three workers, of which the first is late: the others' segments are added, or held
    * until it comes. Floats show in which order they were added.
    */
   @ParameterizedTest
@@ -233,7 +233,7 @@ class ArrivalOrderTest {
     }
   }
 
-  /** Where all ranks take the sum they take it in one order, or bits would differ. */
+  /** All ranks that take the sum take it in one order, or bits would differ. */
   @Test
   void anExchangeStaysInTheOrderOfRanks() {
     Plan plan = Bench.plan(Algorithm.exchange(), Collective.ALL_REDUCE, 3);
@@ -245,7 +245,7 @@ class ArrivalOrderTest {
     }
   }
 
-  /** One contribution is in order, whatever is asked for. */
+  /** A single contribution is in order, whatever is asked for. */
   @Test
   void oneWorkerHasNobodyToWaitFor() {
     for (AddOrder order : AddOrder.values()) {

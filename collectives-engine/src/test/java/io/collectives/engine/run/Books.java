@@ -7,11 +7,11 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What an engine keeps, counted. By reflection, and here only: the engine has no use for these
+ * The counted entries of an engine. By reflection, and here only: the engine has no use for these
  * numbers itself.
  */
 final class Books {
-  /** How many entries, by what they are. */
+  /** The numbers of entries, by what they are. */
   private final Map<String, Long> entries = new LinkedHashMap<>();
 
   private Books() {}
@@ -37,12 +37,12 @@ final class Books {
     return books;
   }
 
-  /** How many frames an engine holds for later whose calls it has not entered. */
+  /** Returns how many frames an engine holds for later whose calls it has not entered. */
   static int earlyFrames(Engine engine) {
     return size(field(engine, "heldFrames"), "early");
   }
 
-  /** How many notices an engine holds for later. */
+  /** Returns how many notices an engine holds for later. */
   static int earlyNotices(Engine engine) {
     return size(field(field(engine, "failures"), "early"), "notices");
   }
@@ -55,7 +55,7 @@ final class Books {
     entries.put(what, count);
   }
 
-  /** Whether there is nothing but so many groups. */
+  /** Returns whether there is nothing but so many groups. */
   boolean hold(int groups) {
     return entries.entrySet().stream()
         .allMatch(entry -> entry.getValue() == (entry.getKey().equals("groups") ? groups : 0));

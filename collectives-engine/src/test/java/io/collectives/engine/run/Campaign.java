@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** Runs the simulations of many seeds, each on one of a few threads, and says how far it is. */
 final class Campaign {
-  /** How many seeds a thread takes at once. */
+  /** The number of seeds that a thread takes at once. */
   private static final int STRIDE = 64;
 
   private static final int MOST_FAILURES = 5;
@@ -26,7 +26,7 @@ final class Campaign {
   private final List<Worker> workers = new ArrayList<>();
   private final Map<Long, Throwable> failures = new ConcurrentSkipListMap<>();
 
-  /** How often each kind of simulation was run. */
+  /** The number of runs of each kind of simulation. */
   private final Map<String, Integer> kinds = new TreeMap<>();
 
   private Campaign(long first, long seeds, int threads) {

@@ -35,12 +35,12 @@ final class Dice extends Random {
     return (int) (z >>> 64 - bits);
   }
 
-  /** Whether something happens that happens once in so many times. */
+  /** Returns whether something happens that happens once in so many times. */
   boolean oneIn(int times) {
     return nextInt(times) == 0;
   }
 
-  /** One of them. */
+  /** Returns one of them. */
   @SafeVarargs
   final <T> T any(T... of) {
     return of[nextInt(of.length)];

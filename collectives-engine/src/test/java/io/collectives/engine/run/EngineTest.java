@@ -697,7 +697,7 @@ class EngineTest {
     assertEquals(List.of(), bench.warnings);
   }
 
-  /** As in a call whose bytes are on their way for long: each rank waits for the other. */
+  /** Each of two ranks waits for the other where the bytes of a call are on their way for long. */
   @Test
   void nobodyIsNamedWhereAllWaitForEachOther() {
     boolean[] held = {false};
@@ -734,7 +734,7 @@ class EngineTest {
     };
   }
 
-  /** Who sets a limit of hours expects to wait. */
+  /** A user who sets a limit of hours expects to wait. */
   @Test
   void aCallThatMayTakeLongWarnsLater() {
     Bench bench = met(2);
@@ -749,7 +749,7 @@ class EngineTest {
     assertEquals(1, bench.warnings.size(), bench.warnings::toString);
   }
 
-  /** What was read from memory that its user may have written over is never part of a result. */
+  /** Data read from memory that its user may have written over are never part of a result. */
   @Test
   void memoryOfAFailedCallSpoilsTheReadersCall() {
     for (Algorithm algorithm : List.of(Algorithm.ring(), Algorithm.direct())) {

@@ -37,7 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class HeaderCheckTest {
   private static final int COUNT = 300;
 
-  /** One field, made wrong on its way to rank 1. */
+  /** A field that is made wrong on its way to rank 1. */
   record Tampering(
       String field,
       Class<? extends CollectiveException> error,

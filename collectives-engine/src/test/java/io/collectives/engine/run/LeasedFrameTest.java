@@ -27,14 +27,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the engine makes of frames that are leased to it, alone and among others. */
+/** The engine takes in frames that are leased to it, alone and among others. */
 class LeasedFrameTest {
   private static final int COUNT = 300;
 
   private int leased;
   private int notReleased;
 
-  /** What of a body is made wrong. */
+  /** The part of a body that is made wrong. */
   enum Wrong {
     NOTHING,
     PIECES,

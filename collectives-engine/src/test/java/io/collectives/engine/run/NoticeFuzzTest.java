@@ -13,8 +13,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * What ranks tell each other beside payloads comes from elsewhere: whatever it is, it is read as
- * what it says or refused, and no more is allocated than arrived.
+ * A message beside payloads comes from elsewhere: whatever it is, it is read as what it says or
+ * refused, and no more is allocated than arrived.
  */
 @Tag("once")
 class NoticeFuzzTest {

@@ -46,13 +46,13 @@ final class Operation {
   private final boolean inPlace;
   private final boolean checks;
 
-  /** Who contributes a number that is not finite, and where; -1 if nobody does. */
+  /** The rank that contributes a number that is not finite; -1 if none does. */
   private final int poisoner;
 
   private final int poisoned;
   private final long salt;
 
-  /** How many members have started it. */
+  /** The number of members that have started it. */
   int starts;
 
   private Operation(Dice random, int members, Collective collective, int count) {
@@ -157,7 +157,7 @@ final class Operation {
     return collective == Collective.ALL_TO_ALL && counts != null;
   }
 
-  /** Whether all members wait for each other. */
+  /** Returns whether all members wait for each other. */
   boolean isForAll() {
     return switch (collective) {
       case ALL_REDUCE, BARRIER -> true;
@@ -165,7 +165,7 @@ final class Operation {
     };
   }
 
-  /** What one member has in memory for it, and the call. */
+  /** The memory of one member for it, and the call. */
   final class Made {
     final UserMemory in;
     final UserMemory out;
@@ -183,7 +183,9 @@ final class Operation {
       return Operation.this;
     }
 
-    /** What is wrong with the result of a call that has ended well; nothing if it is right. */
+    /**
+     * Returns what is wrong with the result of a call that has ended well; nothing if it is right.
+     */
     @Nullable String fault() {
       NonFiniteException found = call.nonFinite();
       boolean tells = poisoner >= 0 && (collective != Collective.REDUCE || member == root);

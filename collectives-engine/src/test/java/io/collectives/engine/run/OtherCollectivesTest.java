@@ -189,7 +189,7 @@ class OtherCollectivesTest {
     return array;
   }
 
-  /** Who does not say that it has what it was sent is named. */
+  /** A rank that does not say that it has what it was sent is named. */
   @Test
   void aMissingEchoIsNamed() {
     Bench bench =

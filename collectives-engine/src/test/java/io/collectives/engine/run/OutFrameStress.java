@@ -17,7 +17,7 @@ public class OutFrameStress {
 
   private OutFrameStress() {}
 
-  /** Who has read what the user has written after the revoking finds out. */
+  /** A reader that has read what the user has written after the revoking finds out. */
   @JCStressTest
   @Outcome(id = "1, false", expect = Expect.ACCEPTABLE, desc = "read in time")
   @Outcome(
@@ -45,7 +45,7 @@ public class OutFrameStress {
     }
   }
 
-  /** Nobody writes to memory that its user has got back. */
+  /** No receiver writes to memory that its user has got back. */
   @JCStressTest
   @Outcome(id = "true, 3", expect = Expect.ACCEPTABLE, desc = "the sender has waited")
   @Outcome(id = "false, 1", expect = Expect.ACCEPTABLE, desc = "revoked in time")
@@ -73,7 +73,7 @@ public class OutFrameStress {
     }
   }
 
-  /** What the receiver has written is there when the frame is back. */
+  /** The receiver's bytes are there when the frame is back. */
   @JCStressTest
   @Outcome(id = "false, 0", expect = Expect.ACCEPTABLE, desc = "not back yet")
   @Outcome(id = "true, 3", expect = Expect.ACCEPTABLE, desc = "back, with the sum")

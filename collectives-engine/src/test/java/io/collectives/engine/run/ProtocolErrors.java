@@ -27,13 +27,13 @@ final class ProtocolErrors implements SimulatedNetwork.Tamper {
   private final Dice random;
   private final int sender;
 
-  /** Who was sent it, -1 as long as nobody was. */
+  /** The rank that was sent it, -1 as long as none was. */
   private int receiver = -1;
 
-  /** What it was, for people. */
+  /** The frame, for people. */
   private String what = "nothing";
 
-  /** Whether the receiver must fail. */
+  /** If true, the receiver must fail. */
   private boolean mustFail;
 
   ProtocolErrors(ScriptedSimulation simulation, int sender) {
@@ -46,7 +46,7 @@ final class ProtocolErrors implements SimulatedNetwork.Tamper {
     return receiver >= 0;
   }
 
-  /** Whether an error without a rank says that it is about the sender. */
+  /** Returns whether an error without a rank says that it is about the sender. */
   boolean isNamedBy(CollectiveException error) {
     return String.valueOf(error.getMessage()).matches("(?s).*\\brank " + sender + "\\b.*");
   }
@@ -86,7 +86,7 @@ final class ProtocolErrors implements SimulatedNetwork.Tamper {
     checkBounds(victim.engine);
   }
 
-  /** As a transport does. Returns whether more may come. */
+  /** Gives a frame as a transport does. Returns whether more may come. */
   private boolean give(Link link, FrameSink sink, Frame frame) {
     try {
       frame.header.check(sender, receiver);
@@ -103,7 +103,7 @@ final class ProtocolErrors implements SimulatedNetwork.Tamper {
     return true;
   }
 
-  /** What an engine holds of frames takes less than it says, their headers included. */
+  /** Checks that the frames that an engine holds take less than it says, their headers included. */
   private void checkBounds(Engine engine) {
     long held =
         (long) FrameCodec.HEADER_LENGTH * Books.earlyFrames(engine)
@@ -155,7 +155,7 @@ final class ProtocolErrors implements SimulatedNetwork.Tamper {
     boolean mustFail = true;
     int times = 1;
 
-    /** Whether each is of the next call. */
+    /** If true, each frame is of the next call. */
     boolean steps;
 
     Frame body(byte[] bytes) {
@@ -206,7 +206,7 @@ final class ProtocolErrors implements SimulatedNetwork.Tamper {
     return frame.is("a frame of a group that it is no member of");
   }
 
-  /** One field of the next transfer of a call is wrong. */
+  /** Makes one field of the next transfer of a call wrong. */
   private @Nullable Frame ofCallUnderWay(ScriptedSimulation.Rank to, Group group, Frame frame) {
     Call call = to.callUnderWay(group);
     int member = group.rankOf(sender);

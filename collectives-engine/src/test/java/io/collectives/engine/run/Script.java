@@ -9,8 +9,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What all ranks of a job do, in this order: calls in groups, groups that are split off others, and
- * groups that are closed. A rank does what its groups are for, and nothing else.
+ * The steps of all ranks of a job, in this order: calls in groups, groups that are split off
+ * others, and groups that are closed. A rank does what its groups are for, and nothing else.
  */
 final class Script {
   private static final int MOST_STEPS = 10;
@@ -58,7 +58,7 @@ final class Script {
   }
 
   /**
-   * One thing to do: a call of a team, or the end of a team, or its beginning.
+   * A step: a call of a team, or the end of a team, or its beginning.
    *
    * @param team whose it is; the one that is closed, or made
    */

@@ -27,7 +27,8 @@ final class ScriptedSimulation extends Simulation {
   private static final long TIMEOUT = 20 * SECOND;
 
   /**
-   * How long a rank may compute between its calls, in all: for longer than the limit of silence.
+   * The time for which a rank may compute between its calls, in all: for longer than the limit of
+   * silence.
    */
   private static final long LONGEST_LATENESS = 6 * SECOND;
 
@@ -36,11 +37,11 @@ final class ScriptedSimulation extends Simulation {
 
   private static final long NEWS_LIMIT = SECOND;
 
-  /** What goes wrong. */
+  /** A fault that is planted. */
   enum Fault {
     NONE,
     SHORT_STALL,
-    /** Nothing passes between two sides for less than the limit of silence. */
+    /** No frame passes between two sides for less than the limit of silence. */
     SHORT_SPLIT,
     /** A rank leaves before it has done all that others wait for. */
     DESERTS,
@@ -73,26 +74,29 @@ final class ScriptedSimulation extends Simulation {
   private final int depth;
   private final long mostLateness;
 
-  /** Whether all stay until everybody is done. */
+  /** If true, all stay until everybody is done. */
   private final boolean stay;
 
   private final int victim;
   private final int other;
 
-  /** How many steps the victim has begun when the fault strikes, and how many events later. */
+  /**
+   * The number of steps that the victim has begun when the fault strikes, and how many events
+   * later.
+   */
   private final int strikesAt;
 
   private int strikesIn;
   private int strikes;
   private final Set<Integer> killed = new TreeSet<>();
 
-  /** Who was at fault. */
+  /** The ranks that were at fault. */
   private final Set<Integer> suspects = new TreeSet<>();
 
-  /** How many connections of ranks that live have ended; of two, nothing is promised. */
+  /** The number of ended connections of ranks that live; of two, nothing is promised. */
   private int severed;
 
-  /** Who has left after an error, or because it deserted. */
+  /** The ranks that left after an error, or because they deserted. */
   private final Set<Integer> leavers = new TreeSet<>();
 
   private final @Nullable ProtocolErrors protocolErrors;
@@ -165,7 +169,7 @@ final class ScriptedSimulation extends Simulation {
     }
   }
 
-  /** Whether all are done, and nothing is under way. */
+  /** Returns whether all are done, and nothing is under way. */
   private boolean isQuiet() {
     if (network.hasNews()) {
       return false;
@@ -320,7 +324,10 @@ final class ScriptedSimulation extends Simulation {
     }
   }
 
-  /** Who has nothing to do with a rank that left, nor with others that left for that, ends well. */
+  /**
+   * Checks that a rank that has nothing to do with a rank that left, nor with others that left for
+   * that, ends well.
+   */
   private void checkWhoNeedsTheDeserter() {
     Set<Integer> touched = new TreeSet<>(suspects);
     boolean more = true;
@@ -342,7 +349,7 @@ final class ScriptedSimulation extends Simulation {
     }
   }
 
-  /** What an error may be, given what was done. */
+  /** Judges whether an error may be, given what was done. */
   private void judge(Rank rank, Group group, CollectiveException error) {
     boolean fits;
     if (error instanceof ProtocolException || error instanceof MismatchException) {
@@ -431,7 +438,7 @@ final class ScriptedSimulation extends Simulation {
     return text.append("warnings ").append(warnings).toString();
   }
 
-  /** One rank's process. */
+  /** The process of one rank. */
   final class Rank {
     final int number;
     final Engine engine;
@@ -444,7 +451,7 @@ final class ScriptedSimulation extends Simulation {
     /** The next step. */
     int next;
 
-    /** How many steps it has begun that are its own or others'. */
+    /** The number of steps it has begun that are its own or others'. */
     int begun;
 
     private final Deque<Operation.Made> made = new ArrayDeque<>();
@@ -477,7 +484,7 @@ final class ScriptedSimulation extends Simulation {
           || killed.contains(number);
     }
 
-    /** How many groups it has made and not closed. */
+    /** Returns how many groups it has made and not closed. */
     int open() {
       int open = 0;
       for (Group group : groups) {
@@ -486,7 +493,7 @@ final class ScriptedSimulation extends Simulation {
       return open;
     }
 
-    /** Whether it is still to begin a call in one of its groups. */
+    /** Returns whether it is still to begin a call in one of its groups. */
     boolean isToCallIn(Group group) {
       for (int i = next; i < script.steps.size(); i++) {
         Step step = script.steps.get(i);
@@ -497,7 +504,7 @@ final class ScriptedSimulation extends Simulation {
       return false;
     }
 
-    /** One of its calls in a group that is under way, nothing if there is none. */
+    /** Returns one of its calls in a group that is under way, nothing if there is none. */
     @Nullable Call callUnderWay(Group group) {
       for (Operation.Made call : made) {
         if (call.call.group == group && !call.call.isDone() && group.waiting.isEmpty()) {

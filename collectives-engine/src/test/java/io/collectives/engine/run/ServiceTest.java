@@ -306,7 +306,10 @@ class ServiceTest {
     }
   }
 
-  /** Who goes on after a worker has left hears who it was, though it never spoke with that one. */
+  /**
+   * A rank that goes on after a worker has left hears who it was, though it never spoke with that
+   * one.
+   */
   @Test
   void aCallWithoutAWorkerThatHasLeftFails() {
     Job job = new Job(2, 0, 1);
@@ -341,7 +344,7 @@ class ServiceTest {
     }
   }
 
-  /** What is no all-reduce cannot be served. */
+  /** A call that is no all-reduce cannot be served. */
   @Test
   void anotherCollectiveIsFound() {
     Job job = new Job(2, 0, 1);
@@ -495,7 +498,7 @@ class ServiceTest {
       now += 1 + random.nextInt(work > 0 ? 2_000 : 50_000);
     }
 
-    /** What a worker does next: a call, or, after the last or an error, it leaves. */
+    /** Lets a worker do what comes next: a call, or, after the last or an error, it leaves. */
     private void call(int worker) {
       List<Call> made = calls.get(worker);
       if (left[worker] || worker == victim && dead) {

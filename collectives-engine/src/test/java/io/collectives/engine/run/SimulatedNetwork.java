@@ -39,17 +39,17 @@ import org.jspecify.annotations.Nullable;
 final class SimulatedNetwork {
   private static final int ROOM = 6;
 
-  /** How bodies travel, and what else ranks can do for each other. */
+  /** The way in which bodies travel, and what else ranks can do for each other. */
   enum Carrier {
-    /** As between hosts: what arrives is a copy. */
+    /** Bodies travel as between hosts: what arrives is a copy. */
     BYTES(false, false),
-    /** As between threads: the receiver has the sender's memory. */
+    /** Bodies travel as between threads: the receiver has the sender's memory. */
     VIEWS(true, false),
     /** Bodies are read where they lie, and short exchanges are made inline. */
     VIEWS_AND_SLOTS(true, true),
     /**
-     * As between processes of a host: what lies in a region is leased, all else is copied, and
-     * there is an inline exchange.
+     * Bodies travel as between processes of a host: what lies in a region is leased, all else is
+     * copied, and there is an inline exchange.
      */
     LEASES_AND_SLOTS(false, true);
 
@@ -81,13 +81,13 @@ final class SimulatedNetwork {
   private @Nullable Tamper tamper;
   private int tampering = -1;
 
-  /** Who dies when it is about to give back what it has leased; -1 if nobody does. */
+  /** The rank that dies when it is about to end a lease; -1 if none does. */
   private int diesHolding = -1;
 
   private Runnable whenDied = () -> {};
   private @Nullable Consumer<String> listener;
 
-  /** What the ranks of this run know, and nobody else does. */
+  /** The token that only the ranks of this run know. */
   final long token;
 
   /**
@@ -194,7 +194,7 @@ final class SimulatedNetwork {
   /** A data frame that was sent, some time ago. */
   record Sent(int from, int to, FrameHeader header, byte[] body) {}
 
-  /** One of the frames that were sent; nothing if there are none. */
+  /** Returns one of the frames that were sent; nothing if there are none. */
   @Nullable Sent anySent() {
     return kept.isEmpty() ? null : kept.get(random.nextInt(kept.size()));
   }
@@ -216,7 +216,7 @@ final class SimulatedNetwork {
     }
   }
 
-  /** Whether something else than heartbeats is under way to a live rank, or an end is. */
+  /** Returns whether something else than heartbeats is under way to a live rank, or an end is. */
   boolean hasNews() {
     for (SimulatedLink[] row : links) {
       for (SimulatedLink link : row) {
@@ -228,7 +228,9 @@ final class SimulatedNetwork {
     return false;
   }
 
-  /** When the next frame will arrive somewhere; {@link Long#MAX_VALUE} if none is under way. */
+  /**
+   * Returns when the next frame will arrive somewhere; {@link Long#MAX_VALUE} if none is under way.
+   */
   long nextArrival() {
     long now = clock.getAsLong();
     long next = Long.MAX_VALUE;
@@ -252,7 +254,7 @@ final class SimulatedNetwork {
     }
   }
 
-  /** One direction, kept by the receiver; as a {@link Link} it is the way back. */
+  /** A direction, which is kept by the receiver; as a {@link Link} it is the way back. */
   private final class SimulatedLink implements Link {
     final int from;
     final int to;
@@ -456,7 +458,7 @@ final class SimulatedNetwork {
     return dead[lessee];
   }
 
-  /** Whether a rank has seen the end of its link to a peer. */
+  /** Returns whether a rank has seen the end of its link to a peer. */
   boolean hasLost(int rank, int peer) {
     return links[peer][rank].endReported;
   }

@@ -13,10 +13,10 @@ import java.util.Map;
  * thread.
  */
 final class SimulatedPrograms {
-  /** How many algorithms there are. */
+  /** The number of algorithms. */
   static final int ALGORITHMS = 10;
 
-  /** Those that can take sums in the order of ranks. */
+  /** This algorithm and the next one can take sums in the order of ranks. */
   static final int DIRECT = 1;
 
   static final int EXCHANGE = 4;

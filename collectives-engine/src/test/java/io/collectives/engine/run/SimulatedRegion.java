@@ -19,7 +19,7 @@ final class SimulatedRegion implements Region, BufferMemory.InRegion {
     shared = new FrameBytes(ByteBuffer.allocateDirect(Math.max(1, count * type.bytes())));
   }
 
-  /** As its lessees see it. */
+  /** Returns the memory as its lessees see it. */
   FrameBytes shared() {
     return shared;
   }

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.function.LongSupplier;
 
 /**
- * One seeded run of a small job on a simulated network and clock, on one thread. There are two
- * kinds of jobs: {@link TrainingSimulation}, whose ranks go on after failures, and {@link
+ * A seeded run of a small job on a simulated network and clock, on one thread. There are two kinds
+ * of jobs: {@link TrainingSimulation}, whose ranks go on after failures, and {@link
  * ScriptedSimulation}, whose ranks make any calls in any groups and leave as soon as they are done.
  *
  * <p>Whatever the job: it ends within a bounded time; results are right; memory that a user has got
@@ -22,7 +22,7 @@ abstract class Simulation {
   static final long SECOND = 1_000 * MILLI;
   static final long SILENCE = 5 * SECOND;
 
-  /** Whoever has a clock of their own has one that is at most so many thousandths wrong. */
+  /** The thousandths by which the clock of a rank is wrong at most. */
   private static final int MOST_SKEW = 30;
 
   private static final long LONGEST_JUMP = 150 * MILLI;
@@ -67,31 +67,31 @@ abstract class Simulation {
         : ScriptedSimulation.of(name, random, programs);
   }
 
-  /** Whether no rank does anything any more, and nothing is under way. */
+  /** Returns whether no rank does anything any more, and nothing is under way. */
   abstract boolean isOver();
 
-  /** What happens beside the ranks: faults. */
+  /** Lets faults happen. */
   abstract void turn();
 
   /** Lets a rank do what it can do now. Returns how much that was; 0 also if it does not run. */
   abstract int step(int rank);
 
-  /** Where a rank is in its job. */
+  /** Returns where a rank is in its job. */
   abstract int state(int rank);
 
   /** From now on {@link #tell} is to hear of all that arrives. */
   abstract void listen();
 
-  /** When something arrives somewhere, or {@link Long#MAX_VALUE}. */
+  /** Returns when something arrives somewhere, or {@link Long#MAX_VALUE}. */
   abstract long nextArrival();
 
-  /** Whether all went as it should. */
+  /** Checks that all went as it should. */
   abstract void check();
 
-  /** What the job is, what was done to it, and what became of each rank. */
+  /** Tells what the job is, what was done to it, and what became of each rank. */
   abstract String describe();
 
-  /** What sort of run it is, of which there are to be enough. */
+  /** Returns the sort of the run, of which there are to be enough. */
   abstract String kind();
 
   /** Remembers what happens, for {@link #story}. */

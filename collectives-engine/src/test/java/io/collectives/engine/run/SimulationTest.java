@@ -110,7 +110,7 @@ class SimulationTest {
     }
   }
 
-  /** How many runs there were of a kind, or of one that says more. */
+  /** Returns how many runs there were of a kind, or of one that says more. */
   private static int count(Map<String, Integer> kinds, String kind) {
     return kinds.entrySet().stream()
         .filter(entry -> entry.getKey().equals(kind) || entry.getKey().startsWith(kind + " "))

@@ -34,7 +34,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One seeded run of a small job on a simulated network and clock, with a fault at a random moment.
+ * A seeded run of a small job on a simulated network and clock, with a fault at a random moment.
  *
  * <p>Each rank wants the sums of a few payloads, several under way at once; when a call fails it
  * shrinks the group and makes its calls again from where the survivors agreed to go on; after the
@@ -50,12 +50,12 @@ import org.jspecify.annotations.Nullable;
 final class TrainingSimulation extends Simulation {
   private static final long JOIN_TIMEOUT = 10 * SECOND;
 
-  /** What a user writes into memory that it has got back. */
+  /** The value that a user writes into memory that it has got back. */
   private static final int MINE = 0x5a5a5a5a;
 
   private static final int MOST_KEPT = 64;
 
-  /** What goes wrong. */
+  /** A fault that is planted. */
   enum Fault {
     NONE,
     SLOW_NETWORK,
@@ -84,13 +84,13 @@ final class TrainingSimulation extends Simulation {
     GARBAGE,
     /** A rank dies in the first run or the second, or nobody does; a process takes its place. */
     LATE_JOINER,
-    /** The same, and frames of the first run are sent into the second. */
+    /** A rank dies likewise, and frames of the first run are sent into the second. */
     WRONG_EPOCH,
     /** The victim sends a frame that is of no call or group of the receiver. */
     WRONG_TOKEN
   }
 
-  /** What is wrong with a frame. */
+  /** The ways in which a frame may be wrong. */
   private enum Token {
     UNKNOWN_GROUP,
     UNKNOWN_GROUP_WAITS,
@@ -115,10 +115,10 @@ final class TrainingSimulation extends Simulation {
   /** The network of the second run, when that has begun. */
   private @Nullable SimulatedNetwork second;
 
-  /** When a process comes to take the victim's place; never if it is not needed. */
+  /** The time at which a process comes to take the victim's place; never if it is not needed. */
   private long joinerAt = Long.MAX_VALUE;
 
-  /** What was wrong with a frame that was sent, and whether that is to break a group. */
+  /** The way in which a frame that was sent is wrong, and whether that is to break a group. */
   private @Nullable Token sent;
 
   private boolean mustFail;
@@ -127,7 +127,7 @@ final class TrainingSimulation extends Simulation {
   /** At which events the next of several faults strike. */
   private final List<Integer> pending = new ArrayList<>();
 
-  /** Who has aborted a group. */
+  /** The ranks that have aborted a group. */
   private final Set<Integer> aborters = new TreeSet<>();
 
   /**
@@ -135,13 +135,13 @@ final class TrainingSimulation extends Simulation {
    */
   private final Map<Long, Integer> named = new HashMap<>();
 
-  /** What the survivors of a group have agreed on, by its id. */
+  /** The agreement of the survivors of a group, by its id. */
   private final Map<Long, Decision> decisions = new HashMap<>();
 
-  /** Who may be left out, and whom errors may name. */
+  /** The ranks that may be left out, and that errors may name. */
   private final Set<Integer> suspects = new TreeSet<>();
 
-  /** How many of several faults have ended connections of ranks that live. */
+  /** The number of several faults that have ended connections of ranks that live. */
   private int severed;
 
   private final int victim;
@@ -149,7 +149,9 @@ final class TrainingSimulation extends Simulation {
   private long faultEvent;
   private boolean struck;
 
-  /** When the second fault strikes: 0 if that is not known yet, -1 if it has struck. */
+  /**
+   * The event at which the second fault strikes: 0 if that is not known yet, -1 if it has struck.
+   */
   private int secondEvent;
 
   static TrainingSimulation of(String name, Dice random, SimulatedPrograms programs) {
@@ -240,7 +242,7 @@ final class TrainingSimulation extends Simulation {
     return "training, " + fault + (tookInAnother() ? " and another joins" : "");
   }
 
-  /** Whether the job had a second run, with a late joiner in it. */
+  /** Returns whether the job had a second run, with a late joiner in it. */
   boolean tookInAnother() {
     return second != null && ranks.get(victim).isLate && ranks.get(victim).run > 0;
   }
@@ -425,7 +427,7 @@ final class TrainingSimulation extends Simulation {
     }
   }
 
-  /** One of several faults, if the time of one has come. */
+  /** Lets one of several faults strike, if the time of one has come. */
   private void strikeOneOfSeveral() {
     if (!pending.removeIf(event -> events() >= event)) {
       return;
@@ -574,7 +576,7 @@ final class TrainingSimulation extends Simulation {
     }
   }
 
-  /** What an error may be, given what was done. */
+  /** Judges whether an error may be, given what was done. */
   private void judge(Rank rank, CollectiveException error) {
     boolean fits;
     if (error instanceof RankFailedException lost) {
@@ -708,12 +710,12 @@ final class TrainingSimulation extends Simulation {
     OUT
   }
 
-  /** What some ranks have learned to be decided. */
+  /** A decision that some ranks have learned. */
   private record Decision(String text, Set<Integer> by) {}
 
   private record Made(int payload, Call call, @Nullable ArrayMemory thrower) {}
 
-  /** Where the ranks of the second run meet: all of them or none, as far as they live. */
+  /** A join of the ranks of the second run: all of them or none, as far as they live. */
   private final class Join {
     private final Map<Integer, Rank> here = new TreeMap<>();
     private long since;
@@ -767,7 +769,7 @@ final class TrainingSimulation extends Simulation {
     }
   }
 
-  /** One rank's training loop. */
+  /** The training loop of one rank. */
   private final class Rank {
     final int number;
     final boolean isLate;
@@ -798,7 +800,10 @@ final class TrainingSimulation extends Simulation {
     /** The run of the job that this rank is in, from 1; 2 is the one with late joiners. */
     private int run;
 
-    /** When it hears how the join ended, and then the network of the new run, if they met. */
+    /**
+     * The time at which it hears how the join ended, and then the network of the new run, if they
+     * met.
+     */
     private long learnsAt;
 
     private @Nullable SimulatedNetwork met;
@@ -860,8 +865,8 @@ final class TrainingSimulation extends Simulation {
     }
 
     /**
-     * Whether it had to stop as several faults have left it with too few others, or with one that
-     * does not hear all of them.
+     * Returns whether it had to stop as several faults have left it with too few others, or with
+     * one that does not hear all of them.
      */
     boolean isInSmallerPart() {
       return fault == Fault.SEVERAL

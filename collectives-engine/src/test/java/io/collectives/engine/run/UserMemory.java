@@ -15,7 +15,10 @@ import org.jspecify.annotations.Nullable;
  * and around them is nobody's, and stays as it is.
  */
 final class UserMemory {
-  /** What a user writes into memory that it has got back, and what lies around the elements. */
+  /**
+   * The value that a user writes into memory that it has got back, and what lies around the
+   * elements.
+   */
   private static final long MINE = 0x5a5a5a5a_5a5a5a5aL;
 
   final ElementType type;
@@ -107,7 +110,7 @@ final class UserMemory {
     }
   }
 
-  /** Whether all is as its user has {@linkplain #fill filled} it. */
+  /** Returns whether all is as its user has {@linkplain #fill filled} it. */
   boolean isAsFilled() {
     for (int at = 0; at < length; at++) {
       if (at(at) != cut(MINE)) {
@@ -117,7 +120,7 @@ final class UserMemory {
     return true;
   }
 
-  /** Whether what is not of its elements is as it was. */
+  /** Returns whether what is not of its elements is as it was. */
   boolean isWholeAround() {
     for (int at = 0; at < length; at++) {
       int inside = at - first;

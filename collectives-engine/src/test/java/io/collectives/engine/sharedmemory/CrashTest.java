@@ -43,7 +43,7 @@ class CrashTest {
   private Ring.Sleep sleep = new Ring.Sleep(bytes, Ring.Side.MAKER);
   private Ring.LeaseStates leases = new Ring.LeaseStates(bytes, Ring.Side.MAKER);
 
-  /** What a record says. */
+  /** The meaning of a record. */
   enum Kind {
     BODY,
     LEASED,
@@ -163,7 +163,7 @@ class CrashTest {
     assertTrue(states > 50, states + " states");
   }
 
-  /** Whether a step is the one that shows the record to the reader. */
+  /** Returns whether a step is the one that shows the record to the reader. */
   private boolean shows(Kind kind, int frame, int step) {
     before(kind, frame, step);
     long tail = tail(content());
@@ -193,7 +193,7 @@ class CrashTest {
     return between(before, content());
   }
 
-  /** What may be in memory if some of the words that change have changed. */
+  /** Returns what may be in memory if some of the words that change have changed. */
   private List<byte[]> between(byte[] before, byte[] after) {
     List<Integer> words = new ArrayList<>();
     for (int at = 0; at < before.length; at += Long.BYTES) {

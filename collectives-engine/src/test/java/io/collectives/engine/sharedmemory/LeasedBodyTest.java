@@ -326,7 +326,7 @@ class LeasedBodyTest {
     assertFalse(heard.get(1 - owner).lost instanceof BrokenLinkException);
   }
 
-  /** What a record says of a piece, wrongly. */
+  /** The error in what a record says of a piece. */
   enum Fault {
     REGION,
     NEGATIVE_REGION,

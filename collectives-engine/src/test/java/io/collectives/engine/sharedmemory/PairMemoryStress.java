@@ -19,7 +19,7 @@ import org.openjdk.jcstress.infra.results.JZ_Result;
 import org.openjdk.jcstress.infra.results.ZJ_Result;
 import org.openjdk.jcstress.infra.results.ZZ_Result;
 
-/** What two ranks do at the same moment with the memory that they share. */
+/** Two ranks use the memory that they share at the same moment. */
 public class PairMemoryStress {
   private static final int BODY = 64;
   private static final int CAPACITY = 2 * (FrameCodec.HEADER_LENGTH + BODY);
@@ -131,7 +131,7 @@ public class PairMemoryStress {
     }
   }
 
-  /** Who falls asleep sees what has come, or is woken. */
+  /** A rank that falls asleep sees what has come, or is woken. */
   @JCStressTest
   @Outcome(id = "false, false", expect = Expect.FORBIDDEN, desc = "a wake-up is lost")
   @Outcome(expect = Expect.ACCEPTABLE, desc = "awake")

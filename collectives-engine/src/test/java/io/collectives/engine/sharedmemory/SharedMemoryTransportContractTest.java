@@ -39,7 +39,7 @@ class SharedMemoryTransportContractTest {
       ((SharedMemoryTransport) transport).kill();
     }
 
-    /** Those who live clean up after those who were killed. */
+    /** Ranks that live clean up after those that were killed. */
     @Override
     @AfterEach
     protected void closeAll() {

@@ -52,7 +52,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What is special about shared memory; the rest is in the contract. */
+/** Shared memory has some rules of its own; the rest is in the contract. */
 class SharedMemoryTransportTest {
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(20);
 
@@ -364,7 +364,7 @@ class SharedMemoryTransportTest {
     assertEquals(before, heard.get(1).frames, "no frame that is wrong is ever complete");
   }
 
-  /** What was accepted before there were rings reaches a peer that polls. */
+  /** A frame that was accepted before there were rings reaches a peer that polls. */
   @Test
   void whoLeavesStaysForThoseWhoAreToGetFrames() throws Exception {
     open(2);

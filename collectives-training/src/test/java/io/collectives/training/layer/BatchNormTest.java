@@ -30,7 +30,7 @@ class BatchNormTest {
     return values;
   }
 
-  /** One process with the whole batch, by the formulas, in double. */
+  /** The results of a process with the whole batch, by the formulas, in double. */
   private record Whole(double[] y, double[] dx, double[] dScale, double[] dShift) {
     static Whole of(float[] x, float[] dy, int batch, float[] scale, float[] shift) {
       double[] y = new double[x.length];

@@ -57,7 +57,7 @@ class TiledLayersTest {
       this.columns = (width + 2 * padding - kernel) / stride + 1;
     }
 
-    /** Where an element of a window is in its plane, -1 if outside. */
+    /** Returns where an element of a window is in its plane, -1 if outside. */
     int at(int result, int k) {
       int row = result / columns * stride - padding + k / kernel;
       int column = result % columns * stride - padding + k % kernel;
