@@ -27,7 +27,7 @@ final class EveryAlgorithmCollectivesTest extends CollectivesNumbersTest {
 
   /** With meshes that are no squares, and cubes with corners that are missing. */
   static IntStream ranks() {
-    return IntStream.of(1, 2, 4, 6, 9);
+    return IntStream.of(1, 4, 6);
   }
 
   @Override

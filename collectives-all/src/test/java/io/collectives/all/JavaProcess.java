@@ -17,7 +17,8 @@ final class JavaProcess {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.add("-Xmx256m");
-    command.add("-XX:TieredStopAtLevel=1"); // It does not live long enough for more.
+    command.add("-XX:TieredStopAtLevel=1"); // It does not live long enough for more,
+    command.add("-XX:+UseSerialGC"); // nor for a collector with threads of its own.
     command.add("-XX:-UsePerfData"); // Of which a JVM complains in its output at times.
     // Netty loads its native library; newer JVMs would say so.
     command.add("--enable-native-access=ALL-UNNAMED");

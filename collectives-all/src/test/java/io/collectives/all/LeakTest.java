@@ -45,6 +45,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  */
 @Tag("process")
 @Tag("once")
+@Tag("long")
 class LeakTest {
   /** The number of threads that libraries may start late, or that one job more or less holds. */
   private static final long THREADS = 4;

@@ -34,6 +34,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Tag("process")
 @Timeout(120)
 @Tag("once")
+@Tag("long")
 class LostWhileJoiningTest {
   private static final int SIZE = 4;
 

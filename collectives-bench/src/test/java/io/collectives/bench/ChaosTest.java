@@ -17,6 +17,7 @@ import org.junit.jupiter.api.condition.OS;
 /** Small runs with real processes. */
 @Tag("process")
 @Tag("once")
+@Tag("long")
 @Timeout(150) // Several share the processors.
 class ChaosTest {
 

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("process")
 @DisabledOnOs(OS.WINDOWS)
 @Tag("once")
+@Tag("long")
 class CompareTest {
   private static final String ANSWERING =
       "echo peer ready; while read verb count nanos; do case $verb in "

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
  * -Dcollectives.stress=default} as long as that mode of jcstress says.
  */
 @Tag("once")
+@Tag("long")
 class StressTest {
   private static final String MODE = System.getProperty("collectives.stress", "");
   private static final int TESTS = 10;

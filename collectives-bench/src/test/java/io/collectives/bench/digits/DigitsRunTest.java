@@ -13,6 +13,7 @@ import io.collectives.ps.store.Staleness;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -57,6 +58,8 @@ class DigitsRunTest {
   }
 
   @ParameterizedTest
+  @Tag("once")
+  @Tag("long")
   @CsvSource({"SHARDED,LAMB,4", "SHARDED,LARS,4", "ALLREDUCE,MOMENTUM,2", "SERVERS,ADAM,3"})
   void digitsAreLearnt(Update update, Rule rule, int ranks) {
     List<DigitsResult> results = run(ranks, task(update, rule, "auto", 6));
