@@ -40,7 +40,6 @@ class StyleTest {
    */
   private static final Map<String, Integer> STILL_ALLOWED =
       Map.ofEntries(
-          Map.entry("io.collectives.engine.choice", 1),
           Map.entry("io.collectives.engine.memory", 14),
           Map.entry("io.collectives.engine.run", 1));
 

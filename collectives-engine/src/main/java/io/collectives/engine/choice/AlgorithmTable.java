@@ -46,6 +46,7 @@ public record AlgorithmTable(List<Row> rows) {
   private static final Pattern RANKS = Pattern.compile("(\\d{1,9})(?:-(\\d{1,9}|inf))?");
   private static final Pattern BYTES = Pattern.compile("(\\d{1,9}[KMG]?)-(\\d{1,9}[KMG]?|inf)");
   private static final List<String> UNITS = List.of("G", "M", "K");
+  private static final Range ANY_RANKS = new Range(1, Range.NO_END);
 
   /** The table that the library comes with. */
   public static final AlgorithmTable SHIPPED = shipped();
@@ -56,47 +57,60 @@ public record AlgorithmTable(List<Row> rows) {
   }
 
   /**
+   * Numbers of ranks or bytes for which a row is.
+   *
+   * @param from the least of them
+   * @param to the greatest
+   */
+  public record Range(long from, long to) {
+    /** The greatest number of a range that has no end. */
+    static final long NO_END = Long.MAX_VALUE;
+
+    /** Returns whether a number is one of them. */
+    boolean contains(long number) {
+      return from <= number && number <= to;
+    }
+  }
+
+  /**
    * A row of the table.
    *
    * @param where nothing for everywhere
-   * @param from the least number of bytes that cross the links
-   * @param to the greatest
+   * @param bytes that cross the links
    * @param source where it comes from, for people
    */
   public record Row(
       @Nullable Locality where,
       Collective collective,
-      int fromRanks,
-      int toRanks,
-      long from,
-      long to,
+      Range ranks,
+      Range bytes,
       Algorithm algorithm,
       String source) {
 
     /** Returns the row as it is written in a table. */
     @Override
     public String toString() {
-      String ranks =
-          fromRanks == 1 && toRanks == Integer.MAX_VALUE
+      String size =
+          ranks.equals(ANY_RANKS)
               ? ""
-              : " " + fromRanks + (toRanks == fromRanks ? "" : "-" + end(toRanks));
+              : " " + ranks.from + (ranks.to == ranks.from ? "" : "-" + end(ranks.to));
       return (where == null ? "" : where + " ")
           + collective
-          + ranks
+          + size
           + ": "
-          + bytes(from)
+          + written(bytes.from)
           + "-"
-          + bytes(to)
+          + written(bytes.to)
           + ": "
           + algorithm.name();
     }
 
-    private static String end(int ranks) {
-      return ranks == Integer.MAX_VALUE ? "inf" : Integer.toString(ranks);
+    private static String end(long ranks) {
+      return ranks == Range.NO_END ? "inf" : Long.toString(ranks);
     }
 
-    private static String bytes(long bytes) {
-      if (bytes == Long.MAX_VALUE) {
+    private static String written(long bytes) {
+      if (bytes == Range.NO_END) {
         return "inf";
       }
       for (String unit : UNITS) {
@@ -222,16 +236,15 @@ public record AlgorithmTable(List<Row> rows) {
                     .map(Locality::toString)
                     .collect(Collectors.joining(", ")));
       }
-      int[] ranks = {1, Integer.MAX_VALUE};
+      Range ranks = ANY_RANKS;
       for (MatchResult word : words.subList(next + 1, words.size())) {
         Matcher matcher = RANKS.matcher(word.group());
         if (word != words.get(next + 1) || !matcher.matches()) {
           throw wrong(word.start(), word.end(), "needed are ranks, as 4, 3-8 or 9-inf");
         }
-        ranks[0] = Integer.parseInt(matcher.group(1));
         String last = matcher.group(2) == null ? matcher.group(1) : matcher.group(2);
-        ranks[1] = last.equals("inf") ? Integer.MAX_VALUE : Integer.parseInt(last);
-        if (ranks[0] > ranks[1]) {
+        ranks = new Range(number(matcher.group(1)), number(last));
+        if (ranks.from > ranks.to) {
           throw wrong(word.start(), word.end(), "needed is the least number of ranks first");
         }
       }
@@ -244,7 +257,7 @@ public record AlgorithmTable(List<Row> rows) {
     }
 
     private void choice(
-        @Nullable Locality where, Collective collective, int[] ranks, int from, int to) {
+        @Nullable Locality where, Collective collective, Range ranks, int from, int to) {
       String written = text.substring(from, to);
       int colon = written.indexOf(':');
       String range = colon < 0 ? "" : written.substring(0, colon).strip();
@@ -263,17 +276,15 @@ public record AlgorithmTable(List<Row> rows) {
           new Row(
               where,
               collective,
-              ranks[0],
-              ranks[1],
-              number(bytes.group(1)),
-              number(bytes.group(2)),
+              ranks,
+              new Range(number(bytes.group(1)), number(bytes.group(2))),
               algorithm,
               source + ", line " + line(from)));
     }
 
     private static long number(String text) {
       if (text.equals("inf")) {
-        return Long.MAX_VALUE;
+        return Range.NO_END;
       }
       String unit = text.substring(text.length() - 1);
       return UNITS.contains(unit)

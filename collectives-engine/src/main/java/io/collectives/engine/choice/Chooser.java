@@ -3,6 +3,7 @@ package io.collectives.engine.choice;
 import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.UnavailableException;
+import io.collectives.engine.choice.AlgorithmTable.Range;
 import io.collectives.engine.choice.AlgorithmTable.Row;
 import io.collectives.plan.Additions;
 import io.collectives.plan.PlanRequest;
@@ -55,7 +56,7 @@ public final class Chooser {
     this.rows =
         all.stream()
             .filter(row -> row.where() == null || traits.contains(row.where()))
-            .filter(row -> row.fromRanks() <= ranks && ranks <= row.toRanks())
+            .filter(row -> row.ranks().contains(ranks))
             .toList();
   }
 
@@ -114,9 +115,9 @@ public final class Chooser {
       Algorithm algorithm = row.collective() == collective ? fitting(row, inRankOrder) : null;
       if (algorithm != null) {
         fitting.add(new Choice(i, algorithm, row));
-        starts.add(row.from());
-        if (row.to() < Long.MAX_VALUE) {
-          starts.add(row.to() + 1);
+        starts.add(row.bytes().from());
+        if (row.bytes().to() < Range.NO_END) {
+          starts.add(row.bytes().to() + 1);
         }
       }
     }
@@ -129,7 +130,7 @@ public final class Chooser {
   private static Choice first(List<Choice> fitting, long bytes, Choice otherwise) {
     for (Choice choice : fitting) {
       Row row = choice.row();
-      if (row != null && row.from() <= bytes && bytes <= row.to()) {
+      if (row != null && row.bytes().contains(bytes)) {
         return choice;
       }
     }

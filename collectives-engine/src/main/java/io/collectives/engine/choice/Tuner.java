@@ -5,6 +5,7 @@ import io.collectives.Collective;
 import io.collectives.Communicator;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.engine.choice.AlgorithmTable.Range;
 import io.collectives.engine.choice.AlgorithmTable.Row;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -284,14 +285,12 @@ public final class Tuner {
     long from = size == 0 ? 0 : middle(SIZES[size - 1], SIZES[size]) + 1;
     // What is fastest at the greatest size is so beyond.
     boolean isLast = size == SIZES.length - 1;
-    long to = isLast ? Long.MAX_VALUE : middle(SIZES[size], SIZES[size + 1]);
+    long to = isLast ? Range.NO_END : middle(SIZES[size], SIZES[size + 1]);
     return new Row(
         locality,
         collective,
-        group.size(),
-        group.size(),
-        from,
-        to,
+        new Range(group.size(), group.size()),
+        new Range(from, to),
         candidates.get(best),
         String.format(
             Locale.ROOT,

@@ -43,7 +43,7 @@ class AlgorithmTableTest {
         table.rows().stream().map(AlgorithmTable.Row::toString).toList());
     assertEquals(table.toString(), same.toString());
     assertEquals("here, line 4", table.rows().get(2).source());
-    assertEquals(2048, table.rows().get(0).to());
+    assertEquals(2048, table.rows().get(0).bytes().to());
   }
 
   @Test
