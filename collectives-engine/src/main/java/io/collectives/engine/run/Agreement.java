@@ -131,7 +131,7 @@ public final class Agreement extends Consensus {
     long resumeAt = group.completed();
     for (Map.Entry<Integer, Ballot> report : reports.entrySet()) {
       if (!failed.get(report.getKey())) {
-        resumeAt = Math.min(resumeAt, report.getValue().completed());
+        resumeAt = Math.min(resumeAt, report.getValue().group().completed());
       }
     }
     return new Outcome((BitSet) failed.clone(), resumeAt, null);

@@ -21,20 +21,15 @@ import org.jspecify.annotations.Nullable;
  * @param topic what is to be agreed on
  * @param kind what is said
  * @param number of the proposal that this is, accepts, or has accepted; 0 if there is none
- * @param completed the number of the sender's first call that it has not completed
- * @param failed the members that the sender has given up
- * @param dead those of them that are known to be dead
+ * @param group as the sender sees it
  * @param outcome what is proposed, was accepted or is decided
  * @param why of a verdict: that of the outcome, or else what the sender knows
  */
 record Ballot(
     Topic topic,
     Kind kind,
-    int members,
     long number,
-    long completed,
-    BitSet failed,
-    BitSet dead,
+    GroupState group,
     @Nullable Outcome outcome,
     @Nullable Failure why) {
   private static final int FIXED_LENGTH = 32;
@@ -60,6 +55,16 @@ record Ballot(
   }
 
   /**
+   * The state of a group as one of its members sees it.
+   *
+   * @param members how many it has
+   * @param completed the number of the first call that this member has not completed
+   * @param failed the members that it has given up
+   * @param dead those of them that are known to be dead
+   */
+  record GroupState(int members, long completed, BitSet failed, BitSet dead) {}
+
+  /**
    * An outcome that members agree on.
    *
    * @param lost the members that are left out
@@ -71,7 +76,8 @@ record Ballot(
   /** Returns the answer of a rank that has not made a group of some members. */
   static Ballot absent(int members) {
     BitSet none = new BitSet();
-    return new Ballot(Topic.VERDICT, Kind.ABSENT, members, 0, 0, none, none, null, null);
+    GroupState unknown = new GroupState(members, 0, none, none);
+    return new Ballot(Topic.VERDICT, Kind.ABSENT, 0, unknown, null, null);
   }
 
   /** The most bytes for a group of some members. */
@@ -90,6 +96,7 @@ record Ballot(
 
   /** Returns the ballot as the body of a frame, which may be kept, because it never changes. */
   FrameBody body() {
+    int members = group.members;
     FrameBody reason = why == null ? FrameBody.EMPTY : why.body();
     byte[] bytes = new byte[length(members) + reason.length()];
     ByteBuffer b = ByteBuffer.wrap(bytes).order(java.nio.ByteOrder.LITTLE_ENDIAN);
@@ -101,10 +108,10 @@ record Ballot(
     b.putInt(kind.ordinal() | topic.ordinal() << 8)
         .putInt(members)
         .putLong(number)
-        .putLong(completed);
+        .putLong(group.completed);
     b.putLong(outcome == null ? -1 : outcome.resumeAt);
-    put(b, failed, 0);
-    put(b, dead, 1);
+    put(b, group.failed, 0);
+    put(b, group.dead, 1);
     if (outcome != null) {
       put(b, outcome.lost, 2);
     }
@@ -125,7 +132,7 @@ record Ballot(
   }
 
   private void put(ByteBuffer b, BitSet set, int index) {
-    b.put(FIXED_LENGTH + index * setLength(members), set.toByteArray());
+    b.put(FIXED_LENGTH + index * setLength(group.members), set.toByteArray());
   }
 
   /** The topic of a ballot, all of which comes from elsewhere. */
@@ -198,16 +205,9 @@ record Ballot(
     if (outcome == null && (kind == Kind.PROPOSE || kind == Kind.ACCEPT || kind == Kind.DECIDE)) {
       throw new ProtocolException("a ballot to " + kind + " nothing");
     }
-    return new Ballot(
-        topic,
-        kind,
-        members,
-        b.getLong(8),
-        b.getLong(16),
-        set(b, members, 0),
-        set(b, members, 1),
-        outcome,
-        why);
+    GroupState group =
+        new GroupState(members, b.getLong(16), set(b, members, 0), set(b, members, 1));
+    return new Ballot(topic, kind, b.getLong(8), group, outcome, why);
   }
 
   private static BitSet set(ByteBuffer b, int members, int index) {

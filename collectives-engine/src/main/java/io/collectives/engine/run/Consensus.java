@@ -175,7 +175,7 @@ abstract class Consensus {
       advance(now);
       return;
     }
-    if (ballot.failed().get(me)) {
+    if (ballot.group().failed().get(me)) {
       excluded(from, now);
       return;
     }
@@ -183,7 +183,7 @@ abstract class Consensus {
       send(from, ballot(Ballot.Kind.REPORT, accepted));
       return;
     }
-    boolean news = union(failed, ballot.failed()) | union(dead, ballot.dead());
+    boolean news = union(failed, ballot.group().failed()) | union(dead, ballot.group().dead());
     dead.and(failed);
     boolean answered = false;
     switch (ballot.kind()) {
@@ -349,16 +349,11 @@ abstract class Consensus {
   }
 
   private Ballot ballot(Ballot.Kind kind, @Nullable Outcome outcome) {
-    return new Ballot(
-        topic,
-        kind,
-        group.size(),
-        acceptedNumber,
-        group.completed(),
-        (BitSet) failed.clone(),
-        (BitSet) dead.clone(),
-        outcome,
-        outcome == null || outcome.why() == null ? evidence() : outcome.why());
+    Ballot.GroupState state =
+        new Ballot.GroupState(
+            group.size(), group.completed(), (BitSet) failed.clone(), (BitSet) dead.clone());
+    Failure why = outcome == null || outcome.why() == null ? evidence() : outcome.why();
+    return new Ballot(topic, kind, acceptedNumber, state, outcome, why);
   }
 
   private void send(int member, Ballot ballot) {

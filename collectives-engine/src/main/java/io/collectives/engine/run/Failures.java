@@ -351,9 +351,9 @@ final class Failures implements Liveness.Losses {
               + ", where this rank has completed "
               + group.completed());
     }
-    if (!ballot.failed().isEmpty()) {
-      int culprit = ballot.failed().nextSetBit(0);
-      fail(group, gaveUp(group, worldRank, culprit, ballot.dead().get(culprit)));
+    if (!ballot.group().failed().isEmpty()) {
+      int culprit = ballot.group().failed().nextSetBit(0);
+      fail(group, gaveUp(group, worldRank, culprit, ballot.group().dead().get(culprit)));
     }
     agreement(group).take(member, ballot, clock.getAsLong());
   }

@@ -41,11 +41,8 @@ class NoticeFuzzTest {
         new Ballot(
             Ballot.Topic.SURVIVORS,
             Ballot.Kind.PROPOSE,
-            70,
             1L << 33,
-            12,
-            failed,
-            dead,
+            new Ballot.GroupState(70, 12, failed, dead),
             outcome,
             null);
     assertEquals(ballot, Ballot.read(bytes(ballot.body()), ballot.body().length(), 70, 80));
@@ -56,11 +53,8 @@ class NoticeFuzzTest {
         new Ballot(
             Ballot.Topic.VERDICT,
             Ballot.Kind.DECIDE,
-            70,
             1,
-            0,
-            failed,
-            dead,
+            new Ballot.GroupState(70, 0, failed, dead),
             new Ballot.Outcome(failed, 0, why),
             why);
     assertEquals(verdict, Ballot.read(bytes(verdict.body()), verdict.body().length(), 70, 80));
