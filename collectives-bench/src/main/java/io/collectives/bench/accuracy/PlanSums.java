@@ -1,10 +1,11 @@
 package io.collectives.bench.accuracy;
 
 import io.collectives.ElementType;
-import io.collectives.ReduceOp;
 import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
+import io.collectives.engine.memory.PairReduction;
+import io.collectives.engine.memory.Residual;
 import io.collectives.engine.memory.Scratch;
 import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
@@ -31,6 +32,7 @@ final class PlanSums implements Sums {
   private final Sample sample;
   private final Contributions contributions;
   private final Scratch scratch = new Scratch();
+  private final PairReduction pair = new PairReduction(scratch);
 
   /** By rank and chunk that is looked at; nothing where it is still the rank's contribution. */
   private final @Nullable Held[][] held;
@@ -209,12 +211,13 @@ final class PlanSums implements Sums {
   }
 
   private void add(Held sum, Held own, Held other) {
-    sum.memory.reduce(ReduceOp.SUM, 0, sample.length(), own.memory, other.memory, 0, scratch);
+    pair.run(sum.memory, 0, sample.length(), own.memory, 0, other.memory, 0);
   }
 
   private void round(Held values, @Nullable Memory residual) {
     if (narrow != null) {
-      narrow.round(values.memory, 0, sample.length(), residual, 0, scratch);
+      Residual kept = residual == null ? null : new Residual().at(residual, 0);
+      narrow.round(values.memory, 0, sample.length(), kept, scratch);
     }
   }
 

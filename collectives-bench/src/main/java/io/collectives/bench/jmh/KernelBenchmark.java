@@ -11,6 +11,7 @@ import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.memory.OrderedReduction;
 import io.collectives.engine.memory.OrderedReduction.Manner;
+import io.collectives.engine.memory.PairReduction;
 import io.collectives.engine.memory.Scratch;
 import io.collectives.spi.FrameBytes;
 import java.nio.ByteBuffer;
@@ -97,7 +98,7 @@ public class KernelBenchmark {
     @Param({"true", "false"})
     boolean inPlace;
 
-    private final Scratch scratch = new Scratch();
+    private final PairReduction pair = new PairReduction(new Scratch());
     private Memory result = Memories.of(Payload.of(new float[0]));
     private Memory own = result;
     private Memory source = result;
@@ -121,9 +122,9 @@ public class KernelBenchmark {
 
     void reduce(int count) {
       if (kind.source == Place.FRAME) {
-        result.reduce(op, 0, count, own, frame, 0, scratch);
+        pair.by(op, null).run(result, 0, count, own, 0, frame, 0);
       } else {
-        result.reduce(op, 0, count, own, source, 0, scratch);
+        pair.by(op, null).run(result, 0, count, own, 0, source, 0);
       }
     }
   }
@@ -149,8 +150,7 @@ public class KernelBenchmark {
     @Param({"32768"})
     int elements;
 
-    private final Scratch scratch = new Scratch();
-    private final OrderedReduction ordered = new OrderedReduction();
+    private final OrderedReduction ordered = new OrderedReduction(new Scratch());
     private final List<Memory> inputs = new ArrayList<>();
     private final List<Memory> outputs = new ArrayList<>();
 
@@ -185,7 +185,7 @@ public class KernelBenchmark {
         ordered.add(inputs.get(rank), 0, outputs.get(rank), 0);
       }
       int divisor = op == ReduceOp.AVERAGE ? ranks : 1;
-      ordered.run(op, manner, outputs.get(0), 0, elements, divisor, null, scratch);
+      ordered.run(op, manner, outputs.get(0), 0, elements, divisor, null);
     }
   }
 
@@ -201,6 +201,7 @@ public class KernelBenchmark {
     int elements;
 
     private final Scratch scratch = new Scratch();
+    private final PairReduction pair = new PairReduction(scratch);
     private Memory memory = Memories.of(Payload.of(new float[0]));
     private FrameBytes frame = new FrameBytes(ByteBuffer.allocate(0));
 
@@ -225,6 +226,7 @@ public class KernelBenchmark {
     int elements;
 
     private final Scratch scratch = new Scratch();
+    private final PairReduction pair = new PairReduction(scratch);
     private Memory memory = Memories.of(Payload.of(new float[0]));
     private FrameBytes frame = new FrameBytes(ByteBuffer.allocate(0));
     private float[] from = new float[0];
@@ -251,7 +253,7 @@ public class KernelBenchmark {
   @Benchmark
   public void encode(Narrow state) {
     NarrowWire narrow = Objects.requireNonNull(state.narrow);
-    narrow.store(state.memory, 0, state.elements, state.frame, 0, null, 0, state.scratch);
+    narrow.store(state.memory, 0, state.elements, state.frame, 0, null, state.scratch);
   }
 
   /** Frame to memory. */
@@ -265,16 +267,10 @@ public class KernelBenchmark {
   @Benchmark
   public void decodeAndAdd(Narrow state) {
     NarrowWire narrow = Objects.requireNonNull(state.narrow);
-    narrow.reduce(
-        ReduceOp.SUM,
-        state.memory,
-        0,
-        state.elements,
-        state.memory,
-        0,
-        state.frame,
-        0,
-        state.scratch);
+    state
+        .pair
+        .by(ReduceOp.SUM, narrow)
+        .run(state.memory, 0, state.elements, state.memory, 0, state.frame, 0);
   }
 
   /** Array to array: what {@link #encode} and {@link #decode} are compared with. */

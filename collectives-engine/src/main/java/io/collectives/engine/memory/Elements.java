@@ -95,6 +95,13 @@ abstract class Elements {
     return Operands.of(made);
   }
 
+  /** Returns scratch blocks for so many operands. */
+  final Operands blocks(int size, Scratch scratch) {
+    Operands made = scratch.get(blocks);
+    made.size = size;
+    return made;
+  }
+
   /** The index of the element at a byte of a frame. */
   final int index(int at) {
     int bytes = type.bytes();
@@ -151,18 +158,12 @@ abstract class Elements {
   /**
    * Copies runs of elements, one by one, between arrays and buffers.
    *
-   * @param toStride from one run to the next in the target
-   * @param fromStride from one run to the next in the source
+   * @param to where the first run goes in the target
+   * @param from where the first run lies in the source
+   * @param run the length of each
    */
   abstract void copyRuns(
-      Object target,
-      int to,
-      int toStride,
-      Object source,
-      int from,
-      int fromStride,
-      int run,
-      int runs);
+      Object target, int to, Object source, int from, Strides strides, int run, int runs);
 
   /**
    * {@code results[k][i] = (own[0][i] op own[1][i] op ...) / divisor} for i from {@code from} to

@@ -49,79 +49,6 @@ abstract class FlatMemory extends Memory {
   /** The region that this is a part of, if any. */
   abstract @Nullable Region region();
 
-  final void reduce(
-      ReduceOp op,
-      int to,
-      int count,
-      FlatMemory own,
-      int ownFrom,
-      FlatMemory source,
-      int from,
-      Scratch scratch) {
-    Object array = array();
-    if (array != null
-        && own.array() != null
-        && source.array() != null
-        && index(to) == own.index(ownFrom)
-        && index(to) == source.index(from)) {
-      Operands operands = scratch.get(Operands.KEY);
-      operands.addResult(array);
-      operands.add(own.array());
-      operands.add(source.array());
-      try {
-        elements.reduce(op, 1, operands, index(to), index(to) + count, scratch);
-      } finally {
-        operands.clear();
-      }
-      return;
-    }
-    Operands blocks = blocks(2, scratch);
-    for (int done = 0; done < count; ) {
-      int step = Math.min(count - done, elements.block);
-      source.load(from + done, step, blocks.own[1], 0);
-      reduceBlock(op, to + done, step, own, ownFrom + done, blocks, scratch);
-      done += step;
-    }
-  }
-
-  final void reduce(
-      ReduceOp op,
-      int to,
-      int count,
-      FlatMemory own,
-      int ownFrom,
-      Buffer source,
-      int at,
-      Scratch scratch) {
-    Operands blocks = blocks(2, scratch);
-    for (int done = 0; done < count; ) {
-      int step = Math.min(count - done, elements.block);
-      elements.get(source, at + done, blocks.own[1], 0, step);
-      reduceBlock(op, to + done, step, own, ownFrom + done, blocks, scratch);
-      done += step;
-    }
-  }
-
-  private Operands blocks(int size, Scratch scratch) {
-    Operands blocks = scratch.get(elements.blocks);
-    blocks.size = size;
-    return blocks;
-  }
-
-  /** The source lies in the second block. */
-  private void reduceBlock(
-      ReduceOp op,
-      int to,
-      int count,
-      FlatMemory own,
-      int ownFrom,
-      Operands blocks,
-      Scratch scratch) {
-    own.load(ownFrom, count, blocks.own[0], 0);
-    elements.reduce(op, 1, blocks, 0, count, scratch);
-    save(to, count, blocks.own[0], 0);
-  }
-
   final void divide(int at, int count, int divisor, Scratch scratch) {
     Object array = array();
     if (array != null) {
@@ -135,7 +62,7 @@ abstract class FlatMemory extends Memory {
       }
       return;
     }
-    Operands blocks = blocks(1, scratch);
+    Operands blocks = elements.blocks(1, scratch);
     for (int done = 0; done < count; ) {
       int step = Math.min(count - done, elements.block);
       load(at + done, step, blocks.own[0], 0);

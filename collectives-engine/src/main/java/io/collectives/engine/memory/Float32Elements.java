@@ -45,14 +45,9 @@ final class Float32Elements extends ArithmeticElements {
 
   @Override
   void copyRuns(
-      Object target,
-      int to,
-      int toStride,
-      Object source,
-      int from,
-      int fromStride,
-      int run,
-      int runs) {
+      Object target, int to, Object source, int from, Strides strides, int run, int runs) {
+    int toStride = strides.target();
+    int fromStride = strides.source();
     for (int i = 0, a = to, b = from; i < runs; i++, a += toStride, b += fromStride) {
       if (source instanceof float[] s && target instanceof float[] t) {
         for (int k = 0; k < run; k++) {

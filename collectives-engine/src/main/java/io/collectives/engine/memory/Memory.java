@@ -1,7 +1,6 @@
 package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
-import io.collectives.ReduceOp;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.Region;
 import java.util.Objects;
@@ -11,12 +10,13 @@ import java.util.Objects;
  * elements, {@code at} in bytes.
  *
  * <p>A memory is a row of flat parts, mostly one: an array or a direct buffer, or a range of it.
- * Every method here walks the <em>runs</em> of its operands, the longest stretches in which none of
- * them changes its part, and leaves each run to {@link FlatMemory}. No method allocates.
+ * Every method here, and a {@link PairReduction}, walks the <em>runs</em> of its operands, the
+ * longest stretches in which none of them changes its part, and leaves each run to {@link
+ * FlatMemory}. No method allocates.
  *
- * <p>Threads: reading (as the source or as {@code own}) changes no state, so any number of threads
- * may read a memory at once, its owner included. Writing is the business of one thread at a time
- * for each range; a {@link Scratch} belongs to one thread.
+ * <p>Threads: reading (as an operand of a reduction, too) changes no state, so any number of
+ * threads may read a memory at once, its owner included. Writing is the business of one thread at a
+ * time for each range; a {@link Scratch} belongs to one thread.
  */
 public abstract class Memory {
   final Elements elements;
@@ -128,135 +128,6 @@ public abstract class Memory {
   }
 
   /**
-   * {@code this[to+i] = own[to+i] op source[i]} for all i less than {@code count}; AVERAGE adds.
-   *
-   * @param own this memory (in place), or another of its type and count (out of place), which is
-   *     only read
-   * @param at where in the frame, a multiple of the element's length
-   */
-  public final void reduce(
-      ReduceOp op, long to, int count, Memory own, FrameBytes source, int at, Scratch scratch) {
-    reduce(op, to, count, own, to, source, at, scratch);
-  }
-
-  /**
-   * {@code this[to+i] = own[ownFrom+i] op source[i]} for all i less than {@code count}; AVERAGE
-   * adds.
-   *
-   * @param own this memory with {@code ownFrom} equal to {@code to} (in place), or another of its
-   *     type, which is only read
-   * @param at where in the frame, a multiple of the element's length
-   */
-  public final void reduce(
-      ReduceOp op,
-      long to,
-      int count,
-      Memory own,
-      long ownFrom,
-      FrameBytes source,
-      int at,
-      Scratch scratch) {
-    checkType(own);
-    Objects.checkFromIndexSize(to, count, count());
-    Objects.checkFromIndexSize(ownFrom, count, own.count());
-    int index = elements.index(at);
-    if (count == 0) {
-      return;
-    }
-    int part = partAt(to);
-    int ownPart = own.partAt(ownFrom);
-    for (int done = 0; done < count; ) {
-      long here = to + done;
-      long ownHere = ownFrom + done;
-      int run = own.run(run(count - done, part, here), ownPart, ownHere);
-      FlatMemory ownFlat = own.part(ownPart);
-      part(part)
-          .reduce(
-              op,
-              local(part, here),
-              run,
-              ownFlat,
-              own.local(ownPart, ownHere),
-              elements.view(source),
-              index + done,
-              scratch);
-      done += run;
-      part = next(part, here + run);
-      ownPart = own.next(ownPart, ownHere + run);
-    }
-  }
-
-  /**
-   * {@code this[to+i] = own[to+i] op source[from+i]} for all i less than {@code count}; AVERAGE
-   * adds. Fastest where the three are arrays and the elements have the same indexes in them, so
-   * that nothing is copied.
-   *
-   * @param own this memory (in place), or another of its type and count (out of place), which is
-   *     only read
-   * @param source a memory of the same type and any kind, which is only read; what it is reduced
-   *     from must not overlap with what is written, unless position by position
-   */
-  public final void reduce(
-      ReduceOp op, long to, int count, Memory own, Memory source, long from, Scratch scratch) {
-    reduce(op, to, count, own, to, source, from, scratch);
-  }
-
-  /**
-   * {@code this[to+i] = own[ownFrom+i] op source[from+i]} for all i less than {@code count};
-   * AVERAGE adds. Fast and slow cases are those of {@link #reduce(ReduceOp, long, int, Memory,
-   * Memory, long, Scratch)}.
-   *
-   * @param own this memory with {@code ownFrom} equal to {@code to} (in place), or another of its
-   *     type, which is only read
-   * @param source a memory of the same type and any kind, which is only read; what it is reduced
-   *     from must not overlap with what is written, unless position by position
-   */
-  public final void reduce(
-      ReduceOp op,
-      long to,
-      int count,
-      Memory own,
-      long ownFrom,
-      Memory source,
-      long from,
-      Scratch scratch) {
-    checkType(own);
-    checkType(source);
-    Objects.checkFromIndexSize(to, count, count());
-    Objects.checkFromIndexSize(ownFrom, count, own.count());
-    Objects.checkFromIndexSize(from, count, source.count());
-    if (count == 0) {
-      return;
-    }
-    int part = partAt(to);
-    int ownPart = own.partAt(ownFrom);
-    int sourcePart = source.partAt(from);
-    for (int done = 0; done < count; ) {
-      long here = to + done;
-      long ownHere = ownFrom + done;
-      long there = from + done;
-      int run = own.run(run(count - done, part, here), ownPart, ownHere);
-      run = source.run(run, sourcePart, there);
-      FlatMemory ownFlat = own.part(ownPart);
-      FlatMemory sourceFlat = source.part(sourcePart);
-      part(part)
-          .reduce(
-              op,
-              local(part, here),
-              run,
-              ownFlat,
-              own.local(ownPart, ownHere),
-              sourceFlat,
-              source.local(sourcePart, there),
-              scratch);
-      done += run;
-      part = next(part, here + run);
-      ownPart = own.next(ownPart, ownHere + run);
-      sourcePart = source.next(sourcePart, there + run);
-    }
-  }
-
-  /**
    * Divides elements {@code [at, at+count)} in place, which makes an AVERAGE of a sum; integers
    * round toward zero.
    *
@@ -343,7 +214,7 @@ public abstract class Memory {
    * Returns the number of the {@code count} elements from {@code position} on that lie in this
    * part.
    */
-  private int run(int count, int part, long position) {
+  final int run(int count, int part, long position) {
     return (int) Math.min(count, end(part) - position);
   }
 
@@ -352,11 +223,17 @@ public abstract class Memory {
     return first(part) + (int) (position - start(part));
   }
 
-  private int next(int part, long position) {
+  /** Returns the part that holds the element at {@code position}, which may be the next one. */
+  final int next(int part, long position) {
     return position == end(part) ? part + 1 : part;
   }
 
-  private void checkType(Memory other) {
+  /**
+   * Refuses a memory of another type.
+   *
+   * @throws IllegalArgumentException if it has one
+   */
+  final void checkType(Memory other) {
     if (other.elements != elements) {
       throw new IllegalArgumentException(
           "memories of "

@@ -1,7 +1,6 @@
 package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
-import io.collectives.ReduceOp;
 import io.collectives.WireType;
 import io.collectives.spi.FrameBytes;
 import java.nio.ByteBuffer;
@@ -101,7 +100,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
    * Stores elements {@code [from, from+count)}, rounded.
    *
    * @param at where in the frame, a multiple of 4
-   * @param residual another memory, from {@code residualFrom} on; nothing if what is lost is lost
+   * @param residual of these elements, behind which it is put; nothing if what is lost is lost
    */
   public final void store(
       Memory source,
@@ -109,8 +108,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
       int count,
       FrameBytes target,
       int at,
-      @Nullable Memory residual,
-      long residualFrom,
+      @Nullable Residual residual,
       Scratch scratch) {
     float[] values = scratch.get(BLOCKS).wide;
     int most = block();
@@ -122,13 +120,13 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
       } else {
         source.load(from + done, block, values);
         float[] lost = scratch.get(BLOCKS).lost;
-        residual.load(residualFrom + done, block, lost);
+        residual.load(block, lost);
         add(values, lost, block);
         pack(values, block, target.ints(), index, scratch);
         float[] arrived = scratch.get(BLOCKS).widened;
         unpack(target.ints(), index, block, arrived, scratch);
         lose(lost, values, arrived, block);
-        residual.save(residualFrom + done, block, lost);
+        residual.save(block, lost);
       }
     }
   }
@@ -145,27 +143,15 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
   }
 
   /**
-   * Reduces like {@link Memory#reduce(ReduceOp, long, int, Memory, long, FrameBytes, int,
-   * Scratch)}.
+   * Unpacks a block to scratch.
+   *
+   * @param at where in the frame, a multiple of 4
+   * @return the memory that begins with its elements, until the next block is unpacked
    */
-  public final void reduce(
-      ReduceOp op,
-      Memory result,
-      long to,
-      int count,
-      Memory own,
-      long ownFrom,
-      FrameBytes source,
-      int at,
-      Scratch scratch) {
-    int most = block();
-    for (int done = 0; done < count; done += most) {
-      int block = Math.min(most, count - done);
-      int index = (at + length(done)) / Integer.BYTES;
-      unpack(source.ints(), index, block, scratch.get(BLOCKS).widened, scratch);
-      Memory widened = scratch.get(BLOCKS).widenedMemory;
-      result.reduce(op, to + done, block, own, ownFrom + done, widened, 0, scratch);
-    }
+  final Memory widened(FrameBytes source, int at, int count, Scratch scratch) {
+    Blocks blocks = scratch.get(BLOCKS);
+    unpack(source.ints(), at / Integer.BYTES, count, blocks.widened, scratch);
+    return blocks.widenedMemory;
   }
 
   /**
@@ -174,17 +160,12 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
    * @param residual as in {@link #store}
    */
   public final void round(
-      Memory memory,
-      long at,
-      int count,
-      @Nullable Memory residual,
-      long residualFrom,
-      Scratch scratch) {
+      Memory memory, long at, int count, @Nullable Residual residual, Scratch scratch) {
     FrameBytes frame = scratch.get(BLOCKS).frame;
     int most = block();
     for (int done = 0; done < count; done += most) {
       int block = Math.min(most, count - done);
-      store(memory, at + done, block, frame, 0, residual, residualFrom + done, scratch);
+      store(memory, at + done, block, frame, 0, residual, scratch);
       replace(memory, at + done, block, frame, 0, scratch);
     }
   }

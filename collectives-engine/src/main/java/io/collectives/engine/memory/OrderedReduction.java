@@ -28,6 +28,8 @@ public final class OrderedReduction {
 
   private static final int LONG_RUN = 16 * BLOCK;
 
+  private final Scratch scratch;
+
   /** Users' arrays. */
   private final Operands arrays = new Operands();
 
@@ -46,8 +48,14 @@ public final class OrderedReduction {
     EXACT
   }
 
-  /** A reduction of nothing. */
-  public OrderedReduction() {}
+  /**
+   * A reduction of nothing.
+   *
+   * @param scratch of the thread that it belongs to
+   */
+  public OrderedReduction(Scratch scratch) {
+    this.scratch = scratch;
+  }
 
   /** Adds the elements of a memory from a position on. */
   public void add(Memory memory, long position) {
@@ -105,8 +113,7 @@ public final class OrderedReduction {
       long to,
       int count,
       int divisor,
-      @Nullable NarrowWire narrow,
-      Scratch scratch) {
+      @Nullable NarrowWire narrow) {
     try {
       Elements elements = result.elements;
       if (manner == Manner.SEQUENTIAL && narrow == null && bindArrays(result, to, count)) {
@@ -121,11 +128,11 @@ public final class OrderedReduction {
       for (int done = 0; done < count; done += block) {
         int length = Math.min(block, count - done);
         if (manner == Manner.EXACT) {
-          sumExactly(elements, blocks, done, length, divisor, narrow, scratch);
+          sumExactly(elements, blocks, done, length, divisor, narrow);
         } else {
           int next = 0;
           do {
-            next = load(next, elements, blocks, done, length, narrow, scratch);
+            next = load(next, elements, blocks, done, length, narrow);
             elements.reduce(op, next == size ? divisor : 1, blocks, 0, length, scratch);
           } while (next < size);
         }
@@ -164,12 +171,11 @@ public final class OrderedReduction {
       Operands blocks,
       int done,
       int count,
-      @Nullable NarrowWire narrow,
-      Scratch scratch) {
+      @Nullable NarrowWire narrow) {
     int source = next;
     int at = next == 0 ? 0 : 1;
     for (; at < blocks.own.length && source < size; at++) {
-      load(source++, elements, done, blocks.own[at], count, narrow, scratch);
+      load(source++, elements, done, blocks.own[at], count, narrow);
     }
     blocks.size = at;
     return source;
@@ -181,13 +187,12 @@ public final class OrderedReduction {
       int done,
       int count,
       int divisor,
-      @Nullable NarrowWire narrow,
-      Scratch scratch) {
+      @Nullable NarrowWire narrow) {
     Object sum = blocks.own[0];
     Object next = blocks.own[1];
     ExactSum exact = ExactSum.of(elements.type, scratch);
     for (int i = 0; i < size; i++) {
-      load(i, elements, done, next, count, narrow, scratch);
+      load(i, elements, done, next, count, narrow);
       if (i == 0) {
         exact.begin(next, count, scratch);
       } else {
@@ -200,7 +205,7 @@ public final class OrderedReduction {
     exact.finish(sum, count, size, divisor, scratch);
     while (exact.doubtful() > 0) {
       for (int i = 0; i < size; i++) {
-        load(i, elements, done, next, count, narrow, scratch);
+        load(i, elements, done, next, count, narrow);
         exact.look(next);
       }
       exact.settle(sum);
@@ -213,8 +218,7 @@ public final class OrderedReduction {
       int done,
       Object block,
       int count,
-      @Nullable NarrowWire narrow,
-      Scratch scratch) {
+      @Nullable NarrowWire narrow) {
     FrameBytes frame = frames[source];
     if (frame != null && narrow != null) {
       int at = (int) from[source] + narrow.length(done);

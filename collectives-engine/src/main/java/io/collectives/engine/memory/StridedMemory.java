@@ -26,6 +26,12 @@ final class StridedMemory extends FlatMemory {
   private final int run;
   private final int stride;
 
+  /** From the runs to a block without gaps. */
+  private final Strides gathering;
+
+  /** From such a block to the runs. */
+  private final Strides scattering;
+
   StridedMemory(Elements elements, Payload.OfStrided payload, FlatMemory base) {
     super(elements);
     this.payload = payload;
@@ -33,6 +39,8 @@ final class StridedMemory extends FlatMemory {
     this.place = Objects.requireNonNull(base.place());
     this.run = payload.run();
     this.stride = payload.stride();
+    this.gathering = new Strides(run, stride);
+    this.scattering = new Strides(stride, run);
   }
 
   /** Returns whether runs are too short for a vector loop over each. */
@@ -140,10 +148,11 @@ final class StridedMemory extends FlatMemory {
     return within == 0 ? 0 : Math.min(count, run - within);
   }
 
+  /** Gathers parts of equal length of one run after the other: whole runs, or a part of one. */
   private void gather(int from, int length, int runs, Object target, int at) {
     int first = at(from);
     if (length < BULK) {
-      elements.copyRuns(target, at, length, place, base.index(first), stride, length, runs);
+      elements.copyRuns(target, at, place, base.index(first), gathering, length, runs);
       return;
     }
     for (int i = 0; i < runs; i++) {
@@ -158,7 +167,7 @@ final class StridedMemory extends FlatMemory {
   private void scatter(int to, int length, int runs, Object source, int at) {
     int first = at(to);
     if (length < BULK) {
-      elements.copyRuns(place, base.index(first), stride, source, at, length, length, runs);
+      elements.copyRuns(place, base.index(first), source, at, scattering, length, runs);
       return;
     }
     for (int i = 0; i < runs; i++) {

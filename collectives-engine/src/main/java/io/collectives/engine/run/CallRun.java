@@ -12,6 +12,7 @@ import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.memory.OrderedReduction;
+import io.collectives.engine.memory.Residual;
 import io.collectives.internal.CallFingerprint;
 import io.collectives.plan.Chunks;
 import io.collectives.spi.Region;
@@ -60,6 +61,8 @@ public abstract class CallRun {
    * nobody keeps them.
    */
   @Nullable Memory residual;
+
+  private final Residual residualAt = new Residual();
 
   /**
    * The counts by which the payload is distributed, until the call is described; null if evenly.
@@ -240,9 +243,11 @@ public abstract class CallRun {
     residualStart = from;
   }
 
-  /** The first element of a slab's piece of a chunk in the residual. */
-  long residualPosition(int chunk, int slab) {
-    return position(chunk, slab, true) - residualStart;
+  /** Returns the residual at a slab's piece of a chunk, if there is one; good until asked again. */
+  @Nullable Residual residual(int chunk, int slab) {
+    return residual == null
+        ? null
+        : residualAt.at(residual, position(chunk, slab, true) - residualStart);
   }
 
   /** Begins anew, with what was described. */
@@ -521,5 +526,6 @@ public abstract class CallRun {
     givenInput = NOTHING;
     output = NOTHING;
     residual = null;
+    residualAt.unbind();
   }
 }

@@ -6,6 +6,7 @@ import io.collectives.UserOp;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.memory.OrderedReduction;
+import io.collectives.engine.memory.PairReduction;
 import io.collectives.engine.memory.Scratch;
 import io.collectives.spi.FrameBytes;
 import java.util.Arrays;
@@ -17,7 +18,8 @@ import java.util.Objects;
  */
 final class FrameApplier {
   private final Scratch scratch = new Scratch();
-  private final OrderedReduction ordered = new OrderedReduction();
+  private final PairReduction pair = new PairReduction(scratch);
+  private final OrderedReduction ordered = new OrderedReduction(scratch);
   private final FiniteCheck check = new FiniteCheck(scratch);
 
   /** Returns the scratch with which frames are made, too. */
@@ -73,7 +75,7 @@ final class FrameApplier {
             orderSums(call, step, own, ownFrom, source, position);
             reduceInOrder(call, result, to, count);
           } else {
-            result.reduce(call.op, to, count, own, ownFrom, source, position, scratch);
+            pair.by(call.op, null).run(result, to, count, own, ownFrom, source, position);
           }
           complete(call, run, step, i, result, to, count);
         }
@@ -105,7 +107,7 @@ final class FrameApplier {
           orderSums(call, step, own, ownFrom, source, position);
           reduceInOrder(call, result, to, count);
         } else {
-          narrow.reduce(call.op, result, to, count, own, ownFrom, source, position, scratch);
+          pair.by(call.op, narrow).run(result, to, count, own, ownFrom, source, position);
         }
         complete(call, run, step, i, result, to, count);
       }
@@ -152,7 +154,7 @@ final class FrameApplier {
           orderSums(call, step, own, ownFrom, theirs, from);
           reduceInOrder(call, result, to, count);
         } else {
-          result.reduce(call.op, to, count, own, ownFrom, theirs, from, scratch);
+          pair.by(call.op, null).run(result, to, count, own, ownFrom, theirs, from);
         }
         complete(call, run, step, i, result, to, count);
       }
@@ -187,8 +189,7 @@ final class FrameApplier {
   }
 
   private void reduceInOrder(CallRun call, Memory result, long to, int count) {
-    ordered.run(
-        call.op, OrderedReduction.Manner.SEQUENTIAL, result, to, count, 1, call.narrow, scratch);
+    ordered.run(call.op, OrderedReduction.Manner.SEQUENTIAL, result, to, count, 1, call.narrow);
   }
 
   /**
@@ -309,14 +310,7 @@ final class FrameApplier {
   /** Takes the result of all contributions in the order in which they were added. */
   private void reduceAtOnce(CallRun call, Memory result, long to, int count) {
     ordered.run(
-        call.op,
-        OrderedReduction.Manner.SEQUENTIAL,
-        result,
-        to,
-        count,
-        divisor(call),
-        null,
-        scratch);
+        call.op, OrderedReduction.Manner.SEQUENTIAL, result, to, count, divisor(call), null);
   }
 
   /** Returns whether the sum of all chunks can be put into the memory of a contributor. */
@@ -352,8 +346,7 @@ final class FrameApplier {
         call.position(step.firstChunk, 0, false),
         call.pieceCount(step.firstChunk, 0),
         divisor(call),
-        null,
-        scratch);
+        null);
   }
 
   private void takeInOrder(
@@ -387,9 +380,9 @@ final class FrameApplier {
           ordered.add(frame.bytes(), at);
         }
       }
-      ordered.run(call.op, call.manner, result, to, count, divisor(call), call.narrow, scratch);
+      ordered.run(call.op, call.manner, result, to, count, divisor(call), call.narrow);
       if (call.narrow != null && call.roundsSums()) {
-        call.narrow.round(result, to, count, null, 0, scratch);
+        call.narrow.round(result, to, count, null, scratch);
       }
       check.completed(call, chunk, slab, result, to, count);
       at += call.pieceLength(count);
@@ -409,7 +402,7 @@ final class FrameApplier {
     for (long done = 0; done < result.count(); ) {
       int piece = (int) Math.min(1 << 20, result.count() - done);
       ordered.add(result, done);
-      ordered.run(call.op, call.manner, result, done, piece, 1, null, scratch);
+      ordered.run(call.op, call.manner, result, done, piece, 1, null);
       done += piece;
     }
   }
@@ -433,8 +426,7 @@ final class FrameApplier {
             || call.residual != null && call.isPassedOn(chunk))) {
       // All others get it rounded, and all are to have the same bits; or the root gets it rounded,
       // and what that takes is kept here, where the residual of the sum has room.
-      long residualFrom = call.residualPosition(chunk, run.slab);
-      call.narrow.round(result, at, count, call.residual, residualFrom, scratch);
+      call.narrow.round(result, at, count, call.residual(chunk, run.slab), scratch);
     }
     check.completed(call, chunk, run.slab, result, at, count);
   }

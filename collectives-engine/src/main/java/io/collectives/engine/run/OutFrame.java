@@ -5,6 +5,7 @@ import io.collectives.ElementType;
 import io.collectives.engine.memory.BufferMemory;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
+import io.collectives.engine.memory.Residual;
 import io.collectives.engine.memory.Scratch;
 import io.collectives.plan.Effect;
 import io.collectives.spi.FrameBytes;
@@ -176,9 +177,8 @@ final class OutFrame implements View, LeasableBody {
         memory.store(from, count, target, position);
       } else {
         // Sums are on their way to all, who are to get them as they are here.
-        Memory residual = step.effect == Effect.REDUCE ? call.residual : null;
-        long residualFrom = call.residualPosition(chunk, slab);
-        narrow.store(memory, from, count, target, position, residual, residualFrom, scratch);
+        Residual residual = step.effect == Effect.REDUCE ? call.residual(chunk, slab) : null;
+        narrow.store(memory, from, count, target, position, residual, scratch);
       }
       position += call.pieceLength(count);
     }

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource.Mode;
 class ExactSumTest {
   private static final int SEEDS = 40;
   private final Scratch scratch = new Scratch();
-  private final OrderedReduction reduction = new OrderedReduction();
+  private final OrderedReduction reduction = new OrderedReduction(scratch);
 
   /** The difficulty of the contributions to an element. */
   private enum Kind {
@@ -206,7 +206,7 @@ class ExactSumTest {
             reduction.add(frames[rank], 0);
           }
         }
-        reduction.run(ReduceOp.SUM, Manner.EXACT, own, 3, count, divisor, null, scratch);
+        reduction.run(ReduceOp.SUM, Manner.EXACT, own, 3, count, divisor, null);
         FrameBytes result = frame(count * type.bytes());
         own.store(3, count, result, 0);
         FrameBytes copy = frame(count * type.bytes());
@@ -242,11 +242,11 @@ class ExactSumTest {
         reduction.add(own, 0);
       } else {
         FrameBytes frame = frame(narrow.length(count));
-        narrow.store(Memories.of(Payload.of(values[rank])), 0, count, frame, 0, null, 0, scratch);
+        narrow.store(Memories.of(Payload.of(values[rank])), 0, count, frame, 0, null, scratch);
         reduction.add(frame, 0);
       }
     }
-    reduction.run(ReduceOp.SUM, Manner.EXACT, own, 0, count, 1, narrow, scratch);
+    reduction.run(ReduceOp.SUM, Manner.EXACT, own, 0, count, 1, narrow);
     for (int i = 0; i < count; i++) {
       double[] rounded = new double[n];
       for (int rank = 0; rank < n; rank++) {

@@ -23,6 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(120)
 class MemoryPropertiesTest {
   private final Scratch scratch = new Scratch();
+  private final PairReduction pair = new PairReduction(scratch);
 
   private static int[] counts(ElementType type) {
     int block = ElementTypes.of(type).block;
@@ -70,14 +71,12 @@ class MemoryPropertiesTest {
     Held sourceHeld = Held.of(test.other, test.type, source, random);
     if (test.isInPlace()) {
       own = before;
-      target
-          .memory()
-          .reduce(test.op, to, test.count, target.memory(), sourceHeld.memory(), from, scratch);
+      pair.by(test.op, null)
+          .run(target.memory(), to, test.count, target.memory(), to, sourceHeld.memory(), from);
     } else {
       Held ownHeld = Held.of(test.ownKind, test.type, own, random);
-      target
-          .memory()
-          .reduce(test.op, to, test.count, ownHeld.memory(), sourceHeld.memory(), from, scratch);
+      pair.by(test.op, null)
+          .run(target.memory(), to, test.count, ownHeld.memory(), to, sourceHeld.memory(), from);
       test.check(own, ownHeld.elements());
     }
     Number[] expected = before.clone();
@@ -115,10 +114,10 @@ class MemoryPropertiesTest {
     int at = from * test.type.bytes();
     if (test.isInPlace()) {
       own = before;
-      target.memory().reduce(test.op, to, test.count, target.memory(), frame, at, scratch);
+      pair.by(test.op, null).run(target.memory(), to, test.count, target.memory(), to, frame, at);
     } else {
       Held ownHeld = Held.of(test.ownKind, test.type, own, random);
-      target.memory().reduce(test.op, to, test.count, ownHeld.memory(), frame, at, scratch);
+      pair.by(test.op, null).run(target.memory(), to, test.count, ownHeld.memory(), to, frame, at);
       test.check(own, ownHeld.elements());
     }
     Number[] expected = before.clone();

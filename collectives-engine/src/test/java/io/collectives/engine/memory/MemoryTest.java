@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class MemoryTest {
   private final Scratch scratch = new Scratch();
+  private final PairReduction pair = new PairReduction(scratch);
 
   @Test
   void nanWinsAndZerosHaveSigns() {
@@ -49,7 +50,7 @@ class MemoryTest {
   private float[] reduced(ReduceOp.Standard op, float[] left, float[] right) {
     float[] result = left.clone();
     Memory memory = Memories.of(Payload.of(result));
-    memory.reduce(op, 0, left.length, memory, Memories.of(Payload.of(right)), 0, scratch);
+    pair.by(op, null).run(memory, 0, left.length, memory, 0, Memories.of(Payload.of(right)), 0);
     return result;
   }
 
@@ -57,8 +58,8 @@ class MemoryTest {
   void integersWrapAround() {
     int[] ints = {Integer.MAX_VALUE, Integer.MIN_VALUE};
     Memory memory = Memories.of(Payload.of(ints));
-    memory.reduce(
-        ReduceOp.AVERAGE, 0, 2, memory, Memories.of(Payload.of(new int[] {1, -1})), 0, scratch);
+    Memory other = Memories.of(Payload.of(new int[] {1, -1}));
+    pair.by(ReduceOp.AVERAGE, null).run(memory, 0, 2, memory, 0, other, 0);
     assertArrayEquals(new int[] {Integer.MIN_VALUE, Integer.MAX_VALUE}, ints);
   }
 
@@ -84,7 +85,7 @@ class MemoryTest {
     Arrays.fill(ones, 1);
     Memory small = Memories.of(Payload.of(ones));
     long edge = 2_050L * size;
-    small.reduce(ReduceOp.SUM, 0, 10, small, huge, edge - 4, scratch);
+    pair.run(small, 0, 10, small, 0, huge, edge - 4);
     assertArrayEquals(new float[] {size - 3, size - 2, size - 1, size, 1, 2, 3, 4, 5, 6}, ones);
 
     FrameBytes frame = new FrameBytes(ByteBuffer.allocate(40));
@@ -100,7 +101,7 @@ class MemoryTest {
     Memory none = Memories.of(Payload.of(List.of(Payload.of(new int[0]), Payload.of(new int[0]))));
     assertEquals(0, none.count());
     none.checkWritable();
-    none.reduce(ReduceOp.SUM, 0, 0, none, none, 0, scratch);
+    pair.run(none, 0, 0, none, 0, none, 0);
     none.replace(0, 0, none, 0);
     none.divide(0, 0, 2, scratch);
   }
@@ -173,18 +174,14 @@ class MemoryTest {
     Memory floats = Memories.of(Payload.of(new float[3]));
     FrameBytes frame = new FrameBytes(ByteBuffer.allocate(16));
     assertThrows(IllegalArgumentException.class, () -> ints.replace(0, 3, floats, 0));
-    assertThrows(
-        IllegalArgumentException.class,
-        () -> ints.reduce(ReduceOp.SUM, 0, 3, floats, frame, 0, scratch));
+    assertThrows(IllegalArgumentException.class, () -> pair.run(ints, 0, 3, floats, 0, frame, 0));
     assertThrows(IllegalArgumentException.class, () -> ints.store(0, 1, frame, 2));
     assertThrows(IllegalArgumentException.class, () -> ints.divide(0, 1, 0, scratch));
     assertThrows(IndexOutOfBoundsException.class, () -> ints.store(0, 4, frame, 0));
     assertThrows(IndexOutOfBoundsException.class, () -> ints.store(0, 3, frame, 8));
     assertThrows(IndexOutOfBoundsException.class, () -> ints.replace(-1, 1, frame, 0));
     assertThrows(IndexOutOfBoundsException.class, () -> ints.replace(1, 3, ints, 0));
-    assertThrows(
-        IndexOutOfBoundsException.class,
-        () -> ints.reduce(ReduceOp.SUM, 0, 4, ints, frame, 0, scratch));
+    assertThrows(IndexOutOfBoundsException.class, () -> pair.run(ints, 0, 4, ints, 0, frame, 0));
   }
 
   @Test
@@ -200,10 +197,10 @@ class MemoryTest {
             () -> {
               double[] sum = new double[count];
               Memory memory = Memories.of(Payload.of(sum));
-              Scratch own = new Scratch();
+              PairReduction own = new PairReduction(new Scratch()).by(ReduceOp.MAX, null);
               for (int round = 0; round < 200; round++) {
                 memory.replace(0, count, source, 0);
-                memory.reduce(ReduceOp.MAX, 0, count, memory, source, 0, own);
+                own.run(memory, 0, count, memory, 0, source, 0);
               }
               return sum;
             });
@@ -251,15 +248,15 @@ class MemoryTest {
       Memory memory = memories.get(i);
       for (int k = 0; k < memories.size(); k++) {
         Memory other = memories.get(k);
-        memory.reduce(ReduceOp.SUM, 0, count, memory, other, 0, scratch);
-        memory.reduce(ReduceOp.MIN, 1, count - 1, other, frame, 0, scratch);
+        pair.by(ReduceOp.SUM, null).run(memory, 0, count, memory, 0, other, 0);
+        pair.by(ReduceOp.MIN, null).run(memory, 1, count - 1, other, 1, frame, 0);
         memory.replace(1, count - 1, other, 0);
       }
       memory.store(0, count, frame, 0);
       memory.replace(0, count, frame, 0);
       memory.divide(0, count, 3, scratch);
       rebound.bind(array, 0, count);
-      rebound.reduce(ReduceOp.MAX, 0, count, rebound, memory, 0, scratch);
+      pair.by(ReduceOp.MAX, null).run(rebound, 0, count, rebound, 0, memory, 0);
       rebound.unbind();
     }
   }

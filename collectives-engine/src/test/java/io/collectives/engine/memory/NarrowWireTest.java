@@ -42,6 +42,7 @@ class NarrowWireTest {
   };
 
   private final Scratch scratch = new Scratch();
+  private final PairReduction pair = new PairReduction(scratch);
 
   private static float rounded(WireType type, Number value) {
     return Number16.nearest(ElementType.valueOf(type.name()), value.floatValue()).floatValue();
@@ -64,10 +65,10 @@ class NarrowWireTest {
           int length = narrow.length(count);
           FrameBytes frame = new FrameBytes(ByteBuffer.allocateDirect(8 + length));
 
-          narrow.store(source.memory(), 1, count, frame, 4, null, 0, scratch);
+          narrow.store(source.memory(), 1, count, frame, 4, null, scratch);
           narrow.replace(replaced.memory(), 2, count, frame, 4, scratch);
-          narrow.reduce(
-              ReduceOp.SUM, reduced.memory(), 2, count, reduced.memory(), 2, frame, 4, scratch);
+          pair.by(ReduceOp.SUM, narrow)
+              .run(reduced.memory(), 2, count, reduced.memory(), 2, frame, 4);
           assertEquals(0, frame.bytes().getInt(0), which);
           assertEquals(0, frame.bytes().getInt(4 + length), which);
 
@@ -81,7 +82,7 @@ class NarrowWireTest {
           assertSame(sum, reduced.elements(), which);
           assertSame(sent, source.elements(), which);
 
-          narrow.round(source.memory(), 1, count, null, 0, scratch);
+          narrow.round(source.memory(), 1, count, null, scratch);
           System.arraycopy(expected, 2, sent, 1, count);
           assertSame(sent, source.elements(), which);
         }
@@ -123,7 +124,7 @@ class NarrowWireTest {
         float[] arrived = new float[count];
         FrameBytes frame = new FrameBytes(ByteBuffer.allocateDirect(narrow.length(count)));
         Memory memory = Memories.of(Payload.of(sent));
-        narrow.store(memory, 0, count, frame, 0, null, 0, scratch);
+        narrow.store(memory, 0, count, frame, 0, null, scratch);
         narrow.replace(Memories.of(Payload.of(arrived)), 0, count, frame, 0, scratch);
         float[] expected = new float[count];
         for (int block = 0; block < count; block += Converter8.BLOCK) {
@@ -131,7 +132,7 @@ class NarrowWireTest {
         }
         assertArrayEquals(expected, arrived, count + " elements, seed " + SEED);
         // Sums are passed on: what is packed again must not change.
-        narrow.round(Memories.of(Payload.of(arrived)), 0, count, null, 0, scratch);
+        narrow.round(Memories.of(Payload.of(arrived)), 0, count, null, scratch);
         assertArrayEquals(expected, arrived, count + " elements again, seed " + SEED);
       }
     }
@@ -162,7 +163,7 @@ class NarrowWireTest {
         float[] values = new float[count];
         Arrays.fill(values, 1);
         values[5] = special;
-        narrow.round(Memories.of(Payload.of(values)), 0, count, null, 0, scratch);
+        narrow.round(Memories.of(Payload.of(values)), 0, count, null, scratch);
         int words = (count + 3) / 4;
         for (int i = 0; i < count; i++) {
           assertEquals(i % words / 64 == 0 ? Float.NaN : 1, values[i], "element " + i);
@@ -171,10 +172,10 @@ class NarrowWireTest {
     }
     float greatest = 127 * 0x1p121f;
     float[] values = {greatest, -greatest, 0x1p-130f};
-    narrow.round(Memories.of(Payload.of(values)), 0, 3, null, 0, scratch);
+    narrow.round(Memories.of(Payload.of(values)), 0, 3, null, scratch);
     assertArrayEquals(new float[] {greatest, -greatest, 0}, values);
     float[] small = {0x1p-120f, -0x1p-122f, 0x1p-149f};
-    narrow.round(Memories.of(Payload.of(small)), 0, 3, null, 0, scratch);
+    narrow.round(Memories.of(Payload.of(small)), 0, 3, null, scratch);
     assertArrayEquals(new float[] {0x1p-120f, 0, 0}, small);
   }
 
@@ -204,8 +205,7 @@ class NarrowWireTest {
           count,
           frame,
           0,
-          Memories.of(Payload.of(residual)),
-          1,
+          new Residual().at(Memories.of(Payload.of(residual)), 1),
           scratch);
       narrow.replace(Memories.of(Payload.of(arrived)), 0, count, frame, 0, scratch);
       for (int i = 0; i < count; i++) {

@@ -19,7 +19,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 class OrderedReductionTest {
   private static final int SEEDS = 60;
   private final Scratch scratch = new Scratch();
-  private final OrderedReduction ordered = new OrderedReduction();
+  private final PairReduction pair = new PairReduction(scratch);
+  private final OrderedReduction ordered = new OrderedReduction(scratch);
 
   @ParameterizedTest
   @EnumSource
@@ -56,8 +57,7 @@ class OrderedReductionTest {
           outputs[0].from,
           count,
           divisor,
-          null,
-          scratch);
+          null);
       for (int i = 0; i <= others; i++) {
         assertBits(expected, outputs[i], "seed " + seed + ", output " + i);
       }
@@ -96,8 +96,7 @@ class OrderedReductionTest {
           inputs[own].from,
           count,
           divisor,
-          null,
-          scratch);
+          null);
       assertBits(expected, inputs[own], "seed " + seed);
     }
   }
@@ -107,7 +106,7 @@ class OrderedReductionTest {
     ArrayMemory sum = ArrayMemory.ofZeros(type, count);
     sum.replace(0, count, inputs[0].memory, inputs[0].from);
     for (int i = 1; i < inputs.length; i++) {
-      sum.reduce(op, 0, count, sum, 0, inputs[i].memory, inputs[i].from, scratch);
+      pair.by(op, null).run(sum, 0, count, sum, 0, inputs[i].memory, inputs[i].from);
     }
     if (divisor > 1) {
       sum.divide(0, count, divisor, scratch);
