@@ -159,8 +159,10 @@ final class Allocation {
   private CollectiveException failed(int rank) {
     String what =
         "rank " + group.worldRank(rank) + " cannot have a buffer of " + count + " " + type;
-    return rank == group.rank()
-        ? new CollectiveException(what + " elements: " + failure, failure)
-        : new CollectiveException(what + " elements; its own error says why");
+    if (rank != group.rank()) {
+      return new CollectiveException(what + " elements; its own error says why");
+    }
+    Throwable why = Objects.requireNonNull(failure, "a rank that fails knows why");
+    return new CollectiveException(what + " elements: " + why, why);
   }
 }

@@ -31,6 +31,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -325,13 +326,17 @@ final class GroupContext {
 
   /** Returns a memory to bind to a user's array. */
   synchronized ArrayMemory takeMemory(ElementType type) {
-    ArrayMemory memory = memories.get(type).poll();
+    ArrayMemory memory = freeMemories(type).poll();
     return memory == null ? new ArrayMemory(type) : memory;
   }
 
   synchronized void giveBack(ArrayMemory memory) {
     memory.unbind();
-    memories.get(memory.type()).push(memory);
+    freeMemories(memory.type()).push(memory);
+  }
+
+  private Deque<ArrayMemory> freeMemories(ElementType type) {
+    return Objects.requireNonNull(memories.get(type), "each type has a deque");
   }
 
   /**

@@ -41,12 +41,12 @@ final class Programs {
   private record Choices(
       GroupContext.Known known,
       @Nullable Chooser chooser,
-      @Nullable Program @Nullable [][] @Nullable [] programs) {
+      @Nullable Program[][] @Nullable [] programs) {
     Choices(GroupContext.Known known, @Nullable Chooser chooser) {
       this(known, chooser, table(chooser == null ? 1 : chooser.choices()));
     }
 
-    private static @Nullable Program @Nullable [][] @Nullable [] table(int choices) {
+    private static @Nullable Program[][] @Nullable [] table(int choices) {
       return new Program[AddOrder.values().length * choices][Collective.values().length][];
     }
   }

@@ -270,7 +270,8 @@ public record AlgorithmTable(List<Row> rows) {
       try {
         algorithm = algorithms.apply(name);
       } catch (IllegalArgumentException e) {
-        throw wrong(from + colon + 1, to, e.getMessage());
+        throw wrong(
+            from + colon + 1, to, Objects.requireNonNullElseGet(e.getMessage(), e::toString));
       }
       rows.add(
           new Row(

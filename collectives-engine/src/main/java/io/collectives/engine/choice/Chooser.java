@@ -40,7 +40,7 @@ public final class Chooser {
   private final List<Row> rows;
 
   /** By collective, twice: in any order, and in that of ranks. Whoever asks first works it out. */
-  private final Steps @Nullable [] steps = new Steps[2 * Collective.values().length];
+  private final @Nullable Steps[] steps = new Steps[2 * Collective.values().length];
 
   /**
    * A chooser for a group.

@@ -239,7 +239,7 @@ public final class DirectoryRendezvous implements Rendezvous {
     return System.nanoTime() + (wait.compareTo(most) > 0 ? most : wait).plus(grace).toNanos();
   }
 
-  private static RuntimeException rethrown(Throwable why) {
+  private static RuntimeException rethrown(@Nullable Throwable why) {
     if (why instanceof Error e) {
       throw e;
     }

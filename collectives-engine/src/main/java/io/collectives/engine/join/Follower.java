@@ -294,7 +294,7 @@ final class Follower extends RendezvousRound {
    */
   private BitSet missingFor(@Nullable String run) {
     Note note = run == null ? null : files.read(files.seen(run));
-    if (note != null) {
+    if (run != null && note != null) {
       try {
         BitSet seen = BitSet.valueOf(HexFormat.of().parseHex(note.text("ranks")));
         if (seen.get(me.rank()) || watch.isBeating(0)) {

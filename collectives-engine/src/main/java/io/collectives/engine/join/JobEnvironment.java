@@ -24,6 +24,7 @@ import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
@@ -172,7 +173,7 @@ public final class JobEnvironment {
       try {
         settings = settings.withJob(value("COLLECTIVES_JOB"));
       } catch (IllegalArgumentException e) {
-        throw wrong("COLLECTIVES_JOB", e.getMessage());
+        throw wrong("COLLECTIVES_JOB", message(e));
       }
     }
     if (has("COLLECTIVES_TRANSPORT")) {
@@ -185,7 +186,7 @@ public final class JobEnvironment {
       try {
         settings = settings.withHost(value("COLLECTIVES_HOST"));
       } catch (IllegalArgumentException e) {
-        throw wrong("COLLECTIVES_HOST", e.getMessage());
+        throw wrong("COLLECTIVES_HOST", message(e));
       }
     }
     if (has("COLLECTIVES_LISTEN")) {
@@ -237,7 +238,7 @@ public final class JobEnvironment {
     } catch (IOException | InvalidPathException e) {
       throw wrong("COLLECTIVES_AUTO", "the file cannot be read: " + e);
     } catch (IllegalArgumentException e) {
-      throw new JoinException(e.getMessage(), e);
+      throw new JoinException(message(e), e);
     }
   }
 
@@ -404,7 +405,7 @@ public final class JobEnvironment {
         NodeList hosts = NodeList.parse(value(name));
         first = hosts.single() ? "localhost" : hosts.first();
       } catch (IllegalArgumentException e) {
-        throw wrong(name, e.getMessage());
+        throw wrong(name, message(e));
       }
     }
     if (!has("MASTER_PORT") && firstSet("SLURM_JOB_ID", "SLURM_JOBID") == null) {
@@ -651,6 +652,10 @@ public final class JobEnvironment {
 
   private JoinException wrong(String name, String why) {
     return new JoinException(name + "=" + value(name) + ": " + why);
+  }
+
+  private static String message(IllegalArgumentException e) {
+    return Objects.requireNonNullElseGet(e.getMessage(), e::toString);
   }
 
   private boolean has(String name) {

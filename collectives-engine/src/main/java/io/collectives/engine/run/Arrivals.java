@@ -242,7 +242,7 @@ final class Arrivals implements FrameSink, ViewSink {
     }
     if (turns.join(call, in, head, in.isView)) {
       holdForCall(in, peer, head, call);
-    } else if (in.run.receiveReady(in.step)) {
+    } else if (in.run().receiveReady(in.step())) {
       in.call = call;
       if (head.length == 0) {
         in.over();
@@ -285,8 +285,7 @@ final class Arrivals implements FrameSink, ViewSink {
     HeldFrame held = hold(in, peer, head, call.held);
     if (held != null) {
       in.heldFor = call;
-      held.run = in.run;
-      held.step = in.step;
+      held.aim(in.run(), in.step());
     }
   }
 
@@ -295,16 +294,17 @@ final class Arrivals implements FrameSink, ViewSink {
    * group.
    */
   private boolean fits(Call call, int worldRank, Target target, @Nullable View view) {
-    if (view instanceof LeasedFrame leased && !leased.fits(call, target.run.slab, target.step)) {
+    if (view instanceof LeasedFrame leased
+        && !leased.fits(call, target.run().slab, target.step())) {
       failures.fail(
           call.group,
           FrameErrors.protocolError(
               call,
               worldRank,
               "memory of other pieces than those of chunks "
-                  + target.step.firstChunk
+                  + target.step().firstChunk
                   + "+"
-                  + target.step.chunkCount
+                  + target.step().chunkCount
                   + " of "
                   + call));
       return false;
@@ -471,8 +471,7 @@ final class Arrivals implements FrameSink, ViewSink {
     call.framesFrom[peer]++;
     applier.check().contribution(call, run);
     applier.check().heard(call, head.tag);
-    target.run = run;
-    target.step = step;
+    target.aim(run, step);
     return true;
   }
 
@@ -505,12 +504,12 @@ final class Arrivals implements FrameSink, ViewSink {
     Call call = in.call;
     if (call != null && !call.hasStopped()) {
       try {
-        if (call.narrow == null && !in.step.anyOrder || length == in.length) {
-          applier.bytes(call, in.run, in.step, in.received, source, at, length);
+        if (call.narrow == null && !in.step().anyOrder || length == in.length) {
+          applier.bytes(call, in.run(), in.step(), in.received, source, at, length);
         } else {
           FrameBytes whole = in.gather(source, at, length);
           if (whole != null) {
-            applier.bytes(call, in.run, in.step, 0, whole, 0, in.length);
+            applier.bytes(call, in.run(), in.step(), 0, whole, 0, in.length);
           }
         }
       } catch (Throwable t) {
@@ -543,8 +542,8 @@ final class Arrivals implements FrameSink, ViewSink {
       try {
         if (!fits(call, link.peer(), in, view)) {
           view.release();
-        } else if (!applier.view(call, in.run, in.step, view)) {
-          failures.spoiled(call, in.step.peer);
+        } else if (!applier.view(call, in.run(), in.step(), view)) {
+          failures.spoiled(call, in.step().peer);
           in.drop();
         }
       } catch (Throwable t) {

@@ -120,7 +120,7 @@ public final class Call extends CallRun {
   @Nullable OutFrame takeRefused(SlabRun run, Program.Step step) {
     for (int i = 0; i < refused.size(); i++) {
       OutFrame copy = refused.get(i);
-      if (copy.run == run && copy.step == step) {
+      if (copy.run() == run && copy.step() == step) {
         return refused.remove(i);
       }
     }

@@ -401,6 +401,19 @@ public abstract class CallRun {
     return window[slab % window.length];
   }
 
+  /**
+   * Returns the run of a slab that is neither over nor too far ahead.
+   *
+   * @throws IllegalStateException if it is
+   */
+  SlabRun openRun(int slab) {
+    SlabRun run = run(slab);
+    if (run == null) {
+      throw new IllegalStateException("slab " + slab + " of " + this + " is not open");
+    }
+    return run;
+  }
+
   /** Moves the window on past slabs that are over. Returns whether all are. */
   boolean advanceWindow() {
     while (firstOpen < slabs && window[firstOpen % window.length].isOver()) {

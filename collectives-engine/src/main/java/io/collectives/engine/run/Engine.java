@@ -451,7 +451,7 @@ public final class Engine {
       call.nextToIssue =
           Math.max(call.nextToIssue, Math.min(call.slabs, call.firstOpen + call.slabsInFlight));
       for (int slab = call.firstOpen; slab < call.nextToIssue; slab++) {
-        again |= sender.sendReady(call, call.run(slab));
+        again |= sender.sendReady(call, call.openRun(slab));
       }
       again |= turns.apply(call);
       if (call.hasStopped()) {

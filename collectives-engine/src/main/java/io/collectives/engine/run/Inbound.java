@@ -66,7 +66,7 @@ final class Inbound extends Target {
   }
 
   void over() {
-    run.receiveOver(step);
+    run().receiveOver(step());
     drop();
   }
 }

@@ -102,7 +102,7 @@ final class InlineExchanges {
 
   private boolean post(Call call) {
     InlineExchange by = Objects.requireNonNull(exchange);
-    SlabRun run = call.run(0);
+    SlabRun run = call.openRun(0);
     LaneRun lane = run.lanes[0];
     Program.Step[] sends = lane.lane.sends;
     int before = lane.nextSend;
@@ -128,7 +128,7 @@ final class InlineExchanges {
   private boolean take(Call call) {
     InlineExchange by = Objects.requireNonNull(exchange);
     Group group = call.group;
-    SlabRun run = call.run(0);
+    SlabRun run = call.openRun(0);
     LaneRun lane = run.lanes[0];
     boolean any = false;
     boolean all = lane.nextSend == lane.lane.sends.length;

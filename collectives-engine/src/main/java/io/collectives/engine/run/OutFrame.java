@@ -13,6 +13,7 @@ import io.collectives.spi.LeasableBody;
 import io.collectives.spi.Region;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
 import java.util.Objects;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -47,13 +48,15 @@ final class OutFrame implements View, LeasableBody {
   }
 
   // Written by the rank that sends before the frame is handed over, read by whoever has the frame.
-  CallRun call;
-  SlabRun run;
-  Program.Step step;
-  int slab;
+  private @Nullable CallRun call;
+  private @Nullable SlabRun run;
+  private Program.@Nullable Step step;
+  private int slab;
   private final Scratch scratch;
   private int length;
-  private FrameBytes copy;
+  private @Nullable FrameBytes copy;
+
+  /** If true, the frame is its copy. */
   private boolean copied;
 
   private boolean placed;
@@ -80,6 +83,36 @@ final class OutFrame implements View, LeasableBody {
     state = OFFERED;
   }
 
+  private CallRun call() {
+    CallRun of = call;
+    if (of == null) {
+      throw notFilled();
+    }
+    return of;
+  }
+
+  /** Returns the run of the slab that the frame is of. */
+  SlabRun run() {
+    SlabRun of = run;
+    if (of == null) {
+      throw notFilled();
+    }
+    return of;
+  }
+
+  /** Returns the step that sends the frame. */
+  Program.Step step() {
+    Program.Step of = step;
+    if (of == null) {
+      throw notFilled();
+    }
+    return of;
+  }
+
+  private static IllegalStateException notFilled() {
+    return new IllegalStateException("the frame has not been filled");
+  }
+
   /** The receiver has the bytes already. */
   void place() {
     placed = true;
@@ -92,10 +125,11 @@ final class OutFrame implements View, LeasableBody {
 
   /** Copies the pieces, so that the memory may be written at once. */
   void makeCopy() {
-    if (copy == null || copy.bytes().capacity() < length) {
-      copy = new FrameBytes(java.nio.ByteBuffer.allocateDirect(length + 7 & ~7));
+    FrameBytes to = copy;
+    if (to == null || to.bytes().capacity() < length) {
+      copy = to = new FrameBytes(ByteBuffer.allocateDirect(length + 7 & ~7));
     }
-    storePieces(copy, 0);
+    storePieces(to, 0);
     copied = true;
   }
 
@@ -106,22 +140,22 @@ final class OutFrame implements View, LeasableBody {
 
   @Override
   public Memory source(ElementType type, int piece) {
-    return call.memory(step.firstChunk + piece, slab, step.untouched[piece]);
+    return call().memory(step().firstChunk + piece, slab, step().untouched[piece]);
   }
 
   @Override
   public long sourceAt(int piece) {
-    return call.position(step.firstChunk + piece, slab, step.untouched[piece]);
+    return call().position(step().firstChunk + piece, slab, step().untouched[piece]);
   }
 
   @Override
   public Memory target(ElementType type, int piece) {
-    return call.memory(step.firstChunk + piece, slab, false);
+    return call().memory(step().firstChunk + piece, slab, false);
   }
 
   @Override
   public long targetAt(int piece) {
-    return call.position(step.firstChunk + piece, slab, false);
+    return call().position(step().firstChunk + piece, slab, false);
   }
 
   @Override
@@ -157,72 +191,75 @@ final class OutFrame implements View, LeasableBody {
 
   @Override
   public void store(FrameBytes target, int at) {
-    if (copied) {
-      target.bytes().put(at, copy.bytes(), 0, length);
+    FrameBytes from = copy();
+    if (from != null) {
+      target.bytes().put(at, from.bytes(), 0, length);
     } else {
       storePieces(target, at);
     }
   }
 
   private void storePieces(FrameBytes target, int at) {
+    CallRun of = call();
+    Program.Step sent = step();
     int position = at;
-    for (int i = 0; i < step.chunkCount; i++) {
-      int chunk = step.firstChunk + i;
-      int count = call.pieceCount(chunk, slab);
-      boolean untouched = step.untouched[i];
-      Memory memory = call.memory(chunk, slab, untouched);
-      long from = call.position(chunk, slab, untouched);
-      NarrowWire narrow = call.narrow;
+    for (int i = 0; i < sent.chunkCount; i++) {
+      int chunk = sent.firstChunk + i;
+      int count = of.pieceCount(chunk, slab);
+      boolean untouched = sent.untouched[i];
+      Memory memory = of.memory(chunk, slab, untouched);
+      long from = of.position(chunk, slab, untouched);
+      NarrowWire narrow = of.narrow;
       if (narrow == null) {
         memory.store(from, count, target, position);
       } else {
         // Sums are on their way to all, who are to get them as they are here.
-        Residual residual = step.effect == Effect.REDUCE ? call.residual(chunk, slab) : null;
+        Residual residual = sent.effect == Effect.REDUCE ? of.residual(chunk, slab) : null;
         narrow.store(memory, from, count, target, position, residual, scratch);
       }
-      position += call.pieceLength(count);
+      position += of.pieceLength(count);
     }
   }
 
   @Override
   public int pieces() {
-    if (copied || call.narrow != null) {
+    if (copied || call().narrow != null) {
       return 0; // What is in memory is not what is to arrive.
     }
-    for (int i = 0; i < step.chunkCount; i++) {
-      if (regionOf(source(call.input.type(), i)) == null) {
+    for (int i = 0; i < step().chunkCount; i++) {
+      if (regionOf(source(call().input.type(), i)) == null) {
         return 0;
       }
     }
-    return step.chunkCount;
+    return step().chunkCount;
   }
 
   @Override
   public Region region(int piece) {
-    return Objects.requireNonNull(regionOf(source(call.input.type(), piece)));
+    return Objects.requireNonNull(regionOf(source(call().input.type(), piece)));
   }
 
   @Override
   public int offset(int piece) {
-    return ((BufferMemory) source(call.input.type(), piece)).regionOffset(sourceAt(piece));
+    return ((BufferMemory) source(call().input.type(), piece)).regionOffset(sourceAt(piece));
   }
 
   @Override
   public int length(int piece) {
-    return call.pieceCount(step.firstChunk + piece, slab) * call.elementBytes();
+    return call().pieceCount(step().firstChunk + piece, slab) * call().elementBytes();
   }
 
   /** Only contributions to an all-reduce are certain to end where they come from. */
   @Override
   public @Nullable Region targetRegion(int piece) {
-    return step.effect == Effect.REDUCE && call.program.collective == Collective.ALL_REDUCE
-        ? regionOf(target(call.input.type(), piece))
+    return step().effect == Effect.REDUCE && call().program.collective == Collective.ALL_REDUCE
+        ? regionOf(target(call().input.type(), piece))
         : null;
   }
 
   @Override
   public int targetOffset(int piece) {
-    return ((BufferMemory) target(call.input.type(), piece)).regionOffset(targetAt(piece));
+    return ((BufferMemory) target(call().input.type(), piece)).regionOffset(targetAt(piece));
   }
 
   private static @Nullable Region regionOf(Memory memory) {

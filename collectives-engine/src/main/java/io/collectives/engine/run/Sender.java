@@ -51,7 +51,7 @@ final class Sender {
     for (int i = views.size() - 1; i >= 0; i--) {
       OutFrame out = views.get(i);
       if (out.isReleased()) {
-        out.run.sendOver(out.step);
+        out.run().sendOver(out.step());
         views.set(i, views.get(views.size() - 1));
         views.remove(views.size() - 1);
         freeOut.add(out);
@@ -90,7 +90,7 @@ final class Sender {
   boolean sendEchoes(Call call) {
     boolean any = false;
     for (int slab = call.firstOpen; slab < call.nextToIssue; slab++) {
-      SlabRun run = call.run(slab);
+      SlabRun run = call.openRun(slab);
       if (run.openSteps == 0 && run.openEchoes > 0) {
         for (int peer = 0; peer < run.echoOwed.length; peer++) {
           if (run.echoOwed[peer] && sendEcho(call, slab, call.program.peers[peer])) {

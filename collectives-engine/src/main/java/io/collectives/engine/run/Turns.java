@@ -2,6 +2,7 @@ package io.collectives.engine.run;
 
 import io.collectives.spi.FrameHeader;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Applies the frames that a call holds when their turn has come: one by itself when the steps
@@ -30,21 +31,23 @@ final class Turns {
    * @return whether it waits for the others, to be applied together with them
    */
   boolean join(Call call, Target target, FrameHeader head, boolean isView) {
-    Program.FusedReduction fused = target.step.fused;
+    Program.FusedReduction fused = target.step().fused;
     if (fused == null || head.length == 0) {
       return false;
     }
     if (!fused.inRankOrder && (call.narrow != null || !isView)) {
-      target.run.isApart[fused.index] = true;
+      target.run().isApart[fused.index] = true;
     }
-    target.run.gathered[fused.index]++;
-    return !target.run.isApart[fused.index];
+    target.run().gathered[fused.index]++;
+    return !target.run().isApart[fused.index];
   }
 
-  /** Returns whether a frame that is held waits for the others of a fused reduction. */
-  private static boolean isFused(HeldFrame held) {
-    Program.FusedReduction fused = held.step.fused;
-    return fused != null && held.header.length > 0 && !held.run.isApart[fused.index];
+  /** Returns the fused reduction for whose other frames a held one waits, if it does. */
+  private static Program.@Nullable FusedReduction fused(HeldFrame held) {
+    Program.FusedReduction fused = held.step().fused;
+    return fused == null || held.header.length == 0 || held.run().isApart[fused.index]
+        ? null
+        : fused;
   }
 
   /** Applies the held frames of a call whose turn has come. Returns whether there were any. */
@@ -53,8 +56,9 @@ final class Turns {
     List<HeldFrame> held = call.held;
     for (int i = 0; i < held.size(); ) {
       HeldFrame frame = held.get(i);
-      if (isFused(frame)) {
-        if (reduceFused(call, frame.run, frame.step.fused)) {
+      Program.FusedReduction fused = fused(frame);
+      if (fused != null) {
+        if (reduceFused(call, frame.run(), fused)) {
           any = true;
           i = 0;
         } else {
@@ -63,18 +67,18 @@ final class Turns {
         if (call.hasStopped()) {
           return true;
         }
-      } else if (frame.isComplete() && frame.run.receiveReady(frame.step)) {
+      } else if (frame.isComplete() && frame.run().receiveReady(frame.step())) {
         boolean valid = true;
         if (frame.view != null) {
-          valid = applier.view(call, frame.run, frame.step, frame.view);
+          valid = applier.view(call, frame.run(), frame.step(), frame.view);
           frame.view = null;
         } else {
-          applier.bytes(call, frame.run, frame.step, 0, frame.bytes(), 0, frame.header.length);
+          applier.bytes(call, frame.run(), frame.step(), 0, frame.bytes(), 0, frame.header.length);
         }
         if (valid) {
-          frame.run.receiveOver(frame.step);
+          frame.run().receiveOver(frame.step());
         } else {
-          failures.spoiled(call, frame.step.peer);
+          failures.spoiled(call, frame.step().peer);
           if (call.hasStopped()) {
             return true;
           }
@@ -102,7 +106,7 @@ final class Turns {
     List<HeldFrame> held = call.held;
     for (int i = held.size() - 1; i >= 0; i--) {
       HeldFrame frame = held.get(i);
-      if (frame.run == run && frame.step.fused == fused) {
+      if (frame.run() == run && frame.step().fused == fused) {
         held.remove(i);
         heldFrames.giveBack(frame);
       }
@@ -121,12 +125,12 @@ final class Turns {
   private static boolean gather(Call call, SlabRun run, Program.FusedReduction fused) {
     for (int i = 0; i < call.held.size(); i++) {
       HeldFrame frame = call.held.get(i);
-      if (frame.run == run && frame.step.fused == fused) {
+      if (frame.run() == run && frame.step().fused == fused) {
         if (!frame.isComplete()) {
           return false;
         }
         int place = 0;
-        while (fused.receives[place] != frame.step) {
+        while (fused.receives[place] != frame.step()) {
           place++;
         }
         call.contributions[place] = frame;

@@ -24,12 +24,12 @@ final class Waiting {
       return true;
     }
     for (OutFrame view : call.views) {
-      if (view.step.peer == member) {
+      if (view.step().peer == member) {
         return true;
       }
     }
     for (int slab = call.firstOpen; slab < windowEnd; slab++) {
-      SlabRun run = call.run(slab);
+      SlabRun run = call.openRun(slab);
       // Who has left waits for no echo.
       if (run.echoDue[peer] || run.echoOwed[peer] && !call.group.left[member]) {
         return true;
@@ -56,7 +56,7 @@ final class Waiting {
       return peer >= 0;
     }
     for (int slab = call.firstOpen; slab < windowEnd; slab++) {
-      SlabRun run = call.run(slab);
+      SlabRun run = call.openRun(slab);
       if (run.echoDue[peer]) {
         return true;
       }
@@ -95,7 +95,7 @@ final class Waiting {
   /** The earliest transfer of the first open slab that has not begun to arrive. */
   private static Program.@Nullable Step firstMissing(Call call) {
     Program.Step first = null;
-    for (LaneRun lane : call.run(call.firstOpen).lanes) {
+    for (LaneRun lane : call.openRun(call.firstOpen).lanes) {
       for (int peer = 0; peer < lane.nextReceive.length; peer++) {
         Program.Step[] steps = lane.lane.receives[peer];
         int next = lane.nextReceive[peer];
@@ -109,7 +109,7 @@ final class Waiting {
 
   /** The index of a peer that has not confirmed the first open slab, -1 if there is none. */
   private static int echoDue(Call call) {
-    boolean[] due = call.run(call.firstOpen).echoDue;
+    boolean[] due = call.openRun(call.firstOpen).echoDue;
     for (int peer = 0; peer < due.length; peer++) {
       if (due[peer]) {
         return peer;
@@ -131,7 +131,7 @@ final class Waiting {
       return step.peer;
     }
     if (!call.views.isEmpty()) {
-      return call.views.get(0).step.peer;
+      return call.views.get(0).step().peer;
     }
     int peer = echoDue(call);
     if (peer >= 0) {

@@ -272,15 +272,17 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
     int pieces = body.pieces();
     for (int i = 0; i < pieces; i++) {
       Region target = body.targetRegion(i);
-      boolean hasTarget = target != null && transport.isShared(target, peer);
+      if (target != null && !transport.isShared(target, peer)) {
+        target = null;
+      }
       to.piece(
           at,
           i,
           body.region(i).number(),
           body.offset(i),
           body.length(i),
-          hasTarget ? target.number() : -1,
-          hasTarget ? body.targetOffset(i) : 0);
+          target == null ? -1 : target.number(),
+          target == null ? 0 : body.targetOffset(i));
     }
     Leases.GrantedLease lease = leases.begin();
     header(frame, 0, to.bytes(), to.lease(at, pieces, lease.index()));
