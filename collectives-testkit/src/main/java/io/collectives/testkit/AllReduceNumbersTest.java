@@ -374,11 +374,12 @@ public abstract class AllReduceNumbersTest extends JobTest {
               Payload residual = Payload.strided(Payload.of(residuals[rank]), 0, PRIME, 1, 2);
               if (sumsOften) {
                 String message =
-                    assertThrows(
+                    Kit.message(
+                        assertThrows(
                             IllegalArgumentException.class,
                             () ->
-                                narrow.allReduce(source.payload(), target.payload(), op, residual))
-                        .getMessage();
+                                narrow.allReduce(
+                                    source.payload(), target.payload(), op, residual)));
                 assertTrue(message.contains(algorithm(ranks).family()), message);
                 return;
               }

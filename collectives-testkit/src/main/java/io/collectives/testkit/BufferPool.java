@@ -7,6 +7,7 @@ import io.collectives.Payload;
 import java.nio.ByteBuffer;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * A pool of buffers that a communicator has allocated, of which each {@link TestPayload} takes a
@@ -42,10 +43,14 @@ final class BufferPool {
   }
 
   ByteBuffer bytes(ElementType type) {
-    return buffers.get(type).bytes();
+    return prepared(type).bytes();
   }
 
   Payload payload(ElementType type, int first, int count) {
-    return buffers.get(type).payload(first, count);
+    return prepared(type).payload(first, count);
+  }
+
+  private CollectiveBuffer prepared(ElementType type) {
+    return Objects.requireNonNull(buffers.get(type), () -> "no room was made for " + type);
   }
 }

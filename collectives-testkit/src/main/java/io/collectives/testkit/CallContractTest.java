@@ -554,7 +554,7 @@ public abstract class CallContractTest extends JobTest {
           long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
           over.countDown();
           assertTrue(
-              namedRanks(e.getMessage()).contains(silent),
+              namedRanks(Kit.message(e)).contains(silent),
               () -> "rank " + silent + " is not named: " + e.getMessage());
           assertTrue(
               millis < DEADLINE.toMillis() + SLACK_MILLIS,
@@ -587,7 +587,7 @@ public abstract class CallContractTest extends JobTest {
                 assertThrows(
                     CallTimeoutException.class,
                     () -> world.within(DEADLINE).async().barrier().await());
-            assertTrue(namedRanks(e.getMessage()).contains(2), e::getMessage);
+            assertTrue(namedRanks(Kit.message(e)).contains(2), e::getMessage);
           }
         });
   }
@@ -611,7 +611,7 @@ public abstract class CallContractTest extends JobTest {
           started.countDown();
           RankFailedException e = assertThrows(RankFailedException.class, handle::await);
           assertEquals(leaving, e.worldRank(), e::getMessage);
-          assertTrue(namedRanks(e.getMessage()).contains(leaving), e::getMessage);
+          assertTrue(namedRanks(Kit.message(e)).contains(leaving), e::getMessage);
           assertEquals(
               leaving,
               assertThrows(RankFailedException.class, () -> assertSum(world, 1)).worldRank());

@@ -118,7 +118,7 @@ public abstract class CollectivesContractTest extends JobTest {
             MismatchException e =
                 assertThrows(
                     MismatchException.class, () -> world.receive(Payload.of(new int[3]), 0));
-            assertTrue(e.getMessage().contains("count"), e.getMessage());
+            assertTrue(Kit.message(e).contains("count"), e.getMessage());
           }
           world.barrier();
           if (world.rank() == 1) {
@@ -364,7 +364,7 @@ public abstract class CollectivesContractTest extends JobTest {
                   wrong.call.accept(
                       caller, Payload.of(new int[wrong.word.equals("must have 5") ? 2 : 6])),
               wrong.what);
-      assertTrue(e.getMessage().contains(wrong.word), wrong.what + ": " + e.getMessage());
+      assertTrue(Kit.message(e).contains(wrong.word), wrong.what + ": " + e.getMessage());
     }
     assertThrows(IndexOutOfBoundsException.class, () -> world.partStart(10, 3));
     assertFalse(world.partCount(10, 2) == world.partCount(10, 0));

@@ -222,7 +222,7 @@ public abstract class FailureContractTest extends JobTest {
               assertThrows(
                   AbortedException.class, () -> world.allReduce(new float[COUNT], ReduceOp.SUM));
           assertEquals(2, error.worldRank());
-          assertTrue(error.getMessage().contains("the loss is not a number"), error.getMessage());
+          assertTrue(Kit.message(error).contains("the loss is not a number"), error.getMessage());
           Survivors all = world.shrink();
           assertEquals(List.of(), all.lost());
           assertEquals(0, all.resumeAt());
@@ -264,7 +264,7 @@ public abstract class FailureContractTest extends JobTest {
                       }
                     });
             assertEquals(1, error.worldRank());
-            assertTrue(error.getMessage().contains("interrupted"), error.getMessage());
+            assertTrue(Kit.message(error).contains("interrupted"), error.getMessage());
             ended.countDown();
           }
           assertEquals(rank == 1, Thread.interrupted());

@@ -24,7 +24,7 @@ final class FaultTransport extends ForwardingTransport {
   private final FaultyJob job;
   private final @Nullable FaultLink[] links;
   private @Nullable FrameSink sink; // That of the last poll.
-  private @Nullable FrameSink faultSink;
+  private @Nullable FaultSink faultSink;
   private volatile boolean closed;
 
   FaultTransport(FaultyJob job, Transport inner) {
@@ -57,12 +57,13 @@ final class FaultTransport extends ForwardingTransport {
     if (closed) {
       return 0;
     }
-    if (to != sink) {
+    FaultSink through = faultSink;
+    if (through == null || to != sink) {
       sink = to;
-      faultSink = new FaultSink(to);
+      faultSink = through = new FaultSink(to);
     }
     int done = flush();
-    done += inner.poll(faultSink);
+    done += inner.poll(through);
     for (FaultLink link : links) {
       done += !closed && link != null ? link.lookForEnd(to) : 0;
     }
@@ -227,17 +228,23 @@ final class FaultTransport extends ForwardingTransport {
 
     /** Returns whether the peer's frames have ended and the sink has not been told. */
     boolean isToEnd() {
+      return toTell() != null;
+    }
+
+    /** Returns the end that the sink is to be told of now, if there is one. */
+    private FaultyJob.@Nullable End toTell() {
       FaultyJob.End end = job.end(peer(), rank());
-      return end != null && !lost && delivered >= end.frames();
+      return end != null && !lost && delivered >= end.frames() ? end : null;
     }
 
     int lookForEnd(FrameSink to) {
-      if (!isToEnd()) {
+      FaultyJob.End end = toTell();
+      if (end == null) {
         return 0;
       }
       lost = true;
       late.clear();
-      to.lost(this, job.end(peer(), rank()).cause());
+      to.lost(this, end.cause());
       return 1;
     }
 

@@ -658,8 +658,8 @@ public abstract class GradientReducerContractTest extends JobTest {
       Payload floats = Payload.of(new float[2]);
       Payload several = Payload.of(List.of(floats, Payload.of(new long[2])));
       String message =
-          assertThrows(IllegalArgumentException.class, () -> reducer.register("w", several))
-              .getMessage();
+          Kit.message(
+              assertThrows(IllegalArgumentException.class, () -> reducer.register("w", several)));
       assertTrue(message.contains("\"w\" of [float32, int64]"), message);
       Tensor tensor = reducer.register("w", floats);
       assertThrows(IllegalArgumentException.class, () -> reducer.ready(tensor, several));

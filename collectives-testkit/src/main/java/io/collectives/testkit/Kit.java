@@ -5,6 +5,7 @@ import io.collectives.Collective;
 import io.collectives.plan.Additions;
 import io.collectives.spi.Algorithms;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
@@ -16,6 +17,11 @@ final class Kit {
   private static final boolean SHORT = "short".equals(System.getProperty("collectives.kit"));
 
   private Kit() {}
+
+  /** Returns the message of an error, which must have one. */
+  static String message(Throwable error) {
+    return Objects.requireNonNull(error.getMessage(), () -> error + " says nothing");
+  }
 
   /** Returns the numbers of ranks to try: all, or one of them in the short kit. */
   static IntStream ranks(int one, int... all) {

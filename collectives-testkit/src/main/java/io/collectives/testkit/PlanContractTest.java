@@ -91,11 +91,12 @@ public abstract class PlanContractTest {
         suiting.add(ranks);
       } else {
         String message =
-            assertThrows(
+            Kit.message(
+                assertThrows(
                     IllegalArgumentException.class,
                     () ->
-                        algorithms.plan(Algorithm.parse(algorithm()), Collective.ALL_REDUCE, ranks))
-                .getMessage();
+                        algorithms.plan(
+                            Algorithm.parse(algorithm()), Collective.ALL_REDUCE, ranks)));
         assertTrue(message.contains(spec().sizes().words()), message);
       }
     }

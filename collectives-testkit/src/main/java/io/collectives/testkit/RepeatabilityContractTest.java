@@ -449,7 +449,7 @@ public abstract class RepeatabilityContractTest extends JobTest {
   }
 
   private static void refused(String named, Executable call) {
-    String message = assertThrows(IllegalArgumentException.class, call).getMessage();
+    String message = Kit.message(assertThrows(IllegalArgumentException.class, call));
     assertTrue(message.contains(named), message);
   }
 
@@ -461,9 +461,10 @@ public abstract class RepeatabilityContractTest extends JobTest {
         world -> {
           Communicator caller = world.rank() == 2 ? world.using(Repeatability.EXACT) : world;
           String message =
-              assertThrows(
-                      MismatchException.class, () -> caller.allReduce(new float[50], ReduceOp.SUM))
-                  .getMessage();
+              Kit.message(
+                  assertThrows(
+                      MismatchException.class,
+                      () -> caller.allReduce(new float[50], ReduceOp.SUM)));
           assertTrue(message.contains("repeatability"), message);
           assertTrue(message.contains("fastest") && message.contains("exact"), message);
         });

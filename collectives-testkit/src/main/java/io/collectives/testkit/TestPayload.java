@@ -90,7 +90,7 @@ final class TestPayload {
 
   /** Reduces in place by the method that fits the kind of memory best. */
   void allReduce(Communicator group, ReduceOp op) {
-    Object array = segments.get(0).array;
+    Object array = segments.get(0).memory;
     if (memory == Memory.ARRAY && array instanceof float[] floats) {
       group.allReduce(floats, op);
     } else if (memory == Memory.ARRAY && array instanceof double[] doubles) {
@@ -145,7 +145,7 @@ final class TestPayload {
       }
       for (int i = 0; i < segment.count; i++) {
         for (int gap = segment.gapAfter(i); gap > 0; gap--) {
-          if (segment.bitsAt(type, segment.place(i) + gap) != guard()) {
+          if (segment.bitsAt(type, segment.indexOf(i) + gap) != guard()) {
             throw new AssertionError(
                 "after element " + i + " of " + count + " " + type + " in runs");
           }
@@ -162,9 +162,8 @@ final class TestPayload {
       int all = segmentCount / run * (run + GAP) + 2 * guards;
       Segment segment =
           segmentCount % 2 == 1
-              ? new Segment(array(all), null, guards, segmentCount, guards, run)
+              ? new Segment(array(all), guards, segmentCount, guards, run)
               : new Segment(
-                  null,
                   ByteBuffer.allocateDirect(all * type.bytes()).order(ByteOrder.nativeOrder()),
                   guards * type.bytes(),
                   segmentCount,
@@ -179,18 +178,18 @@ final class TestPayload {
     Segment segment =
         switch (kind) {
           case ARRAY, RANGE, PARTS, STRIDED ->
-              new Segment(array(all), null, guards, segmentCount, guards);
+              new Segment(array(all), guards, segmentCount, guards);
           case DIRECT, VIEW, ODD_DIRECT -> {
             int first = kind == Memory.ODD_DIRECT ? 3 : 0;
             ByteBuffer buffer =
                 ByteBuffer.allocateDirect(first + all * type.bytes())
                     .order(ByteOrder.nativeOrder());
-            yield new Segment(null, buffer, first + guards * type.bytes(), segmentCount, guards);
+            yield new Segment(buffer, first + guards * type.bytes(), segmentCount, guards);
           }
           case COMMUNICATOR -> {
             BufferPool from = Objects.requireNonNull(pool);
             int first = (from.take(all) + guards) * type.bytes();
-            yield new Segment(null, from.bytes(type), first, segmentCount, guards);
+            yield new Segment(from.bytes(type), first, segmentCount, guards);
           }
         };
     for (int i = 1; i <= guards; i++) {
@@ -223,45 +222,40 @@ final class TestPayload {
   /**
    * Elements one after the other, or, if they are more than a run, in runs with gaps between them;
    * {@code offset} counts elements of the array, or bytes of the buffer.
+   *
+   * @param memory an array, or a buffer
    */
-  private record Segment(
-      @Nullable Object array,
-      @Nullable ByteBuffer buffer,
-      int offset,
-      int count,
-      int guards,
-      int run) {
+  private record Segment(Object memory, int offset, int count, int guards, int run) {
 
-    Segment(
-        @Nullable Object array, @Nullable ByteBuffer buffer, int offset, int count, int guards) {
-      this(array, buffer, offset, count, guards, Math.max(1, count));
+    Segment(Object memory, int offset, int count, int guards) {
+      this(memory, offset, count, guards, Math.max(1, count));
     }
 
-    /** Returns the place of an element, counted from the first one. */
-    int place(int index) {
+    /** Returns the index in the memory of an element, counted from that of the first one. */
+    int indexOf(int index) {
       if (index < 0 || count == 0) {
         return index;
       }
       return index < count
           ? index / run * (run + GAP) + index % run
-          : place(count - 1) + 1 + index - count;
+          : indexOf(count - 1) + 1 + index - count;
     }
 
     int gapAfter(int index) {
       return index % run == run - 1 && index < count - 1 ? GAP : 0;
     }
 
-    Payload payload(ElementType type, Memory memory) {
-      if (memory == Memory.STRIDED) {
+    Payload payload(ElementType type, Memory kind) {
+      if (kind == Memory.STRIDED) {
         int runs = count / run;
         int all = runs * (run + GAP);
-        Segment whole = new Segment(array, buffer, offset, all, guards);
+        Segment whole = new Segment(memory, offset, all, guards);
         return Payload.strided(whole.payload(type, Memory.VIEW), 0, runs, run, run + GAP);
       }
-      if (buffer != null) {
+      if (memory instanceof ByteBuffer buffer) {
         ByteBuffer range = buffer.duplicate().order(ByteOrder.nativeOrder());
         range.position(offset).limit(offset + count * type.bytes());
-        if (memory != Memory.VIEW) {
+        if (kind != Memory.VIEW) {
           return Payload.of(range, type);
         }
         return switch (type) {
@@ -273,52 +267,52 @@ final class TestPayload {
           case INT8, UINT8 -> Payload.of(range, type);
         };
       }
-      if (array instanceof float[] floats) {
+      if (memory instanceof float[] floats) {
         return Payload.of(floats, offset, count);
       }
-      if (array instanceof double[] doubles) {
+      if (memory instanceof double[] doubles) {
         return Payload.of(doubles, offset, count);
       }
-      if (array instanceof int[] ints) {
+      if (memory instanceof int[] ints) {
         return Payload.of(ints, offset, count);
       }
-      if (array instanceof short[] shorts) {
+      if (memory instanceof short[] shorts) {
         return Payload.of(shorts, offset, count, type);
       }
-      if (array instanceof byte[] bytes) {
+      if (memory instanceof byte[] bytes) {
         return Payload.of(bytes, offset, count, type);
       }
-      return Payload.of((long[]) array, offset, count);
+      return Payload.of((long[]) memory, offset, count);
     }
 
     void put(ElementType type, int index, long bits) {
-      putAt(type, place(index), bits);
+      putAt(type, indexOf(index), bits);
     }
 
     long bits(ElementType type, int index) {
-      return bitsAt(type, place(index));
+      return bitsAt(type, indexOf(index));
     }
 
     void putAt(ElementType type, int index, long bits) {
-      if (buffer != null) {
+      if (memory instanceof ByteBuffer buffer) {
         switch (type.bytes()) {
           case 1 -> buffer.put(offset + index, (byte) bits);
           case 2 -> buffer.putShort(offset + 2 * index, (short) bits);
           case 4 -> buffer.putInt(offset + 4 * index, (int) bits);
           default -> buffer.putLong(offset + 8 * index, bits);
         }
-      } else if (array instanceof float[] floats) {
+      } else if (memory instanceof float[] floats) {
         floats[offset + index] = Float.intBitsToFloat((int) bits);
-      } else if (array instanceof double[] doubles) {
+      } else if (memory instanceof double[] doubles) {
         doubles[offset + index] = Double.longBitsToDouble(bits);
-      } else if (array instanceof int[] ints) {
+      } else if (memory instanceof int[] ints) {
         ints[offset + index] = (int) bits;
-      } else if (array instanceof short[] shorts) {
+      } else if (memory instanceof short[] shorts) {
         shorts[offset + index] = (short) bits;
-      } else if (array instanceof byte[] bytes) {
+      } else if (memory instanceof byte[] bytes) {
         bytes[offset + index] = (byte) bits;
       } else {
-        ((long[]) array)[offset + index] = bits;
+        ((long[]) memory)[offset + index] = bits;
       }
     }
 
@@ -327,25 +321,25 @@ final class TestPayload {
     }
 
     long bitsAt(ElementType type, int index) {
-      if (buffer != null) {
+      if (memory instanceof ByteBuffer buffer) {
         return switch (type.bytes()) {
           case 1 -> of8(type, buffer.get(offset + index));
           case 2 -> buffer.getShort(offset + 2 * index);
           case 4 -> buffer.getInt(offset + 4 * index);
           default -> buffer.getLong(offset + 8 * index);
         };
-      } else if (array instanceof float[] floats) {
+      } else if (memory instanceof float[] floats) {
         return Float.floatToRawIntBits(floats[offset + index]);
-      } else if (array instanceof double[] doubles) {
+      } else if (memory instanceof double[] doubles) {
         return Double.doubleToRawLongBits(doubles[offset + index]);
-      } else if (array instanceof int[] ints) {
+      } else if (memory instanceof int[] ints) {
         return ints[offset + index];
-      } else if (array instanceof short[] shorts) {
+      } else if (memory instanceof short[] shorts) {
         return shorts[offset + index];
-      } else if (array instanceof byte[] bytes) {
+      } else if (memory instanceof byte[] bytes) {
         return of8(type, bytes[offset + index]);
       }
-      return ((long[]) array)[offset + index];
+      return ((long[]) memory)[offset + index];
     }
   }
 }

@@ -219,8 +219,7 @@ public abstract class TransportContractTest {
       Throwable why = peers.get(to).lost.get(0);
       ProtocolException error = assertInstanceOf(ProtocolException.class, why, header.toString());
       assertTrue(
-          error
-              .getMessage()
+          Kit.message(error)
               .contains("rank 0 sent to rank " + to + " a frame that cannot be: " + header),
           error.getMessage());
       assertNotNull(

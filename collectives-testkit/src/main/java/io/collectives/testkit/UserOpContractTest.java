@@ -174,7 +174,7 @@ public abstract class UserOpContractTest extends JobTest {
           Communicator caller = world.using(Algorithm.direct()).using(level);
           AbortedException error =
               assertThrows(AbortedException.class, () -> caller.allReduce(values, broken));
-          assertTrue(error.getMessage().contains("planted"), error.getMessage());
+          assertTrue(Kit.message(error).contains("planted"), error.getMessage());
           Survivors all = world.shrink();
           assertEquals(List.of(), all.lost());
           int[] one = {1};
@@ -191,15 +191,15 @@ public abstract class UserOpContractTest extends JobTest {
         job(RANKS, 256, 2),
         world -> {
           String type =
-              assertThrows(
-                      IllegalArgumentException.class, () -> world.allReduce(new int[3], floats))
-                  .getMessage();
+              Kit.message(
+                  assertThrows(
+                      IllegalArgumentException.class, () -> world.allReduce(new int[3], floats)));
           assertTrue(type.contains("floats") && type.contains("withInts"), type);
           String order =
-              assertThrows(
+              Kit.message(
+                  assertThrows(
                       IllegalArgumentException.class,
-                      () -> world.using(Algorithm.ring()).allReduce(new int[3], CHAIN))
-                  .getMessage();
+                      () -> world.using(Algorithm.ring()).allReduce(new int[3], CHAIN)));
           assertTrue(order.contains("ring") && order.contains("direct()"), order);
           float[] values = {world.rank()};
           world.using(Algorithm.ring()).allReduce(values, floats);
@@ -216,8 +216,8 @@ public abstract class UserOpContractTest extends JobTest {
         world -> {
           UserOp op = world.rank() == 1 ? other : LARGEST;
           String message =
-              assertThrows(MismatchException.class, () -> world.allReduce(new float[50], op))
-                  .getMessage();
+              Kit.message(
+                  assertThrows(MismatchException.class, () -> world.allReduce(new float[50], op)));
           assertTrue(message.contains("largest") && message.contains("smallest"), message);
         });
   }
