@@ -349,6 +349,7 @@ class EndToEndTest {
   }
 
   @ParameterizedTest
+  @Tag("long") // The demo of the whole model in float32 is a command of the README.
   @ValueSource(strings = {"processes --wire-type=int8", "threads --type=bfloat16"})
   void demoPasses(String placement) {
     Invocation demo =

@@ -10,8 +10,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -32,16 +30,6 @@ class StyleTest {
 
   /** The first words of the sentence by which a long class says why it is one thing. */
   private static final String REASON = "One class because";
-
-  /**
-   * The violations that packages still have. A number may only shrink: the test fails if a package
-   * has fewer violations than it is allowed, until the number here is lowered. The aim is an empty
-   * map.
-   */
-  private static final Map<String, Integer> STILL_ALLOWED = Map.of();
-
-  /** The violations that pages still have, under the same rule. */
-  private static final Map<String, Integer> PAGES_STILL_ALLOWED = Map.of();
 
   /** Settings that are read by name and changed by {@code with…} methods. */
   private static final Set<String> SETTINGS = Set.of("CallSettings", "JobSettings");
@@ -97,26 +85,21 @@ class StyleTest {
           "(?:@\\w+\\s+|final\\s+)*+(?!new\\b)[\\w.]++(?:<.*>)?(?:[\\s@\\w\\[\\]]|\\.{3})*\\s\\w+",
           Pattern.DOTALL);
 
-  private static final Pattern PACKAGE = Pattern.compile("\\bpackage\\s+([\\w.]+)\\s*;");
-
   @Test
   void sourcesKeepTheRules() throws IOException {
-    SortedMap<String, List<String>> found = new TreeMap<>();
-    int files = 0;
-    for (Path file : javaFiles()) {
-      files++;
+    List<String> found = new ArrayList<>();
+    List<Path> files = javaFiles();
+    for (Path file : files) {
       String text = Files.readString(file);
-      Matcher name = PACKAGE.matcher(text);
-      String in = name.find() ? name.group(1) : name(file.getParent());
-      check(file, text, (line, what) -> add(found, in, place(file, line) + what));
+      check(file, text, (line, what) -> found.add(place(file, line) + what));
     }
-    assertAllowed(found, STILL_ALLOWED);
-    assertTrue(files > 500, files + " files found");
+    assertNone(found);
+    assertTrue(files.size() > 500, files.size() + " files found");
   }
 
   @Test
   void pagesKeepTheRules() throws IOException {
-    SortedMap<String, List<String>> found = new TreeMap<>();
+    List<String> found = new ArrayList<>();
     for (Path page : pages()) {
       List<String> lines = Files.readAllLines(page);
       boolean isCode = false;
@@ -130,54 +113,28 @@ class StyleTest {
                   "a line of %d characters, %d are allowed outside of tables, links and code:"
                       + " break it",
                   line.length(), PAGE_LINE);
-          add(found, name(page), place(page, i + 1) + what);
+          found.add(place(page, i + 1) + what);
         }
       }
     }
     checkSize(found, "README.md", README_LINES, "lines", "docs/");
     checkSize(found, "docs/PERFORMANCE.md", PERFORMANCE_WORDS, "words", "docs/journal/");
-    assertAllowed(found, PAGES_STILL_ALLOWED);
+    assertNone(found);
   }
 
   private static void checkSize(
-      Map<String, List<String>> found, String page, int most, String unit, String elsewhere)
-      throws IOException {
+      List<String> found, String page, int most, String unit, String elsewhere) throws IOException {
     String separator = unit.equals("words") ? "\\s+" : "\n";
     int size = Files.readString(ROOT.resolve(page)).strip().split(separator).length;
     if (size > most) {
       String what =
           String.format("%d %s, %d are allowed: move text to %s", size, unit, most, elsewhere);
-      add(found, page, page + ":1: " + what);
+      found.add(page + ":1: " + what);
     }
   }
 
-  private static void add(Map<String, List<String>> found, String in, String violation) {
-    found.computeIfAbsent(in, key -> new ArrayList<>()).add(violation);
-  }
-
-  /** Fails if something has more violations than it is allowed, or fewer. */
-  private static void assertAllowed(
-      Map<String, List<String>> found, Map<String, Integer> stillAllowed) {
-    List<String> failures = new ArrayList<>();
-    stillAllowed.forEach(
-        (in, allowed) -> {
-          int count = found.getOrDefault(in, List.of()).size();
-          if (count < allowed) {
-            failures.add(
-                String.format(
-                    "%s: %d violations are left, %d are allowed: lower the number in StyleTest",
-                    in, count, allowed));
-          }
-        });
-    found.forEach(
-        (in, violations) -> {
-          int allowed = stillAllowed.getOrDefault(in, 0);
-          if (violations.size() > allowed) {
-            failures.add(in + ": " + violations.size() + " violations, " + allowed + " allowed:");
-            failures.addAll(violations);
-          }
-        });
-    assertTrue(failures.isEmpty(), () -> String.join("\n", failures));
+  private static void assertNone(List<String> violations) {
+    assertTrue(violations.isEmpty(), () -> String.join("\n", violations));
   }
 
   private static void check(Path file, String text, BiConsumer<Integer, String> report) {

@@ -62,8 +62,8 @@ import org.jspecify.annotations.Nullable;
  * its sockets at once: were there unread bytes, or came some later, the kernel would answer them
  * with a reset and drop what it has not delivered yet. So it reads and forgets until the peers have
  * closed, which they do on goodbye; or until they are silent for {@link #QUIET_NANOS} (they do not
- * poll now, so nothing of theirs will cross ours), or for {@link #CLOSE_NANOS} if they have not taken
- * all; at most {@link #CLOSE_MOST_NANOS}.
+ * poll now, so nothing of theirs will cross ours), or for {@link #CLOSE_NANOS} if they have not
+ * taken all; at most {@link #CLOSE_MOST_NANOS}.
  *
  * <p><b>Unauthenticated peers.</b> A peer that connects gets {@link Tls#ADMISSION_SECONDS} to say a
  * proper HELLO, and to prove that it knows the job's secret if there is one; while {@link
