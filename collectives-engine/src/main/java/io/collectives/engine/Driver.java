@@ -389,8 +389,10 @@ final class Driver implements AutoCloseable {
   /**
    * The waiting of a thread that had nothing to do: it polls again at once, then gives way to other
    * threads, then sleeps until something may have come. Ranks that outnumber the cores give way at
-   * once, because the rank that they wait for may need this core. Where other programs take the
-   * time that is given away, a rank {@linkplain Crowd sleeps at once}.
+   * once, because the rank that they wait for may need this core; others do so soon while the
+   * kernel has two ranks on one core, as it does for some ten milliseconds after both have slept.
+   * Where other programs take the time that is given away, a rank {@linkplain Crowd sleeps at
+   * once}.
    *
    * <p>The kernel hardly moves threads that only give way: of four ranks it left three on one core
    * and one on the other for tenths of a second, and calls took 1.6 to 1.8 times as long. Who is
@@ -400,6 +402,10 @@ final class Driver implements AutoCloseable {
    */
   private static final class Idle {
     private static final int SPINS = 500;
+
+    /** Takes about as long as a change of threads. With none, the kernel left both on one core. */
+    private static final int SPINS_BESIDE_A_PEER = 20;
+
     private static final int LOOKS_PER_CLOCK = 32;
     private static final long SLEEP_AFTER_NANOS = 2_000_000;
     private static final long SLEEP_NANOS = 200_000;
@@ -413,16 +419,18 @@ final class Driver implements AutoCloseable {
     private static final int MOST_TIMES_ALONE = 8;
 
     private final Transport transport;
-    private final int spins;
+    private final int mostSpins;
     private final boolean sleepsIfAlone;
     private final Crowd crowd = new Crowd();
+    private int spins;
     private int idles;
     private long idleSince;
     private int alone;
 
     Idle(Transport transport, boolean oversubscribed) {
       this.transport = transport;
-      this.spins = oversubscribed ? 0 : SPINS;
+      this.mostSpins = oversubscribed ? 0 : SPINS;
+      this.spins = mostSpins;
       this.sleepsIfAlone = oversubscribed && transport.capability(PromptWaits.class) != null;
     }
 
@@ -460,6 +468,8 @@ final class Driver implements AutoCloseable {
       Thread.yield();
       long after = System.nanoTime();
       crowd.gaveWay(before, after);
+      boolean isPeerHere = after - before > ALONE_NANOS && after - before < Crowd.SLICE_NANOS;
+      spins = isPeerHere ? Math.min(SPINS_BESIDE_A_PEER, mostSpins) : mostSpins;
       if (!sleepsIfAlone) {
         return;
       }

@@ -129,10 +129,7 @@ public final class CaseRun implements AutoCloseable {
       tune(members);
     }
     long wrong = checked();
-    long start = System.nanoTime();
-    int first = work.operand().count() < 100_000 ? 10 * FIRST_ITERATIONS : FIRST_ITERATIONS;
-    timed(first);
-    long each = Math.max(1, (System.nanoTime() - start) / first);
+    long each = each();
     long wanted =
         work.method().iterations() > 0
             ? work.method().iterations()
@@ -150,6 +147,24 @@ public final class CaseRun implements AutoCloseable {
         Math.round((double) messages / nanos.length),
         traffic,
         chosen());
+  }
+
+  /**
+   * Returns the time of an iteration, of as many as take a tenth of the time of the case: the first
+   * ones, of ranks that have just slept, take a hundred times as long as those that follow.
+   */
+  private long each() {
+    int iterations = FIRST_ITERATIONS;
+    while (true) {
+      long start = System.nanoTime();
+      timed(iterations);
+      long nanos = System.nanoTime() - start;
+      boolean isEnough = 10 * nanos >= work.method().minNanos() || 2 * iterations > MOST_ITERATIONS;
+      if (rankZeroSays(isEnough ? 1 : 0) == 1) {
+        return Math.max(1, nanos / iterations);
+      }
+      iterations *= 2;
+    }
   }
 
   /** Gives back the memory of the payloads. */
