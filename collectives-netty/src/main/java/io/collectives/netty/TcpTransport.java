@@ -22,6 +22,7 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ServerChannel;
 import io.netty.handler.ssl.SslHandler;
+import io.netty.util.ReferenceCountUtil;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.security.SecureRandom;
@@ -556,6 +557,7 @@ final class TcpTransport implements Transport, PromptWaits {
   void probe(int peer, int timeoutMillis, Consumer<Boolean> answer) {
     Channel channel = kind.socket();
     channel.config().setConnectTimeoutMillis(timeoutMillis);
+    channel.pipeline().addLast(new Unheard());
     channel.unsafe().register(loop, channel.newPromise());
     try {
       channel
@@ -583,6 +585,19 @@ final class TcpTransport implements Transport, PromptWaits {
     } catch (UnknownHostException e) {
       channel.close();
       answer.accept(false);
+    }
+  }
+
+  /** The end of a probe: what comes by it is nobody's, and a reset tells that nobody listens. */
+  private static final class Unheard extends ChannelInboundHandlerAdapter {
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object message) {
+      ReferenceCountUtil.release(message);
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+      context.close();
     }
   }
 
