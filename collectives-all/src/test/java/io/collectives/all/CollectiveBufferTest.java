@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -203,7 +204,9 @@ class CollectiveBufferTest {
     open("shm");
     RankThreads.run(worlds, world -> world.allocate(ElementType.INT32, 10).close());
     // As rank 1 is linked with all others, its place is empty.
-    Awaitility.await().until(() -> memory(1).toFile().list().length == 0);
+    Awaitility.await()
+        .atMost(90, TimeUnit.SECONDS)
+        .until(() -> memory(1).toFile().list().length == 0);
     Files.delete(memory(1));
     AtomicInteger own = new AtomicInteger();
     RankThreads.run(

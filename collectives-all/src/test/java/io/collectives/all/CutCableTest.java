@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
  * is cut, so that connections stay open in both directions and nothing comes any more. Needs root.
  */
 @Tag("process")
+@Timeout(150) // Several share the processors.
 @Tag("once")
 class CutCableTest {
   private static final int SIZE = 3;
@@ -108,12 +110,12 @@ class CutCableTest {
     for (int rank = 0; rank < SIZE; rank++) {
       Path output = output(rank);
       Awaitility.await()
-          .atMost(30, TimeUnit.SECONDS)
+          .atMost(90, TimeUnit.SECONDS)
           .until(() -> Files.readString(output).contains("summing"));
     }
     ip("-n", prefix + "switch", "link", "set", "port" + CUT, "down");
     for (int rank = 0; rank < SIZE; rank++) {
-      assertTrue(processes.get(rank).waitFor(40, TimeUnit.SECONDS), "rank " + rank + " hangs");
+      assertTrue(processes.get(rank).waitFor(90, TimeUnit.SECONDS), "rank " + rank + " hangs");
       String text = Files.readString(output(rank));
       assertTrue(text.contains(", UNRESPONSIVE"), text);
       if (rank == CUT) {

@@ -99,7 +99,7 @@ final class HostileNetworkTest {
                 return null;
               }));
     }
-    Awaitility.await().until(() -> calls.get() > 100);
+    Awaitility.await().atMost(90, TimeUnit.SECONDS).until(() -> calls.get() > 100);
     long descriptors = descriptors();
     AtomicInteger next = new AtomicInteger();
     List<Future<?>> attacking = new ArrayList<>();
@@ -126,7 +126,7 @@ final class HostileNetworkTest {
       one.get();
     }
     int before = calls.get();
-    Awaitility.await().until(() -> calls.get() > before + 100);
+    Awaitility.await().atMost(90, TimeUnit.SECONDS).until(() -> calls.get() > before + 100);
     Awaitility.await()
         .untilAsserted(
             () -> {

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * takes its place, and all join.
  */
 @Tag("process")
-@Timeout(120)
+@Timeout(240)
 @Tag("once")
 @Tag("long")
 class LostWhileJoiningTest {
@@ -114,7 +114,7 @@ class LostWhileJoiningTest {
     }
     processes.add(stopped);
     assertEquals(0, new ProcessBuilder("kill", "-CONT", "" + stopped.pid()).start().waitFor());
-    assertTrue(stopped.waitFor(30, TimeUnit.SECONDS), "it hangs");
+    assertTrue(stopped.waitFor(90, TimeUnit.SECONDS), "it hangs");
     String text = Files.readString(directory.resolve("rank-0-first.txt"));
     assertTrue(text.contains("another process has taken its place"), text);
     assertEquals(List.of(), files().toList());
@@ -131,7 +131,7 @@ class LostWhileJoiningTest {
     }
     Set<String> beats = new HashSet<>();
     Awaitility.await()
-        .atMost(40, TimeUnit.SECONDS)
+        .atMost(90, TimeUnit.SECONDS)
         .until(
             () -> {
               if (files().filter(name -> name.contains(".beat-")).count() == SIZE - 2) {
@@ -163,7 +163,7 @@ class LostWhileJoiningTest {
   }
 
   private String end(int rank) throws Exception {
-    assertTrue(processes.get(rank).waitFor(30, TimeUnit.SECONDS), "rank " + rank + " hangs");
+    assertTrue(processes.get(rank).waitFor(90, TimeUnit.SECONDS), "rank " + rank + " hangs");
     String text = Files.readString(output(rank));
     assertEquals(0, processes.get(rank).exitValue(), text);
     return text;

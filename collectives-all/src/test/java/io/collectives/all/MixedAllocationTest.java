@@ -68,7 +68,7 @@ class MixedAllocationTest {
       }
       // Who is linked with all that it shares memory with needs not be found any more.
       Awaitility.await()
-          .atMost(20, TimeUnit.SECONDS)
+          .atMost(90, TimeUnit.SECONDS)
           .until(() -> Files.list(directory.resolve("memory")).findAny().isEmpty());
     } finally {
       worlds.forEach(Communicator::close);

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Real processes that are told no transport, on one host or pretending to be on two. */
 @Tag("process")
-@Timeout(60)
+@Timeout(150)
 @Tag("once")
 class MixedProcessesTest {
   private static final int SIZE = 4;

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
  * A program that is a module: all that users of collectives-all receive lies in one directory,
  * which is the module path.
  */
-@Timeout(60)
+@Timeout(150)
 final class ModulePathTest {
   private static final String CLIENT =
       """

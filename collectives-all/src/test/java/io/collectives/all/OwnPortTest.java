@@ -64,7 +64,7 @@ final class OwnPortTest {
       CompletableFuture<Object> one = CompletableFuture.supplyAsync(() -> meet(1));
       // Half of rank 1's attempts come from its own port.
       long tries = attempts();
-      Awaitility.await().until(() -> attempts() >= tries + 6);
+      Awaitility.await().atMost(90, TimeUnit.SECONDS).until(() -> attempts() >= tries + 6);
       Object zero = meet(0);
       System.out.println(zero.equals(one.join()) ? "met" : "did not meet");
     }

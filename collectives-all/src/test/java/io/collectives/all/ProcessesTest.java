@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Jobs of several JVMs that find each other by their environment. */
-@Timeout(60)
+@Timeout(150)
 final class ProcessesTest {
   private static final int SIZE = 4;
 
@@ -87,7 +87,7 @@ final class ProcessesTest {
     options = List.of("-Dorg.slf4j.simpleLogger.log.io.collectives.netty.RendezvousServer=debug");
     List<Path> outputs = start(SIZE - 2, patient);
     Awaitility.await()
-        .atMost(40, TimeUnit.SECONDS)
+        .atMost(90, TimeUnit.SECONDS)
         .until(() -> Files.readString(outputs.get(0)).contains("has come to tcp://"));
     assertRefused(outputs, impatient(patient));
   }
@@ -98,7 +98,7 @@ final class ProcessesTest {
     Map<String, String> patient = Map.of("COLLECTIVES_RENDEZVOUS", rendezvous.toUri().toString());
     List<Path> outputs = start(SIZE - 2, patient);
     Awaitility.await()
-        .atMost(40, TimeUnit.SECONDS)
+        .atMost(90, TimeUnit.SECONDS)
         .until(
             () -> {
               try (Stream<Path> files = Files.list(rendezvous)) {
@@ -156,7 +156,7 @@ final class ProcessesTest {
 
   /** All that a rank printed. */
   private String output(int rank, List<Path> outputs) throws Exception {
-    assertTrue(processes.get(rank).waitFor(40, TimeUnit.SECONDS), "rank " + rank + " does not end");
+    assertTrue(processes.get(rank).waitFor(90, TimeUnit.SECONDS), "rank " + rank + " does not end");
     return Files.readString(outputs.get(rank)).strip();
   }
 }

@@ -29,6 +29,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
@@ -39,6 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
  * within a host there is none. A proxy is killed: all others name it, and go on without it.
  */
 @Tag("process")
+@Timeout(150) // Several share the processors.
 @EnabledOnOs(OS.LINUX) // Connections are counted there only.
 @Tag("once")
 class ProxiesProcessesTest {
@@ -88,7 +90,9 @@ class ProxiesProcessesTest {
         if (forEver) {
           // Two that connect to each other at once have two connections for a moment.
           int expected = rank < 6 ? 1 : 2;
-          Awaitility.await().untilAsserted(() -> assertEquals(expected, connections()));
+          Awaitility.await()
+              .atMost(90, TimeUnit.SECONDS)
+              .untilAsserted(() -> assertEquals(expected, connections()));
           say(rank, expected + " connections");
         }
         servers.serve();
@@ -175,7 +179,7 @@ class ProxiesProcessesTest {
     }
     for (int process = 0; process < PROCESSES.length; process++) {
       if (process != processOf(LOST)) {
-        assertTrue(processes.get(process).waitFor(20, TimeUnit.SECONDS), "process hangs");
+        assertTrue(processes.get(process).waitFor(90, TimeUnit.SECONDS), "process hangs");
         assertEquals(0, processes.get(process).exitValue());
       }
     }
@@ -196,7 +200,7 @@ class ProxiesProcessesTest {
   private void await(int rank, String text) {
     Path output = output(processOf(rank));
     Awaitility.await()
-        .atMost(30, TimeUnit.SECONDS)
+        .atMost(90, TimeUnit.SECONDS)
         .alias("rank " + rank + " to say '" + text + "'")
         .until(() -> Files.readAllLines(output).contains("rank " + rank + ": " + text));
   }

@@ -59,7 +59,7 @@ final class RankProcesses implements AutoCloseable {
   /** Waits until a rank has said something. */
   void awaitOutput(int rank, String text) {
     Awaitility.await()
-        .atMost(30, TimeUnit.SECONDS)
+        .atMost(90, TimeUnit.SECONDS)
         .alias("rank " + rank + " to say '" + text + "'")
         .until(() -> Files.readString(file(rank)).contains(text));
   }
@@ -79,14 +79,14 @@ final class RankProcesses implements AutoCloseable {
       signal("KILL", rank);
     }
     for (Process process : processes) {
-      assertTrue(process.waitFor(20, TimeUnit.SECONDS));
+      assertTrue(process.waitFor(90, TimeUnit.SECONDS));
     }
   }
 
   /** Waits until a rank ends, well, and returns what it has said. */
   String end(int rank) throws Exception {
     Process process = processes.get(rank);
-    assertTrue(process.waitFor(30, TimeUnit.SECONDS), "rank " + rank + " hangs");
+    assertTrue(process.waitFor(90, TimeUnit.SECONDS), "rank " + rank + " hangs");
     String text = Files.readString(file(rank));
     assertEquals(0, process.exitValue(), "rank " + rank + ": " + text);
     return text;

@@ -28,6 +28,7 @@ import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -37,6 +38,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * without it, then take in a process that takes its place, and each has left a flight record.
  */
 @Tag("process")
+@Timeout(150) // Several share the processors.
 @Tag("once")
 class RecoveredProcessTest {
   private static final int SIZE = 4;
@@ -173,7 +175,7 @@ class RecoveredProcessTest {
     processes.set(victim, start(victim, place, "new"));
     for (int rank = 0; rank < SIZE; rank++) {
       String age = rank == victim ? "new" : "old";
-      assertTrue(processes.get(rank).waitFor(40, TimeUnit.SECONDS), "rank " + rank + " hangs");
+      assertTrue(processes.get(rank).waitFor(90, TimeUnit.SECONDS), "rank " + rank + " hangs");
       String text = Files.readString(output(rank, age));
       assertEquals(0, processes.get(rank).exitValue(), text);
       assertTrue(text.contains("grown to 4 as " + rank + "."), text);
@@ -216,7 +218,7 @@ class RecoveredProcessTest {
   private void await(int rank, String age, String text) {
     Path output = output(rank, age);
     Awaitility.await()
-        .atMost(Duration.ofSeconds(40))
+        .atMost(Duration.ofSeconds(90))
         .until(
             () -> {
               assertTrue(

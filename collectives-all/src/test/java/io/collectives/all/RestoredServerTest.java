@@ -26,6 +26,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -33,6 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
  * servers restore, and training ends with the bits of one that nothing has happened to.
  */
 @Tag("process")
+@Timeout(150) // Several share the processors.
 @Tag("once")
 class RestoredServerTest {
   private static final int WORKERS = 1;
@@ -125,7 +127,7 @@ class RestoredServerTest {
     processes.set(KILLED, start(KILLED, place, "new"));
     for (int rank = 0; rank < size; rank++) {
       String age = rank == KILLED ? "new" : "old";
-      assertTrue(processes.get(rank).waitFor(40, TimeUnit.SECONDS), "rank " + rank + " hangs");
+      assertTrue(processes.get(rank).waitFor(90, TimeUnit.SECONDS), "rank " + rank + " hangs");
       String text = Files.readString(output(rank, age));
       assertEquals(0, processes.get(rank).exitValue(), text);
       if (rank < WORKERS) {
@@ -140,7 +142,7 @@ class RestoredServerTest {
 
   private void await(int rank, String text) {
     Awaitility.await()
-        .atMost(30, TimeUnit.SECONDS)
+        .atMost(90, TimeUnit.SECONDS)
         .alias("rank " + rank + " to say '" + text + "'")
         .until(() -> Files.readString(output(rank, "old")).contains(text));
   }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Jobs of two JVMs that are secured by their environment. */
-@Timeout(90)
+@Timeout(150)
 final class SecureProcessesTest {
   private static final String SECRET = "5d0c7a1e-a-secret-that-nobody-prints";
 
@@ -115,7 +115,7 @@ final class SecureProcessesTest {
 
   /** All that a rank has printed and logged. */
   private String output(int rank) throws Exception {
-    assertTrue(processes.get(rank).waitFor(40, TimeUnit.SECONDS), "rank " + rank + " does not end");
+    assertTrue(processes.get(rank).waitFor(90, TimeUnit.SECONDS), "rank " + rank + " does not end");
     assertEquals(0, processes.get(rank).exitValue(), () -> "rank " + rank);
     return Files.readString(file(rank));
   }

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Real processes that share memory, of which some are killed. */
 @Tag("process")
-@Timeout(60)
+@Timeout(150)
 class SharedMemoryProcessesTest {
   private static final int SIZE = 4;
 

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
  * A job prints nothing on standard error, on a JVM that has been granted nothing: newer ones warn
  * of native libraries and of the older ways to off-heap memory.
  */
-@Timeout(60)
+@Timeout(150)
 @Tag("once")
 final class SilenceTest {
   private static final String[] TRANSPORTS = {"shm", "unix", "tcp", "auto"};

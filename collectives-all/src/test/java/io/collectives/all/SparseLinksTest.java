@@ -99,7 +99,9 @@ class SparseLinksTest {
           world.allReduce(new float[1000], ReduceOp.SUM);
           if (world.rank() == 0) {
             // Two that connect to each other at once have two connections for a moment.
-            Awaitility.await().untilAsserted(() -> assertEquals(expected, accepted(job.ports())));
+            Awaitility.await()
+                .atMost(90, TimeUnit.SECONDS)
+                .untilAsserted(() -> assertEquals(expected, accepted(job.ports())));
           }
           // Nobody leaves before they are counted.
           world.allReduce(new float[1000], ReduceOp.SUM);

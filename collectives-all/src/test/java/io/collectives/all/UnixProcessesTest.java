@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Real processes that talk over Unix-domain sockets, of which some are killed. */
 @Tag("process")
-@Timeout(60)
+@Timeout(150)
 @Tag("once")
 class UnixProcessesTest {
   private static final int SIZE = 3;
