@@ -22,8 +22,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Jobs of several JVMs that find each other by their environment. */
+@Execution(ExecutionMode.CONCURRENT)
 @Timeout(150)
 final class ProcessesTest {
   private static final int SIZE = 4;
