@@ -28,6 +28,7 @@ import java.net.SocketAddress;
 import java.net.UnixDomainSocketAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -230,7 +231,7 @@ enum SocketKind {
   final void write(Channel socket, ByteBuffer bytes) throws IOException {
     if (isNative) {
       int at = bytes.position();
-      bytes.position(at + ((Socket) ((UnixChannel) socket).fd()).send(bytes, at, bytes.limit()));
+      bytes.position(at + opened(socket).send(bytes, at, bytes.limit()));
     } else {
       ((SocketChannel) ((AbstractNioChannel) socket).unsafe().ch()).write(bytes);
     }
@@ -247,8 +248,20 @@ enum SocketKind {
       return ((SocketChannel) ((AbstractNioChannel) socket).unsafe().ch()).read(bytes);
     }
     int at = bytes.position();
-    int count = ((Socket) ((UnixChannel) socket).fd()).recv(bytes, at, bytes.limit());
+    int count = opened(socket).recv(bytes, at, bytes.limit());
     bytes.position(at + Math.max(count, 0));
     return count;
+  }
+
+  /**
+   * Returns the native socket of a channel, if it is open still. Netty does not look: the number of
+   * a closed socket may be that of any file or socket of this process by now.
+   */
+  private static Socket opened(Channel channel) throws ClosedChannelException {
+    Socket socket = (Socket) ((UnixChannel) channel).fd();
+    if (!socket.isOpen()) {
+      throw new ClosedChannelException();
+    }
+    return socket;
   }
 }
