@@ -6,6 +6,7 @@ import io.collectives.Communicator;
 import io.collectives.testkit.FailureContractTest;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.CsvSource;
   "tcp, direct",
   "mixed, ring",
 })
+@Tag("once")
 final class EveryTransportFailureTest extends FailureContractTest {
   private final String transport;
   private final Algorithm algorithm;

@@ -52,6 +52,7 @@ import org.junit.jupiter.api.parallel.Isolated;
 @Isolated
 @Timeout(120)
 @Tag("once")
+@Tag("long")
 final class HostileNetworkTest {
   private static final long SEED = Long.getLong("collectives.seed", 20_261_121L);
   private static final int ATTACKS = 10_000;

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("process")
 @Timeout(150)
 @Tag("once")
+@Tag("long")
 class MixedProcessesTest {
   private static final int SIZE = 4;
 

@@ -43,6 +43,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(150) // Several share the processors.
 @EnabledOnOs(OS.LINUX) // Connections are counted there only.
 @Tag("once")
+@Tag("long")
 class ProxiesProcessesTest {
   private static final int SIZE = 8;
   private static final int LOST = 5;

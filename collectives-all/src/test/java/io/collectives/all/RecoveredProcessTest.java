@@ -40,6 +40,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Tag("process")
 @Timeout(150) // Several share the processors.
 @Tag("once")
+@Tag("long")
 class RecoveredProcessTest {
   private static final int SIZE = 4;
 

@@ -36,6 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("process")
 @Timeout(150) // Several share the processors.
 @Tag("once")
+@Tag("long")
 class RestoredServerTest {
   private static final int WORKERS = 1;
   private static final int SERVERS = 2;

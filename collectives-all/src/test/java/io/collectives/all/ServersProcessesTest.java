@@ -23,6 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Tag("process")
 @Tag("once")
+@Tag("long")
 class ServersProcessesTest {
   private static final int SIZE = 4;
   private static final int LOST_SERVER = 2;

@@ -31,6 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Timeout(150)
 @Tag("once")
+@Tag("long")
 final class SilenceTest {
   private static final String[] TRANSPORTS = {"shm", "unix", "tcp", "auto"};
   private static final int FIRST_TO_WARN = 24;

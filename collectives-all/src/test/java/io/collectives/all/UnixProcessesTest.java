@@ -27,6 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("process")
 @Timeout(150)
 @Tag("once")
+@Tag("long")
 class UnixProcessesTest {
   private static final int SIZE = 3;
 

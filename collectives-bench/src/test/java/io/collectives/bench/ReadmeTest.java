@@ -28,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("process")
 @Tag("once")
 @Timeout(150) // Several share the processors.
+@Tag("long")
 class ReadmeTest {
   /** The examples, and how many lines each may have. */
   private static final Map<String, Integer> MOST_LINES =

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Test;
 /** Hosts with slow links; needs root. */
 @Tag("process")
 @Tag("once")
+@Tag("long")
 class ShapedLinksTest {
   private static final int SCALE = 512;
   private static final String RATE = "100Mbit/s";

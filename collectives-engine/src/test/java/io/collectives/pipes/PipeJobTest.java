@@ -15,9 +15,11 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Jobs run over a transport that knows nothing of the engine, which knows nothing of it. */
+@Tag("once")
 class PipeJobTest extends CallContractTest {
   @TempDir Path directory;
   private int jobs;

@@ -33,6 +33,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -43,6 +44,7 @@ import org.junit.jupiter.api.Timeout;
  * schedules than usual, {@code -Dcollectives.firstSchedule=17} begins with another seed.
  */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // A hang is a failure, too.
+@Tag("once")
 class BytePipeTest {
   private static final int SCHEDULES = Integer.getInteger("collectives.schedules", 2000);
   private static final long FIRST = Long.getLong("collectives.firstSchedule", 0);

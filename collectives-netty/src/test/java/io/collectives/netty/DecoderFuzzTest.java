@@ -29,6 +29,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.zip.CRC32C;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -39,6 +40,7 @@ import org.junit.jupiter.api.Timeout;
  * input's number.
  */
 @Timeout(60)
+@Tag("once")
 class DecoderFuzzTest {
   private static final long SEED = Long.getLong("collectives.seed", 20_261_122L);
   private static final int INPUTS = 20_000;

@@ -41,11 +41,13 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ranks of one job join, and others are told why they do not. */
+@Tag("once")
 class TcpRendezvousTest {
   private static final Duration LONG = Duration.ofSeconds(30);
   private static final Duration SHORT = Duration.ofMillis(700);

@@ -25,12 +25,14 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The contract of transports for a mixture: which of three transports a pair uses depends on the
  * sum of its ranks, and a rank opens all of them, even one that leads to nobody.
  */
+@Tag("once")
 class MixedTransportContractTest {
 
   abstract static class Contract extends TransportContractTest {

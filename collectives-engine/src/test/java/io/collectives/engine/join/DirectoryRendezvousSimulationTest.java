@@ -44,6 +44,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(240)
 final class DirectoryRendezvousSimulationTest {
   private static final int SIMULATIONS = Integer.getInteger("collectives.simulations", 500);
+
+  /** A put-back fault is found by one in ten or twenty of these, which take longer than others. */
+  private static final int LONE_DEATHS = Math.max(SIMULATIONS / 3, 1);
+
   private static final int FIRST = Integer.getInteger("collectives.firstSimulation", 0);
 
   /** Far more than a schedule takes that gets on. */
@@ -73,14 +77,14 @@ final class DirectoryRendezvousSimulationTest {
   void aLoneDeathIsFoundInTime() throws Exception {
     int known = 0;
     int replaced = 0;
-    for (int seed = FIRST; seed < FIRST + SIMULATIONS; seed++) {
+    for (int seed = FIRST; seed < FIRST + LONE_DEATHS; seed++) {
       LoneDeath simulation = new LoneDeath(seed);
       run(seed, simulation);
       known += simulation.isKnown ? 1 : 0;
       replaced += simulation.isReplaced ? 1 : 0;
     }
-    assertTrue(known >= SIMULATIONS / 6, known + " deaths of ranks that others knew");
-    assertTrue(replaced >= SIMULATIONS / 10, replaced + " deaths of ranks that were replaced");
+    assertTrue(known >= LONE_DEATHS / 6, known + " deaths of ranks that others knew");
+    assertTrue(replaced >= LONE_DEATHS / 10, replaced + " deaths of ranks that were replaced");
   }
 
   /** Seeds that have found a fault once, or that a fault was put back for, find nothing. */

@@ -481,7 +481,9 @@ final class DirectoryRendezvousTest {
   @ParameterizedTest
   @ValueSource(strings = {"place-1", "beat-1", "verdict", "seen"})
   void aPipeInARunHoldsUpNobody(String what) throws Exception {
-    CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
+    boolean isReplaced = what.equals("seen") || what.equals("beat-1"); // By ranks.
+    Duration timeout = isReplaced ? LONG : Duration.ofSeconds(3);
+    CompletableFuture<Roster> zero = meet(who(0, 3), timeout);
     awaitFile(".seen");
     Path file = directory.resolve(prefix() + "." + presentRun() + "." + what);
     if (what.equals("seen")) {
@@ -490,10 +492,10 @@ final class DirectoryRendezvousTest {
     } else {
       makeSpecial("pipe", file);
     }
-    CompletableFuture<Roster> one = meet(who(1, 3), LONG);
+    CompletableFuture<Roster> one = meet(who(1, 3), timeout);
     awaitFile("waiting-1");
-    if (what.equals("seen") || what.equals("beat-1")) {
-      assertAllMet(List.of(zero, one, meet(who(2, 3), LONG))); // As ranks replace these.
+    if (isReplaced) {
+      assertAllMet(List.of(zero, one, meet(who(2, 3), LONG)));
     } else {
       for (CompletableFuture<Roster> rank : List.of(meet(who(2, 3), SHORT), zero, one)) {
         assertRefused(rank, directory.toString());
