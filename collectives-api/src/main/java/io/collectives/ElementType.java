@@ -1,37 +1,80 @@
 package io.collectives;
 
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.util.function.DoubleToLongFunction;
+import java.util.function.LongToDoubleFunction;
+
 /** The types of the elements of a {@link Payload}. */
 public enum ElementType {
   /** IEEE 754 binary32, a Java {@code float}. */
-  FLOAT32("float32", 4),
+  FLOAT32(
+      "float32",
+      4,
+      Arithmetic.FLOAT,
+      value -> Float.floatToRawIntBits((float) value),
+      bits -> Float.intBitsToFloat((int) bits)),
   /** IEEE 754 binary64, a Java {@code double}. */
-  FLOAT64("float64", 8),
+  FLOAT64("float64", 8, Arithmetic.DOUBLE, Double::doubleToRawLongBits, Double::longBitsToDouble),
   /** Two's complement, a Java {@code int}; sums and products wrap around. */
-  INT32("int32", 4),
+  INT32("int32", 4, Arithmetic.INT, value -> (int) value, bits -> (int) bits),
   /** Two's complement, a Java {@code long}; sums and products wrap around. */
-  INT64("int64", 8),
+  INT64("int64", 8, Arithmetic.LONG, value -> (long) value, bits -> bits),
   /**
    * The upper half of a {@code float}, held in a Java {@code short}; see {@link Bfloat16}. Each
    * operation is done in float32 and rounded to the nearest number, of two equally near ones to the
    * even one.
    */
-  BFLOAT16("bfloat16", 2),
+  BFLOAT16(
+      "bfloat16",
+      2,
+      Arithmetic.FLOAT,
+      value -> Bfloat16.of((float) value),
+      bits -> Bfloat16.toFloat((short) bits)),
   /**
    * IEEE 754 binary16, held in a Java {@code short}; see {@link Float16}. Each operation is done in
    * float32 and rounded to the nearest number, of two equally near ones to the even one.
    */
-  FLOAT16("float16", 2),
+  FLOAT16(
+      "float16",
+      2,
+      Arithmetic.FLOAT,
+      value -> Float16.of((float) value),
+      bits -> Float16.toFloat((short) bits)),
   /** Two's complement, a Java {@code byte}; sums and products wrap around. */
-  INT8("int8", 1),
+  INT8("int8", 1, Arithmetic.INT, value -> (byte) value, bits -> (byte) bits),
   /** A number from 0 to 255 held in a Java {@code byte}; sums and products wrap around. */
-  UINT8("uint8", 1);
+  UINT8("uint8", 1, Arithmetic.INT, value -> (byte) value, bits -> bits & 0xff);
+
+  /** The primitive types of Java in which elements are calculated with. */
+  public enum Arithmetic {
+    /** Calculates with {@code float}s. */
+    FLOAT,
+    /** Calculates with {@code double}s. */
+    DOUBLE,
+    /** Calculates with {@code int}s. */
+    INT,
+    /** Calculates with {@code long}s. */
+    LONG
+  }
 
   private final String label;
   private final int bytes;
+  private final Arithmetic arithmetic;
+  private final DoubleToLongFunction toBits;
+  private final LongToDoubleFunction toValue;
 
-  ElementType(String label, int bytes) {
+  ElementType(
+      String label,
+      int bytes,
+      Arithmetic arithmetic,
+      DoubleToLongFunction toBits,
+      LongToDoubleFunction toValue) {
     this.label = label;
     this.bytes = bytes;
+    this.arithmetic = arithmetic;
+    this.toBits = toBits;
+    this.toValue = toValue;
   }
 
   /** Returns the length of one element in bytes. */
@@ -41,9 +84,63 @@ public enum ElementType {
 
   /** Returns whether the numbers are integers and not floating-point numbers. */
   public boolean isInteger() {
-    return switch (this) {
-      case INT32, INT64, INT8, UINT8 -> true;
-      case FLOAT32, FLOAT64, BFLOAT16, FLOAT16 -> false;
+    return arithmetic == Arithmetic.INT || arithmetic == Arithmetic.LONG;
+  }
+
+  /**
+   * Returns the arithmetic in which elements are reduced; a result becomes the nearest element, or,
+   * of integers, its lowest bits.
+   */
+  public Arithmetic arithmetic() {
+    return arithmetic;
+  }
+
+  /**
+   * Returns the bits of the element that is nearest to a number, sign-extended; of integers those
+   * of the number without its fraction.
+   */
+  public long bits(double value) {
+    return toBits.applyAsLong(value);
+  }
+
+  /**
+   * Returns the number that the lowest bits are as an element. It is exact but for {@link #INT64},
+   * whose numbers are rounded to {@code double}.
+   */
+  public double value(long bits) {
+    return toValue.applyAsDouble(bits);
+  }
+
+  /** Returns an array for elements, such as a {@code float[]}, with zeros. */
+  public Object newArray(int count) {
+    return switch (bytes) {
+      case 1 -> new byte[count];
+      case 2 -> new short[count];
+      default ->
+          switch (arithmetic) {
+            case FLOAT -> new float[count];
+            case DOUBLE -> new double[count];
+            case INT -> new int[count];
+            case LONG -> new long[count];
+          };
+    };
+  }
+
+  /**
+   * Returns a view of bytes as elements, such as a {@link java.nio.FloatBuffer}, in the order of
+   * the buffer and from its position on.
+   */
+  public Buffer view(ByteBuffer buffer) {
+    return switch (bytes) {
+      case 1 -> buffer.slice().order(buffer.order());
+      case 2 -> buffer.asShortBuffer();
+      default ->
+          switch (arithmetic) {
+            case FLOAT -> buffer.asFloatBuffer();
+            case DOUBLE -> buffer.asDoubleBuffer();
+            case INT -> buffer.asIntBuffer();
+            case LONG -> buffer.asLongBuffer();
+          };
     };
   }
 

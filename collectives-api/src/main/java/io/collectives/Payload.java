@@ -77,7 +77,7 @@ public sealed interface Payload {
   /**
    * Describes all elements of an array of numbers of 16 bits.
    *
-   * @param type {@link ElementType#BFLOAT16} or {@link ElementType#FLOAT16}
+   * @param type a type of two bytes, such as {@link ElementType#BFLOAT16}
    */
   static Payload of(short[] array, ElementType type) {
     return of(array, 0, array.length, type);
@@ -111,7 +111,7 @@ public sealed interface Payload {
   /**
    * Describes {@code count} elements of an array of numbers of 16 bits from {@code offset} on.
    *
-   * @param type {@link ElementType#BFLOAT16} or {@link ElementType#FLOAT16}
+   * @param type a type of two bytes, such as {@link ElementType#BFLOAT16}
    */
   static Payload of(short[] array, int offset, int count, ElementType type) {
     return new OfArray(checkShort(type), array, offset, checkRange(offset, count, array.length));
@@ -120,16 +120,14 @@ public sealed interface Payload {
   /**
    * Describes {@code count} elements of an array of numbers of 8 bits from {@code offset} on.
    *
-   * @param type {@link ElementType#INT8} or {@link ElementType#UINT8}
+   * @param type a type of one byte, such as {@link ElementType#UINT8}
    */
   static Payload of(byte[] array, int offset, int count, ElementType type) {
     if (type.bytes() != 1) {
       throw new IllegalArgumentException(
           type
               + " elements in an array of byte: it holds "
-              + ElementType.INT8
-              + " or "
-              + ElementType.UINT8
+              + ofBytes(1)
               + "; a direct ByteBuffer holds any type");
     }
     return new OfArray(type, array, offset, checkRange(offset, count, array.length));
@@ -212,7 +210,7 @@ public sealed interface Payload {
    * Describes the numbers of 16 bits between position and limit of a view of a direct buffer in
    * native order, or of an array.
    *
-   * @param type {@link ElementType#BFLOAT16} or {@link ElementType#FLOAT16}
+   * @param type a type of two bytes, such as {@link ElementType#BFLOAT16}
    */
   static Payload of(ShortBuffer buffer, ElementType type) {
     checkShort(type);
@@ -314,15 +312,18 @@ public sealed interface Payload {
   }
 
   private static ElementType checkShort(ElementType type) {
-    if (type != ElementType.BFLOAT16 && type != ElementType.FLOAT16) {
+    if (type.bytes() != 2) {
       throw new IllegalArgumentException(
-          type
-              + " elements in an array or buffer of short: it holds "
-              + ElementType.BFLOAT16
-              + " or "
-              + ElementType.FLOAT16);
+          type + " elements in an array or buffer of short: it holds " + ofBytes(2));
     }
     return type;
+  }
+
+  private static String ofBytes(int bytes) {
+    return Stream.of(ElementType.values())
+        .filter(type -> type.bytes() == bytes)
+        .map(ElementType::toString)
+        .collect(Collectors.joining(" or "));
   }
 
   private static int checkRange(int offset, int count, int length) {
@@ -363,8 +364,7 @@ public sealed interface Payload {
    * A range of a Java array, as the {@code of} methods make it.
    *
    * @param type the element type, which fits the type of the array
-   * @param array a {@code float[]}, {@code double[]}, {@code int[]}, {@code long[]} or {@code
-   *     short[]}
+   * @param array an array such as {@link ElementType#newArray} makes
    * @param offset the index of the first element
    * @param count the number of elements
    */

@@ -37,23 +37,24 @@ public sealed interface ReduceOp permits ReduceOp.Standard, UserOp {
 
   /**
    * The standard ops; each supports all element types. An op says once what it does with two
-   * numbers, in each arithmetic: {@link ElementType#BFLOAT16} and {@link ElementType#FLOAT16} use
-   * that of {@code float}, and 8-bit integers that of {@code int}, of whose result they keep the
-   * lowest 8 bits.
+   * numbers, in each {@linkplain ElementType#arithmetic arithmetic}: {@link ElementType#BFLOAT16}
+   * and {@link ElementType#FLOAT16} use that of {@code float}, and 8-bit integers that of {@code
+   * int}, of whose result they keep the lowest 8 bits.
    */
   enum Standard implements ReduceOp {
     /** See {@link ReduceOp#SUM}. */
-    SUM("sum", Float::sum, Double::sum, Integer::sum, Long::sum),
+    SUM("sum", false, Float::sum, Double::sum, Integer::sum, Long::sum),
     /** See {@link ReduceOp#AVERAGE}; of two numbers it takes the sum. */
-    AVERAGE("average", Float::sum, Double::sum, Integer::sum, Long::sum),
+    AVERAGE("average", false, Float::sum, Double::sum, Integer::sum, Long::sum),
     /** See {@link ReduceOp#MIN}. */
-    MIN("min", Math::min, Math::min, Standard::min, Standard::min),
+    MIN("min", true, Math::min, Math::min, Standard::min, Standard::min),
     /** See {@link ReduceOp#MAX}. */
-    MAX("max", Math::max, Math::max, Standard::max, Standard::max),
+    MAX("max", true, Math::max, Math::max, Standard::max, Standard::max),
     /** See {@link ReduceOp#PRODUCT}. */
-    PRODUCT("product", (x, y) -> x * y, (x, y) -> x * y, (x, y) -> x * y, (x, y) -> x * y);
+    PRODUCT("product", false, (x, y) -> x * y, (x, y) -> x * y, (x, y) -> x * y, (x, y) -> x * y);
 
     private final String label;
+    private final boolean selects;
     private final FloatBinaryOperator floats;
     private final DoubleBinaryOperator doubles;
     private final IntBinaryOperator ints;
@@ -61,15 +62,25 @@ public sealed interface ReduceOp permits ReduceOp.Standard, UserOp {
 
     Standard(
         String label,
+        boolean selects,
         FloatBinaryOperator floats,
         DoubleBinaryOperator doubles,
         IntBinaryOperator ints,
         LongBinaryOperator longs) {
       this.label = label;
+      this.selects = selects;
       this.floats = floats;
       this.doubles = doubles;
       this.ints = ints;
       this.longs = longs;
+    }
+
+    /**
+     * Returns whether a result is always one of the elements, or NaN, and the same one in whichever
+     * order they are taken.
+     */
+    public boolean selects() {
+      return selects;
     }
 
     /** Returns the op for two {@code float}s. */

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Types.</b> {@code floats} serve {@link ElementType#FLOAT32}, and {@link
  * ElementType#BFLOAT16} and {@link ElementType#FLOAT16}, whose elements are passed as {@code float}
- * and rounded afterwards. {@link ElementType#INT8} and {@link ElementType#UINT8} have no
+ * and rounded afterwards. Integers of less than 32 bits, such as {@link ElementType#INT8}, have no
  * user-defined ops. A call with a type for which the op has no function is an {@link
  * IllegalArgumentException} before anything is sent.
  *
@@ -232,12 +232,11 @@ public final class UserOp implements ReduceOp {
 
   /** Returns whether the op has a function for elements of a type. */
   public boolean supports(ElementType type) {
-    return switch (type) {
-      case FLOAT32, BFLOAT16, FLOAT16 -> floats != null;
-      case FLOAT64 -> doubles != null;
-      case INT32 -> ints != null;
-      case INT64 -> longs != null;
-      case INT8, UINT8 -> false;
+    return switch (type.arithmetic()) {
+      case FLOAT -> floats != null;
+      case DOUBLE -> doubles != null;
+      case INT -> ints != null && type.bytes() == Integer.BYTES;
+      case LONG -> longs != null;
     };
   }
 

@@ -47,10 +47,7 @@ final class Order {
     if (!repeatability.needsAllAtOnce()) {
       return wanted;
     }
-    if (type.isInteger()) {
-      return AddOrder.OF_PLAN;
-    }
-    if (op == ReduceOp.MIN || op == ReduceOp.MAX) {
+    if (type.isInteger() || ((ReduceOp.Standard) op).selects()) {
       return AddOrder.OF_PLAN;
     }
     if (repeatability == Repeatability.EXACT && op != ReduceOp.SUM && op != ReduceOp.AVERAGE) {
@@ -68,12 +65,14 @@ final class Order {
 
   private static String remedy(ElementType type) {
     String say = "say what it does by UserOp.";
-    return switch (type) {
-      case FLOAT32, BFLOAT16, FLOAT16 -> say + "withFloats";
-      case FLOAT64 -> say + "withDoubles";
-      case INT32 -> say + "withInts";
-      case INT64 -> say + "withLongs";
-      case INT8, UINT8 -> "numbers of 8 bits have standard ops only";
+    return switch (type.arithmetic()) {
+      case FLOAT -> say + "withFloats";
+      case DOUBLE -> say + "withDoubles";
+      case INT ->
+          type.bytes() == Integer.BYTES
+              ? say + "withInts"
+              : "integers of less than 32 bits have standard ops only";
+      case LONG -> say + "withLongs";
     };
   }
 }

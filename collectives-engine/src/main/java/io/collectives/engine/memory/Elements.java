@@ -113,7 +113,7 @@ abstract class Elements {
   }
 
   final Object newArray(int count) {
-    return Array.newInstance(array.getComponentType(), count);
+    return type.newArray(count);
   }
 
   /**
@@ -129,7 +129,9 @@ abstract class Elements {
   }
 
   /** A view of bytes in their order; index 0 is byte 0. */
-  abstract Buffer view(ByteBuffer bytes);
+  final Buffer view(ByteBuffer bytes) {
+    return type.view(bytes);
+  }
 
   /** The view of a frame, which is little-endian; made once for each frame. */
   abstract Buffer view(FrameBytes frame);

@@ -4,7 +4,6 @@ import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.spi.FrameBytes;
 import java.nio.Buffer;
-import java.nio.ByteBuffer;
 import java.nio.ShortBuffer;
 import java.util.Arrays;
 
@@ -21,11 +20,6 @@ final class Elements16 extends Elements {
   private Elements16(ElementType type, Format16 format) {
     super(type, short[].class, ShortBuffer.class);
     this.format = format;
-  }
-
-  @Override
-  Buffer view(ByteBuffer bytes) {
-    return bytes.asShortBuffer();
   }
 
   @Override

@@ -18,11 +18,6 @@ final class Elements8 extends ArithmeticElements {
   }
 
   @Override
-  Buffer view(ByteBuffer bytes) {
-    return bytes.slice();
-  }
-
-  @Override
   Buffer view(FrameBytes frame) {
     return frame.singles();
   }

@@ -111,8 +111,7 @@ abstract sealed class ExactSum permits ExactSum.OfFloats, ExactSum.OfDoubles, Ex
       case FLOAT64 -> new OfDoubles();
       case BFLOAT16 -> new OfShorts(Format16.BFLOAT16, 8, -133);
       case FLOAT16 -> new OfShorts(Format16.FLOAT16, 11, -24);
-      case INT32, INT64, INT8, UINT8 ->
-          throw new IllegalArgumentException("sums of " + type + " are exact");
+      default -> throw new IllegalArgumentException("no exact sums of " + type);
     };
   }
 

@@ -6,7 +6,6 @@ import io.collectives.UserOp.FloatBinaryOperator;
 import io.collectives.spi.FrameBytes;
 import java.lang.invoke.MethodHandles;
 import java.nio.Buffer;
-import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
 
@@ -16,11 +15,6 @@ final class Float32Elements extends ArithmeticElements {
 
   private Float32Elements() {
     super(ElementType.FLOAT32, float[].class, FloatBuffer.class, Floats.class);
-  }
-
-  @Override
-  Buffer view(ByteBuffer bytes) {
-    return bytes.asFloatBuffer();
   }
 
   @Override

@@ -5,7 +5,6 @@ import io.collectives.UserOp;
 import io.collectives.spi.FrameBytes;
 import java.lang.invoke.MethodHandles;
 import java.nio.Buffer;
-import java.nio.ByteBuffer;
 import java.nio.DoubleBuffer;
 import java.util.Arrays;
 import java.util.function.DoubleBinaryOperator;
@@ -16,11 +15,6 @@ final class Float64Elements extends ArithmeticElements {
 
   private Float64Elements() {
     super(ElementType.FLOAT64, double[].class, DoubleBuffer.class, Doubles.class);
-  }
-
-  @Override
-  Buffer view(ByteBuffer bytes) {
-    return bytes.asDoubleBuffer();
   }
 
   @Override

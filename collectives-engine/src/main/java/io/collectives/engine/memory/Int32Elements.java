@@ -5,7 +5,6 @@ import io.collectives.UserOp;
 import io.collectives.spi.FrameBytes;
 import java.lang.invoke.MethodHandles;
 import java.nio.Buffer;
-import java.nio.ByteBuffer;
 import java.nio.IntBuffer;
 import java.util.function.IntBinaryOperator;
 
@@ -15,11 +14,6 @@ final class Int32Elements extends ArithmeticElements {
 
   private Int32Elements() {
     super(ElementType.INT32, int[].class, IntBuffer.class, Ints.class);
-  }
-
-  @Override
-  Buffer view(ByteBuffer bytes) {
-    return bytes.asIntBuffer();
   }
 
   @Override

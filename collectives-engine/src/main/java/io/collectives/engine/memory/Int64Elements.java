@@ -5,7 +5,6 @@ import io.collectives.UserOp;
 import io.collectives.spi.FrameBytes;
 import java.lang.invoke.MethodHandles;
 import java.nio.Buffer;
-import java.nio.ByteBuffer;
 import java.nio.LongBuffer;
 import java.util.function.LongBinaryOperator;
 
@@ -15,11 +14,6 @@ final class Int64Elements extends ArithmeticElements {
 
   private Int64Elements() {
     super(ElementType.INT64, long[].class, LongBuffer.class, Longs.class);
-  }
-
-  @Override
-  Buffer view(ByteBuffer bytes) {
-    return bytes.asLongBuffer();
   }
 
   @Override
