@@ -3,15 +3,14 @@ package io.collectives.all;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.collectives.Algorithm;
-import io.collectives.Bfloat16;
 import io.collectives.CallSettings;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
-import io.collectives.Float16;
 import io.collectives.NonFiniteException;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
+import io.collectives.internal.ElementBuffer;
 import io.collectives.spi.Algorithms;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -43,7 +42,7 @@ class FiniteCheckTest {
     Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY
   };
   private static final List<ElementType> TYPES =
-      List.of(ElementType.FLOAT32, ElementType.FLOAT64, ElementType.BFLOAT16, ElementType.FLOAT16);
+      Stream.of(ElementType.values()).filter(type -> !type.isInteger()).toList();
 
   private final List<Communicator> worlds = new ArrayList<>();
   @TempDir private Path directory;
@@ -138,13 +137,7 @@ class FiniteCheckTest {
       Random random = new Random(SEED);
       int count = 600;
       for (ElementType type : TYPES) {
-        double most =
-            switch (type) {
-              case FLOAT32 -> Float.MAX_VALUE;
-              case FLOAT64 -> Double.MAX_VALUE;
-              case BFLOAT16 -> 0x1.fep127;
-              default -> 65504;
-            };
+        double most = type.value(type.bits(Double.POSITIVE_INFINITY) - 1);
         int index = random.nextInt(count - 1);
         List<Culprit> large = new ArrayList<>();
         for (int from = 0; from < ranks; from++) {
@@ -256,36 +249,22 @@ class FiniteCheckTest {
     /** Numbers in an array, a direct buffer, or one of the communicator. */
     private final class TestPayload {
       final Payload payload;
-      private final ElementType type;
       private final int count;
-      private final @Nullable ByteBuffer bytes;
-      private final float[] floats;
-      private final double[] doubles;
-      private final short[] shorts;
+      private final ElementBuffer elements;
 
       TestPayload(ElementType type, int count, int memory) {
-        this.type = type;
         this.count = count;
-        bytes =
+        payload =
             switch (memory) {
-              case 0 -> null;
-              case 1 -> ByteBuffer.allocateDirect(count * type.bytes());
-              default -> world.allocate(type, count).bytes();
+              case 0 -> new Payload.OfArray(type, type.newArray(count), 0, count);
+              case 1 ->
+                  Payload.of(
+                      ByteBuffer.allocateDirect(count * type.bytes())
+                          .order(ByteOrder.nativeOrder()),
+                      type);
+              default -> Payload.of(world.allocate(type, count).bytes(), type);
             };
-        floats = new float[count];
-        doubles = new double[count];
-        shorts = new short[count];
-        if (bytes == null) {
-          payload =
-              switch (type) {
-                case FLOAT32 -> Payload.of(floats);
-                case FLOAT64 -> Payload.of(doubles);
-                default -> Payload.of(shorts, type);
-              };
-        } else {
-          bytes.order(ByteOrder.nativeOrder());
-          payload = Payload.of(bytes, type);
-        }
+        elements = new ElementBuffer(payload);
       }
 
       /** Small whole numbers, and what this rank has of others. */
@@ -301,27 +280,11 @@ class FiniteCheckTest {
       }
 
       private void set(int i, double value) {
-        short half =
-            type == ElementType.BFLOAT16 ? Bfloat16.of((float) value) : Float16.of((float) value);
-        floats[i] = (float) value;
-        doubles[i] = value;
-        shorts[i] = half;
-        if (bytes != null) {
-          switch (type) {
-            case FLOAT32 -> bytes.putFloat(4 * i, (float) value);
-            case FLOAT64 -> bytes.putDouble(8 * i, value);
-            default -> bytes.putShort(2 * i, half);
-          }
-        }
+        elements.setValue(i, value);
       }
 
       double get(int i) {
-        return switch (type) {
-          case FLOAT32 -> bytes == null ? floats[i] : bytes.getFloat(4 * i);
-          case FLOAT64 -> bytes == null ? doubles[i] : bytes.getDouble(8 * i);
-          case BFLOAT16 -> Bfloat16.toFloat(bytes == null ? shorts[i] : bytes.getShort(2 * i));
-          default -> Float16.toFloat(bytes == null ? shorts[i] : bytes.getShort(2 * i));
-        };
+        return elements.value(i);
       }
     }
   }

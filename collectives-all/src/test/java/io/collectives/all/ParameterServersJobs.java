@@ -27,6 +27,7 @@ import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.UserOp;
 import io.collectives.WireType;
+import io.collectives.internal.ElementBuffer;
 import io.collectives.ps.ParameterServers;
 import io.collectives.ps.Role;
 import io.collectives.ps.Roles;
@@ -182,38 +183,24 @@ abstract class ParameterServersJobs {
   /** Numbers of a type in memory of some kind. */
   private static final class Numbers {
     final Payload payload;
-    private final ElementType type;
-    private final ByteBuffer direct;
-    private final float[] floats;
+    private final ElementBuffer elements;
 
     Numbers(ElementType type, int count, boolean array) {
-      this.type = type;
-      direct = ByteBuffer.allocateDirect(count * type.bytes()).order(ByteOrder.nativeOrder());
-      floats = array && type == ElementType.FLOAT32 ? new float[count] : null;
-      payload = floats == null ? Payload.of(direct, type) : Payload.of(floats);
+      payload =
+          array
+              ? new Payload.OfArray(type, type.newArray(count), 0, count)
+              : Payload.of(
+                  ByteBuffer.allocateDirect(count * type.bytes()).order(ByteOrder.nativeOrder()),
+                  type);
+      elements = new ElementBuffer(payload);
     }
 
     void set(int i, int value) {
-      if (floats != null) {
-        floats[i] = value;
-      } else if (type == ElementType.FLOAT32) {
-        direct.putFloat(4 * i, value);
-      } else if (type == ElementType.INT64) {
-        direct.putLong(8 * i, value);
-      } else {
-        direct.putShort(2 * i, (short) (Float.floatToRawIntBits(value) >>> 16));
-      }
+      elements.setValue(i, value);
     }
 
     int get(int i) {
-      if (floats != null) {
-        return (int) floats[i];
-      } else if (type == ElementType.FLOAT32) {
-        return (int) direct.getFloat(4 * i);
-      } else if (type == ElementType.INT64) {
-        return (int) direct.getLong(8 * i);
-      }
-      return (int) Float.intBitsToFloat(direct.getShort(2 * i) << 16);
+      return (int) elements.value(i);
     }
   }
 

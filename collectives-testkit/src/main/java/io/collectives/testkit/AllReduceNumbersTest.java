@@ -28,7 +28,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -53,8 +55,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 public abstract class AllReduceNumbersTest extends JobTest {
   private static final int MOST_RANKS = 8;
   private static final int[] SLABS_IN_FLIGHT = {1, 3};
-  static final List<ElementType> FLOATING =
-      List.of(ElementType.FLOAT32, ElementType.FLOAT64, ElementType.BFLOAT16, ElementType.FLOAT16);
+  private static final List<ElementType> FLOATING =
+      Stream.of(ElementType.values()).filter(type -> !type.isInteger()).toList();
   static final int PRIME = AllReduceCase.PRIME;
 
   /** For subclasses. */
@@ -149,10 +151,19 @@ public abstract class AllReduceNumbersTest extends JobTest {
         });
   }
 
+  /** A number that an op leaves all others as they are with. */
+  private static double neutral(ReduceOp.Standard op, double... numbers) {
+    return DoubleStream.of(-0.0, 1, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY)
+        .filter(
+            neutral ->
+                DoubleStream.of(numbers)
+                    .allMatch(x -> Double.compare(op.doubles().applyAsDouble(neutral, x), x) == 0))
+        .findFirst()
+        .orElseThrow();
+  }
+
   @ParameterizedTest
-  @EnumSource(
-      value = ElementType.class,
-      names = {"FLOAT32", "FLOAT64", "BFLOAT16", "FLOAT16"})
+  @EnumSource(mode = EnumSource.Mode.MATCH_ALL, names = ".*FLOAT.*")
   void nanInfinitiesAndZerosFollowTheirRules(ElementType type) throws Exception {
     double[] specials = {
       Double.NaN,
@@ -162,40 +173,22 @@ public abstract class AllReduceNumbersTest extends JobTest {
       -0.0,
       1.0,
       -2.5,
-      switch (type) {
-        case FLOAT32 -> 0x1p-140;
-        case BFLOAT16 -> 0x1p-130;
-        case FLOAT16 -> 0x1p-20;
-        default -> 0x1p-1060;
-      }
+      16 * type.value(1) // Subnormal.
     };
     int ranks = Kit.suiting(this::algorithm, 4);
     int count = specials.length * specials.length;
     List<Communicator> worlds = job(ranks, 64, 1);
     for (ReduceOp.Standard op : ReduceOp.Standard.values()) {
       double[] expected = new double[count];
+      double neutral = neutral(op, specials);
       long[][] inputs = new long[ranks][count];
       for (int i = 0; i < count; i++) {
         // Ranks 1 and 2 hold the specials; the others something that changes nothing.
         double a = specials[i / specials.length];
         double b = specials[i % specials.length];
-        double neutral =
-            switch (op) {
-              case SUM, AVERAGE -> -0.0;
-              case PRODUCT -> 1.0;
-              case MIN -> Double.POSITIVE_INFINITY;
-              case MAX -> Double.NEGATIVE_INFINITY;
-            };
-        expected[i] =
-            switch (op) {
-              case SUM -> a + b;
-              case AVERAGE -> (a + b) / ranks;
-              case PRODUCT -> a * b;
-              case MIN -> Math.min(a, b);
-              case MAX -> Math.max(a, b);
-            };
+        expected[i] = op.doubles().applyAsDouble(a, b) / (op == ReduceOp.AVERAGE ? ranks : 1);
         for (int rank = 0; rank < ranks; rank++) {
-          inputs[rank][i] = Numbers.bits(type, rank == 1 ? a : rank == 2 ? b : neutral);
+          inputs[rank][i] = type.bits(rank == 1 ? a : rank == 2 ? b : neutral);
         }
       }
       long[][] results = new long[ranks][];
@@ -209,8 +202,8 @@ public abstract class AllReduceNumbersTest extends JobTest {
           });
       AllReduceCase.assertSameOnAllRanks(results);
       for (int i = 0; i < count; i++) {
-        double result = Numbers.value(type, results[0][i]);
-        double wanted = Numbers.value(type, Numbers.bits(type, expected[i]));
+        double result = type.value(results[0][i]);
+        double wanted = type.value(type.bits(expected[i]));
         assertEquals(
             Double.doubleToLongBits(wanted),
             Double.doubleToLongBits(result),
@@ -318,7 +311,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
     for (int i = 0; i < results.length; i++) {
       double sum = 0;
       for (long[] input : inputs) {
-        sum += Math.abs(Numbers.value(ElementType.FLOAT32, input[i]));
+        sum += Math.abs(ElementType.FLOAT32.value(input[i]));
       }
       greatest = Math.max(greatest, sum);
     }
@@ -327,12 +320,12 @@ public abstract class AllReduceNumbersTest extends JobTest {
       double exact = op == ReduceOp.MAX ? Double.NEGATIVE_INFINITY : 0;
       double magnitude = 0;
       for (long[] input : inputs) {
-        double value = Numbers.value(ElementType.FLOAT32, input[i]);
+        double value = ElementType.FLOAT32.value(input[i]);
         exact = op == ReduceOp.MAX ? Math.max(exact, value) : exact + value;
         magnitude += Math.abs(value);
       }
       double divisor = op == ReduceOp.AVERAGE ? ranks : 1;
-      double result = Numbers.value(ElementType.FLOAT32, results[i]);
+      double result = ElementType.FLOAT32.value(results[i]);
       // Partial sums may be rounded again and again; float32 rounds, too, a little.
       double most =
           crosses ? (ranks + 1) * 1.01 * roundoff(wire, magnitude, greatest) / divisor : 0;
@@ -410,7 +403,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
           double magnitude = 0;
           double kept = 0;
           for (int rank = 0; rank < ranks; rank++) {
-            double value = Numbers.value(ElementType.FLOAT32, inputs[rank][i]);
+            double value = ElementType.FLOAT32.value(inputs[rank][i]);
             exact += value;
             magnitude += Math.abs(value);
             kept += Math.abs(residuals[rank][2 * i]);
@@ -439,7 +432,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
 
   private static void add(double[] sums, long[] bits) {
     for (int i = 0; i < sums.length; i++) {
-      sums[i] += Numbers.value(ElementType.FLOAT32, bits[i]);
+      sums[i] += ElementType.FLOAT32.value(bits[i]);
     }
   }
 

@@ -1,5 +1,6 @@
 package io.collectives.testkit;
 
+import io.collectives.ElementType;
 import java.math.BigInteger;
 
 /** Sums and averages that are rounded once, in arithmetic that knows no rounding. */
@@ -8,6 +9,14 @@ public final class ExactSums {
   private static final int LEAST_EXPONENT = -1074;
 
   private ExactSums() {}
+
+  /** The element of a floating-point type that is nearest to the sum divided by {@code divisor}. */
+  public static double of(double[] values, int divisor, ElementType type) {
+    int precision = 1 - Math.getExponent(Numbers.epsilon(type));
+    // Scaled, because the least of float64 has no exponent of its own.
+    int least = Math.getExponent(type.value(1) * 0x1p200) - 200;
+    return of(values, divisor, precision, least);
+  }
 
   /**
    * The number of {@code precision} bits, and a multiple of 2 to the power of {@code least}, that

@@ -16,7 +16,6 @@ import io.collectives.CollectiveException;
 import io.collectives.CollectiveHandle;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
-import io.collectives.Float16;
 import io.collectives.FusionSettings;
 import io.collectives.GradientReducer;
 import io.collectives.GradientReducer.Tensor;
@@ -26,10 +25,7 @@ import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.DoubleBuffer;
-import java.nio.FloatBuffer;
+import io.collectives.testkit.TestPayload.Memory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -63,6 +59,9 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
 public abstract class GradientReducerContractTest extends JobTest {
+
+  /** Kinds of memory of a tensor. */
+  private static final Memory[] KINDS = {Memory.RANGE, Memory.DIRECT, Memory.PARTS};
 
   /** In which the sums of the models are exact. */
   private static final List<ElementType> EXACT =
@@ -158,6 +157,13 @@ public abstract class GradientReducerContractTest extends JobTest {
       return (rank * 31L + step * 17L + tensor * 7L + index * 3L) % 101 - 50;
     }
 
+    /** Returns the bits that a rank contributes. */
+    long[] input(int rank, int step, int tensor) {
+      return IntStream.range(0, counts[tensor])
+          .mapToLong(i -> types.get(tensor).bits(value(rank, step, tensor, i)))
+          .toArray();
+    }
+
     /** Returns the value that all ranks must have. */
     double expected(int step, int tensor, int index) {
       long sum = 0;
@@ -167,15 +173,8 @@ public abstract class GradientReducerContractTest extends JobTest {
       if (settings.op() == ReduceOp.SUM) {
         return sum;
       }
-      int divisor = contributors(step);
-      return switch (types.get(tensor)) {
-        case FLOAT32 -> (float) sum / divisor;
-        case FLOAT64 -> (double) sum / divisor;
-        case INT32, INT64 -> sum / divisor;
-        case BFLOAT16 -> Bfloat16.toFloat(Bfloat16.of((float) sum / divisor));
-        case FLOAT16 -> Float16.toFloat(Float16.of((float) sum / divisor));
-        case INT8, UINT8 -> throw new AssertionError("not among " + EXACT);
-      };
+      ElementType type = types.get(tensor);
+      return type.value(type.bits((double) sum / contributors(step)));
     }
 
     /** The tensors in an order that depends on the rank and the step. */
@@ -208,11 +207,12 @@ public abstract class GradientReducerContractTest extends JobTest {
     BufferReduction reduction = BufferReduction.allReduce(world, model.lanes);
     try (GradientReducer reducer = GradientReducer.of(world, model.settings, reduction)) {
       int rank = world.rank();
-      List<Cell> cells = new ArrayList<>();
+      List<TestPayload> cells = new ArrayList<>();
       List<Tensor> tensors = new ArrayList<>();
       Random random = new Random(model.seed ^ rank);
       for (int i = 0; i < model.counts.length; i++) {
-        Cell cell = Cell.of(model.types.get(i), model.counts[i], random.nextInt(3));
+        Memory kind = KINDS[random.nextInt(KINDS.length)];
+        TestPayload cell = new TestPayload(model.types.get(i), kind, model.counts[i]);
         cells.add(cell);
         tensors.add(reducer.register("t" + i, cell.payload()));
       }
@@ -220,9 +220,7 @@ public abstract class GradientReducerContractTest extends JobTest {
       for (; step < model.stepsOfRanks[rank]; step++) {
         for (int tensor : model.order(rank, step)) {
           if (model.uses(rank, step, tensor)) {
-            for (int i = 0; i < model.counts[tensor]; i++) {
-              cells.get(tensor).set(i, Model.value(rank, step, tensor, i));
-            }
+            cells.get(tensor).fill(model.input(rank, step, tensor));
             reducer.ready(tensors.get(tensor));
           } else if (model.declared) {
             reducer.unused(tensors.get(tensor));
@@ -242,137 +240,26 @@ public abstract class GradientReducerContractTest extends JobTest {
   }
 
   private static void check(
-      Model model, int step, GradientReducer reducer, List<Cell> cells, List<Tensor> tensors) {
+      Model model,
+      int step,
+      GradientReducer reducer,
+      List<TestPayload> cells,
+      List<Tensor> tensors) {
     assertEquals(model.contributors(step), reducer.contributors());
     for (int tensor = 0; tensor < cells.size(); tensor++) {
-      for (int i = 0; i < model.counts[tensor]; i++) {
+      long[] bits = cells.get(tensor).bits();
+      for (int i = 0; i < bits.length; i++) {
         double expected = model.expected(step, tensor, i);
-        double found = cells.get(tensor).get(i);
+        double found = model.types.get(tensor).value(bits[i]);
         if (expected != found) {
           throw new AssertionError(
               "step " + step + ", t" + tensor + "[" + i + "]: " + found + ", not " + expected);
         }
       }
+      cells.get(tensor).assertGuards();
       if (model.settings.findUnused()) {
         assertEquals(model.users(step, tensor), reducer.usedBy(tensors.get(tensor)));
       }
-    }
-  }
-
-  /** Memory of a tensor: an array with something around it, a direct buffer, or two parts. */
-  private interface Cell {
-    Payload payload();
-
-    void set(int index, long value);
-
-    double get(int index);
-
-    static Cell of(ElementType type, int count, int kind) {
-      if (kind == 2 && count > 1) {
-        Cell low = of(type, count / 2, 0);
-        Cell high = of(type, count - count / 2, 1);
-        return new Cell() {
-          private final Payload both = Payload.of(List.of(low.payload(), high.payload()));
-
-          @Override
-          public Payload payload() {
-            return both;
-          }
-
-          @Override
-          public void set(int index, long value) {
-            if (index < count / 2) {
-              low.set(index, value);
-            } else {
-              high.set(index - count / 2, value);
-            }
-          }
-
-          @Override
-          public double get(int index) {
-            return index < count / 2 ? low.get(index) : high.get(index - count / 2);
-          }
-        };
-      }
-      ByteBuffer direct =
-          ByteBuffer.allocateDirect(count * type.bytes()).order(ByteOrder.nativeOrder());
-      float[] floats = new float[count + 5];
-      double[] doubles = new double[count + 5];
-      int[] ints = new int[count + 5];
-      long[] longs = new long[count + 5];
-      short[] shorts = new short[count + 5];
-      boolean isArray = kind == 0;
-      Payload payload =
-          !isArray
-              ? Payload.of(direct, type)
-              : switch (type) {
-                case FLOAT32 -> Payload.of(floats, 3, count);
-                case FLOAT64 -> Payload.of(doubles, 3, count);
-                case INT32 -> Payload.of(ints, 3, count);
-                case INT64 -> Payload.of(longs, 3, count);
-                case BFLOAT16, FLOAT16 -> Payload.of(shorts, 3, count, type);
-                case INT8, UINT8 -> throw new AssertionError("not among " + EXACT);
-              };
-      FloatBuffer directFloats = direct.asFloatBuffer();
-      DoubleBuffer directDoubles = direct.asDoubleBuffer();
-      return new Cell() {
-        @Override
-        public Payload payload() {
-          return payload;
-        }
-
-        @Override
-        public void set(int index, long value) {
-          switch (type) {
-            case FLOAT32 -> {
-              floats[3 + index] = value;
-              if (!isArray) {
-                directFloats.put(index, value);
-              }
-            }
-            case FLOAT64 -> {
-              doubles[3 + index] = value;
-              if (!isArray) {
-                directDoubles.put(index, value);
-              }
-            }
-            case INT32 -> {
-              ints[3 + index] = (int) value;
-              if (!isArray) {
-                direct.putInt(4 * index, (int) value);
-              }
-            }
-            case INT64 -> {
-              longs[3 + index] = value;
-              if (!isArray) {
-                direct.putLong(8 * index, value);
-              }
-            }
-            case BFLOAT16, FLOAT16 -> {
-              short bits = type == ElementType.BFLOAT16 ? Bfloat16.of(value) : Float16.of(value);
-              shorts[3 + index] = bits;
-              if (!isArray) {
-                direct.putShort(2 * index, bits);
-              }
-            }
-          }
-        }
-
-        @Override
-        public double get(int index) {
-          return switch (type) {
-            case FLOAT32 -> isArray ? floats[3 + index] : directFloats.get(index);
-            case FLOAT64 -> isArray ? doubles[3 + index] : directDoubles.get(index);
-            case INT32 -> isArray ? ints[3 + index] : direct.getInt(4 * index);
-            case INT64 -> isArray ? longs[3 + index] : direct.getLong(8 * index);
-            case BFLOAT16 ->
-                Bfloat16.toFloat(isArray ? shorts[3 + index] : direct.getShort(2 * index));
-            case FLOAT16 ->
-                Float16.toFloat(isArray ? shorts[3 + index] : direct.getShort(2 * index));
-            case INT8, UINT8 -> throw new AssertionError("not among " + EXACT);
-          };
-        }
-      };
     }
   }
 

@@ -1,13 +1,11 @@
 package io.collectives.testkit;
 
-import io.collectives.Bfloat16;
 import io.collectives.ElementType;
-import io.collectives.Float16;
 import io.collectives.ReduceOp;
 
 /**
- * Inputs that depend on a seed, and what they must become, in arithmetic that does not depend on
- * any library.
+ * Inputs that depend on a seed, and what they must become by the ops' own functions of two numbers.
+ * Bits are sign-extended.
  */
 final class Numbers {
   private Numbers() {}
@@ -20,27 +18,15 @@ final class Numbers {
     long[] bits = new long[count];
     for (int i = 0; i < count; i++) {
       long random = mix(mix(seed + 31L * rank) + i);
-      bits[i] =
-          switch (type) {
-            case INT32 -> (int) random;
-            case INT64 -> random;
-            case INT8 -> (byte) random;
-            case UINT8 -> random & 0xff;
-            default -> bits(type, number(op, random));
-          };
+      bits[i] = type.isInteger() ? cut(type, random) : type.bits(number(op, random));
     }
     return bits;
   }
 
-  /** The bits of the number of a floating-point type that is nearest to a value. */
-  static long bits(ElementType type, double value) {
-    return switch (type) {
-      case FLOAT32 -> Float.floatToRawIntBits((float) value);
-      case FLOAT64 -> Double.doubleToRawLongBits(value);
-      case BFLOAT16 -> Bfloat16.of((float) value);
-      case FLOAT16 -> Float16.of((float) value);
-      case INT32, INT64, INT8, UINT8 -> throw new IllegalArgumentException(type.toString());
-    };
+  /** The lowest bits, as many as an element has. */
+  static long cut(ElementType type, long bits) {
+    int others = Long.SIZE - 8 * type.bytes();
+    return bits << others >> others;
   }
 
   /** Products of numbers near 1 neither vanish nor overflow. */
@@ -72,7 +58,7 @@ final class Numbers {
       boolean right =
           type.isInteger()
               ? results[i] == integer(type, op, inputs, i)
-              : isNear(type, op, inputs, i, value(type, results[i]));
+              : isNear(type, op, inputs, i, type.value(results[i]));
       if (!right) {
         StringBuilder text =
             new StringBuilder(
@@ -87,94 +73,52 @@ final class Numbers {
 
   /** The bits as a number for people. */
   static String text(ElementType type, long bits) {
-    return switch (type) {
-      case INT32, INT64, INT8, UINT8 -> Long.toString(bits);
-      case FLOAT32 ->
-          Float.toString(Float.intBitsToFloat((int) bits))
-              + " ("
-              + Integer.toHexString((int) bits)
-              + ")";
-      case FLOAT64 ->
-          Double.toString(Double.longBitsToDouble(bits)) + " (" + Long.toHexString(bits) + ")";
-      case BFLOAT16, FLOAT16 ->
-          value(type, bits) + " (" + Integer.toHexString((int) bits & 0xffff) + ")";
-    };
-  }
-
-  /** The value of the bits of a floating-point type. */
-  static double value(ElementType type, long bits) {
-    return switch (type) {
-      case FLOAT32 -> Float.intBitsToFloat((int) bits);
-      case FLOAT64 -> Double.longBitsToDouble(bits);
-      case BFLOAT16 -> Bfloat16.toFloat((short) bits);
-      case FLOAT16 -> Float16.toFloat((short) bits);
-      case INT32, INT64, INT8, UINT8 -> throw new IllegalArgumentException(type.toString());
-    };
+    return type.isInteger()
+        ? Long.toString(integer(type, bits))
+        : type.value(bits)
+            + " ("
+            + Long.toHexString(bits & -1L >>> Long.SIZE - 8 * type.bytes())
+            + ")";
   }
 
   /** The distance from 1 to the next number. */
-  private static double epsilon(ElementType type) {
-    return switch (type) {
-      case FLOAT32 -> 0x1p-23;
-      case FLOAT64 -> 0x1p-52;
-      case BFLOAT16 -> 0x1p-7;
-      case FLOAT16 -> 0x1p-10;
-      case INT32, INT64, INT8, UINT8 -> throw new IllegalArgumentException(type.toString());
-    };
+  static double epsilon(ElementType type) {
+    return type.value(type.bits(1) + 1) - 1;
+  }
+
+  /** The greatest number. */
+  static double most(ElementType type) {
+    return type.value(type.bits(Double.POSITIVE_INFINITY) - 1);
+  }
+
+  private static long integer(ElementType type, long bits) {
+    return type.bytes() == Long.BYTES ? bits : (long) type.value(bits);
   }
 
   private static long integer(ElementType type, ReduceOp.Standard op, long[][] inputs, int i) {
-    long result = inputs[0][i];
+    long result = integer(type, inputs[0][i]);
     for (int rank = 1; rank < inputs.length; rank++) {
-      long next = inputs[rank][i];
-      result =
-          switch (op) {
-            case SUM, AVERAGE -> result + next;
-            case PRODUCT -> result * next;
-            case MIN -> Math.min(result, next);
-            case MAX -> Math.max(result, next);
-          };
+      result = op.longs().applyAsLong(result, integer(type, inputs[rank][i]));
     }
-    result = wrapped(type, result);
-    return op == ReduceOp.AVERAGE ? result / inputs.length : result;
-  }
-
-  private static long wrapped(ElementType type, long value) {
-    return switch (type) {
-      case INT32 -> (int) value;
-      case INT8 -> (byte) value;
-      case UINT8 -> value & 0xff;
-      default -> value;
-    };
+    int divisor = op == ReduceOp.AVERAGE ? inputs.length : 1;
+    return cut(type, integer(type, cut(type, result)) / divisor);
   }
 
   private static boolean isNear(
       ElementType type, ReduceOp.Standard op, long[][] inputs, int i, double result) {
-    double epsilon = epsilon(type);
-    double exact = value(type, inputs[0][i]);
+    double exact = type.value(inputs[0][i]);
     double magnitude = Math.abs(exact);
     for (int rank = 1; rank < inputs.length; rank++) {
-      double next = value(type, inputs[rank][i]);
-      switch (op) {
-        case SUM, AVERAGE -> {
-          exact += next;
-          magnitude += Math.abs(next);
-        }
-        case PRODUCT -> {
-          exact *= next;
-          magnitude *= Math.abs(next);
-        }
-        case MIN -> exact = Math.min(exact, next);
-        case MAX -> exact = Math.max(exact, next);
-      }
+      double next = type.value(inputs[rank][i]);
+      exact = op.doubles().applyAsDouble(exact, next);
+      magnitude = op.doubles().applyAsDouble(magnitude, Math.abs(next));
     }
-    if (op == ReduceOp.MIN || op == ReduceOp.MAX) {
+    if (op.selects()) {
       return result == exact;
     }
     double divisor = op == ReduceOp.AVERAGE ? inputs.length : 1;
-    // An average may be subnormal in float16, where the last bit is worth 2^-24.
-    double least = type == ElementType.FLOAT16 ? 0x1p-24 : 0;
+    // An average may be subnormal in float16, where the last bit is worth as much as the least one.
     return Math.abs(result - exact / divisor)
-        <= inputs.length * epsilon * magnitude / divisor + least;
+        <= inputs.length * epsilon(type) * magnitude / divisor + type.value(1);
   }
 }

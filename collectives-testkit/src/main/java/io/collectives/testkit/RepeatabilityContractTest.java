@@ -96,7 +96,7 @@ public abstract class RepeatabilityContractTest extends JobTest {
       if (caller.level == Repeatability.EXACT) {
         for (int i = 0; i < count; i += 7) {
           double value = special(type, i / 7, rank);
-          bits[i] = Numbers.bits(type, value);
+          bits[i] = type.bits(value);
         }
       }
       return bits;
@@ -114,15 +114,14 @@ public abstract class RepeatabilityContractTest extends JobTest {
       double[] values = new double[RANKS];
       for (int i = 0; i < count; i++) {
         for (int rank = 0; rank < RANKS; rank++) {
-          values[rank] = onWire(Numbers.value(type, inputs[rank][i]));
+          values[rank] = onWire(type.value(inputs[rank][i]));
         }
         int divisor = op == ReduceOp.AVERAGE ? RANKS : 1;
         double result =
             caller.level == Repeatability.EXACT
-                ? nearest(type, ExactSums.of(values, divisor, precision(type), least(type)))
+                ? nearest(type, ExactSums.of(values, divisor, type))
                 : nearest(type, sequential(type, op, values) / divisor);
-        results[i] =
-            Numbers.bits(type, collective == Collective.REDUCE_SCATTER ? result : onWire(result));
+        results[i] = type.bits(collective == Collective.REDUCE_SCATTER ? result : onWire(result));
       }
       return results;
     }
@@ -149,44 +148,13 @@ public abstract class RepeatabilityContractTest extends JobTest {
 
   /** Rounds as the arithmetic of the type does: 16-bit types by way of float32. */
   private static double nearest(ElementType type, double value) {
-    return switch (type) {
-      case FLOAT32 -> (float) value;
-      case BFLOAT16, FLOAT16 -> Numbers.value(type, Numbers.bits(type, value));
-      default -> value;
-    };
-  }
-
-  private static int precision(ElementType type) {
-    return switch (type) {
-      case FLOAT32 -> 24;
-      case FLOAT64 -> 53;
-      case BFLOAT16 -> 8;
-      case FLOAT16 -> 11;
-      case INT32, INT64, INT8, UINT8 -> throw new IllegalArgumentException(type.toString());
-    };
-  }
-
-  /** The exponent of the least number above zero. */
-  private static int least(ElementType type) {
-    return switch (type) {
-      case FLOAT32 -> -149;
-      case FLOAT64 -> -1074;
-      case BFLOAT16 -> -133;
-      case FLOAT16 -> -24;
-      case INT32, INT64, INT8, UINT8 -> throw new IllegalArgumentException(type.toString());
-    };
+    return type.value(type.bits(value));
   }
 
   /** Contributions that are hard to add: what cancels, overflows, ties and is no number. */
   private static double special(ElementType type, int which, int rank) {
-    double most =
-        switch (type) {
-          case FLOAT32 -> Float.MAX_VALUE;
-          case FLOAT64 -> Double.MAX_VALUE;
-          case BFLOAT16 -> Bfloat16.toFloat((short) 0x7f7f);
-          default -> 65_504;
-        };
-    double last = Math.scalb(1.0, 1 - precision(type));
+    double most = Numbers.most(type);
+    double last = Numbers.epsilon(type);
     double[][] cases = {
       {most, most, -most, -most},
       {most, most, 1, -1},

@@ -60,7 +60,7 @@ final class Tensors {
       long[] bits = new long[tensors.get(i).bits().length];
       int start = starts.merge(type, bits.length, Integer::sum) - bits.length;
       for (int k = 0; k < bits.length; k++) {
-        bits[k] = bits(type, value(rank, type, start + k));
+        bits[k] = type.bits(value(rank, type, start + k));
       }
       tensors.get(i).fill(bits);
     }
@@ -76,7 +76,7 @@ final class Tensors {
       for (int k = 0; k < found.length; k++) {
         int at = start + k;
         int sum = IntStream.of(ranks).map(rank -> value(rank, type, at)).sum();
-        double value = type == ElementType.INT64 ? found[k] : Numbers.value(type, found[k]);
+        double value = type.value(found[k]);
         if (value != sum) {
           throw new AssertionError(
               "element " + k + " of tensor " + i + ", " + type + ": " + value + ", not " + sum);
@@ -88,9 +88,5 @@ final class Tensors {
 
   private static int value(int rank, ElementType type, int index) {
     return (rank * 31 + index * 7 + type.ordinal() * 5) % 15 - 7;
-  }
-
-  private static long bits(ElementType type, int value) {
-    return type == ElementType.INT64 ? value : Numbers.bits(type, value);
   }
 }

@@ -4,8 +4,14 @@ import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
+import java.nio.ShortBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -13,7 +19,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A payload for tests: elements of one type in one kind of memory, read and written as their bits,
- * with guard elements around them that must not change. One thread at a time may use it.
+ * sign-extended, with guard elements around them that must not change. One thread at a time may use
+ * it.
  */
 final class TestPayload {
 
@@ -200,23 +207,11 @@ final class TestPayload {
   }
 
   private Object array(int length) {
-    return switch (type) {
-      case FLOAT32 -> new float[length];
-      case FLOAT64 -> new double[length];
-      case INT32 -> new int[length];
-      case INT64 -> new long[length];
-      case BFLOAT16, FLOAT16 -> new short[length];
-      case INT8, UINT8 -> new byte[length];
-    };
+    return type.newArray(length);
   }
 
   private long guard() {
-    return switch (type.bytes()) {
-      case 1 -> type == ElementType.INT8 ? (byte) GUARD : GUARD & 0xff;
-      case 2 -> (short) GUARD;
-      case 4 -> (int) GUARD;
-      default -> GUARD;
-    };
+    return Numbers.cut(type, GUARD);
   }
 
   /**
@@ -258,14 +253,22 @@ final class TestPayload {
         if (kind != Memory.VIEW) {
           return Payload.of(range, type);
         }
-        return switch (type) {
-          case FLOAT32 -> Payload.of(range.asFloatBuffer());
-          case FLOAT64 -> Payload.of(range.asDoubleBuffer());
-          case INT32 -> Payload.of(range.asIntBuffer());
-          case INT64 -> Payload.of(range.asLongBuffer());
-          case BFLOAT16, FLOAT16 -> Payload.of(range.asShortBuffer(), type);
-          case INT8, UINT8 -> Payload.of(range, type);
-        };
+        Buffer view = type.view(range);
+        if (view instanceof FloatBuffer floats) {
+          return Payload.of(floats);
+        }
+        if (view instanceof DoubleBuffer doubles) {
+          return Payload.of(doubles);
+        }
+        if (view instanceof IntBuffer ints) {
+          return Payload.of(ints);
+        }
+        if (view instanceof LongBuffer longs) {
+          return Payload.of(longs);
+        }
+        return view instanceof ShortBuffer shorts
+            ? Payload.of(shorts, type)
+            : Payload.of((ByteBuffer) view, type);
       }
       if (memory instanceof float[] floats) {
         return Payload.of(floats, offset, count);
@@ -316,14 +319,10 @@ final class TestPayload {
       }
     }
 
-    private static long of8(ElementType type, byte bits) {
-      return type == ElementType.INT8 ? bits : bits & 0xff;
-    }
-
     long bitsAt(ElementType type, int index) {
       if (memory instanceof ByteBuffer buffer) {
         return switch (type.bytes()) {
-          case 1 -> of8(type, buffer.get(offset + index));
+          case 1 -> buffer.get(offset + index);
           case 2 -> buffer.getShort(offset + 2 * index);
           case 4 -> buffer.getInt(offset + 4 * index);
           default -> buffer.getLong(offset + 8 * index);
@@ -337,7 +336,7 @@ final class TestPayload {
       } else if (memory instanceof short[] shorts) {
         return shorts[offset + index];
       } else if (memory instanceof byte[] bytes) {
-        return of8(type, bytes[offset + index]);
+        return bytes[offset + index];
       }
       return ((long[]) memory)[offset + index];
     }

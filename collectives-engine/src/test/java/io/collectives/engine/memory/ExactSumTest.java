@@ -50,22 +50,17 @@ class ExactSumTest {
   /** The numbers of a type, as a test needs them. */
   private record Numbers(ElementType type, int precision, int least, int greatest) {
     static Numbers of(ElementType type) {
-      return switch (type) {
-        case FLOAT32 -> new Numbers(type, 24, -149, 127);
-        case FLOAT64 -> new Numbers(type, 53, -1074, 1023);
-        case BFLOAT16 -> new Numbers(type, 8, -133, 127);
-        case FLOAT16 -> new Numbers(type, 11, -24, 15);
-        case INT32, INT64, INT8, UINT8 -> throw new IllegalArgumentException(type.toString());
-      };
+      double epsilon = type.value(type.bits(1) + 1) - 1;
+      double most = type.value(type.bits(Double.POSITIVE_INFINITY) - 1);
+      return new Numbers(
+          type,
+          1 - Math.getExponent(epsilon),
+          Math.getExponent(type.value(1) * 0x1p200) - 200,
+          Math.getExponent(most));
     }
 
     double nearest(double value) {
-      return switch (type) {
-        case FLOAT32 -> (float) value;
-        case BFLOAT16 -> Bfloat16.toFloat(Bfloat16.of((float) value));
-        case FLOAT16 -> Float16.toFloat(Float16.of((float) value));
-        default -> value;
-      };
+      return type.value(type.bits(value));
     }
 
     /** Returns what an average is to be. */
@@ -138,13 +133,7 @@ class ExactSumTest {
     }
 
     long bits(double value) {
-      return switch (type) {
-        case FLOAT32 -> Float.floatToRawIntBits((float) value);
-        case FLOAT64 -> Double.doubleToRawLongBits(value);
-        case BFLOAT16 -> Bfloat16.of((float) value);
-        case FLOAT16 -> Float16.of((float) value);
-        case INT32, INT64, INT8, UINT8 -> throw new IllegalArgumentException(type.toString());
-      };
+      return type.bits(value);
     }
 
     void put(ByteBuffer bytes, int index, double value) {

@@ -5,6 +5,7 @@ import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import java.lang.reflect.Array;
 import java.math.BigInteger;
+import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -56,15 +57,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
     for (int i = 0; i < values.length; i++) {
       Array.set(array, margin + i, boxed(values[i]));
     }
-    Payload payload =
-        switch (type) {
-          case FLOAT32 -> Payload.of((float[]) array, margin, values.length);
-          case FLOAT64 -> Payload.of((double[]) array, margin, values.length);
-          case INT32 -> Payload.of((int[]) array, margin, values.length);
-          case INT64 -> Payload.of((long[]) array, margin, values.length);
-          case BFLOAT16, FLOAT16 -> Payload.of((short[]) array, margin, values.length, type);
-          case INT8, UINT8 -> Payload.of((byte[]) array, margin, values.length, type);
-        };
+    Payload payload = new Payload.OfArray(type, array, margin, values.length);
     return new Held(
         payload,
         Memories.of(payload),
@@ -82,14 +75,34 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
     if (value instanceof Number16 number) {
       return number.bits;
     }
-    return value instanceof Number8 number ? number.bits : value;
+    if (value instanceof NarrowInteger number) {
+      return number.type.bytes() == 1 ? (Object) (byte) number.bits : (Object) number.bits;
+    }
+    return value;
   }
 
   private static Number unboxed(ElementType type, Number value) {
+    return type.bytes() < Integer.BYTES ? number(type, value.longValue()) : value;
+  }
+
+  /** The number that some bits are. */
+  private static Number number(ElementType type, long bits) {
     return switch (type) {
-      case BFLOAT16, FLOAT16 -> new Number16(type, value.shortValue());
-      case INT8, UINT8 -> new Number8(type, value.byteValue());
-      default -> value;
+      case FLOAT32 -> (Number) Float.intBitsToFloat((int) bits);
+      case FLOAT64 -> (Number) Double.longBitsToDouble(bits);
+      case INT32 -> (Number) (int) bits;
+      case INT64 -> (Number) bits;
+      case BFLOAT16, FLOAT16 -> new Number16(type, (short) bits);
+      default -> new NarrowInteger(type, (int) bits);
+    };
+  }
+
+  /** The number of a floating-point type that is nearest to a value. */
+  static Number nearest(ElementType type, double value) {
+    return switch (type) {
+      case FLOAT32 -> (Number) (float) value;
+      case FLOAT64 -> value;
+      default -> Number16.nearest(type, value);
     };
   }
 
@@ -107,17 +120,8 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
             .position(MARGIN * bytes)
             .limit((MARGIN + values.length) * bytes)
             .order(ByteOrder.nativeOrder());
-    Payload payload =
-        !typed
-            ? Payload.of(middle, type)
-            : switch (type) {
-              case FLOAT32 -> Payload.of(middle.asFloatBuffer());
-              case FLOAT64 -> Payload.of(middle.asDoubleBuffer());
-              case INT32 -> Payload.of(middle.asIntBuffer());
-              case INT64 -> Payload.of(middle.asLongBuffer());
-              case BFLOAT16, FLOAT16 -> Payload.of(middle.asShortBuffer(), type);
-              case INT8, UINT8 -> Payload.of(middle, type);
-            };
+    Buffer view = type.view(middle);
+    Payload payload = typed ? new Payload.OfBuffer(type, view, view, 0) : Payload.of(middle, type);
     return new Held(
         payload,
         Memories.of(payload),
@@ -164,7 +168,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
     int stride = run + 1 + random.nextInt(5);
     int runs = values.length / run;
     Number[] spread = new Number[runs * stride];
-    java.util.Arrays.fill(spread, zero(type));
+    java.util.Arrays.fill(spread, number(type, 0));
     for (int i = 0; i < runs * run; i++) {
       spread[i / run * stride + i % run] = values[i];
     }
@@ -194,17 +198,6 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
         });
   }
 
-  private static Number zero(ElementType type) {
-    return switch (type) {
-      case FLOAT32 -> (Number) 0f;
-      case FLOAT64 -> (Number) 0d;
-      case INT32 -> (Number) 0;
-      case INT64 -> (Number) 0L;
-      case BFLOAT16, FLOAT16 -> Number16.nearest(type, 0);
-      case INT8, UINT8 -> new Number8(type, 0);
-    };
-  }
-
   private static Number[] withoutMargins(Number[] all, int margin) {
     for (int i = 0; i < margin; i++) {
       if (all[i].doubleValue() != 0 || all[all.length - 1 - i].doubleValue() != 0) {
@@ -215,14 +208,14 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
   }
 
   static Number read(ByteBuffer buffer, int at, ElementType type) {
-    return switch (type) {
-      case FLOAT32 -> (Number) buffer.getFloat(at);
-      case FLOAT64 -> (Number) buffer.getDouble(at);
-      case INT32 -> (Number) buffer.getInt(at);
-      case INT64 -> (Number) buffer.getLong(at);
-      case BFLOAT16, FLOAT16 -> (Number) new Number16(type, buffer.getShort(at));
-      case INT8, UINT8 -> (Number) new Number8(type, buffer.get(at));
-    };
+    return number(
+        type,
+        switch (type.bytes()) {
+          case 1 -> buffer.get(at);
+          case 2 -> buffer.getShort(at);
+          case 4 -> buffer.getInt(at);
+          default -> buffer.getLong(at);
+        });
   }
 
   static void write(ByteBuffer buffer, int at, Number value) {
@@ -234,8 +227,12 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
       buffer.putInt(at, number);
     } else if (value instanceof Number16 number) {
       buffer.putShort(at, number.bits);
-    } else if (value instanceof Number8 number) {
-      buffer.put(at, number.bits);
+    } else if (value instanceof NarrowInteger number) {
+      if (number.type.bytes() == 1) {
+        buffer.put(at, (byte) number.bits);
+      } else {
+        buffer.putShort(at, number.bits);
+      }
     } else {
       buffer.putLong(at, value.longValue());
     }
@@ -250,43 +247,24 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
     return values;
   }
 
-  private static Number inner(ElementType type, Random random) {
-    return switch (type) {
-      case FLOAT32 -> (Number) (random.nextFloat() - 0.5f);
-      case FLOAT64 -> (Number) (random.nextDouble() - 0.5);
-      case INT32 -> (Number) random.nextInt();
-      case INT64 -> (Number) random.nextLong();
-      case BFLOAT16, FLOAT16 -> Number16.nearest(type, random.nextFloat() - 0.5f);
-      case INT8, UINT8 -> new Number8(type, random.nextInt());
-    };
+  /** A random number of no edge. */
+  static Number inner(ElementType type, Random random) {
+    return type.isInteger()
+        ? number(type, random.nextLong())
+        : nearest(type, random.nextDouble() - 0.5);
   }
 
   private static Number edge(ElementType type, int which) {
     double[] edges = {
       Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, 0.0, -0.0, 1, -1
     };
-    long[] integers = {0, 1, -1, 2, -2, 7, -7};
-    return switch (type) {
-      case FLOAT32 ->
-          (Number)
-              (which < 7 ? (float) edges[which] : which == 7 ? Float.MAX_VALUE : Float.MIN_VALUE);
-      case FLOAT64 ->
-          (Number) (which < 7 ? edges[which] : which == 7 ? Double.MAX_VALUE : Double.MIN_VALUE);
-      case INT32 ->
-          (Number)
-              (which < 7
-                  ? (int) integers[which]
-                  : which == 7 ? Integer.MAX_VALUE : Integer.MIN_VALUE);
-      case INT64 ->
-          (Number) (which < 7 ? integers[which] : which == 7 ? Long.MAX_VALUE : Long.MIN_VALUE);
-      case BFLOAT16, FLOAT16 ->
-          which < 7
-              ? Number16.nearest(type, edges[which])
-              : new Number16(
-                  type, (short) (which == 8 ? 1 : type == ElementType.FLOAT16 ? 0x7bff : 0x7f7f));
-      case INT8, UINT8 ->
-          new Number8(type, which < 7 ? (int) integers[which] : which == 7 ? 0x7f : 0x80);
-    };
+    long least = -1L << 8 * type.bytes() - 1;
+    long[] integers = {0, 1, -1, 2, -2, 7, -7, ~least, least};
+    if (type.isInteger()) {
+      return number(type, integers[which]);
+    }
+    long most = type.bits(Double.POSITIVE_INFINITY) - 1;
+    return which < 7 ? nearest(type, edges[which]) : number(type, which == 7 ? most : 1);
   }
 
   /** Applies the operation to two elements. */
@@ -351,8 +329,8 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
   }
 
   private static Number wrapped(Number like, BigInteger value) {
-    if (like instanceof Number8 number) {
-      return new Number8(number.type, value.intValue());
+    if (like instanceof NarrowInteger number) {
+      return new NarrowInteger(number.type, value.intValue());
     }
     return like instanceof Integer ? (Number) value.intValue() : (Number) value.longValue();
   }

@@ -154,14 +154,7 @@ class OrderedReductionTest {
       Memory values = array ? ArrayMemory.ofZeros(type, all) : direct(type, all);
       ByteBuffer random8 = ByteBuffer.allocateDirect(all * 8).order(ByteOrder.LITTLE_ENDIAN);
       for (int i = 0; i < all; i++) {
-        switch (type) {
-          case FLOAT32 -> random8.putFloat(4 * i, (float) random.nextGaussian());
-          case FLOAT64 -> random8.putDouble(8 * i, random.nextGaussian());
-          case INT32 -> random8.putInt(4 * i, random.nextInt());
-          case INT64 -> random8.putLong(8 * i, random.nextLong());
-          case BFLOAT16, FLOAT16 ->
-              random8.putShort(2 * i, Number16.nearest(type, random.nextGaussian()).bits);
-        }
+        Held.write(random8, type.bytes() * i, Held.inner(type, random));
       }
       values.replace(0, all, new FrameBytes(random8), 0);
       memory = values;
@@ -171,15 +164,7 @@ class OrderedReductionTest {
     private static Memory direct(ElementType type, int count) {
       ByteBuffer bytes =
           ByteBuffer.allocateDirect(count * type.bytes()).order(ByteOrder.nativeOrder());
-      return Memories.of(
-          switch (type) {
-            case FLOAT32 -> Payload.of(bytes.asFloatBuffer());
-            case FLOAT64 -> Payload.of(bytes.asDoubleBuffer());
-            case INT32 -> Payload.of(bytes.asIntBuffer());
-            case INT64 -> Payload.of(bytes.asLongBuffer());
-            case BFLOAT16, FLOAT16 -> Payload.of(bytes.asShortBuffer(), type);
-            case INT8, UINT8 -> Payload.of(bytes, type);
-          });
+      return Memories.of(Payload.of(bytes, type));
     }
 
     private long[] edges() {

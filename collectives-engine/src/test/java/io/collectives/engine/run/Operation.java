@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * and what each must get.
  */
 final class Operation {
-  /** Others would make other simulations of the seeds that are kept. */
+  // Others would make other simulations of the seeds that are kept.
   private static final ElementType[] TYPES = {
     ElementType.FLOAT32,
     ElementType.FLOAT64,
@@ -23,6 +23,10 @@ final class Operation {
     ElementType.INT64,
     ElementType.BFLOAT16,
     ElementType.FLOAT16
+  };
+
+  private static final ReduceOp.Standard[] OPS = {
+    ReduceOp.SUM, ReduceOp.AVERAGE, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT
   };
 
   private static final int MOST_ELEMENTS = 48;
@@ -69,7 +73,7 @@ final class Operation {
             : isInteger
                 ? random.any(
                     ReduceOp.Standard.MIN, ReduceOp.Standard.MAX, ReduceOp.Standard.PRODUCT)
-                : random.any(ReduceOp.Standard.values());
+                : random.any(OPS);
     boolean adds = op == ReduceOp.Standard.SUM || op == ReduceOp.Standard.AVERAGE;
     WireType wanted = random.nextBoolean() ? WireType.AS_IN_MEMORY : random.any(WireType.values());
     this.wire =
@@ -305,13 +309,13 @@ final class Operation {
   /** The bits that a member gives. */
   private long input(int member, int i) {
     if (member == poisoner && i == poisoned) {
-      return UserMemory.bits(type, Double.NaN);
+      return type.bits(Double.NaN);
     }
     long random = Dice.mix(salt + 1_000L * member + i);
     return switch (type) {
       case INT32 -> (int) random;
       case INT64 -> random;
-      default -> UserMemory.bits(type, number(random));
+      default -> type.bits(number(random));
     };
   }
 
@@ -339,30 +343,18 @@ final class Operation {
     long result = input(0, element);
     for (int member = 1; member < members; member++) {
       long more = input(member, element);
-      result =
-          switch (op) {
-            case SUM, AVERAGE -> result + more;
-            case MIN -> Math.min(result, more);
-            case MAX -> Math.max(result, more);
-            case PRODUCT -> result * more;
-          };
+      result = op.longs().applyAsLong(result, more);
       result = type == ElementType.INT32 ? (int) result : result;
     }
     return result;
   }
 
   private boolean isNear(int element, UserMemory out, int i) {
-    double result = UserMemory.value(type, input(0, element));
+    double result = type.value(input(0, element));
     double magnitude = Math.abs(result);
     for (int member = 1; member < members; member++) {
-      double more = UserMemory.value(type, input(member, element));
-      result =
-          switch (op) {
-            case SUM, AVERAGE -> result + more;
-            case MIN -> Math.min(result, more);
-            case MAX -> Math.max(result, more);
-            case PRODUCT -> result * more;
-          };
+      double more = type.value(input(member, element));
+      result = op.doubles().applyAsDouble(result, more);
       magnitude = op == ReduceOp.Standard.PRODUCT ? Math.abs(result) : magnitude + Math.abs(more);
     }
     if (op == ReduceOp.Standard.AVERAGE) {
@@ -373,7 +365,7 @@ final class Operation {
         && op == ReduceOp.Standard.SUM
         && wire == WireType.AS_IN_MEMORY) {
       // Sums of eighths are exact in double, so this is rounded once.
-      return out.value(i) == UserMemory.value(type, UserMemory.bits(type, result));
+      return out.value(i) == type.value(type.bits(result));
     }
     double epsilon =
         switch (wire) {

@@ -1,14 +1,11 @@
 package io.collectives.engine.run;
 
-import io.collectives.Bfloat16;
 import io.collectives.ElementType;
-import io.collectives.Float16;
 import io.collectives.Payload;
 import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
-import java.nio.ByteBuffer;
+import io.collectives.internal.ElementBuffer;
 import java.util.Random;
-import org.jspecify.annotations.Nullable;
 
 /**
  * An array of a user, of which a call has some elements, in one piece or in runs. What lies between
@@ -24,8 +21,7 @@ final class UserMemory {
   final ElementType type;
   final int count;
   final Memory memory;
-  private final @Nullable Object array;
-  private final @Nullable SimulatedRegion region;
+  private final ElementBuffer elements;
   private final int length;
   private final int first;
   private final int run;
@@ -39,21 +35,15 @@ final class UserMemory {
     this.run = run;
     this.stride = stride;
     this.length = first + (count == 0 ? 0 : (count / run - 1) * stride + run) + 1;
-    this.region = isInRegion ? new SimulatedRegion(type, length) : null;
-    this.array =
+    Payload all =
         isInRegion
-            ? null
-            : switch (type) {
-              case FLOAT32 -> new float[length];
-              case FLOAT64 -> new double[length];
-              case INT32 -> new int[length];
-              case INT64 -> new long[length];
-              case BFLOAT16, FLOAT16 -> new short[length];
-              case INT8, UINT8 -> new byte[length];
-            };
-    this.memory = Memories.of(payload());
+            ? new SimulatedRegion(type, length).payload()
+            : new Payload.OfArray(type, type.newArray(length), 0, length);
+    this.elements = new ElementBuffer(all);
+    this.memory =
+        Memories.of(Payload.strided(all, first, count == 0 ? 0 : count / run, run, stride));
     for (int at = 0; at < length; at++) {
-      put(at, MINE);
+      elements.setBits(at, MINE);
     }
   }
 
@@ -75,32 +65,17 @@ final class UserMemory {
     return new UserMemory(type, count, random.nextInt(3), run, run + gap, isInRegion);
   }
 
-  private Payload payload() {
-    Payload all =
-        region != null
-            ? region.payload()
-            : switch (type) {
-              case FLOAT32 -> Payload.of((float[]) array);
-              case FLOAT64 -> Payload.of((double[]) array);
-              case INT32 -> Payload.of((int[]) array);
-              case INT64 -> Payload.of((long[]) array);
-              case BFLOAT16, FLOAT16 -> Payload.of((short[]) array, type);
-              case INT8, UINT8 -> Payload.of((byte[]) array, 0, length, type);
-            };
-    return Payload.strided(all, first, count == 0 ? 0 : count / run, run, stride);
-  }
-
   /** The bits of an element. */
   long bits(int i) {
-    return at(first + i / run * stride + i % run);
+    return elements.bits(first + i / run * stride + i % run);
   }
 
   void set(int i, long bits) {
-    put(first + i / run * stride + i % run, bits);
+    elements.setBits(first + i / run * stride + i % run, bits);
   }
 
   double value(int i) {
-    return value(type, bits(i));
+    return type.value(bits(i));
   }
 
   /** Its user writes over it. */
@@ -113,7 +88,7 @@ final class UserMemory {
   /** Returns whether all is as its user has {@linkplain #fill filled} it. */
   boolean isAsFilled() {
     for (int at = 0; at < length; at++) {
-      if (at(at) != cut(MINE)) {
+      if (elements.bits(at) != cut(MINE)) {
         return false;
       }
     }
@@ -126,7 +101,7 @@ final class UserMemory {
       int inside = at - first;
       boolean isElement =
           count > 0 && inside >= 0 && inside / stride < count / run && inside % stride < run;
-      if (!isElement && at(at) != cut(MINE)) {
+      if (!isElement && elements.bits(at) != cut(MINE)) {
         return false;
       }
     }
@@ -134,74 +109,7 @@ final class UserMemory {
   }
 
   private long cut(long bits) {
-    return switch (type) {
-      case FLOAT32, INT32 -> (int) bits;
-      case FLOAT64, INT64 -> bits;
-      case BFLOAT16, FLOAT16 -> (short) bits;
-      case INT8, UINT8 -> (byte) bits;
-    };
-  }
-
-  private long at(int index) {
-    if (region != null) {
-      ByteBuffer bytes = region.shared().bytes();
-      return switch (type.bytes()) {
-        case 1 -> bytes.get(index);
-        case 2 -> bytes.getShort(2 * index);
-        case 4 -> bytes.getInt(4 * index);
-        default -> bytes.getLong(8 * index);
-      };
-    }
-    return switch (type) {
-      case FLOAT32 -> Float.floatToRawIntBits(((float[]) array)[index]);
-      case FLOAT64 -> Double.doubleToRawLongBits(((double[]) array)[index]);
-      case INT32 -> ((int[]) array)[index];
-      case INT64 -> ((long[]) array)[index];
-      case BFLOAT16, FLOAT16 -> ((short[]) array)[index];
-      case INT8, UINT8 -> ((byte[]) array)[index];
-    };
-  }
-
-  private void put(int index, long bits) {
-    if (region != null) {
-      ByteBuffer bytes = region.shared().bytes();
-      switch (type.bytes()) {
-        case 1 -> bytes.put(index, (byte) bits);
-        case 2 -> bytes.putShort(2 * index, (short) bits);
-        case 4 -> bytes.putInt(4 * index, (int) bits);
-        default -> bytes.putLong(8 * index, bits);
-      }
-      return;
-    }
-    switch (type) {
-      case FLOAT32 -> ((float[]) array)[index] = Float.intBitsToFloat((int) bits);
-      case FLOAT64 -> ((double[]) array)[index] = Double.longBitsToDouble(bits);
-      case INT32 -> ((int[]) array)[index] = (int) bits;
-      case INT64 -> ((long[]) array)[index] = bits;
-      case BFLOAT16, FLOAT16 -> ((short[]) array)[index] = (short) bits;
-      case INT8, UINT8 -> ((byte[]) array)[index] = (byte) bits;
-    }
-  }
-
-  /** The number that some bits are. */
-  static double value(ElementType type, long bits) {
-    return switch (type) {
-      case FLOAT32 -> Float.intBitsToFloat((int) bits);
-      case FLOAT64 -> Double.longBitsToDouble(bits);
-      case INT32, INT64, INT8, UINT8 -> bits;
-      case BFLOAT16 -> Bfloat16.toFloat((short) bits);
-      case FLOAT16 -> Float16.toFloat((short) bits);
-    };
-  }
-
-  /** The bits of the number of a type that is nearest to a value. */
-  static long bits(ElementType type, double value) {
-    return switch (type) {
-      case FLOAT32 -> Float.floatToRawIntBits((float) value);
-      case FLOAT64 -> Double.doubleToRawLongBits(value);
-      case INT32, INT64, INT8, UINT8 -> (long) value;
-      case BFLOAT16 -> Bfloat16.of((float) value);
-      case FLOAT16 -> Float16.of((float) value);
-    };
+    int others = Long.SIZE - 8 * type.bytes();
+    return bits << others >> others;
   }
 }

@@ -2,21 +2,21 @@ package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
 
-/** A number of 8 bits as a test sees it, with or without a sign. */
-final class Number8 extends Number {
+/** An integer of 8 or 16 bits as a test sees it, with or without a sign. */
+final class NarrowInteger extends Number {
   private static final long serialVersionUID = 1L;
 
   final ElementType type;
-  final byte bits;
+  final short bits;
 
-  Number8(ElementType type, int bits) {
+  NarrowInteger(ElementType type, int bits) {
     this.type = type;
-    this.bits = (byte) bits;
+    this.bits = type.bytes() == 1 ? (byte) bits : (short) bits;
   }
 
   @Override
   public int intValue() {
-    return type == ElementType.INT8 ? bits : bits & 0xff;
+    return type == ElementType.UINT8 ? bits & 0xff : bits;
   }
 
   @Override
@@ -36,7 +36,7 @@ final class Number8 extends Number {
 
   @Override
   public boolean equals(Object other) {
-    return other instanceof Number8 number && number.type == type && number.bits == bits;
+    return other instanceof NarrowInteger number && number.type == type && number.bits == bits;
   }
 
   @Override
