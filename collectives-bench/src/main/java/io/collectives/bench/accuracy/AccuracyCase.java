@@ -2,6 +2,7 @@ package io.collectives.bench.accuracy;
 
 import io.collectives.ElementType;
 import io.collectives.WireType;
+import io.collectives.bench.model.Values;
 import io.collectives.bench.simulate.PlanChoice;
 import io.collectives.bench.simulate.Size;
 import io.collectives.plan.Additions;

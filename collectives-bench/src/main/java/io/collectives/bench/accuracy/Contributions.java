@@ -1,5 +1,6 @@
 package io.collectives.bench.accuracy;
 
+import io.collectives.bench.model.Values;
 import java.util.Random;
 
 /**

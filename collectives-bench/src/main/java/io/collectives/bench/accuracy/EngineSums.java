@@ -6,6 +6,7 @@ import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.bench.model.Values;
 import io.collectives.bench.perf.ThreadRanks;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -67,9 +68,9 @@ final class EngineSums implements Sums {
       contributions.fill(values, chunk * length, length, step, rank, chunk);
     }
     if (feedback) {
-      world.allReduce(values.payload, values.payload, ReduceOp.SUM, residuals.get(rank));
+      world.allReduce(values.payload(), values.payload(), ReduceOp.SUM, residuals.get(rank));
     } else {
-      world.allReduce(values.payload, ReduceOp.SUM);
+      world.allReduce(values.payload(), ReduceOp.SUM);
     }
   }
 

@@ -1,6 +1,7 @@
 package io.collectives.bench.accuracy;
 
 import io.collectives.ElementType;
+import io.collectives.bench.model.Values;
 import io.collectives.engine.memory.Memories;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
@@ -163,7 +164,7 @@ final class PlanSums implements Sums {
 
   private Held room(int ranks) {
     Values values = Values.of(type, sample.length());
-    return new Held(values, Memories.of(values.payload), ranks);
+    return new Held(values, Memories.of(values.payload()), ranks);
   }
 
   /** Returns what arrives. */
@@ -228,7 +229,7 @@ final class PlanSums implements Sums {
     }
     Memory kept = residuals[rank][index];
     if (kept == null) {
-      residuals[rank][index] = kept = Memories.of(Values.of(type, sample.length()).payload);
+      residuals[rank][index] = kept = Memories.of(Values.of(type, sample.length()).payload());
     }
     return kept;
   }

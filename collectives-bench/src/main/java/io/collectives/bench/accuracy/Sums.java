@@ -1,5 +1,7 @@
 package io.collectives.bench.accuracy;
 
+import io.collectives.bench.model.Values;
+
 /** A way of summing the contributions of all ranks. */
 interface Sums extends AutoCloseable {
 

@@ -1,5 +1,7 @@
 package io.collectives.bench.accuracy;
 
+import io.collectives.bench.model.Values;
+
 /**
  * A sum of numbers for each element, taken in {@code double} together with what each addition
  * loses: exact for all that is compared with it, sums of {@code double} included.

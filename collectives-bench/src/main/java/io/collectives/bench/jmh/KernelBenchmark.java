@@ -1,8 +1,6 @@
 package io.collectives.bench.jmh;
 
-import io.collectives.Bfloat16;
 import io.collectives.ElementType;
-import io.collectives.Float16;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
@@ -13,6 +11,7 @@ import io.collectives.engine.memory.OrderedReduction;
 import io.collectives.engine.memory.OrderedReduction.Manner;
 import io.collectives.engine.memory.PairReduction;
 import io.collectives.engine.memory.Scratch;
+import io.collectives.internal.ElementBuffer;
 import io.collectives.spi.FrameBytes;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -159,23 +158,13 @@ public class KernelBenchmark {
     public void prepare() {
       Random random = new Random(1);
       for (int rank = 0; rank < ranks; rank++) {
-        FrameBytes values = frame(type, elements);
+        Payload input = payload(place, type, elements);
+        ElementBuffer values = new ElementBuffer(input);
         for (int i = 0; i < elements; i++) {
-          put(values, i, random.nextGaussian());
+          values.setValue(i, random.nextGaussian());
         }
-        Memory input = memory(place, type, elements);
-        input.replace(0, elements, values, 0);
-        inputs.add(input);
+        inputs.add(Memories.of(input));
         outputs.add(memory(place, type, elements));
-      }
-    }
-
-    private void put(FrameBytes values, int index, double value) {
-      switch (type) {
-        case FLOAT64 -> values.doubles().put(index, value);
-        case BFLOAT16 -> values.shorts().put(index, Bfloat16.of((float) value));
-        case FLOAT16 -> values.shorts().put(index, Float16.of((float) value));
-        default -> values.floats().put(index, (float) value);
       }
     }
 
@@ -313,21 +302,16 @@ public class KernelBenchmark {
   }
 
   private static Memory memory(Place place, ElementType type, int elements) {
+    return Memories.of(payload(place, type, elements));
+  }
+
+  private static Payload payload(Place place, ElementType type, int elements) {
     if (place == Place.DIRECT) {
       ByteBuffer buffer = ByteBuffer.allocateDirect(elements * type.bytes());
-      return Memories.of(Payload.of(buffer.order(ByteOrder.nativeOrder()), type));
+      return Payload.of(buffer.order(ByteOrder.nativeOrder()), type);
     }
     int offset = place == Place.SHIFTED_ARRAY ? 7 : 0;
-    int length = offset + elements;
-    return Memories.of(
-        switch (type) {
-          case FLOAT32 -> Payload.of(new float[length], offset, elements);
-          case FLOAT64 -> Payload.of(new double[length], offset, elements);
-          case INT32 -> Payload.of(new int[length], offset, elements);
-          case INT64 -> Payload.of(new long[length], offset, elements);
-          case BFLOAT16, FLOAT16 -> Payload.of(new short[length], offset, elements, type);
-          case INT8, UINT8 -> Payload.of(new byte[length], offset, elements, type);
-        });
+    return new Payload.OfArray(type, type.newArray(offset + elements), offset, elements);
   }
 
   private static FrameBytes frame(ElementType type, int elements) {

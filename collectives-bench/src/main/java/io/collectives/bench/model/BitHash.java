@@ -15,22 +15,9 @@ public final class BitHash {
     state = hash;
   }
 
-  /** Takes in an array, after all those before it. */
-  public void add(double[] values) {
-    long hash = state;
-    for (double value : values) {
-      hash = hash * FACTOR + Double.doubleToRawLongBits(value);
-    }
-    state = hash;
-  }
-
-  /** Takes in an array of numbers of 16 bits, after all those before it. */
-  public void add(short[] values) {
-    long hash = state;
-    for (short value : values) {
-      hash = hash * FACTOR + value;
-    }
-    state = hash;
+  /** Takes in the bits of a number, after all those before it. */
+  public void add(long bits) {
+    state = state * FACTOR + bits;
   }
 
   /** The hash of everything so far. */

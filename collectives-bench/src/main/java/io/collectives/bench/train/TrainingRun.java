@@ -7,6 +7,7 @@ import io.collectives.ReduceOp;
 import io.collectives.bench.model.BitHash;
 import io.collectives.bench.model.Gradients;
 import io.collectives.bench.model.Tensor;
+import io.collectives.bench.model.Values;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -108,8 +109,14 @@ public final class TrainingRun {
       for (int first = 0; first < tensor.count(); first += BLOCK) {
         int length = Math.min(BLOCK, tensor.count() - first);
         gradients.fill(step, world.rank(), t, first, block, 0, length);
-        tensor.put(first, block, length);
+        put(tensor, first, length);
       }
+    }
+  }
+
+  private void put(Values values, int at, int length) {
+    for (int i = 0; i < length; i++) {
+      values.set(at + i, block[i]);
     }
   }
 
@@ -140,7 +147,7 @@ public final class TrainingRun {
         Arrays.fill(magnitude, 0);
         for (int rank = 0; rank < ranks; rank++) {
           gradients.fill(step, rank, t, first, block, 0, length);
-          part.put(0, block, length);
+          put(part, 0, length);
           for (int i = 0; i < length; i++) {
             double value = part.get(i);
             sum[i] += value;

@@ -58,19 +58,13 @@ public record TrainingTask(
 
   /** Returns what rounding adds to the error of numbers that are too small for all digits. */
   double floor() {
-    boolean isHalf =
-        type == ElementType.FLOAT16 || type == ElementType.FLOAT32 && wireType == WireType.FLOAT16;
-    return isHalf ? 0x1p-24 : 0;
+    boolean becomesHalf = type == ElementType.FLOAT32 && wireType == WireType.FLOAT16;
+    return (becomesHalf ? ElementType.FLOAT16 : type).value(1);
   }
 
   /** Half a unit in the last place of 1. */
   private static double roundoff(ElementType type) {
-    return switch (type) {
-      case FLOAT64 -> 0x1p-53;
-      case BFLOAT16 -> 0x1p-8;
-      case FLOAT16 -> 0x1p-11;
-      default -> 0x1p-24;
-    };
+    return (type.value(type.bits(1) + 1) - 1) / 2;
   }
 
   private static double roundoff(WireType type) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import io.collectives.ElementType;
+import io.collectives.bench.model.Values;
 import org.junit.jupiter.api.Test;
 
 class DeviationTest {
@@ -17,7 +18,7 @@ class DeviationTest {
   }
 
   private static Total total(Values... terms) {
-    Total total = new Total(terms[0].count);
+    Total total = new Total(terms[0].count());
     for (Values term : terms) {
       total.add(term);
     }

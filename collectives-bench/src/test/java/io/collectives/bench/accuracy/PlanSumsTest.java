@@ -3,6 +3,7 @@ package io.collectives.bench.accuracy;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.collectives.ElementType;
+import io.collectives.bench.model.Values;
 import io.collectives.bench.simulate.PlanChoice;
 import io.collectives.bench.simulate.Size;
 import io.collectives.plan.Plan;
@@ -65,8 +66,8 @@ class PlanSumsTest {
         Values expected = real.take(step);
         Values actual = simulated.take(step);
         String which = name + ", " + ranks + " ranks, " + type + ", " + wire + ", step " + step;
-        assertEquals(sample.elements(), expected.count, which);
-        for (int i = 0; i < expected.count; i++) {
+        assertEquals(sample.elements(), expected.count(), which);
+        for (int i = 0; i < expected.count(); i++) {
           if (Double.compare(expected.get(i), actual.get(i)) != 0) {
             assertEquals(expected.get(i), actual.get(i), which + ", element " + i);
           }
@@ -82,7 +83,7 @@ class PlanSumsTest {
     Sample sample = Sample.of(plan, 4096);
     WireChoice wire = WireChoice.parse("float16");
     PlanSums sums = new PlanSums(plan, ElementType.FLOAT32, wire, sample, CONTRIBUTIONS);
-    assertEquals(sample.elements(), sums.take(0).count);
+    assertEquals(sample.elements(), sums.take(0).count());
   }
 
   @Test
