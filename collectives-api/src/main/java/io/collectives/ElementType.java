@@ -96,8 +96,8 @@ public enum ElementType {
   }
 
   /**
-   * Returns the bits of the element that is nearest to a number, sign-extended; of integers those
-   * of the number without its fraction.
+   * Returns the bits of the element that is nearest to a number, sign-extended. Integers lose the
+   * fraction of the number, and it must be in the range of the type.
    */
   public long bits(double value) {
     return toBits.applyAsLong(value);
