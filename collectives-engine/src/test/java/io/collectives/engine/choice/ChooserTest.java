@@ -80,7 +80,7 @@ class ChooserTest {
     assertTrue(
         AlgorithmTable.SHIPPED
             .toString()
-            .contains("threads all-reduce 3-16: 32K-1023K: parameter"));
+            .contains("threads all-reduce 3-16: 6K-1023K: parameter"));
   }
 
   @Test
@@ -141,7 +141,8 @@ class ChooserTest {
   void slotsAndLeasesHaveRowsOfTheirOwn() {
     Chooser slots = shipped(Locality.SHARED_MEMORY, 4, Locality.SLOTS);
     assertEquals("exchange", name(slots, 2048));
-    assertEquals("ring", name(slots, MIB));
+    assertEquals("direct", name(slots, MIB));
+    assertEquals("ring", name(slots, 16 * MIB));
     Chooser leases = shipped(Locality.SHARED_MEMORY, 4, Locality.SLOTS, Locality.LEASES);
     assertEquals("exchange", name(leases, 2048));
     assertEquals("direct", name(leases, 4096));
