@@ -16,6 +16,7 @@ import io.collectives.bench.perf.CoreProbe;
 import io.collectives.bench.perf.Memory;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.perf.Ranks;
+import io.collectives.bench.perf.WarmUp;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Fields;
 import io.collectives.bench.report.LogChart;
@@ -420,7 +421,7 @@ final class Compare implements Callable<Integer> {
       throws Exception {
     List<PerfCase> cases = sizes.stream().map(bytes -> work(collective, size, bytes)).toList();
     long warmUpNanos = (long) (warmUpSeconds * 1e9);
-    warmUp(ours, cases, warmUpNanos);
+    new WarmUp(ours, warmUpNanos, progress).run(List.of(cases));
     try {
       for (Peer peer : ready) {
         peers.enter(peer, collective, size, cases, warmUpNanos);
@@ -432,12 +433,6 @@ final class Compare implements Callable<Integer> {
       }
     } finally {
       peers.close();
-    }
-  }
-
-  static void warmUp(Ranks job, List<PerfCase> cases, long nanos) throws Exception {
-    for (PerfCase work : cases) {
-      job.warmUp(work, nanos / cases.size());
     }
   }
 

@@ -9,6 +9,7 @@ import io.collectives.bench.compare.PeerRanks;
 import io.collectives.bench.perf.CaseResult;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.perf.Ranks;
+import io.collectives.bench.perf.WarmUp;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Progress;
 import java.io.IOException;
@@ -75,7 +76,7 @@ final class Peers implements AutoCloseable {
       return;
     }
     try {
-      Compare.warmUp(started, cases, warmUpNanos);
+      new WarmUp(started, warmUpNanos, progress).run(List.of(cases));
       waiting.add(new Running(peer, job, started));
     } catch (IOException e) {
       started.close();

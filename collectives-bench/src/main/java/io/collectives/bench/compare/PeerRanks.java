@@ -107,9 +107,10 @@ public final class PeerRanks implements Ranks {
   }
 
   @Override
-  public void warmUp(PerfCase work, long nanos) throws IOException {
+  public long warmUp(PerfCase work, long nanos) throws IOException {
     tell("warm-up", work, nanos);
     answers();
+    return 0;
   }
 
   /**

@@ -67,10 +67,15 @@ public final class ThreadRanks implements Ranks {
   }
 
   @Override
-  public void warmUp(PerfCase work, long nanos) {
+  public long warmUp(PerfCase work, long nanos) {
+    return all(world -> CaseRun.warmUp(world, work, nanos)).get(0);
+  }
+
+  @Override
+  public void tune(PerfCase work) {
     all(
         world -> {
-          CaseRun.warmUp(world, work, nanos);
+          CaseRun.tune(world, work);
           return world;
         });
   }
