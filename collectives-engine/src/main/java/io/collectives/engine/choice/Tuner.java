@@ -32,7 +32,9 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Noise.</b> What the odd turns say is compared with what the even ones say. If they differ
  * for more than a quarter of all calls, nothing was measured. A candidate takes the place of what
  * the shipped table says for a size only if its slower half is faster by a tenth than the faster
- * half of that; so what is within the noise stays as it is shipped.
+ * half of that; so what is within the noise stays as it is shipped. Who would take a place is
+ * measured once more beside the one whose place it is, when all sizes have been: the compiler may
+ * have come to one of the two sooner.
  */
 public final class Tuner {
   private static final int[] SIZES = {
@@ -60,6 +62,12 @@ public final class Tuner {
   private static final Set<String> OF_HALVES = Set.of("direct", "halving-doubling", "ring");
 
   private static final long NANOS_OF_MILLI = 1_000_000;
+
+  /** How long a size is measured once more. */
+  private static final long AGAIN_NANOS = 30 * NANOS_OF_MILLI;
+
+  private static final List<Collective> TUNED =
+      List.of(Collective.ALL_REDUCE, Collective.REDUCE_SCATTER, Collective.ALL_GATHER);
 
   private final Communicator group;
   private final Chooser shipped;
@@ -97,6 +105,26 @@ public final class Tuner {
     /** Returns whether a candidate is faster than another by more than the noise. */
     boolean isFaster(int one, int other) {
       return BETTER * Math.max(odd[one], even[one]) <= Math.min(odd[other], even[other]);
+    }
+
+    /**
+     * Returns these times as another measurement of some candidates leaves them: who was measured
+     * twice is faster than another one only if all halves say so.
+     */
+    Times confirmedBy(Times again) {
+      double[] least = odd.clone();
+      double[] most = even.clone();
+      for (int i = 0; i < typical.length; i++) {
+        if (again.isThere(i)) {
+          least[i] = min(odd[i], even[i], again.odd[i], again.even[i]);
+          most[i] = -min(-odd[i], -even[i], -again.odd[i], -again.even[i]);
+        }
+      }
+      return new Times(typical, least, most);
+    }
+
+    private static double min(double... values) {
+      return Arrays.stream(values).min().orElseThrow();
     }
 
     /** Returns the number of candidates that took about the same in either half. */
@@ -137,18 +165,24 @@ public final class Tuner {
       if (last != null && before + LEAST_TURNS * turn(last, wanted, size) > limit(size)) {
         break;
       }
-      all.add(measured(size, wanted));
+      all.add(measured(size, wanted, limit(size)));
     }
     long agreeing = all.stream().mapToLong(Times::agreeing).sum();
     if (4 * agreeing < 3 * all.stream().mapToLong(Times::measured).sum()) {
       return null;
     }
+    for (int i = 0; i < all.size(); i++) {
+      Times times = all.get(i);
+      boolean[] doubtful = doubtful(first + i, times);
+      if (IntStream.range(0, doubtful.length).anyMatch(one -> doubtful[one])) {
+        all.set(i, times.confirmedBy(measured(first + i, doubtful, elapsed() + AGAIN_NANOS)));
+      }
+    }
     long[] now = {System.currentTimeMillis()};
     group.allReduce(now, ReduceOp.MAX);
     String when = "tune() on " + Instant.ofEpochMilli(now[0]).truncatedTo(ChronoUnit.SECONDS);
     List<Row> rows = new ArrayList<>();
-    for (Collective collective :
-        List.of(Collective.ALL_REDUCE, Collective.REDUCE_SCATTER, Collective.ALL_GATHER)) {
+    for (Collective collective : TUNED) {
       for (int i = 0; i < all.size(); i++) {
         Row row = row(collective, first + i, all.get(i), when);
         if (row != null) {
@@ -188,8 +222,7 @@ public final class Tuner {
         wanted[i] = last.typical[i] <= FAR_BEHIND * least;
       }
     }
-    int kept =
-        candidates.indexOf(shipped.choose(Collective.ALL_REDUCE, SIZES[size], false).algorithm());
+    int kept = kept(Collective.ALL_REDUCE, size);
     if (kept >= 0) {
       wanted[kept] = true;
     }
@@ -211,7 +244,21 @@ public final class Tuner {
     return SIZES[size] > LONG ? (long) sum : 0;
   }
 
-  private Times measured(int size, boolean[] wanted) {
+  /** Returns who is faster than what the shipped table says, and what that is. */
+  private boolean[] doubtful(int size, Times times) {
+    boolean[] doubtful = new boolean[candidates.size()];
+    for (Collective collective : TUNED) {
+      int old = kept(collective, size);
+      int best = best(collective, times);
+      if (best >= 0 && old >= 0 && times.isThere(old) && times.isFaster(best, old)) {
+        doubtful[old] = true;
+        doubtful[best] = true;
+      }
+    }
+    return doubtful;
+  }
+
+  private Times measured(int size, boolean[] wanted, long until) {
     int count = wanted.length;
     double[] samples = new double[count * MOST_TURNS];
     int turns = 0;
@@ -222,7 +269,7 @@ public final class Tuner {
         }
       }
       turns++;
-    } while (turns < LEAST_TURNS || turns < MOST_TURNS && elapsed() < limit(size));
+    } while (turns < LEAST_TURNS || turns < MOST_TURNS && elapsed() < until);
     double[] all = Arrays.copyOf(samples, turns * count);
     group.allReduce(all, ReduceOp.MAX);
     int begin = turns < MANY_TURNS ? 0 : turns / 2;
@@ -269,16 +316,8 @@ public final class Tuner {
 
   /** The row for a size, if something is faster there than what the shipped table says. */
   private @Nullable Row row(Collective collective, int size, Times times, String when) {
-    Algorithm kept = shipped.choose(collective, SIZES[size], false).algorithm();
-    int old = candidates.indexOf(kept);
-    int best = -1;
-    for (int i = 0; i < candidates.size(); i++) {
-      boolean fits =
-          collective == Collective.ALL_REDUCE || OF_HALVES.contains(candidates.get(i).name());
-      if (fits && (best < 0 || times.typical[i] < times.typical[best])) {
-        best = i;
-      }
-    }
+    int old = kept(collective, size);
+    int best = best(collective, times);
     if (best < 0 || old < 0 || best == old || !times.isThere(old) || !times.isFaster(best, old)) {
       return null;
     }
@@ -298,8 +337,26 @@ public final class Tuner {
             when,
             SIZES[size],
             times.typical[best] / 1e3,
-            kept.name(),
+            candidates.get(old).name(),
             times.typical[old] / 1e3));
+  }
+
+  /** Returns the candidate that the shipped table takes, -1 if it is none. */
+  private int kept(Collective collective, int size) {
+    return candidates.indexOf(shipped.choose(collective, SIZES[size], false).algorithm());
+  }
+
+  /** Returns the candidate that took the least time, -1 if there is none. */
+  private int best(Collective collective, Times times) {
+    int best = -1;
+    for (int i = 0; i < candidates.size(); i++) {
+      boolean fits =
+          collective == Collective.ALL_REDUCE || OF_HALVES.contains(candidates.get(i).name());
+      if (fits && (best < 0 || times.typical[i] < times.typical[best])) {
+        best = i;
+      }
+    }
+    return best;
   }
 
   /** The geometric mean. */

@@ -35,6 +35,24 @@ class TunerTest {
     assertTrue(times.isFaster(1, 0));
   }
 
+  /** As of code that was compiled between the two. */
+  @Test
+  void whoWasFasterOnceOnlyIsNotFaster() {
+    double infinity = Double.POSITIVE_INFINITY;
+    Tuner.Times first =
+        new Tuner.Times(
+            new double[] {100, 50, 40}, new double[] {100, 50, 40}, new double[] {101, 51, 41});
+    Tuner.Times again =
+        new Tuner.Times(
+            new double[] {60, 58, infinity},
+            new double[] {60, 57, infinity},
+            new double[] {61, 58, infinity});
+    assertTrue(first.isFaster(1, 0));
+    assertFalse(first.confirmedBy(again).isFaster(1, 0));
+    assertTrue(first.confirmedBy(first).isFaster(1, 0));
+    assertTrue(first.confirmedBy(again).isFaster(2, 0)); // By both, as far as they go.
+  }
+
   @Test
   void whatWasLeftOutNeitherAgreesNorDiffers() {
     double infinity = Double.POSITIVE_INFINITY;
