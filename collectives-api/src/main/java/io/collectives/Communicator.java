@@ -461,14 +461,15 @@ public interface Communicator extends AutoCloseable {
   Calls<PersistentCall> prepared();
 
   /**
-   * Measures all-reduces of this group, for {@link Algorithm#auto}: for up to a second, of 8 bytes
+   * Measures all-reduces of this group, for {@link Algorithm#auto}: for about a second, of 8 bytes
    * to 8 MiB as far as the time allows, by each algorithm that the shipped table names for such a
    * group. Where another one than the shipped row's was faster, by more than the noise and a tenth,
-   * it has a row from then on, which goes before the shipped ones; {@link Explanation#tuned} tells
-   * whether anything was measured well enough. To be called by all ranks of the group, at the same
-   * place in the order of its calls; the figures are agreed on, so that all ranks choose the same
-   * ever after. Best called when some seconds of calls have been made: while the just-in-time
-   * compiler is at work anything may seem fastest. A second time it measures anew.
+   * and once more when the two were measured again, it has a row from then on, which goes before
+   * the shipped ones; {@link Explanation#tuned} tells whether anything was measured well enough. To
+   * be called by all ranks of the group, at the same place in the order of its calls; the figures
+   * are agreed on, so that all ranks choose the same ever after. Best called when some seconds of
+   * calls have been made: while the just-in-time compiler is at work anything may seem fastest. A
+   * second time it measures anew.
    */
   void tune();
 

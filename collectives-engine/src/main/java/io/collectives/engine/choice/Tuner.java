@@ -63,7 +63,7 @@ public final class Tuner {
 
   private static final long NANOS_OF_MILLI = 1_000_000;
 
-  /** How long a size is measured once more. */
+  /** The time for which a size is measured once more. */
   private static final long AGAIN_NANOS = 30 * NANOS_OF_MILLI;
 
   private static final List<Collective> TUNED =
