@@ -35,7 +35,7 @@ class TunerTest {
     assertTrue(times.isFaster(1, 0));
   }
 
-  /** As of code that was compiled between the two. */
+  /** Code may have been compiled between the two measurements. */
   @Test
   void whoWasFasterOnceOnlyIsNotFaster() {
     double infinity = Double.POSITIVE_INFINITY;
