@@ -35,15 +35,20 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
+import java.net.StandardProtocolFamily;
 import java.net.URI;
+import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.ServiceLoader;
 import java.util.Set;
@@ -59,6 +64,8 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * The tests that TCP adds to the contract of transports: unauthenticated peers, damage, and what is
@@ -121,6 +128,39 @@ class TcpTransportTest {
     }
     JobSettings settings = TcpJob.settings(0, 2, "no-such-host.invalid", CALLS);
     assertThrows(JoinException.class, () -> provider.listen(settings));
+  }
+
+  /** The next socket that the process opens gets the number of one that was closed. */
+  @ParameterizedTest
+  @EnumSource
+  void neverReadsASocketThatHasTheNumberOfAClosedOne(SocketKind kind) throws Exception {
+    Assumptions.assumeTrue(!kind.isNative() || Epoll.isAvailable(), "epoll is for Linux");
+    JobSettings[] settings = new JobSettings[2];
+    Arrays.setAll(settings, rank -> Ranks.settings(rank).withMemoryDirectory(directory));
+    try (Ranks ranks =
+            Ranks.open(
+                TcpJob.provider(kind, TcpTransport.SLOTS), addresses -> addresses, settings);
+        ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+      server.bind(UnixDomainSocketAddress.of(directory.resolve("other")));
+      ranks.exchange(0, 1);
+      TcpTransport zero = ranks.get(0).transport;
+      SocketChannel other;
+      zero.loop().enter();
+      try {
+        Objects.requireNonNull(((TcpLink) zero.link(1)).connection()).channel().close();
+        other = SocketChannel.open(server.getLocalAddress());
+      } finally {
+        zero.loop().leave();
+      }
+      try (other;
+          SocketChannel peer = server.accept()) {
+        ByteBuffer sent = ByteBuffer.wrap(new byte[256]);
+        assertEquals(sent.capacity(), peer.write(sent));
+        ranks.pumpUntil(() -> ranks.get(0).losses == 1);
+        assertFalse(ranks.get(0).cause instanceof ProtocolException, ranks.get(0).message());
+        assertEquals(sent.capacity(), other.read(ByteBuffer.allocate(2 * sent.capacity())));
+      }
+    }
   }
 
   @Test

@@ -20,7 +20,6 @@ import java.io.IOException;
 import java.net.SocketException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
-import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
@@ -133,34 +132,6 @@ class UnixTransportTest {
       assertFalse(ranks.get(0).cause instanceof BrokenLinkException, ranks.get(0).message());
       ranks.get(1).transport.close();
       assertEquals(1, left().size(), "rank 0 lives");
-    }
-  }
-
-  /** The number of a closed socket goes to the next one that the process opens. */
-  @ParameterizedTest
-  @EnumSource(names = ".*_UNIX", mode = EnumSource.Mode.MATCH_ALL)
-  void neverReadsASocketThatHasTheNumberOfAClosedOne(SocketKind kind) throws Exception {
-    try (Ranks ranks = open(kind);
-        ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
-      server.bind(UnixDomainSocketAddress.of(directory.resolve("other")));
-      ranks.exchange(0, 1);
-      TcpTransport zero = ranks.get(0).transport;
-      SocketChannel other;
-      zero.loop().enter();
-      try {
-        Objects.requireNonNull(((TcpLink) zero.link(1)).connection()).channel().close();
-        other = SocketChannel.open(server.getLocalAddress());
-      } finally {
-        zero.loop().leave();
-      }
-      try (other;
-          SocketChannel peer = server.accept()) {
-        ByteBuffer sent = ByteBuffer.wrap(new byte[256]);
-        assertEquals(sent.capacity(), peer.write(sent));
-        ranks.pumpUntil(() -> ranks.get(0).losses == 1);
-        assertFalse(ranks.get(0).cause instanceof ProtocolException, ranks.get(0).message());
-        assertEquals(sent.capacity(), other.read(ByteBuffer.allocate(2 * sent.capacity())));
-      }
     }
   }
 
