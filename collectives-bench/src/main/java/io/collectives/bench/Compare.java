@@ -186,7 +186,9 @@ final class Compare implements Callable<Integer> {
       defaultValue = "3",
       paramLabel = "SECONDS",
       description =
-          "How long this library and each peer run before the first case of a collective. Default: ${DEFAULT-VALUE}.")
+          "How long this library and each peer run before the first case of a collective; this library "
+              + "runs on, up to 6 times as long, while its JIT compilers are busy. Default: "
+              + "${DEFAULT-VALUE}.")
   private double warmUpSeconds;
 
   @Mixin private CoreWait cores = new CoreWait();

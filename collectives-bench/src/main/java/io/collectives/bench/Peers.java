@@ -76,7 +76,7 @@ final class Peers implements AutoCloseable {
       return;
     }
     try {
-      new WarmUp(started, warmUpNanos, progress).run(List.of(cases));
+      WarmUp.once(started, cases, warmUpNanos);
       waiting.add(new Running(peer, job, started));
     } catch (IOException e) {
       started.close();

@@ -11,7 +11,7 @@ import java.util.stream.IntStream;
 
 /**
  * The extent of the contract tests. With {@code -Dcollectives.kit=short} they try fewer numbers of
- * ranks, where the same tests have been run in full before, as on another JDK.
+ * ranks, for where somebody waits, or where the same tests have been run in full on another JDK.
  */
 final class Kit {
   private static final boolean SHORT = "short".equals(System.getProperty("collectives.kit"));

@@ -16,7 +16,7 @@ public final class WarmUp {
   /** A later pass takes this part of the first one. */
   private static final int PART = 5;
 
-  /** Later passes take at most so many times as long as the first one. */
+  /** All later passes take at most so many times as long as the first one. */
   private static final int MOST = 6;
 
   private final Ranks job;
@@ -72,10 +72,22 @@ public final class WarmUp {
                 first.operand().op(),
                 each * 1e-9));
       }
-      for (PerfCase work : cases) {
-        compiled += job.warmUp(work, each / cases.size());
-      }
+      compiled += once(job, cases, each);
     }
     return (double) compiled / (System.nanoTime() - start);
+  }
+
+  /**
+   * Runs cases once, for some time together; returns for how many nanoseconds the JIT compiler of a
+   * rank ran meanwhile, at most.
+   *
+   * @throws java.io.IOException if a rank has ended
+   */
+  public static long once(Ranks job, List<PerfCase> cases, long nanos) throws Exception {
+    long compiled = 0;
+    for (PerfCase work : cases) {
+      compiled += job.warmUp(work, nanos / cases.size());
+    }
+    return compiled;
   }
 }

@@ -108,8 +108,9 @@ public final class Tuner {
     }
 
     /**
-     * Returns these times as another measurement of some candidates leaves them: who was measured
-     * twice is faster than another one only if all halves say so.
+     * Returns these times as another measurement of some candidates leaves them: the least and the
+     * greatest of the four halves stand for the odd and the even turns of who was measured twice,
+     * who so is faster than another one only if all halves say it.
      */
     Times confirmedBy(Times again) {
       double[] least = odd.clone();

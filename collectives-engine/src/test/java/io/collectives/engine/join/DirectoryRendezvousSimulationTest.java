@@ -45,7 +45,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class DirectoryRendezvousSimulationTest {
   private static final int SIMULATIONS = Integer.getInteger("collectives.simulations", 500);
 
-  /** A put-back fault is found by one in ten or twenty of these, which take longer than others. */
+  /** The number of simulated deaths, of which one in ten found a fault that was put back. */
   private static final int LONE_DEATHS = Math.max(SIMULATIONS / 3, 1);
 
   private static final int FIRST = Integer.getInteger("collectives.firstSimulation", 0);
