@@ -16,7 +16,6 @@ import io.collectives.bench.perf.CoreProbe;
 import io.collectives.bench.perf.Memory;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.perf.Ranks;
-import io.collectives.bench.perf.WarmUp;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Fields;
 import io.collectives.bench.report.LogChart;
@@ -186,9 +185,7 @@ final class Compare implements Callable<Integer> {
       defaultValue = "3",
       paramLabel = "SECONDS",
       description =
-          "How long this library and each peer run before the first case of a collective; this library "
-              + "runs on, up to 6 times as long, while its JIT compilers are busy. Default: "
-              + "${DEFAULT-VALUE}.")
+          "How long this library and each peer run before the first case of a collective. Default: ${DEFAULT-VALUE}.")
   private double warmUpSeconds;
 
   @Mixin private CoreWait cores = new CoreWait();
@@ -423,7 +420,7 @@ final class Compare implements Callable<Integer> {
       throws Exception {
     List<PerfCase> cases = sizes.stream().map(bytes -> work(collective, size, bytes)).toList();
     long warmUpNanos = (long) (warmUpSeconds * 1e9);
-    new WarmUp(ours, warmUpNanos, progress).run(List.of(cases));
+    warmUp(ours, cases, warmUpNanos);
     try {
       for (Peer peer : ready) {
         peers.enter(peer, collective, size, cases, warmUpNanos);
@@ -435,6 +432,12 @@ final class Compare implements Callable<Integer> {
       }
     } finally {
       peers.close();
+    }
+  }
+
+  static void warmUp(Ranks job, List<PerfCase> cases, long nanos) throws Exception {
+    for (PerfCase work : cases) {
+      job.warmUp(work, nanos / cases.size());
     }
   }
 

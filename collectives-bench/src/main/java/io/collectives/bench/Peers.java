@@ -9,7 +9,6 @@ import io.collectives.bench.compare.PeerRanks;
 import io.collectives.bench.perf.CaseResult;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.perf.Ranks;
-import io.collectives.bench.perf.WarmUp;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Progress;
 import java.io.IOException;
@@ -76,7 +75,7 @@ final class Peers implements AutoCloseable {
       return;
     }
     try {
-      WarmUp.once(started, cases, warmUpNanos);
+      Compare.warmUp(started, cases, warmUpNanos);
       waiting.add(new Running(peer, job, started));
     } catch (IOException e) {
       started.close();

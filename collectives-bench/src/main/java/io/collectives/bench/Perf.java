@@ -22,7 +22,6 @@ import io.collectives.bench.perf.Ranks;
 import io.collectives.bench.perf.Seating;
 import io.collectives.bench.perf.StartUp;
 import io.collectives.bench.perf.ThreadRanks;
-import io.collectives.bench.perf.WarmUp;
 import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.JavaCommand;
 import io.collectives.bench.process.ParentLines;
@@ -39,6 +38,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -315,8 +315,7 @@ final class Perf implements Callable<Integer> {
       paramLabel = "SECONDS",
       description =
           "How long each algorithm, type and op runs before the first case of its job, for the "
-              + "JIT compiler; all run on, up to 6 times as long, while it is busy. Default: "
-              + "${DEFAULT-VALUE}.")
+              + "JIT compiler. Default: ${DEFAULT-VALUE}.")
   private double warmUpSeconds;
 
   @Mixin private CoreWait cores = new CoreWait();
@@ -400,7 +399,7 @@ final class Perf implements Callable<Integer> {
                     : start(seating(ranks), placement, transport, settings, calls.arguments())) {
           progress.clear();
           via = via(transport, job);
-          new WarmUp(job, (long) (warmUpSeconds * 1e9), progress).run(codes(cases));
+          warmUp(job, cases, placement, progress);
           List<List<PerfRow>> lines = new ArrayList<>();
           cases.forEach(work -> lines.add(new ArrayList<>()));
           for (int round = 1; round <= rounds; round++) {
@@ -841,18 +840,33 @@ final class Perf implements Callable<Integer> {
         && one.operand().tensors().equals(other.operand().tensors());
   }
 
-  /** Returns the cases by which every algorithm, type and op is warmed up. */
-  private static List<List<PerfCase>> codes(List<PerfCase> cases) {
-    List<List<PerfCase>> codes = new ArrayList<>();
+  /** Every algorithm, type and op once, before anything is measured. */
+  private void warmUp(Ranks job, List<PerfCase> cases, Placement placement, Progress progress)
+      throws Exception {
     for (int i = 0; i < cases.size(); i++) {
       PerfCase work = cases.get(i);
       if (cases.subList(0, i).stream().noneMatch(earlier -> sameCode(earlier, work))) {
-        List<PerfCase> all = cases.stream().filter(other -> sameCode(work, other)).toList();
-        List<PerfCase> small = all.stream().filter(one -> one.bytes() <= WARM_UP_BYTES).toList();
-        codes.add(small.isEmpty() ? all.subList(0, 1) : small);
+        progress.stage(
+            String.format(
+                Locale.ROOT,
+                "%d %s, %s, %s, %s: warming up for %.1f s",
+                work.ranks(),
+                placement,
+                work.title(),
+                work.algorithm(),
+                work.operand().op(),
+                warmUpSeconds));
+        warmUp(job, cases.stream().filter(other -> sameCode(work, other)).toList());
       }
     }
-    return codes;
+  }
+
+  private void warmUp(Ranks job, List<PerfCase> cases) throws Exception {
+    List<PerfCase> small = cases.stream().filter(work -> work.bytes() <= WARM_UP_BYTES).toList();
+    List<PerfCase> chosen = small.isEmpty() ? cases.subList(0, 1) : small;
+    for (PerfCase work : chosen) {
+      job.warmUp(work, (long) (warmUpSeconds * 1e9 / chosen.size()));
+    }
   }
 
   private PerfRow measure(

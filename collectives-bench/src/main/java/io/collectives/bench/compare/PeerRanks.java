@@ -107,10 +107,9 @@ public final class PeerRanks implements Ranks {
   }
 
   @Override
-  public long warmUp(PerfCase work, long nanos) throws IOException {
+  public void warmUp(PerfCase work, long nanos) throws IOException {
     tell("warm-up", work, nanos);
     answers();
-    return 0;
   }
 
   /**

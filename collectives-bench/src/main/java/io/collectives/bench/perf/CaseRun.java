@@ -6,12 +6,9 @@ import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
-import java.lang.management.CompilationMXBean;
-import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -61,35 +58,18 @@ public final class CaseRun implements AutoCloseable {
   }
 
   /**
-   * Repeats a case for {@code nanos} and at least three times; returns for how many nanoseconds the
-   * JIT compiler of a rank ran meanwhile, at most.
+   * Repeats a case for {@code nanos} and at least three times; the job is tuned then if that
+   * matters.
    */
-  public static long warmUp(Communicator world, PerfCase work, long nanos) {
+  public static void warmUp(Communicator world, PerfCase work, long nanos) {
     try (CaseRun run = new CaseRun(world, work)) {
       run.fill();
       long start = System.nanoTime();
-      long compiled = compiledMillis();
       int batch = FIRST_ITERATIONS;
       do {
         run.timed(batch);
         batch = Math.min(2 * batch, 1_000);
       } while (run.rankZeroSays(System.nanoTime() - start < nanos ? 1 : 0) == 1);
-      long[] most = {compiledMillis() - compiled};
-      world.allReduce(most, ReduceOp.MAX);
-      return TimeUnit.MILLISECONDS.toNanos(most[0]);
-    }
-  }
-
-  private static long compiledMillis() {
-    CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
-    return compiler != null && compiler.isCompilationTimeMonitoringSupported()
-        ? compiler.getTotalCompilationTime()
-        : 0; // It only interprets, or does not say.
-  }
-
-  /** Tunes the job if that matters for a case of all its ranks. */
-  public static void tune(Communicator world, PerfCase work) {
-    try (CaseRun run = new CaseRun(world, work)) {
       if (run.isTuned() && !run.isPartOfJob()) {
         tune(world);
       }

@@ -25,7 +25,6 @@ import java.util.Optional;
 public final class ProcessRanks implements Ranks {
   private static final String READY = "ready";
   private static final String WARM_UP = "warm-up ";
-  private static final String TUNE = "tune ";
   private static final String MEASURE = "measure ";
 
   /** The port at which ranks meet is another one. */
@@ -136,14 +135,8 @@ public final class ProcessRanks implements Ranks {
   }
 
   @Override
-  public long warmUp(PerfCase work, long nanos) throws IOException {
+  public void warmUp(PerfCase work, long nanos) throws IOException {
     tell(WARM_UP + nanos + " " + work.line());
-    return Long.parseLong(answers().get(0));
-  }
-
-  @Override
-  public void tune(PerfCase work) throws IOException {
-    tell(TUNE + work.line());
     answers();
   }
 
@@ -170,12 +163,9 @@ public final class ProcessRanks implements Ranks {
     if (line.startsWith(MEASURE)) {
       return CaseRun.measure(world, PerfCase.parse(line.substring(MEASURE.length()))).line();
     }
-    if (line.startsWith(TUNE)) {
-      CaseRun.tune(world, PerfCase.parse(line.substring(TUNE.length())));
-      return READY;
-    }
     String[] words = line.substring(WARM_UP.length()).split(" ", 2);
-    return "" + CaseRun.warmUp(world, PerfCase.parse(words[1]), Long.parseLong(words[0]));
+    CaseRun.warmUp(world, PerfCase.parse(words[1]), Long.parseLong(words[0]));
+    return READY;
   }
 
   private static void answer(PrintStream out, String line) {

@@ -15,18 +15,9 @@ public interface Ranks extends AutoCloseable {
    * Repeats a case on all ranks, so that it is compiled when it counts.
    *
    * @param nanos how long
-   * @return for how many nanoseconds the JIT compiler of a rank ran meanwhile, at most; 0 if ranks
-   *     do not say
    * @throws java.io.IOException if a rank has ended
    */
-  long warmUp(PerfCase work, long nanos) throws Exception;
-
-  /**
-   * Tunes the job if that matters for a case.
-   *
-   * @throws java.io.IOException if a rank has ended
-   */
-  default void tune(PerfCase work) throws Exception {}
+  void warmUp(PerfCase work, long nanos) throws Exception;
 
   /**
    * Measures a case on all ranks.

@@ -67,15 +67,10 @@ public final class ThreadRanks implements Ranks {
   }
 
   @Override
-  public long warmUp(PerfCase work, long nanos) {
-    return all(world -> CaseRun.warmUp(world, work, nanos)).get(0);
-  }
-
-  @Override
-  public void tune(PerfCase work) {
+  public void warmUp(PerfCase work, long nanos) {
     all(
         world -> {
-          CaseRun.tune(world, work);
+          CaseRun.warmUp(world, work, nanos);
           return world;
         });
   }
