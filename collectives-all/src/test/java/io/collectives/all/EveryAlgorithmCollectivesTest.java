@@ -1,8 +1,6 @@
 package io.collectives.all;
 
 import io.collectives.Algorithm;
-import io.collectives.spi.AlgorithmSpec;
-import io.collectives.spi.Algorithms;
 import io.collectives.testkit.CollectivesNumbersTest;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -22,7 +20,7 @@ final class EveryAlgorithmCollectivesTest extends CollectivesNumbersTest {
   }
 
   static Stream<String> algorithms() {
-    return Algorithms.onClassPath().all().stream().map(AlgorithmSpec::name);
+    return NumberedAlgorithms.names();
   }
 
   /** With meshes that are no squares, and cubes with corners that are missing. */

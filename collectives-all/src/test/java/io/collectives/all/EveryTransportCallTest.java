@@ -7,20 +7,15 @@ import io.collectives.testkit.CallContractTest;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Calls over every transport, by a plan with few peers and by one with all. */
-@Execution(ExecutionMode.CONCURRENT)
 @ParameterizedClass
 @CsvSource({
   "inprocess, ring",
-  "inprocess, direct",
   "shm, ring",
   "shm, direct",
-  "unix, ring",
   "tcp, direct",
   "mixed, ring",
 })

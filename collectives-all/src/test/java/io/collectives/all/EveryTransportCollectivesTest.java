@@ -14,10 +14,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 @ParameterizedClass
 @CsvSource({
   "inprocess, ring",
-  "inprocess, direct",
   "shm, ring",
   "shm, direct",
-  "unix, ring",
   "tcp, direct",
   "mixed, ring",
 })

@@ -19,10 +19,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** A step of a gradient reducer allocates little, on all threads of a rank. */
-@Isolated // Else steps take so long that waiting, beats and deadlines are seen.
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class GradientReducerAllocationTest {
   private static final int RANKS = 2;

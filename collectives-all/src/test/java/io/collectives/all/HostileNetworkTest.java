@@ -43,13 +43,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * Jobs whose network is not friendly. Alone in its process while it runs, because it counts
  * descriptors.
  */
-@Isolated
 @Timeout(120)
 @Tag("once")
 @Tag("long")

@@ -1,5 +1,6 @@
 package io.collectives.all;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.collectives.Algorithm;
@@ -7,13 +8,13 @@ import io.collectives.Collective;
 import io.collectives.Communicator;
 import io.collectives.Explanation;
 import io.collectives.Mesh;
-import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
 import io.collectives.spi.Algorithms;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
@@ -162,13 +163,21 @@ class LinkBytesTest {
   }
 
   private static void call(Communicator world, Collective collective) {
-    Payload whole = Payload.of(new float[COUNT]);
-    Payload part = Payload.of(new float[(int) world.partCount(COUNT, world.rank())]);
+    float[] whole = new float[COUNT];
+    Arrays.fill(whole, world.rank() + 1);
+    float[] result =
+        collective == Collective.REDUCE_SCATTER
+            ? new float[(int) world.partCount(COUNT, world.rank())]
+            : whole;
     switch (collective) {
       case ALL_REDUCE -> world.allReduce(whole, ReduceOp.SUM);
-      case REDUCE_SCATTER -> world.reduceScatter(whole, part, ReduceOp.SUM);
+      case REDUCE_SCATTER -> world.reduceScatter(whole, result, ReduceOp.SUM);
       default -> world.broadcast(whole, 1);
     }
+    float[] expected = new float[result.length];
+    int sum = world.size() * (world.size() + 1) / 2;
+    Arrays.fill(expected, collective == Collective.BROADCAST ? 2 : sum);
+    assertArrayEquals(expected, result, collective + " of rank " + world.rank());
   }
 
   private static long[][] expected(Algorithm algorithm, Collective collective, int ranks) {

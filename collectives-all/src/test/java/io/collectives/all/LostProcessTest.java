@@ -10,9 +10,8 @@ import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * A process of four real ones is killed or stopped while they sum: every other one gets the typed
@@ -49,9 +48,18 @@ class LostProcessTest {
     ranks.close();
   }
 
-  @ParameterizedTest
-  @CsvSource({"KILL, 0", "STOP, 3"})
-  void theOthersNameIt(String signal, int victim) throws Exception {
+  @Test
+  void theOthersNameOneThatIsKilled() throws Exception {
+    theOthersName("KILL", 0);
+  }
+
+  @Test
+  @Tag("long") // CutCableTest waits for a silent rank, too.
+  void theOthersNameOneThatIsStopped() throws Exception {
+    theOthersName("STOP", 3);
+  }
+
+  private void theOthersName(String signal, int victim) throws Exception {
     ranks = new RankProcesses(directory, SIZE);
     // Long enough that a survivor which the machine forgets for a while is not taken for dead.
     ranks.start(Program.class, rank -> Map.of("COLLECTIVES_SILENCE_LIMIT", "4"));

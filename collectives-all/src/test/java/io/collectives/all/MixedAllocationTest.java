@@ -23,10 +23,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledForJreRange;
 import org.junit.jupiter.api.condition.JRE;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** Over shared memory and TCP at once, a call that has been made often enough allocates nothing. */
-@Isolated // Else calls take so long that what beats and deadlines allocate is seen.
 @Timeout(120)
 class MixedAllocationTest {
   private static final int RANKS = 3;

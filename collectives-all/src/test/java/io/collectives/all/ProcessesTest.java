@@ -19,14 +19,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Jobs of several JVMs that find each other by their environment. */
-@Execution(ExecutionMode.CONCURRENT)
 @Timeout(150)
 final class ProcessesTest {
   private static final int SIZE = 4;
@@ -96,6 +94,7 @@ final class ProcessesTest {
   }
 
   @Test
+  @Tag("long") // DirectoryRendezvousTest does the same in one process.
   void aRankThatNeverArrivesInADirectoryIsNamedByAll() throws Exception {
     Path rendezvous = Files.createDirectory(directory.resolve("rendezvous"));
     Map<String, String> patient = Map.of("COLLECTIVES_RENDEZVOUS", rendezvous.toUri().toString());

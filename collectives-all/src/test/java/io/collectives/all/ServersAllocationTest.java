@@ -20,10 +20,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** A dedicated server that serves whatever comes allocates nothing for it on the heap. */
-@Isolated // Else calls take so long that what beats and deadlines allocate is seen.
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class ServersAllocationTest {
   private static final int WORKERS = 2;

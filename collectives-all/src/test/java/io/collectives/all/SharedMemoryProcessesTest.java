@@ -14,8 +14,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** Real processes that share memory, of which some are killed. */
 @Tag("process")
@@ -50,9 +48,19 @@ class SharedMemoryProcessesTest {
   }
 
   /** In a ring of four, the one opposite to it is not even linked with it. */
-  @ParameterizedTest
-  @CsvSource({"ring, 2", "buffer, 1"})
-  void allSurvivorsNameAKilledRankAndCleanUpAfterIt(String algorithm, int victim) throws Exception {
+  @Test
+  void allSurvivorsOfARingNameAKilledRankAndCleanUpAfterIt() throws Exception {
+    allSurvivorsNameAKilledRankAndCleanUpAfterIt("ring", 2);
+  }
+
+  @Test
+  @Tag("long")
+  void allSurvivorsNameARankThatIsKilledInABufferAndCleanUpAfterIt() throws Exception {
+    allSurvivorsNameAKilledRankAndCleanUpAfterIt("buffer", 1);
+  }
+
+  private void allSurvivorsNameAKilledRankAndCleanUpAfterIt(String algorithm, int victim)
+      throws Exception {
     start(algorithm, Integer.MAX_VALUE);
     ranks.awaitOutput(SUMMING);
     ranks.signal("KILL", victim);
@@ -68,9 +76,18 @@ class SharedMemoryProcessesTest {
    * The files of a killed job stay, as no rank is left to clean up, but ranks that are linked with
    * all others have removed their own.
    */
-  @ParameterizedTest
-  @CsvSource({"ring, 4", "buffer, 0"})
-  void ofAJobThatIsKilledNoRingsAreLeft(String algorithm, int places) throws Exception {
+  @Test
+  void ofAKilledJobOfNeighboursSocketsAreLeftOnly() throws Exception {
+    ofAJobThatIsKilledNoRingsAreLeft("ring", SIZE);
+  }
+
+  @Test
+  @Tag("long")
+  void ofAKilledJobOfRanksThatAreAllLinkedNothingIsLeft() throws Exception {
+    ofAJobThatIsKilledNoRingsAreLeft("buffer", 0);
+  }
+
+  private void ofAJobThatIsKilledNoRingsAreLeft(String algorithm, int places) throws Exception {
     start(algorithm, Integer.MAX_VALUE);
     ranks.awaitOutput(SUMMING);
     ranks.killAll();

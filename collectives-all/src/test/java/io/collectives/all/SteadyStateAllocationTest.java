@@ -32,13 +32,11 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledForJreRange;
 import org.junit.jupiter.api.condition.JRE;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * A synchronous call that has been made often enough, and a persistent one, allocate nothing on the
  * heap.
  */
-@Isolated // Else calls take so long that what beats and deadlines allocate is seen.
 @Timeout(value = 180, unit = TimeUnit.SECONDS)
 class SteadyStateAllocationTest {
   private static final int RANKS = 2;

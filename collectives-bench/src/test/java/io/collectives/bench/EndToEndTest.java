@@ -78,18 +78,33 @@ class EndToEndTest {
     }
   }
 
-  /** Processes and threads of each transport once, every memory once, and several types once. */
+  /** Every memory once, and several types once. */
   @ParameterizedTest
   @ValueSource(
       strings = {
         "--type float32,int64 --placement processes --ranks 2",
-        "--placement processes --transport unix --ranks 2",
-        "--placement threads --transport shm --ranks 2",
         "--placement processes --transport shm --ranks 2 --memory communicator --out-of-place",
-        "--placement threads --transport tcp --ranks 2",
         "--transport inprocess --ranks 3 --memory direct --out-of-place"
       })
   void perfFindsNothingWrong(String placement) {
+    perfFindsNothingWrongWith("--algorithm direct " + placement);
+  }
+
+  /** With the rest, all transports are measured between processes and between threads. */
+  @ParameterizedTest
+  @Tag("long")
+  @ValueSource(
+      strings = {
+        "--placement processes --ranks 2",
+        "--placement processes --transport unix --ranks 2",
+        "--placement threads --transport shm --ranks 2",
+        "--placement threads --transport tcp --ranks 2",
+      })
+  void perfFindsNothingWrongByAuto(String placement) {
+    perfFindsNothingWrongWith(placement);
+  }
+
+  private static void perfFindsNothingWrongWith(String placement) {
     Invocation perf = perf("--format tsv --bytes 8,64K " + placement);
     assertEquals(0, perf.status(), perf.err());
     List<String> lines = perf.out().lines().toList();

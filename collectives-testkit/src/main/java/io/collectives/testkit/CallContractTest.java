@@ -566,12 +566,14 @@ public abstract class CallContractTest extends JobTest {
   }
 
   static Stream<Object[]> ranksAndOne() {
-    return Stream.of(
-        new Object[] {2, 0},
-        new Object[] {2, 1},
-        new Object[] {3, 1},
-        new Object[] {5, 0},
-        new Object[] {5, 3});
+    return Kit.cases(
+        2,
+        List.of(
+            new Object[] {2, 0},
+            new Object[] {5, 3},
+            new Object[] {2, 1},
+            new Object[] {3, 1},
+            new Object[] {5, 0}));
   }
 
   @Test

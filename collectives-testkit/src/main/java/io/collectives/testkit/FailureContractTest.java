@@ -312,7 +312,7 @@ public abstract class FailureContractTest extends JobTest {
             return;
           }
           try {
-            Survivors left = world.within(Duration.ofSeconds(4)).shrink();
+            Survivors left = world.within(Duration.ofSeconds(2)).shrink();
             assertEquals(List.of(0), left.lost());
             long[] ones = {1};
             left.group().allReduce(ones, ReduceOp.SUM);

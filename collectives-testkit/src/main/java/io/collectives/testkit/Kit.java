@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * The extent of the contract tests. With {@code -Dcollectives.kit=short} they try fewer numbers of
@@ -21,6 +22,11 @@ final class Kit {
   /** Returns the message of an error, which must have one. */
   static String message(Throwable error) {
     return Objects.requireNonNull(error.getMessage(), () -> error + " says nothing");
+  }
+
+  /** Returns the cases to try: all, or the first so many of them in the short kit. */
+  static <T> Stream<T> cases(int some, List<T> all) {
+    return all.stream().limit(SHORT ? some : all.size());
   }
 
   /** Returns the numbers of ranks to try: all, or one of them in the short kit. */

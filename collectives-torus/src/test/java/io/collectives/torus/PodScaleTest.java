@@ -32,6 +32,7 @@ class PodScaleTest {
 
   /** 33,546,240 transfers. */
   @Test
+  @Tag("long")
   void ringOf4096IsRight() {
     PlanFigures figures = PlanVerifier.verify(RingPlan.of(allReduce(4096)));
     assertEquals(8190, figures.rounds());
@@ -80,6 +81,7 @@ class PodScaleTest {
 
   /** The pod as it is: 128 places in a line, 32 in a ring. */
   @Test
+  @Tag("long")
   void torusOf128By32ThatWrapsInOneDimensionCostsTheSame() {
     Mesh pod = new Mesh(128, 32, false, true);
     PlanFigures figures = PlanVerifier.verify(torus(pod), pod, 1, 0);
@@ -112,6 +114,7 @@ class PodScaleTest {
 
   /** The two halves of it are those of Kumar et al., and rank i has part i between them. */
   @Test
+  @Tag("long")
   void aReduceScatterAndAnAllGatherOf128By32SendHalfOfThatEach() {
     Mesh pod = new Mesh(128, 32, false, true);
     for (Collective half : List.of(Collective.REDUCE_SCATTER, Collective.ALL_GATHER)) {

@@ -39,12 +39,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Which transports a rank listens with, opens and closes. */
-@Isolated // Else another test may listen where a rank has stopped to.
 @Timeout(60)
 class AutoEndpointTest {
   @TempDir Path directory;

@@ -38,12 +38,12 @@ import org.junit.jupiter.params.provider.ValueSource;
  * <p>Each rank is a thread, of which one runs at a time: it hands on when it waits, and between two
  * operations on files when the seed says so.
  *
- * <p>More of them: {@code -Dcollectives.simulations=100000 -Dcollectives.firstSimulation=500}.
+ * <p>More of them: {@code -Dcollectives.simulations=100000 -Dcollectives.firstSimulation=250}.
  */
 @Tag("once")
 @Timeout(240)
 final class DirectoryRendezvousSimulationTest {
-  private static final int SIMULATIONS = Integer.getInteger("collectives.simulations", 500);
+  private static final int SIMULATIONS = Integer.getInteger("collectives.simulations", 250);
 
   /** The number of simulated deaths, of which one in ten found a fault that was put back. */
   private static final int LONE_DEATHS = Math.max(SIMULATIONS / 3, 1);
