@@ -14,9 +14,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.function.Function;
-import java.util.regex.MatchResult;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +30,9 @@ import org.jspecify.annotations.Nullable;
  *   bytes  = "0-4K" | "4K-inf"                            both ends belong to it
  * </pre>
  *
+ * <p>It is read without regular expressions and streams, because every rank reads the shipped one
+ * before its first call, when none of that is compiled yet.
+ *
  * <p>An algorithm is written as {@link Algorithm#parse} reads it. One without a mesh in a row of
  * {@code hosts} gets a row of the mesh for each host.
  *
@@ -41,10 +41,6 @@ import org.jspecify.annotations.Nullable;
 public record AlgorithmTable(List<Row> rows) {
   private static final String RESOURCE = "algorithms.txt";
   private static final String ROW = "[where] collective [ranks]: bytes: algorithm, …";
-  private static final Pattern COMMENT = Pattern.compile("#[^\n]*");
-  private static final Pattern WORD = Pattern.compile("\\S+");
-  private static final Pattern RANKS = Pattern.compile("(\\d{1,9})(?:-(\\d{1,9}|inf))?");
-  private static final Pattern BYTES = Pattern.compile("(\\d{1,9}[KMG]?)-(\\d{1,9}[KMG]?|inf)");
   private static final List<String> UNITS = List.of("G", "M", "K");
   private static final Range ANY_RANKS = new Range(1, Range.NO_END);
 
@@ -179,6 +175,9 @@ public record AlgorithmTable(List<Row> rows) {
     return 1L << 10 * (UNITS.size() - UNITS.indexOf(letter));
   }
 
+  /** A word of a table, and where it stands. */
+  private record Word(String text, int from, int to) {}
+
   /** Reads a text, whose positions it tells in errors. */
   private static final class Parser {
     private final String text;
@@ -187,19 +186,49 @@ public record AlgorithmTable(List<Row> rows) {
     private final List<Row> rows = new ArrayList<>();
 
     Parser(String text, String source, Function<String, Algorithm> algorithms) {
-      this.text = COMMENT.matcher(text).replaceAll(found -> " ".repeat(found.group().length()));
+      this.text = withoutComments(text);
       this.source = source;
       this.algorithms = algorithms;
     }
 
+    /** Puts blanks where comments are, so that all else stays where it is. */
+    private static String withoutComments(String text) {
+      char[] chars = text.toCharArray();
+      boolean inComment = false;
+      for (int i = 0; i < chars.length; i++) {
+        inComment = chars[i] == '#' || inComment && chars[i] != '\n';
+        if (inComment) {
+          chars[i] = ' ';
+        }
+      }
+      return new String(chars);
+    }
+
     List<Row> rows() {
-      Matcher entries = Pattern.compile("[^;\n]+").matcher(text);
-      while (entries.find()) {
-        if (!entries.group().isBlank()) {
-          entry(entries.start(), entries.end());
+      for (int from = 0, to; from < text.length(); from = to + 1) {
+        to = from;
+        while (to < text.length() && text.charAt(to) != ';' && text.charAt(to) != '\n') {
+          to++;
+        }
+        if (!text.substring(from, to).isBlank()) {
+          entry(from, to);
         }
       }
       return rows;
+    }
+
+    private List<Word> words(int from, int to) {
+      List<Word> words = new ArrayList<>();
+      int start = from;
+      for (int i = from; i <= to; i++) {
+        if (i == to || Character.isWhitespace(text.charAt(i))) {
+          if (start < i) {
+            words.add(new Word(text.substring(start, i), start, i));
+          }
+          start = i + 1;
+        }
+      }
+      return words;
     }
 
     private void entry(int from, int to) {
@@ -207,25 +236,25 @@ public record AlgorithmTable(List<Row> rows) {
       if (colon < 0 || colon >= to) {
         throw wrong(from, to, "needed is " + ROW);
       }
-      List<MatchResult> words = WORD.matcher(text).region(from, colon).results().toList();
+      List<Word> words = words(from, colon);
       int next = 0;
       Locality where = null;
       for (Locality some : Locality.values()) {
-        if (!words.isEmpty() && words.get(0).group().equals(some.toString())) {
+        if (!words.isEmpty() && words.get(0).text.equals(some.toString())) {
           where = some;
           next = 1;
         }
       }
       Collective collective = null;
       for (Collective some : Collective.values()) {
-        if (next < words.size() && words.get(next).group().equals(some.toString())) {
+        if (next < words.size() && words.get(next).text.equals(some.toString())) {
           collective = some;
         }
       }
       if (collective == null || collective == Collective.BARRIER) {
         throw wrong(
-            next < words.size() ? words.get(next).start() : from,
-            next < words.size() ? words.get(next).end() : colon,
+            next < words.size() ? words.get(next).from : from,
+            next < words.size() ? words.get(next).to : colon,
             "needed is one of "
                 + Arrays.stream(Collective.values())
                     .filter(some -> some != Collective.BARRIER)
@@ -237,15 +266,14 @@ public record AlgorithmTable(List<Row> rows) {
                     .collect(Collectors.joining(", ")));
       }
       Range ranks = ANY_RANKS;
-      for (MatchResult word : words.subList(next + 1, words.size())) {
-        Matcher matcher = RANKS.matcher(word.group());
-        if (word != words.get(next + 1) || !matcher.matches()) {
-          throw wrong(word.start(), word.end(), "needed are ranks, as 4, 3-8 or 9-inf");
+      for (Word word : words.subList(next + 1, words.size())) {
+        int dash = word.text.indexOf('-');
+        ranks = range(dash < 0 ? word.text + "-" + word.text : word.text, false);
+        if (word != words.get(next + 1) || ranks == null) {
+          throw wrong(word.from, word.to, "needed are ranks, as 4, 3-8 or 9-inf");
         }
-        String last = matcher.group(2) == null ? matcher.group(1) : matcher.group(2);
-        ranks = new Range(number(matcher.group(1)), number(last));
         if (ranks.from > ranks.to) {
-          throw wrong(word.start(), word.end(), "needed is the least number of ranks first");
+          throw wrong(word.from, word.to, "needed is the least number of ranks first");
         }
       }
       for (int at = colon + 1; at <= to; ) {
@@ -260,9 +288,8 @@ public record AlgorithmTable(List<Row> rows) {
         @Nullable Locality where, Collective collective, Range ranks, int from, int to) {
       String written = text.substring(from, to);
       int colon = written.indexOf(':');
-      String range = colon < 0 ? "" : written.substring(0, colon).strip();
-      Matcher bytes = BYTES.matcher(range);
-      if (!bytes.matches() || number(bytes.group(1)) > number(bytes.group(2))) {
+      Range bytes = range(written.substring(0, Math.max(colon, 0)).strip(), true);
+      if (bytes == null || bytes.from > bytes.to) {
         throw wrong(from, to, "needed are bytes and an algorithm, as 0-4K: ring or 4K-inf: ring");
       }
       String name = written.substring(colon + 1).strip();
@@ -274,27 +301,41 @@ public record AlgorithmTable(List<Row> rows) {
             from + colon + 1, to, Objects.requireNonNullElseGet(e.getMessage(), e::toString));
       }
       rows.add(
-          new Row(
-              where,
-              collective,
-              ranks,
-              new Range(number(bytes.group(1)), number(bytes.group(2))),
-              algorithm,
-              source + ", line " + line(from)));
+          new Row(where, collective, ranks, bytes, algorithm, source + ", line " + line(from)));
     }
 
-    private static long number(String text) {
-      if (text.equals("inf")) {
-        return Range.NO_END;
+    /** Reads two numbers with a dash between them; null if they are none. */
+    private static @Nullable Range range(String text, boolean mayHaveUnits) {
+      int dash = text.indexOf('-');
+      if (dash < 0) {
+        return null;
       }
-      String unit = text.substring(text.length() - 1);
-      return UNITS.contains(unit)
-          ? Long.parseLong(text.substring(0, text.length() - 1)) * unit(unit)
-          : Long.parseLong(text);
+      long from = number(text.substring(0, dash), mayHaveUnits);
+      String end = text.substring(dash + 1);
+      long to = end.equals("inf") ? Range.NO_END : number(end, mayHaveUnits);
+      return from < 0 || to < 0 ? null : new Range(from, to);
     }
 
-    private long line(int at) {
-      return 1 + text.substring(0, at).chars().filter(c -> c == '\n').count();
+    /** Reads a number of at most nine digits; -1 if it is none. */
+    private static long number(String text, boolean mayHaveUnit) {
+      int digits = 0;
+      while (digits < text.length() && text.charAt(digits) >= '0' && text.charAt(digits) <= '9') {
+        digits++;
+      }
+      String unit = text.substring(digits);
+      boolean good = unit.isEmpty() || mayHaveUnit && UNITS.contains(unit);
+      if (!good || digits == 0 || digits > 9) {
+        return -1;
+      }
+      return Long.parseLong(text.substring(0, digits)) * (unit.isEmpty() ? 1 : unit(unit));
+    }
+
+    private int line(int at) {
+      int line = 1;
+      for (int i = 0; i < at; i++) {
+        line += text.charAt(i) == '\n' ? 1 : 0;
+      }
+      return line;
     }
 
     private IllegalArgumentException wrong(int from, int to, String needed) {
