@@ -384,5 +384,21 @@ final class GroupContext {
     return z ^ z >>> 31;
   }
 
-  private record Key(Algorithm algorithm, Collective collective, int root, AddOrder order) {}
+  private record Key(Algorithm algorithm, Collective collective, int root, AddOrder order) {
+    // See Algorithm.Named.
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return other instanceof Key key
+          && algorithm.equals(key.algorithm)
+          && collective == key.collective
+          && root == key.root
+          && order == key.order;
+    }
+
+    @Override
+    public int hashCode() {
+      return Objects.hash(algorithm, collective, root, order);
+    }
+  }
 }
