@@ -6,24 +6,37 @@ import io.collectives.UnavailableException;
 import io.collectives.internal.Services;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
-/** The algorithms that some modules plan. Immutable; for any thread. */
+/** The algorithms that some modules plan. For any thread. */
 public final class Algorithms {
-  private final Map<String, AlgorithmSpec> byName = new LinkedHashMap<>();
+  /** By the names of the algorithms, in the order in which people read of them. */
+  private final Map<String, PlanProvider> providers = new LinkedHashMap<>();
 
-  private Algorithms(Iterable<PlanProvider> providers) {
-    for (PlanProvider provider : providers) {
-      for (AlgorithmSpec spec : provider.algorithms()) {
-        if (byName.putIfAbsent(spec.name(), spec) != null) {
+  /** What somebody has asked for; all of them would take a rank long to make when it starts. */
+  private final Map<String, AlgorithmSpec> specs = new ConcurrentHashMap<>();
+
+  private Algorithms(Iterable<PlanProvider> all) {
+    for (PlanProvider provider : all) {
+      for (String name : provider.names()) {
+        if (providers.putIfAbsent(name, provider) != null) {
           throw new IllegalStateException(
-              "two modules on the class path plan the algorithm \"" + spec.name() + "\"");
+              "two modules on the class path plan the algorithm \"" + name + "\"");
         }
       }
     }
+  }
+
+  private @Nullable AlgorithmSpec named(String name) {
+    PlanProvider provider = providers.get(name);
+    return provider == null ? null : specs.computeIfAbsent(name, provider::algorithm);
   }
 
   /** Returns the algorithms of all modules on the class path, in its order. */
@@ -38,7 +51,9 @@ public final class Algorithms {
 
   /** All of them, in the order in which people read of them. */
   public List<AlgorithmSpec> all() {
-    return List.copyOf(byName.values());
+    List<AlgorithmSpec> all = new ArrayList<>();
+    providers.keySet().forEach(name -> all.add(Objects.requireNonNull(named(name))));
+    return List.copyOf(all);
   }
 
   /** Returns the forms in which users write the algorithms: {@code ring, torus[:XxY], …}. */
@@ -52,13 +67,13 @@ public final class Algorithms {
    * @throws UnavailableException if no module plans it
    */
   public AlgorithmSpec spec(Algorithm algorithm) {
-    AlgorithmSpec spec = byName.get(algorithm.family());
+    AlgorithmSpec spec = named(algorithm.family());
     if (spec == null) {
       throw new UnavailableException(
           "no module on the class path plans the algorithm \""
               + algorithm.name()
               + "\"; there "
-              + (byName.isEmpty() ? "is none" : "are " + forms())
+              + (providers.isEmpty() ? "is none" : "are " + forms())
               + ". Add the dependency "
               + algorithm.artifact()
               + ", or io.collectives:collectives-all for everything");
@@ -94,7 +109,7 @@ public final class Algorithms {
 
   private Algorithm parse(String text, String others) {
     int colon = text.indexOf(':');
-    AlgorithmSpec spec = byName.get(colon < 0 ? text : text.substring(0, colon));
+    AlgorithmSpec spec = named(colon < 0 ? text : text.substring(0, colon));
     String parameters = colon < 0 ? "" : text.substring(colon + 1);
     boolean good =
         spec != null

@@ -14,4 +14,29 @@ public interface PlanProvider {
 
   /** The algorithms that it plans, in the order in which people read of them. */
   List<AlgorithmSpec> algorithms();
+
+  /**
+   * Returns the names of {@link #algorithms}, in the same order.
+   *
+   * @since 0.3.0
+   */
+  default List<String> names() {
+    return algorithms().stream().map(AlgorithmSpec::name).toList();
+  }
+
+  /**
+   * Returns the one of {@link #algorithms} that has a name. A provider of many algorithms should
+   * make only this one, as a rank that starts needs few of them.
+   *
+   * @param name one of {@link #names}
+   * @since 0.3.0
+   */
+  default AlgorithmSpec algorithm(String name) {
+    for (AlgorithmSpec spec : algorithms()) {
+      if (spec.name().equals(name)) {
+        return spec;
+      }
+    }
+    throw new IllegalArgumentException("no algorithm \"" + name + "\" is planned here");
+  }
 }

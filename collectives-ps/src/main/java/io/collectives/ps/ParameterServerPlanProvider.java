@@ -17,21 +17,26 @@ import java.util.Optional;
  * to reduce, and every other collective directly.
  */
 public final class ParameterServerPlanProvider implements PlanProvider {
-  private static final AlgorithmSpec PARAMETER_SERVER =
-      AlgorithmSpec.of("parameter-server", "Some ranks serve a share each.", DirectPlans::of)
-          .withParameters(
-              new AlgorithmSpec.Parameters(
-                  ServersText.FORM, ServersText.ALLOWED, new ServersText()),
-              ParameterServerPlanProvider::plan)
-          .withFigures(n -> n == 1 ? 0 : 2, ParameterServerPlanProvider::bytes)
-          .withCost(ParameterServerPlanProvider::cost);
+  private static final List<String> NAMES = List.of("parameter-server");
 
   /** Makes the provider; the service loader calls this. */
   public ParameterServerPlanProvider() {}
 
   @Override
+  public List<String> names() {
+    return NAMES;
+  }
+
+  @Override
   public List<AlgorithmSpec> algorithms() {
-    return List.of(PARAMETER_SERVER);
+    return List.of(
+        AlgorithmSpec.of(NAMES.get(0), "Some ranks serve a share each.", DirectPlans::of)
+            .withParameters(
+                new AlgorithmSpec.Parameters(
+                    ServersText.FORM, ServersText.ALLOWED, new ServersText()),
+                ParameterServerPlanProvider::plan)
+            .withFigures(n -> n == 1 ? 0 : 2, ParameterServerPlanProvider::bytes)
+            .withCost(ParameterServerPlanProvider::cost));
   }
 
   private static Plan plan(Algorithm algorithm, PlanRequest request) {

@@ -185,6 +185,6 @@ class ParameterServerPlanProviderTest {
 
   @Test
   void isFoundOnTheClassPath() {
-    assertEquals(ALGORITHMS.all(), Algorithms.onClassPath().all());
+    assertEquals(ALGORITHMS.forms(), Algorithms.onClassPath().forms());
   }
 }

@@ -21,31 +21,60 @@ public final class TorusPlanProvider implements PlanProvider {
   private static final String HIERARCHICAL = "hierarchical";
   private static final Pattern MESH = Pattern.compile("(?:(\\d{1,4})x(\\d{1,4}))?");
 
-  private static final List<AlgorithmSpec> ALGORITHMS =
+  private static final List<String> NAMES =
       List.of(
-          AlgorithmSpec.of("ring", "One ring, for long payloads.", RingPlan::of)
+          "ring",
+          "bidirectional-ring",
+          "shortest-way-ring",
+          "torus",
+          HIERARCHICAL,
+          "direct",
+          "exchange",
+          "binomial-tree",
+          "recursive-doubling",
+          "halving-doubling",
+          "swing",
+          "double-binary-tree");
+
+  /** Makes the provider; the service loader calls this. */
+  public TorusPlanProvider() {}
+
+  @Override
+  public List<String> names() {
+    return NAMES;
+  }
+
+  @Override
+  public AlgorithmSpec algorithm(String name) {
+    return switch (name) {
+      case "ring" ->
+          AlgorithmSpec.of(name, "One ring, for long payloads.", RingPlan::of)
               .withFigures(n -> 2 * (n - 1), TorusPlanProvider::both)
-              .withCost(always(n -> new Cost(2 * (n - 1), both(n), half(n), true))),
+              .withCost(always(n -> new Cost(2 * (n - 1), both(n), half(n), true)));
+      case "bidirectional-ring" ->
           AlgorithmSpec.of(
-                  "bidirectional-ring",
+                  name,
                   "Two rings in opposite directions, each with half of the payload.",
                   BidirectionalRingPlan::of)
               .withFigures(n -> 2 * (n - 1), TorusPlanProvider::both)
               .withCost(
-                  where(n -> n > 2, n -> new Cost(2 * (n - 1), both(n) / 2, half(n) / 2, false))),
+                  where(n -> n > 2, n -> new Cost(2 * (n - 1), both(n) / 2, half(n) / 2, false)));
+      case "shortest-way-ring" ->
           AlgorithmSpec.of(
-                  "shortest-way-ring",
+                  name,
                   "One ring, in which each contribution goes the shorter way round.",
                   ShortestWayRingPlan::of)
-              .withFigures(n -> n / 2 * 2, TorusPlanProvider::both),
-          AlgorithmSpec.of("torus", "Rings along the rows and columns of a mesh.", RingPlan::of)
+              .withFigures(n -> n / 2 * 2, TorusPlanProvider::both);
+      case "torus" ->
+          AlgorithmSpec.of(name, "Rings along the rows and columns of a mesh.", RingPlan::of)
               .withParameters(
                   new AlgorithmSpec.Parameters("[:XxY]", MESH, TorusPlanProvider::torus),
                   (algorithm, request) ->
                       TorusPlan.of(((Algorithm.Torus) algorithm).mesh(), request))
-              .withFigures(TorusPlanProvider::torusSteps, TorusPlanProvider::both),
+              .withFigures(TorusPlanProvider::torusSteps, TorusPlanProvider::both);
+      case HIERARCHICAL ->
           AlgorithmSpec.of(
-                  HIERARCHICAL,
+                  name,
                   "Within the rows of a mesh, which are hosts, then between them, and back.",
                   RingPlan::of)
               .withParameters(
@@ -61,27 +90,31 @@ public final class TorusPlanProvider implements PlanProvider {
                               ((Algorithm.Named) algorithm).parameters(),
                               request.ranks()),
                           request))
-              .withFigures(TorusPlanProvider::torusSteps, TorusPlanProvider::both),
-          AlgorithmSpec.of("direct", "Each rank serves one share to all others.", DirectPlans::of)
+              .withFigures(TorusPlanProvider::torusSteps, TorusPlanProvider::both);
+      case "direct" ->
+          AlgorithmSpec.of(name, "Each rank serves one share to all others.", DirectPlans::of)
               .withFigures(n -> n == 1 ? 0 : 2, TorusPlanProvider::both)
-              .withCost(always(n -> new Cost(2, 2.0 / n, half(n), false))),
+              .withCost(always(n -> new Cost(2, 2.0 / n, half(n), false)));
+      case "exchange" ->
           AlgorithmSpec.of(
-                  "exchange",
+                  name,
                   "Each rank sends all it has to all others, for the shortest payloads.",
                   DirectPlans::exchange)
               .withFigures(n -> n == 1 ? 0 : 1, n -> n - 1)
-              .withCost(always(n -> new Cost(1, 1, n - 1, false))),
+              .withCost(always(n -> new Cost(1, 1, n - 1, false)));
+      case "binomial-tree" ->
           AlgorithmSpec.of(
-                  "binomial-tree",
+                  name,
                   "A tree up and down, which takes the fewest messages of all ranks together.",
                   BinomialTreePlan::of)
               .withFigures(n -> 2 * levels(n), TorusPlanProvider::levels)
               .withCost(
                   where(
                       TorusPlanProvider::isPowerOfTwo,
-                      n -> new Cost(2 * levels(n), 2 * levels(n), levels(n), false))),
+                      n -> new Cost(2 * levels(n), 2 * levels(n), levels(n), false)));
+      case "recursive-doubling" ->
           AlgorithmSpec.of(
-                  "recursive-doubling",
+                  name,
                   "Pairs exchange all that they have, for short payloads.",
                   RecursiveDoublingPlan::of)
               .withFigures(
@@ -89,27 +122,29 @@ public final class TorusPlanProvider implements PlanProvider {
               .withCost(
                   where(
                       TorusPlanProvider::isPowerOfTwo,
-                      n -> new Cost(levels(n), levels(n), levels(n), true))),
+                      n -> new Cost(levels(n), levels(n), levels(n), true)));
+      case "halving-doubling" ->
           byHalves(
-              "halving-doubling",
+              name,
               "Pairs exchange halves, quarters, …, and back: few steps, the least bytes.",
-              HalvingDoublingPlan::of),
+              HalvingDoublingPlan::of);
+      case "swing" ->
           byHalves(
-              "swing",
+              name,
               "Pairs that are near on a ring exchange halves, quarters, …, and back.",
-              SwingPlan::of),
+              SwingPlan::of);
+      case "double-binary-tree" ->
           AlgorithmSpec.of(
-                  "double-binary-tree",
-                  "Two trees, each with half of the payload.",
-                  DoubleBinaryTreePlan::of)
-              .withFigures(n -> 2 * levels(core(n)), n -> Math.min(2, n / 2.0 * (n == 1 ? 0 : 1))));
-
-  /** Makes the provider; the service loader calls this. */
-  public TorusPlanProvider() {}
+                  name, "Two trees, each with half of the payload.", DoubleBinaryTreePlan::of)
+              .withFigures(n -> 2 * levels(core(n)), n -> Math.min(2, n / 2.0 * (n == 1 ? 0 : 1)));
+      default ->
+          throw new IllegalArgumentException("no algorithm \"" + name + "\" is planned here");
+    };
+  }
 
   @Override
   public List<AlgorithmSpec> algorithms() {
-    return ALGORITHMS;
+    return NAMES.stream().map(this::algorithm).toList();
   }
 
   /**

@@ -13,6 +13,7 @@ import io.collectives.plan.Plan;
 import io.collectives.plan.PlanFigures;
 import io.collectives.plan.PlanVerifier;
 import io.collectives.plan.Transfer;
+import io.collectives.spi.AlgorithmSpec;
 import io.collectives.spi.Algorithms;
 import java.util.HashSet;
 import java.util.List;
@@ -348,7 +349,15 @@ class TorusPlanProviderTest {
 
   @Test
   void isFoundOnTheClassPath() {
-    assertEquals(ALGORITHMS.all(), Algorithms.onClassPath().all());
+    assertEquals(ALGORITHMS.forms(), Algorithms.onClassPath().forms());
+  }
+
+  @Test
+  void eachAlgorithmIsFoundByItsName() {
+    TorusPlanProvider provider = new TorusPlanProvider();
+    assertEquals(
+        provider.names(), provider.algorithms().stream().map(AlgorithmSpec::name).toList());
+    assertThrows(IllegalArgumentException.class, () -> provider.algorithm("no-such"));
   }
 
   @Test
