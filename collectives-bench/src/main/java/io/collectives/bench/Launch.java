@@ -1,5 +1,6 @@
 package io.collectives.bench;
 
+import io.collectives.bench.process.ClassArchive;
 import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.LinePump;
 import io.collectives.bench.process.ProcessGroup;
@@ -9,6 +10,7 @@ import io.collectives.bench.report.Columns.Column;
 import io.collectives.bench.report.Units;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -25,7 +27,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "launch",
     customSynopsis =
-        "collectives launch [-h] [--keep-going] [--transport=NAME] [--servers=S [--proxies=P]] -n=RANKS [--] COMMAND [ARGUMENT...]",
+        "collectives launch [-h] [--aot=FILE] [--keep-going] [--transport=NAME] [--servers=S [--proxies=P]] -n=RANKS [--] COMMAND [ARGUMENT...]",
     descriptionHeading = "%n",
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n",
@@ -45,6 +47,7 @@ import picocli.CommandLine.Spec;
     },
     footer = {
       "  collectives launch -n 4 -- java -cp app.jar com.example.Train --epochs 3",
+      "  collectives launch -n 4 --aot train.jsa -- java -cp app.jar com.example.Train",
       "  collectives launch -n 4 --keep-going -- java -cp app.jar com.example.Survive",
       "  collectives launch -n 4 --transport shm -- java -cp app.jar com.example.Train",
       "  collectives launch -n 2 sh -c 'echo rank $RANK of $WORLD_SIZE'",
@@ -71,6 +74,17 @@ final class Launch implements Callable<Integer> {
       paramLabel = "RANKS",
       description = "How many processes, from 1 to 1024.")
   private int ranks;
+
+  @Option(
+      names = "--aot",
+      paramLabel = "FILE",
+      description =
+          "Start faster, by an archive of the classes that COMMAND loads, which must be a java (the JVM's "
+              + "class data sharing). If FILE is not there, or does not fit this java and its jars, rank 0 lists "
+              + "its classes, and an archive is made of them when all have ended with 0, which takes some seconds; "
+              + "all ranks of later runs use it. If it cannot be made a warning says why. JVMs archive classes "
+              + "of jars, but not of directories.")
+  private Optional<Path> archiveFile = Optional.empty();
 
   @Option(
       names = "--keep-going",
@@ -138,6 +152,17 @@ final class Launch implements Callable<Integer> {
                     + ": must be at least 1, goes with --servers, and leaves at least one of "
                     + ranks
                     + " processes to work"));
+    archiveFile.ifPresent(
+        file ->
+            Usage.require(
+                ClassArchive.isJava(command),
+                spec,
+                "--aot "
+                    + file
+                    + ": archives classes of a java, and COMMAND is "
+                    + command.get(0)));
+    Optional<ClassArchive> archive =
+        archiveFile.map(file -> new ClassArchive(file, command, this::warn));
     List<LinePump> pumps = new ArrayList<>();
     List<String> failed = new ArrayList<>();
     int status;
@@ -146,7 +171,7 @@ final class Launch implements Callable<Integer> {
       for (int rank = 0; rank < ranks; rank++) {
         Process process;
         try {
-          process = group.start(rank, builder(new RankEnvironment(rank, ranks, port)));
+          process = group.start(rank, builder(archive, new RankEnvironment(rank, ranks, port)));
         } catch (IOException e) {
           return cannotRun(e);
         }
@@ -163,12 +188,23 @@ final class Launch implements Callable<Integer> {
     for (LinePump pump : pumps) {
       pump.await(ProcessGroup.GRACE);
     }
+    if (status == 0) {
+      archive.ifPresent(ClassArchive::make);
+    }
     failed.forEach(err::println);
     return status;
   }
 
-  private ProcessBuilder builder(RankEnvironment environment) {
-    ProcessBuilder builder = new ProcessBuilder(command);
+  private void warn(String text) {
+    err.println("collectives launch: " + text);
+  }
+
+  private ProcessBuilder builder(Optional<ClassArchive> archive, RankEnvironment environment) {
+    ProcessBuilder builder =
+        new ProcessBuilder(
+            archive
+                .map(some -> environment.rank() == 0 ? some.listingCommand() : some.command())
+                .orElse(command));
     builder
         .environment()
         .putAll(transport.map(environment::variables).orElseGet(environment::variables));
