@@ -22,6 +22,7 @@ import io.collectives.bench.perf.Ranks;
 import io.collectives.bench.perf.Seating;
 import io.collectives.bench.perf.StartUp;
 import io.collectives.bench.perf.ThreadRanks;
+import io.collectives.bench.process.ClassArchive;
 import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.JavaCommand;
 import io.collectives.bench.process.ParentLines;
@@ -114,13 +115,16 @@ import picocli.CommandLine.Spec;
       "  collectives perf --workers 4 --algorithm ring,parameter-server:0+n --tensors table2 --scale 16 --way fused,atomic,negotiated",
       "                                                                        whole tensors on servers, and what negotiation costs",
       "  collectives perf --ranks 2,4,8,16 --bytes 1M --chart growth.svg       how time grows, drawn",
-      "  collectives perf --start-up                                           from JVM start to the first sum",
+      "  collectives perf --start-up                                           from JVM start to the first sum, and to steady sums",
       "  collectives perf --format tsv --wait-near > figures.tsv               for a program to read",
       "",
       "Exit status: 0 all went well; 1 a rank failed or --check found wrong elements; 2 wrong usage."
     })
 final class Perf implements Callable<Integer> {
   private static final int ATTEMPTS = 3;
+
+  /** The length of the run that tells the steady speed of a job that has just started. */
+  private static final int STEADY_SECONDS = 5;
 
   /**
    * Larger payloads are not repeated to warm up: they need more time, and compile nothing that
@@ -336,8 +340,16 @@ final class Perf implements Callable<Integer> {
       paramLabel = "N",
       description =
           "Measure instead, N times, how long a job of processes takes from the start of its JVMs "
-              + "to its first sum, over --transport or over each. Default without a number: 5.")
+              + "to its first sum, over --transport or over each; and until its sums are steady: the first "
+              + "100 whose median is at most 1/0.9 of the median of the last quarter of 5 s of sums. Default without a number: 5.")
   private Optional<Integer> startUps = Optional.empty();
+
+  @Option(
+      names = "--aot",
+      paramLabel = "FILE",
+      description =
+          "With --start-up: JVMs use the archive of classes in FILE, which is made first if it is not there or does not fit; see launch --aot.")
+  private Optional<Path> archiveFile = Optional.empty();
 
   @Option(
       names = "--tune-table",
@@ -368,6 +380,8 @@ final class Perf implements Callable<Integer> {
         file ->
             Usage.require(
                 LogChart.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+    Usage.require(
+        archiveFile.isEmpty() || startUps.isPresent(), spec, "--aot goes with --start-up");
     if (startUps.isPresent()) {
       return startUp(startUps.get());
     }
@@ -529,14 +543,35 @@ final class Perf implements Callable<Integer> {
         wantedTransport
             .map(List::of)
             .orElse(List.of(Transport.AUTO, Transport.SHM, Transport.UNIX, Transport.TCP));
-    StartUpTable table = new StartUpTable();
+    List<String> command = StartUp.command(STEADY_SECONDS);
+    Optional<ClassArchive> archive =
+        archiveFile.map(
+            file ->
+                new ClassArchive(
+                    file,
+                    command,
+                    text -> spec.commandLine().getErr().println("collectives perf: " + text)));
+    StartUpTable table;
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+      if (archive.isPresent() && !archive.get().fits()) {
+        progress.step("an archive of classes");
+        ClassArchive made = archive.get();
+        StartUp.measure(
+            rankCounts.get(0),
+            rank -> rank == 0 ? made.listingCommand() : command,
+            transports.get(0).toString(),
+            System.err);
+        made.make();
+      }
+      List<String> measuredCommand = archive.map(ClassArchive::command).orElse(command);
+      table = new StartUpTable(archive.isPresent() && archive.get().fits());
       for (int ranks : rankCounts) {
         for (Transport transport : transports) {
           List<StartUp> measured = new ArrayList<>();
           for (int i = 1; i <= times; i++) {
             progress.step(ranks + " ranks over " + transport + ": start " + i + " of " + times);
-            measured.add(StartUp.measure(ranks, transport.toString(), System.err));
+            measured.add(
+                StartUp.measure(ranks, rank -> measuredCommand, transport.toString(), System.err));
           }
           table.row(transport, ranks, measured);
         }

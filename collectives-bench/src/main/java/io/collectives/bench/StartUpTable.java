@@ -14,7 +14,24 @@ import java.util.function.ToLongFunction;
 final class StartUpTable {
   private final FigureTable table =
       new FigureTable(
-          1, "transport", "ranks", "starts", "median", "min", "max", "JVM", "join", "first sum");
+          1,
+          "transport",
+          "ranks",
+          "starts",
+          "median",
+          "min",
+          "max",
+          "JVM",
+          "join",
+          "first sum",
+          "steady");
+
+  /** Whether the JVMs used an archive of classes. */
+  private final boolean archived;
+
+  StartUpTable(boolean archived) {
+    this.archived = archived;
+  }
 
   /** A row; the parts are medians, too, and need not add up to that of the whole. */
   void row(Transport transport, int ranks, List<StartUp> starts) {
@@ -24,6 +41,7 @@ final class StartUpTable {
     long jvm = median(starts, StartUp::jvmNanos);
     long join = median(starts, StartUp::joinNanos);
     long sum = median(starts, StartUp::sumNanos);
+    long steady = median(starts, StartUp::steadyNanos);
     Map<String, Object> fields = new LinkedHashMap<>();
     fields.put("transport", transport);
     fields.put("ranks", ranks);
@@ -34,6 +52,8 @@ final class StartUpTable {
     fields.put("jvm_ms", millis(jvm));
     fields.put("join_ms", millis(join));
     fields.put("first_sum_ms", millis(sum));
+    fields.put("steady_ms", millis(steady));
+    fields.put("aot", archived);
     table.row(
         List.of(
             transport.toString(),
@@ -44,7 +64,8 @@ final class StartUpTable {
             Units.time(most),
             Units.time(jvm),
             Units.time(join),
-            Units.time(sum)),
+            Units.time(sum),
+            Units.time(steady)),
         fields);
   }
 
@@ -54,7 +75,9 @@ final class StartUpTable {
         out,
         List.of(
             Provenance.line()
-                + "; from the start of the JVMs to the first all-reduce of 1 KiB on all ranks"));
+                + "; from the start of the JVMs"
+                + (archived ? ", with an archive of their classes," : "")
+                + " to the first all-reduce of 1 KiB on all ranks"));
   }
 
   private static Object millis(long nanos) {

@@ -324,7 +324,8 @@ class EndToEndTest {
     assertEquals(0, perf.status(), perf.err());
     List<String> lines = perf.out().lines().toList();
     assertEquals(
-        "transport\tranks\tstarts\tmedian_ms\tmin_ms\tmax_ms\tjvm_ms\tjoin_ms\tfirst_sum_ms",
+        "transport\tranks\tstarts\tmedian_ms\tmin_ms\tmax_ms\tjvm_ms\tjoin_ms\tfirst_sum_ms"
+            + "\tsteady_ms\taot",
         lines.get(0));
     String[] cells = lines.get(1).split("\t");
     assertEquals(List.of("shm", "2", "1"), List.of(cells).subList(0, 3));
@@ -335,6 +336,9 @@ class EndToEndTest {
       parts = Math.max(parts, Double.parseDouble(cells[i]));
     }
     assertTrue(parts < total, lines.get(1));
+    double steady = Double.parseDouble(cells[9]);
+    assertTrue(steady >= total && steady < total + 60_000, lines.get(1));
+    assertEquals("false", cells[10]);
     assertEquals(cells[3], cells[4]);
     assertEquals(cells[3], cells[5]);
   }

@@ -78,7 +78,7 @@ class LaunchArchiveTest {
     arguments.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
     arguments.addAll(Arrays.asList(options));
     String paths = String.join(File.pathSeparator, classPath.stream().map(Path::toString).toList());
-    arguments.addAll(List.of("-cp", paths, StartUp.class.getName()));
+    arguments.addAll(List.of("-cp", paths, StartUp.class.getName(), "0"));
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     ByteArrayOutputStream err = new ByteArrayOutputStream();
     Launch launch = new Launch(new PrintStream(out, true), new PrintStream(err, true));

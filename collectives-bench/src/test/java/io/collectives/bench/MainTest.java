@@ -118,6 +118,8 @@ class MainTest {
         "perf --ranks 2,257 | collectives perf: --ranks 257: must be from 1 to 256",
         "perf --algorithm torus:2x1 --ranks 2,4 | collectives perf: --algorithm: torus:2x1 has 2 places, the group has 4 ranks",
         "perf --chart x.gif | collectives perf: --chart x.gif: must end with .png or .svg",
+        "perf --aot FILE | collectives perf: --aot goes with --start-up",
+        "launch -n 2 --aot FILE sh -c true | collectives launch: --aot FILE: archives classes of a java, and COMMAND is sh",
         "perf --start-up 0 | collectives perf: --start-up 0: must be from 1 to 1000",
         "perf --start-up --placement threads | collectives perf: --start-up is of processes; --placement threads",
         "perf --min-time x | collectives perf: --min-time: 'x' is no number",

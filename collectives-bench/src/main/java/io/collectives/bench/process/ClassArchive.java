@@ -35,7 +35,7 @@ public final class ClassArchive {
   private final Path file;
   private final List<String> command;
   private final Consumer<String> warnings;
-  private final boolean fits;
+  private boolean fits;
 
   /** Where the files of an archive in the making are; empty if none is made. */
   private final Optional<Path> making;
@@ -77,7 +77,10 @@ public final class ClassArchive {
         .orElseGet(this::command);
   }
 
-  /** Makes an archive if there is none that fits, once the process that lists has ended. */
+  /**
+   * Makes an archive if there is none that fits, once the process that lists has ended. It is used
+   * by processes that start afterwards.
+   */
   public void make() {
     making.ifPresent(
         directory -> {
@@ -90,6 +93,7 @@ public final class ClassArchive {
                     "-XX:SharedClassListFile=" + list(directory),
                     "-XX:SharedArchiveFile=" + made));
             Files.move(made, file, StandardCopyOption.ATOMIC_MOVE);
+            fits = true;
           } catch (NoSuchFileException e) {
             warn("this JVM made none");
           } catch (IOException e) {
