@@ -20,7 +20,7 @@ public final class Algorithms {
   /** By the names of the algorithms, in the order in which people read of them. */
   private final Map<String, PlanProvider> providers = new LinkedHashMap<>();
 
-  /** What somebody has asked for; all of them would take a rank long to make when it starts. */
+  /** The descriptions that were asked for; to make all would take a rank long when it starts. */
   private final Map<String, AlgorithmSpec> specs = new ConcurrentHashMap<>();
 
   private Algorithms(Iterable<PlanProvider> all) {

@@ -79,11 +79,12 @@ final class Launch implements Callable<Integer> {
       names = "--aot",
       paramLabel = "FILE",
       description =
-          "Start faster, by an archive of the classes that COMMAND loads, which must be a java (the JVM's "
-              + "class data sharing). If FILE is not there, or does not fit this java and its jars, rank 0 lists "
-              + "its classes, and an archive is made of them when all have ended with 0, which takes some seconds; "
-              + "all ranks of later runs use it. If it cannot be made a warning says why. JVMs archive classes "
-              + "of jars, but not of directories.")
+          "Start faster, by an archive of the classes that COMMAND loads, which must be "
+              + "a java (the JVM's class data sharing). If FILE is not there, or does not fit "
+              + "this java and its jars, rank 0 lists its classes, and an archive is made of "
+              + "them when all have ended with 0, which takes some seconds; all ranks of later "
+              + "runs use it. If it cannot be made a warning says why. JVMs archive classes of "
+              + "jars, but not of directories.")
   private Optional<Path> archiveFile = Optional.empty();
 
   @Option(

@@ -339,16 +339,18 @@ final class Perf implements Callable<Integer> {
       fallbackValue = "5",
       paramLabel = "N",
       description =
-          "Measure instead, N times, how long a job of processes takes from the start of its JVMs "
-              + "to its first sum, over --transport or over each; and until its sums are steady: the first "
-              + "100 whose median is at most 1/0.9 of the median of the last quarter of 5 s of sums. Default without a number: 5.")
+          "Measure instead, N times, how long a job of processes takes from the start of "
+              + "its JVMs to its first sum, over --transport or over each; and until its sums "
+              + "are steady: the first 100 whose median is at most 1/0.9 of the median of the "
+              + "last quarter of 5 s of sums. Default without a number: 5.")
   private Optional<Integer> startUps = Optional.empty();
 
   @Option(
       names = "--aot",
       paramLabel = "FILE",
       description =
-          "With --start-up: JVMs use the archive of classes in FILE, which is made first if it is not there or does not fit; see launch --aot.")
+          "With --start-up: JVMs use the archive of classes in FILE, which is made first "
+              + "if it is not there or does not fit; see launch --aot.")
   private Optional<Path> archiveFile = Optional.empty();
 
   @Option(

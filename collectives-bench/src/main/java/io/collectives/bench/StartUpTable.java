@@ -26,7 +26,7 @@ final class StartUpTable {
           "first sum",
           "steady");
 
-  /** Whether the JVMs used an archive of classes. */
+  /** True if the JVMs used an archive of classes. */
   private final boolean archived;
 
   StartUpTable(boolean archived) {

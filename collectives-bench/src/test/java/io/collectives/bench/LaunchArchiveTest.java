@@ -38,7 +38,7 @@ class LaunchArchiveTest {
 
   @TempDir Path directory;
 
-  /** What a job said, and how it ended. */
+  /** The output of a job, and how it ended. */
   private record Outcome(int status, List<String> out, List<String> err) {
     /** Returns how many ranks took the library from the archive. */
     long fromArchive() {

@@ -37,7 +37,7 @@ public final class ClassArchive {
   private final Consumer<String> warnings;
   private boolean fits;
 
-  /** Where the files of an archive in the making are; empty if none is made. */
+  /** The directory of the files of an archive in the making; empty if none is made. */
   private final Optional<Path> making;
 
   /**
