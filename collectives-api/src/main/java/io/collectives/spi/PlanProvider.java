@@ -15,11 +15,7 @@ public interface PlanProvider {
   /** The algorithms that it plans, in the order in which people read of them. */
   List<AlgorithmSpec> algorithms();
 
-  /**
-   * Returns the names of {@link #algorithms}, in the same order.
-   *
-   * @since 0.3.0
-   */
+  /** Returns the names of {@link #algorithms}, in the same order. */
   default List<String> names() {
     return algorithms().stream().map(AlgorithmSpec::name).toList();
   }
@@ -29,7 +25,6 @@ public interface PlanProvider {
    * make only this one, as a rank that starts needs few of them.
    *
    * @param name one of {@link #names}
-   * @since 0.3.0
    */
   default AlgorithmSpec algorithm(String name) {
     for (AlgorithmSpec spec : algorithms()) {
