@@ -116,6 +116,7 @@ class LaunchArchiveTest {
   }
 
   @Test
+  @Tag("long")
   void aFileThatIsNoArchiveIsReplaced() throws IOException {
     Path archive = Files.writeString(directory.resolve("classes.jsa"), "nonsense");
     assertRan(0, launch(archive, classPath));
@@ -134,6 +135,7 @@ class LaunchArchiveTest {
   }
 
   @Test
+  @Tag("long")
   void classesThatCannotBeArchivedAreRunWithAWarning() throws IOException {
     List<Path> longer = new ArrayList<>(classPath);
     longer.add(0, directory);
