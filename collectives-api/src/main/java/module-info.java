@@ -13,8 +13,10 @@ module io.collectives.api {
   exports io.collectives.internal to
       io.collectives.engine,
       io.collectives.netty,
-      io.collectives.testkit;
+      io.collectives.testkit,
+      io.collectives.vector;
 
+  uses io.collectives.internal.MemoryKernels;
   uses io.collectives.spi.CollectivesRuntime;
   uses io.collectives.spi.PlanProvider;
   uses io.collectives.spi.RendezvousProvider;

@@ -7,6 +7,7 @@ import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,7 @@ public final class FrameBytes {
   private @Nullable LongBuffer longs;
   private @Nullable ShortBuffer shorts;
   private @Nullable ByteBuffer singles;
+  private @Nullable Object made;
 
   /**
    * Wraps all bytes from 0 to the capacity of {@code buffer}, whose position, limit and order are
@@ -87,6 +89,18 @@ public final class FrameBytes {
     ShortBuffer view = shorts;
     if (view == null) {
       shorts = view = bytes.asShortBuffer();
+    }
+    return view;
+  }
+
+  /**
+   * Returns what {@code maker} makes of the bytes: one more view, for which all callers have to
+   * pass the same maker.
+   */
+  public Object view(Function<? super ByteBuffer, ?> maker) {
+    Object view = made;
+    if (view == null) {
+      made = view = maker.apply(bytes);
     }
     return view;
   }
