@@ -3,13 +3,14 @@ package io.collectives.engine.memory;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.UserOp;
+import io.collectives.internal.MemoryKernels.Ending;
 import java.nio.Buffer;
 import org.jspecify.annotations.Nullable;
 
 /** Elements of a type that Java calculates with; their loops are those of a template. */
 abstract class ArithmeticElements extends Elements {
   private static final int OPS = ReduceOp.Standard.values().length;
-  private static final int ENDINGS = Loops.Ending.values().length;
+  private static final int ENDINGS = Ending.values().length;
 
   private final Class<? extends Loops> template;
 
@@ -78,7 +79,7 @@ abstract class ArithmeticElements extends Elements {
   }
 
   private Loops loops(ReduceOp.Standard op, int divisor, int size, boolean toAll, int length) {
-    Loops.Ending ending = Loops.Ending.of(divisor);
+    Ending ending = Ending.of(divisor);
     boolean isShort = length < SHORT;
     int index = (op.ordinal() * ENDINGS + ending.ordinal()) * Loops.MOST + size - 1;
     index = index * 4 + (toAll ? 2 : 0) + (isShort ? 1 : 0);

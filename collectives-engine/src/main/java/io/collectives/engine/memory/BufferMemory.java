@@ -18,6 +18,7 @@ public final class BufferMemory extends FlatMemory {
   private final @Nullable Region region;
   private final int regionOffset;
   private Buffer view;
+  private @Nullable Object kernelMemory;
 
   /**
    * {@code buffer} holds bytes or elements of the type; a view is made here, so that no call makes
@@ -36,6 +37,7 @@ public final class BufferMemory extends FlatMemory {
     this.region = region;
     this.regionOffset = regionOffset;
     view = elements.checkView(buffer instanceof ByteBuffer bytes ? elements.view(bytes) : buffer);
+    kernelMemory = Kernels.memory(buffer);
   }
 
   static BufferMemory of(Payload.OfCollectiveBuffer range) {
@@ -64,6 +66,7 @@ public final class BufferMemory extends FlatMemory {
   /** Makes this the memory of all that a frame, or a peer's region, holds. */
   public void bind(FrameBytes bytes) {
     view = elements.view(bytes);
+    kernelMemory = Kernels.memory(bytes);
   }
 
   @Override
@@ -79,6 +82,11 @@ public final class BufferMemory extends FlatMemory {
   @Override
   Buffer place() {
     return view;
+  }
+
+  @Override
+  @Nullable Object kernelMemory() {
+    return kernelMemory;
   }
 
   @Override

@@ -41,6 +41,11 @@ abstract class FlatMemory extends Memory {
     return null;
   }
 
+  /** The memory in the form in which kernels take it, if they can and it is no array. */
+  @Nullable Object kernelMemory() {
+    return null;
+  }
+
   /** Returns the index in the array or buffer of the element at {@code position}. */
   int index(int position) {
     return position;

@@ -2,6 +2,7 @@ package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
 import io.collectives.UserOp;
+import io.collectives.internal.MemoryKernels.Ending;
 import io.collectives.spi.FrameBytes;
 import java.lang.invoke.MethodHandles;
 import java.nio.Buffer;

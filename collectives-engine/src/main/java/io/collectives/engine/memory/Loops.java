@@ -2,6 +2,7 @@ package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.internal.MemoryKernels.Ending;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -54,20 +55,6 @@ abstract class Loops {
       int size,
       boolean toAll,
       boolean isShort) {}
-
-  /** The last step of a sum. */
-  enum Ending {
-    /** It stays as it is. */
-    NONE,
-    /** It is divided by a power of two, which multiplications and shifts can do. */
-    POWER_OF_TWO,
-    /** It is divided. */
-    DIVISION;
-
-    static Ending of(int divisor) {
-      return divisor == 1 ? NONE : Integer.bitCount(divisor) == 1 ? POWER_OF_TWO : DIVISION;
-    }
-  }
 
   /** Loads a template once more, for a kind. */
   static Loops of(Class<? extends Loops> template, Kind kind) {

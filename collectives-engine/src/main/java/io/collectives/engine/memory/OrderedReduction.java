@@ -29,6 +29,7 @@ public final class OrderedReduction {
   private static final int LONG_RUN = 16 * BLOCK;
 
   private final Scratch scratch;
+  private final Kernels kernels;
 
   /** Users' arrays. */
   private final Operands arrays = new Operands();
@@ -54,7 +55,12 @@ public final class OrderedReduction {
    * @param scratch of the thread that it belongs to
    */
   public OrderedReduction(Scratch scratch) {
+    this(scratch, KernelTrial.PASSED);
+  }
+
+  OrderedReduction(Scratch scratch, Kernels kernels) {
     this.scratch = scratch;
+    this.kernels = kernels;
   }
 
   /** Adds the elements of a memory from a position on. */
@@ -121,11 +127,18 @@ public final class OrderedReduction {
         elements.reduce(op, divisor, arrays, first, first + count, scratch);
         return;
       }
+      int done =
+          manner == Manner.SEQUENTIAL
+                  && narrow == null
+                  && op instanceof ReduceOp.Standard standard
+                  && KernelCall.isWorthwhile(count, kernels)
+              ? runKernel(standard, elements, result, to, count, divisor)
+              : 0;
       int block = narrow == null ? block(elements, manner, count) : narrow.block();
       Operands blocks =
           narrow == null ? scratch.get(elements.blocks) : NarrowWire.operands(scratch);
       Object sum = blocks.own[0];
-      for (int done = 0; done < count; done += block) {
+      for (; done < count; done += block) {
         int length = Math.min(block, count - done);
         if (manner == Manner.EXACT) {
           sumExactly(elements, blocks, done, length, divisor, narrow);
@@ -232,6 +245,28 @@ public final class OrderedReduction {
         narrow.round((float[]) block, count, scratch);
       }
     }
+  }
+
+  /** Reduces by a kernel as much as that does, from the first element on. */
+  private int runKernel(
+      ReduceOp.Standard op, Elements elements, Memory result, long to, int count, int divisor) {
+    KernelCall call = scratch.get(KernelCall.KEY).begin(count);
+    for (int i = 0; i < size; i++) {
+      FrameBytes frame = frames[i];
+      if (frame != null) {
+        call.add(frame, elements.index((int) from[i]));
+      } else {
+        call.add(memories[i], from[i]);
+      }
+    }
+    call.addResult(result, to);
+    for (int i = 0; i < size; i++) {
+      Memory target = targets[i];
+      if (target != null) {
+        call.addResult(target, targetAt[i]);
+      }
+    }
+    return call.run(op, divisor, elements, kernels);
   }
 
   /**

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PairReduction {
   private final Scratch scratch;
+  private final Kernels kernels;
   private ReduceOp op = ReduceOp.SUM;
   private @Nullable NarrowWire narrow;
 
@@ -25,7 +26,12 @@ public final class PairReduction {
    * @param scratch of the thread that it belongs to
    */
   public PairReduction(Scratch scratch) {
+    this(scratch, KernelTrial.PASSED);
+  }
+
+  PairReduction(Scratch scratch, Kernels kernels) {
     this.scratch = scratch;
+    this.kernels = kernels;
   }
 
   /**
@@ -70,14 +76,13 @@ public final class PairReduction {
       long ownHere = ownFrom + done;
       int run = own.run(result.run(count - done, part, here), ownPart, ownHere);
       int ownLocal = own.local(ownPart, ownHere);
-      Buffer view = elements.view(source);
       reduce(
           result.part(part),
           result.local(part, here),
           run,
           own.part(ownPart),
           ownLocal,
-          view,
+          source,
           index + done);
       done += run;
       part = result.next(part, here + run);
@@ -159,8 +164,16 @@ public final class PairReduction {
       }
       return;
     }
+    int done = 0;
+    if (op instanceof ReduceOp.Standard standard && KernelCall.isWorthwhile(count, kernels)) {
+      KernelCall call = scratch.get(KernelCall.KEY).begin(count);
+      call.add(own, ownFrom);
+      call.add(source, from);
+      call.addResult(result, to);
+      done = call.run(standard, 1, elements, kernels);
+    }
     Operands blocks = elements.blocks(2, scratch);
-    for (int done = 0; done < count; ) {
+    while (done < count) {
       int step = Math.min(count - done, elements.block);
       source.load(from + done, step, blocks.own[1], 0);
       reduceBlock(result, to + done, step, own, ownFrom + done, blocks);
@@ -169,12 +182,27 @@ public final class PairReduction {
   }
 
   private void reduce(
-      FlatMemory result, int to, int count, FlatMemory own, int ownFrom, Buffer source, int at) {
+      FlatMemory result,
+      int to,
+      int count,
+      FlatMemory own,
+      int ownFrom,
+      FrameBytes source,
+      int at) {
     Elements elements = result.elements;
+    int done = 0;
+    if (op instanceof ReduceOp.Standard standard && KernelCall.isWorthwhile(count, kernels)) {
+      KernelCall call = scratch.get(KernelCall.KEY).begin(count);
+      call.add(own, ownFrom);
+      call.add(source, at);
+      call.addResult(result, to);
+      done = call.run(standard, 1, elements, kernels);
+    }
+    Buffer view = elements.view(source);
     Operands blocks = elements.blocks(2, scratch);
-    for (int done = 0; done < count; ) {
+    while (done < count) {
       int step = Math.min(count - done, elements.block);
-      elements.get(source, at + done, blocks.own[1], 0, step);
+      elements.get(view, at + done, blocks.own[1], 0, step);
       reduceBlock(result, to + done, step, own, ownFrom + done, blocks);
       done += step;
     }

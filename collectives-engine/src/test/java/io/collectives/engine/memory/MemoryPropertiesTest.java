@@ -23,7 +23,12 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(120)
 class MemoryPropertiesTest {
   private final Scratch scratch = new Scratch();
-  private final PairReduction pair = new PairReduction(scratch);
+  private final PairReduction pair = new PairReduction(scratch, kernels());
+
+  /** Returns the kernels that reductions use where they can. */
+  Kernels kernels() {
+    return Kernels.NONE;
+  }
 
   private static int[] counts(ElementType type) {
     int block = ElementTypes.of(type).block;

@@ -19,8 +19,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 class OrderedReductionTest {
   private static final int SEEDS = 60;
   private final Scratch scratch = new Scratch();
-  private final PairReduction pair = new PairReduction(scratch);
-  private final OrderedReduction ordered = new OrderedReduction(scratch);
+  private final PairReduction pair = new PairReduction(scratch, kernels());
+  private final OrderedReduction ordered = new OrderedReduction(scratch, kernels());
+
+  /** Returns the kernels that reductions use where they can. */
+  Kernels kernels() {
+    return Kernels.NONE;
+  }
 
   @ParameterizedTest
   @EnumSource
