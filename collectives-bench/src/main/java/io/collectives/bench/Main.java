@@ -8,6 +8,7 @@ import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Provenance;
 import io.collectives.bench.simulate.PlanChoice;
+import io.collectives.engine.memory.Kernels;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
@@ -255,7 +256,8 @@ public final class Main implements Callable<Integer> {
   static final class Version implements IVersionProvider {
     @Override
     public String[] getVersion() {
-      return new String[] {Provenance.line()};
+      String copies = Kernels.areTried() ? "" : ", off-heap sums by " + Kernels.describe();
+      return new String[] {Provenance.line() + copies};
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.collectives.bench.report;
 
+import io.collectives.engine.memory.Kernels;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
@@ -18,7 +19,8 @@ public final class Provenance {
   }
 
   /**
-   * On one line: version, commit if the launcher script tells, JDK, operating system, processors.
+   * On one line: version, commit if the launcher script tells, JDK, operating system, processors,
+   * and what sums memory outside the heap, unless that is copied as usual.
    */
   public static String line() {
     return "collectives "
@@ -38,7 +40,8 @@ public final class Provenance {
         + System.getProperty("os.arch")
         + ", "
         + Runtime.getRuntime().availableProcessors()
-        + " processors";
+        + " processors"
+        + (Kernels.areTried() ? ", off-heap sums by " + Kernels.describe() : "");
   }
 
   /** The manifest beside this class, whichever jar came first on the class path. */
