@@ -18,9 +18,9 @@ import org.knowm.xchart.XYChartBuilder;
 import org.knowm.xchart.style.Styler;
 
 /**
- * Figures over numbers of ranks, of bytes or the like, as lines in a picture; both axes are
- * logarithmic, the one below with powers of two. Lines that are the same are drawn as one, with
- * both names.
+ * Figures over numbers of ranks, of bytes, of steps or the like, as lines in a picture. The axis at
+ * the side is logarithmic; so is that below, with powers of two, unless it counts steps. Lines that
+ * are the same are drawn as one, with both names.
  */
 public final class LogChart {
   /** The label of times. */
@@ -28,6 +28,7 @@ public final class LogChart {
 
   private final String over;
   private final String figure;
+  private final boolean isOverSteps;
   private final Map<String, SortedMap<Long, Double>> lines = new LinkedHashMap<>();
 
   /**
@@ -37,8 +38,18 @@ public final class LogChart {
    * @param figure what stands at the side
    */
   public LogChart(String over, String figure) {
+    this(over, figure, false);
+  }
+
+  private LogChart(String over, String figure, boolean isOverSteps) {
     this.over = over;
     this.figure = figure;
+    this.isOverSteps = isOverSteps;
+  }
+
+  /** Makes an empty chart over steps or the like, which are as far apart as their numbers. */
+  public static LogChart overSteps(String over, String figure) {
+    return new LogChart(over, figure, true);
   }
 
   /** A point of a line; the last one at a place counts, and what has no logarithm is left out. */
@@ -67,7 +78,9 @@ public final class LogChart {
             .yAxisTitle(figure)
             .build();
     chart.getStyler().setYAxisLogarithmic(true);
-    chart.getStyler().setxAxisTickLabelsFormattingFunction(LogChart::power);
+    chart
+        .getStyler()
+        .setxAxisTickLabelsFormattingFunction(isOverSteps ? LogChart::whole : LogChart::power);
     chart.getStyler().setLegendPosition(Styler.LegendPosition.OutsideE);
     chart.getStyler().setChartBackgroundColor(Color.WHITE);
     // Dashes would be written one by one: most of an SVG.
@@ -81,7 +94,7 @@ public final class LogChart {
         double value = point.getValue();
         // One rank takes no time and makes no error, and no bytes are no place.
         if (value > 0 && point.getKey() > 0) {
-          places.add(Math.log(point.getKey()) / Math.log(2));
+          places.add(place(point.getKey()));
           values.add(value);
           least = Math.min(least, value);
           most = Math.max(most, value);
@@ -107,11 +120,19 @@ public final class LogChart {
     }
   }
 
+  private double place(long at) {
+    return isOverSteps ? at : Math.log(at) / Math.log(2);
+  }
+
   /** The names of each line, in the order of the first. */
   private Map<SortedMap<Long, Double>, String> different() {
     Map<SortedMap<Long, Double>, String> names = new LinkedHashMap<>();
     lines.forEach((name, line) -> names.merge(line, name, (first, next) -> first + " = " + next));
     return names;
+  }
+
+  private static String whole(double step) {
+    return Math.abs(step - Math.rint(step)) > 1e-6 ? " " : String.format(Locale.ROOT, "%.0f", step);
   }
 
   /** Two to the power of a whole number; a blank for others, since XChart draws no empty label. */

@@ -42,6 +42,18 @@ class LogChartTest {
   }
 
   @Test
+  void stepsAreAsFarApartAsTheirNumbers() throws Exception {
+    LogChart chart = LogChart.overSteps("epoch", "loss");
+    chart.point("loss", 1, 2.0);
+    chart.point("loss", 2, 0.5);
+    chart.point("loss", 4, 0.1);
+    List<Double> dots = dots(chart);
+    double step = dots.get(1) - dots.get(0);
+    assertTrue(step > 100, dots.toString());
+    assertEquals(2 * step, dots.get(2) - dots.get(1), 2, dots.toString());
+  }
+
+  @Test
   void linesThatAreTheSameAreOne() throws Exception {
     LogChart chart = new LogChart("ranks", LogChart.TIME);
     chart.point("first", 4, 5);
