@@ -3,6 +3,7 @@ package io.collectives.bench;
 import io.collectives.CollectiveException;
 import io.collectives.bench.accuracy.WireChoice;
 import io.collectives.bench.chaos.Range;
+import io.collectives.bench.digits.DigitsTask;
 import io.collectives.bench.network.LinkRate;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.report.ByteSize;
@@ -99,6 +100,8 @@ public final class Main implements Callable<Integer> {
     line.registerConverter(WireChoice.class, Usage.reader(WireChoice::parse));
     line.registerConverter(LinkRate.class, Usage.reader(LinkRate::parse));
     line.registerConverter(Range.class, Usage.reader(Range::parse));
+    line.registerConverter(DigitsTask.Kill.class, Usage.reader(DigitsTask.Kill::parse));
+    line.registerConverter(DigitsTask.Slow.class, Usage.reader(DigitsTask.Slow::parse));
     line.registerConverter(Duration.class, Usage.reader(Usage::duration));
     readLabels(line);
     line.setUsageHelpWidth(120);

@@ -2,8 +2,11 @@ package io.collectives.bench;
 
 import io.collectives.Collectives;
 import io.collectives.Communicator;
+import io.collectives.Mesh;
 import io.collectives.Repeatability;
 import io.collectives.WireType;
+import io.collectives.bench.digits.DigitsEpoch;
+import io.collectives.bench.digits.DigitsListener;
 import io.collectives.bench.digits.DigitsResult;
 import io.collectives.bench.digits.DigitsRun;
 import io.collectives.bench.digits.DigitsTask;
@@ -14,18 +17,29 @@ import io.collectives.bench.process.ParentLines;
 import io.collectives.bench.process.ProcessGroup;
 import io.collectives.bench.process.RankEnvironment;
 import io.collectives.bench.process.Worker;
+import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Columns;
+import io.collectives.bench.report.LogChart;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
+import io.collectives.bench.report.Units;
 import io.collectives.ps.store.Staleness;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -43,9 +57,9 @@ import picocli.CommandLine.Spec;
     description = {
       "Train a small convolutional network on 1,438 images of handwritten digits, and read 359 others.",
       "",
-      "Batch norm, optimizers, sharded updates and the evaluation are those of "
+      "Batch norm, optimizers, sharded updates, tiles and the evaluation are those of "
           + "collectives-training. After each epoch all ranks evaluate; bits is a hash of all "
-          + "weights, which two runs can be compared by.",
+          + "weights, which two runs can be compared by; times of steps are those of one rank.",
       "",
       "The images are the test set of Optical Recognition of Handwritten Digits (E. Alpaydin, C. Kaynak, UCI Machine Learning "
           + "Repository, doi 10.24432/C50P49), CC BY 4.0."
@@ -56,13 +70,16 @@ import picocli.CommandLine.Spec;
       "  collectives train --algorithm torus:2x2 --wire-type int8",
       "  collectives train --update servers --servers 2 --staleness bounded:2 --optimizer momentum --ranks 6",
       "  collectives train --ranks 1                              the same batches in one process",
+      "  collectives train --wire-type int8 --update allreduce --error-feedback off",
+      "  collectives train --spatial 2x2                          each rank has a quarter of each image",
+      "  collectives train --kill 2@6                             rank 2 is killed in epoch 6, and replaced",
+      "  collectives train --slow 1=20 --chart loss.svg           rank 1 sleeps 20 ms in each step",
       "",
       "Exit status: 0 when the accuracy is at least --least, 1 when not, 2 wrong usage."
     })
 final class Train implements Callable<Integer> {
-  private static final String RESULT = "result ";
-  private static final String END = "end";
-  private static final int CHART = 40;
+  private static final String MIDDLE = "in the middle";
+  private static final int BAR = 24;
 
   @Spec private CommandSpec spec;
 
@@ -91,24 +108,32 @@ final class Train implements Callable<Integer> {
           "The accuracy that is wanted at the end, in percent. Default: ${DEFAULT-VALUE}.")
   private double least;
 
+  @Option(
+      names = "--chart",
+      paramLabel = "FILE",
+      description = "Draw the loss over the epochs, as FILE.png or FILE.svg.")
+  private Optional<Path> chart = Optional.empty();
+
   @Mixin private HelpOption help;
 
   @Override
   public Integer call() throws IOException {
     DigitsTask wanted = task.checked(spec);
     Usage.require(
+        wanted.trouble().kill().isEmpty() || placement == Placement.PROCESSES,
+        spec,
+        "--kill: a thread cannot be killed; use --placement processes");
+    chart.ifPresent(
+        file ->
+            Usage.require(
+                LogChart.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+    Usage.require(
         transport != Transport.INPROCESS,
         spec,
         "--transport inprocess: processes share no such memory; use auto, shm, unix, tcp, or --placement threads");
     PrintWriter out = spec.commandLine().getOut();
-    out.printf(
-        "digits: %d ranks, %s by %s, %s, batches of %d, %d epochs%n%n",
-        task.ranks,
-        wanted.rule(),
-        wanted.distribution().update(),
-        wanted.reduction().algorithm().label(task.ranks),
-        wanted.schedule().batch(),
-        wanted.schedule().epochs());
+    out.println("digits: " + title(wanted));
+    out.println();
     Columns table =
         new Columns(
             List.of(
@@ -116,14 +141,23 @@ final class Train implements Callable<Integer> {
                 Columns.Column.numbers("loss", 8),
                 Columns.Column.numbers("accuracy", 8),
                 Columns.Column.words("bits", 16),
-                Columns.Column.words("", CHART)));
+                Columns.Column.numbers("step", 8),
+                Columns.Column.numbers("slowest", 8),
+                Columns.Column.numbers("images/s", 8),
+                Columns.Column.words("", BAR)));
     out.println(table.header());
     out.flush();
-    List<DigitsResult> results;
+    List<DigitsEpoch> epochs;
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
-      results = run(progress, result -> row(out, table, result));
+      epochs = run(wanted.trouble().kill(), progress, epoch -> row(out, table, epoch));
     }
-    double accuracy = 100 * results.get(results.size() - 1).accuracy();
+    if (chart.isPresent()) {
+      LogChart picture = LogChart.overSteps("epoch", "loss");
+      epochs.forEach(
+          epoch -> picture.point("images held out", epoch.result().epoch(), epoch.result().loss()));
+      picture.write(title(wanted), chart.get());
+    }
+    double accuracy = 100 * epochs.get(epochs.size() - 1).result().accuracy();
     boolean good = accuracy >= least;
     out.printf(
         Locale.ROOT,
@@ -135,7 +169,36 @@ final class Train implements Callable<Integer> {
     return good ? 0 : ExitStatus.FAILED;
   }
 
-  private static void row(PrintWriter out, Columns table, DigitsResult result) {
+  private String title(DigitsTask wanted) {
+    DigitsTask.Reduction reduction = wanted.reduction();
+    List<String> parts =
+        new ArrayList<>(
+            List.of(
+                task.ranks + " ranks",
+                wanted.rule() + " by " + wanted.distribution().update(),
+                reduction.algorithm().label(task.ranks)));
+    if (reduction.wireType() != WireType.AS_IN_MEMORY) {
+      boolean feedsBack = reduction.canFeedBack() && reduction.feedsBack();
+      parts.add(reduction.wireType() + (feedsBack ? " with" : " without") + " error feedback");
+    }
+    if (wanted.layout().tiles().ranks() > 1) {
+      parts.add("tiles " + wanted.layout().tiles().x() + "x" + wanted.layout().tiles().y());
+    }
+    parts.add("batches of " + wanted.schedule().batch());
+    parts.add(wanted.schedule().epochs() + " epochs");
+    wanted
+        .trouble()
+        .kill()
+        .ifPresent(kill -> parts.add("rank " + kill.rank() + " killed in epoch " + kill.epoch()));
+    wanted
+        .trouble()
+        .slow()
+        .ifPresent(slow -> parts.add("rank " + slow.rank() + " sleeps " + slow.millis() + " ms"));
+    return String.join(", ", parts);
+  }
+
+  private static void row(PrintWriter out, Columns table, DigitsEpoch epoch) {
+    DigitsResult result = epoch.result();
     // Two decades of the loss, from 0.02 to 2, as bars.
     double share = Math.min(1, Math.max(0, Math.log10(result.loss() / 0.02) / 2));
     out.println(
@@ -145,45 +208,113 @@ final class Train implements Callable<Integer> {
                 String.format(Locale.ROOT, "%.4f", result.loss()),
                 String.format(Locale.ROOT, "%.2f %%", 100 * result.accuracy()),
                 String.format(Locale.ROOT, "%016x", result.bits()),
-                "#".repeat((int) Math.round(CHART * share)))));
+                Units.time(epoch.medianNanos()),
+                Units.time(epoch.slowestNanos()),
+                String.format(Locale.ROOT, "%.0f", epoch.imagesPerSecond()),
+                "#".repeat((int) Math.round(BAR * share)))));
     out.flush();
   }
 
-  private List<DigitsResult> run(Progress progress, Consumer<DigitsResult> found)
+  private List<DigitsEpoch> run(
+      Optional<DigitsTask.Kill> kill, Progress progress, Consumer<DigitsEpoch> found)
       throws IOException {
-    int processes = placement == Placement.PROCESSES ? task.ranks : 1;
-    List<String> command = JavaCommand.of(List.of("-Xmx256m"), task.arguments(placement));
-    List<DigitsResult> results = new ArrayList<>();
+    List<DigitsEpoch> epochs = new ArrayList<>();
     progress.stage("starting");
-    List<Worker> workers = new ArrayList<>();
-    try (ProcessGroup group = new ProcessGroup()) {
-      int port = FreePort.find();
+    try (ProcessGroup group = new ProcessGroup();
+        Checkpoints checkpoints = new Checkpoints(kill.isPresent())) {
+      int processes = placement == Placement.PROCESSES ? task.ranks : 1;
+      Starter starter = new Starter(group, processes, FreePort.find(), checkpoints.arguments());
+      List<Worker> workers = new ArrayList<>();
       for (int rank = 0; rank < processes; rank++) {
-        Map<String, String> environment =
-            placement == Placement.PROCESSES
-                ? new RankEnvironment(rank, processes, port).variables(transport.toString())
-                : Map.of();
-        workers.add(Worker.start(group, rank, command, environment, System.err));
+        workers.add(starter.start(rank, false));
       }
-      String line = workers.get(0).receive();
-      while (line.startsWith(RESULT)) {
-        DigitsResult result = DigitsResult.parse(line.substring(RESULT.length()));
-        results.add(result);
+      Worker teller = workers.get(kill.map(DigitsTask.Kill::survivor).orElse(0));
+      for (int epoch = 1; epoch <= task.epochs; epoch++) {
+        if (kill.isPresent() && kill.get().epoch() == epoch) {
+          int victim = kill.get().rank();
+          workers.get(victim).receive(); // It is in the middle of the epoch.
+          progress.say(
+              "rank " + victim + " is killed in epoch " + epoch + ", and another takes its place");
+          workers.get(victim).process().destroyForcibly();
+          workers.get(victim).close();
+          workers.set(victim, starter.start(victim, true));
+        }
+        DigitsEpoch result = DigitsEpoch.parse(teller.receive());
+        epochs.add(result);
         progress.clear();
         found.accept(result);
-        progress.step("epoch " + (result.epoch() + 1));
-        line = workers.get(0).receive();
+        progress.step("epoch " + (epoch + 1));
       }
       for (Worker worker : workers) {
         worker.close();
       }
       group.awaitEnd();
     }
-    return results;
+    return epochs;
+  }
+
+  /** Starts processes of one job. */
+  private final class Starter {
+    private final ProcessGroup group;
+    private final int processes;
+    private final int port;
+    private final List<String> more;
+
+    Starter(ProcessGroup group, int processes, int port, List<String> more) {
+      this.group = group;
+      this.processes = processes;
+      this.port = port;
+      this.more = more;
+    }
+
+    Worker start(int rank, boolean isNew) throws IOException {
+      List<String> arguments = new ArrayList<>(task.arguments(placement));
+      arguments.addAll(more);
+      if (isNew) {
+        arguments.add("--new");
+      }
+      return Worker.start(
+          group,
+          rank,
+          JavaCommand.of(List.of("-Xmx256m"), arguments),
+          placement == Placement.PROCESSES
+              ? new RankEnvironment(rank, processes, port).variables(transport.toString())
+              : Map.of(),
+          System.err);
+    }
+  }
+
+  /** A directory for shards, which is gone when all is over. */
+  private static final class Checkpoints implements AutoCloseable {
+    private final Optional<Path> directory;
+
+    Checkpoints(boolean areWanted) throws IOException {
+      directory =
+          areWanted
+              ? Optional.of(Files.createTempDirectory("collectives-train"))
+              : Optional.empty();
+    }
+
+    List<String> arguments() {
+      return directory.map(path -> List.of("--checkpoints=" + path)).orElse(List.of());
+    }
+
+    @Override
+    public void close() throws IOException {
+      if (directory.isPresent()) {
+        try (Stream<Path> files = Files.walk(directory.get())) {
+          for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+            Files.delete(file);
+          }
+        }
+      }
+    }
   }
 
   /** The options that the command passes on to its workers. */
   static final class Task {
+    private static final Pattern SHAPE = Pattern.compile("([1-4])x([1-4])");
+
     @Option(
         names = {"-n", "--ranks"},
         defaultValue = "4",
@@ -241,6 +372,29 @@ final class Train implements Callable<Integer> {
     private WireType wireType = WireType.AS_IN_MEMORY;
 
     @Option(
+        names = "--error-feedback",
+        defaultValue = "on",
+        paramLabel = "on|off",
+        description =
+            "Whether rounding errors of a step are added in the next one, with --wire-type int8. "
+                + "off goes with --update allreduce. Default: ${DEFAULT-VALUE}.")
+    private String errorFeedback = "on";
+
+    @Option(
+        names = "--overlap",
+        description = "Reduce gradients while the backward pass computes others.")
+    private boolean overlap;
+
+    @Option(
+        names = "--buffer",
+        defaultValue = "25M",
+        paramLabel = "BYTES",
+        description =
+            "The most bytes of gradients that are reduced together, at least 1; 1 is each tensor by "
+                + "itself. Default: ${DEFAULT-VALUE}.")
+    private ByteSize buffer = new ByteSize(DigitsTask.Reduction.BUFFER_LENGTH);
+
+    @Option(
         names = "--repeatability",
         defaultValue = "fastest",
         paramLabel = "WHAT",
@@ -264,6 +418,15 @@ final class Train implements Callable<Integer> {
     private int batch;
 
     @Option(
+        names = "--micro-batches",
+        defaultValue = "1",
+        paramLabel = "N",
+        description =
+            "With --update sharded: each rank computes its share of a batch in N parts, from 1 to "
+                + "64, and accumulates their gradients. Default: ${DEFAULT-VALUE}.")
+    private int microBatches;
+
+    @Option(
         names = "--rate",
         defaultValue = "0",
         paramLabel = "RATE",
@@ -276,6 +439,30 @@ final class Train implements Callable<Integer> {
         paramLabel = "N",
         description = "How many ranks normalise batches together, from 1 on. Default: all.")
     private int normRanks;
+
+    @Option(
+        names = "--spatial",
+        defaultValue = "1x1",
+        paramLabel = "XxY",
+        description =
+            "Cut each image into X columns and Y rows of tiles, from 1 to 4 each, and give one to "
+                + "each rank of X times Y. Default: ${DEFAULT-VALUE}.")
+    private String spatial = "1x1";
+
+    @Option(
+        names = "--kill",
+        paramLabel = "RANK@EPOCH",
+        description =
+            "Kill the process of a rank in the middle of an epoch, from 1 on. The others take in a "
+                + "new process and all do that epoch again from its beginning, which ends with the "
+                + "bits of a run without this (except with int8 and error feedback).")
+    private Optional<DigitsTask.Kill> kill = Optional.empty();
+
+    @Option(
+        names = "--slow",
+        paramLabel = "RANK=MILLISECONDS",
+        description = "A rank sleeps in each step, for 1 to 10000 milliseconds.")
+    private Optional<DigitsTask.Slow> slow = Optional.empty();
 
     @Option(
         names = "--seed",
@@ -294,6 +481,9 @@ final class Train implements Callable<Integer> {
       Usage.require(
           rate >= 0 && rate < 1e6, spec, "--rate " + rate + ": must be from 0 to 1000000");
       Usage.require(normRanks >= 1, spec, "--norm-ranks " + normRanks + ": must be at least 1");
+      checkReduction(spec);
+      checkTrouble(spec);
+      DigitsTask.Layout layout = layout(spec);
       boolean serves = update == DigitsTask.Update.SERVERS;
       Usage.require(
           serves ? servers >= 1 && servers < ranks : servers == 0,
@@ -313,9 +503,16 @@ final class Train implements Callable<Integer> {
           new DigitsTask(
               new DigitsTask.Distribution(update, servers, bound),
               rule,
-              new DigitsTask.Reduction(algorithm, wireType, repeatability),
-              new DigitsTask.Schedule(epochs, batch, rate),
-              normRanks,
+              new DigitsTask.Reduction(
+                  algorithm,
+                  wireType,
+                  repeatability,
+                  errorFeedback.equals("on"),
+                  overlap,
+                  (int) buffer.bytes()),
+              new DigitsTask.Schedule(epochs, batch, microBatches, rate),
+              layout,
+              new DigitsTask.Trouble(kill, slow),
               seed);
       Usage.require(
           !serves || DigitsRun.fitsServers(wanted),
@@ -326,23 +523,119 @@ final class Train implements Callable<Integer> {
       return wanted;
     }
 
+    private void checkReduction(CommandSpec spec) {
+      boolean forgets = errorFeedback.equals("off");
+      Usage.require(
+          forgets || errorFeedback.equals("on"),
+          spec,
+          "--error-feedback " + errorFeedback + ": must be on or off");
+      Usage.require(
+          !forgets || wireType == WireType.INT8 && update == DigitsTask.Update.ALLREDUCE,
+          spec,
+          "--error-feedback off: goes with --wire-type int8 and --update allreduce");
+      Usage.require(
+          buffer.bytes() >= 1 && buffer.bytes() <= 1 << 30,
+          spec,
+          "--buffer " + buffer.bytes() + ": must be from 1 to 1G");
+      Usage.require(
+          update != DigitsTask.Update.SERVERS
+              || !overlap && buffer.bytes() == DigitsTask.Reduction.BUFFER_LENGTH,
+          spec,
+          "--overlap and --buffer: go with --update allreduce or sharded");
+      Usage.require(
+          microBatches == 1
+              || microBatches > 1 && microBatches <= 64 && update == DigitsTask.Update.SHARDED,
+          spec,
+          "--micro-batches "
+              + microBatches
+              + ": must be from 1 to 64, and goes with --update sharded");
+    }
+
+    private void checkTrouble(CommandSpec spec) {
+      kill.ifPresent(
+          wanted -> {
+            Usage.require(
+                update != DigitsTask.Update.SERVERS,
+                spec,
+                "--kill: goes with --update allreduce or sharded");
+            Usage.require(
+                ranks > 1
+                    && wanted.rank() < ranks
+                    && wanted.epoch() >= 1
+                    && wanted.epoch() <= epochs,
+                spec,
+                "--kill "
+                    + wanted
+                    + ": must be one of several ranks, from 0 to "
+                    + (ranks - 1)
+                    + ", and an epoch from 1 to "
+                    + epochs);
+          });
+      slow.ifPresent(
+          wanted ->
+              Usage.require(
+                  wanted.rank() < ranks - servers
+                      && wanted.millis() >= 1
+                      && wanted.millis() <= 10_000,
+                  spec,
+                  "--slow "
+                      + wanted
+                      + ": must be a rank from 0 to "
+                      + (ranks - servers - 1)
+                      + ", and 1 to 10000 milliseconds"));
+    }
+
+    private DigitsTask.Layout layout(CommandSpec spec) {
+      Matcher matcher = SHAPE.matcher(spatial);
+      Usage.require(
+          matcher.matches(), spec, "--spatial " + spatial + ": must be from 1x1 to 4x4, as 2x1");
+      Mesh tiles =
+          new Mesh(
+              Integer.parseInt(matcher.group(1)), Integer.parseInt(matcher.group(2)), false, false);
+      int workers = ranks - servers;
+      Usage.require(
+          workers % tiles.ranks() == 0,
+          spec,
+          "--spatial " + spatial + ": must divide the " + workers + " ranks that work");
+      Usage.require(
+          normRanks % tiles.ranks() == 0 || normRanks >= workers,
+          spec,
+          "--norm-ranks "
+              + normRanks
+              + ": must be a multiple of the "
+              + tiles.ranks()
+              + " ranks that share an image");
+      return new DigitsTask.Layout(normRanks, tiles);
+    }
+
     private List<String> arguments(Placement placement) {
-      return List.of(
-          "train-rank",
-          "--placement=" + placement,
-          "--ranks=" + ranks,
-          "--update=" + update,
-          "--optimizer=" + rule,
-          "--servers=" + servers,
-          "--staleness=" + staleness,
-          "--algorithm=" + algorithm,
-          "--wire-type=" + wireType,
-          "--repeatability=" + repeatability,
-          "--epochs=" + epochs,
-          "--batch=" + batch,
-          "--rate=" + rate,
-          "--norm-ranks=" + normRanks,
-          "--seed=" + seed);
+      List<String> arguments = new ArrayList<>(List.of("train-rank"));
+      kill.ifPresent(wanted -> arguments.add("--kill=" + wanted));
+      slow.ifPresent(wanted -> arguments.add("--slow=" + wanted));
+      if (overlap) {
+        arguments.add("--overlap");
+      }
+      arguments.addAll(
+          List.of(
+              "--placement=" + placement,
+              "--ranks=" + ranks,
+              "--update=" + update,
+              "--optimizer=" + rule,
+              "--servers=" + servers,
+              "--staleness=" + staleness,
+              "--algorithm=" + algorithm,
+              "--wire-type=" + wireType,
+              "--error-feedback=" + errorFeedback,
+              "--buffer=" + buffer.bytes(),
+              "--repeatability=" + repeatability,
+              "--epochs=" + epochs,
+              "--batch=" + batch,
+              "--micro-batches=" + microBatches,
+              "--spatial=" + spatial,
+              "--rate=" + rate,
+              "--norm-ranks=" + normRanks,
+              "--seed=" + seed));
+      return arguments;
     }
   }
 
@@ -356,31 +649,57 @@ final class Train implements Callable<Integer> {
     @Option(names = "--placement", required = true)
     private Placement placement = Placement.PROCESSES;
 
+    @Option(names = "--checkpoints")
+    private Optional<Path> checkpoints = Optional.empty();
+
+    @Option(names = "--new")
+    private boolean isNew;
+
     @Override
     public Integer call() throws InterruptedException {
       ParentLines parent = ParentLines.read(System.in);
       DigitsTask wanted = task.checked(spec);
-      if (placement == Placement.PROCESSES) {
-        try (Communicator world = Collectives.join()) {
-          run(world, wanted);
-        }
+      int teller = wanted.trouble().kill().map(DigitsTask.Kill::survivor).orElse(0);
+      if (placement == Placement.THREADS) {
+        Collectives.inThreads(
+            task.ranks,
+            world -> DigitsRun.run(world, wanted, new Listener(world.rank() == teller)));
       } else {
-        Collectives.inThreads(task.ranks, world -> run(world, wanted));
+        try (Communicator world = Collectives.join()) {
+          Listener listener = new Listener(world.rank() == teller);
+          if (checkpoints.isPresent()) {
+            DigitsRun.runThroughDeath(world, wanted, isNew, checkpoints.get(), listener);
+          } else {
+            DigitsRun.run(world, wanted, listener);
+          }
+        }
       }
-      say(END);
       parent.next();
       return 0;
     }
+  }
 
-    private static void run(Communicator world, DigitsTask wanted) {
-      DigitsRun.run(
-          world,
-          wanted,
-          result -> {
-            if (world.rank() == 0) {
-              say(RESULT + result.line());
-            }
-          });
+  /** Tells the process that started this one, by lines on standard output. */
+  private static final class Listener implements DigitsListener {
+    private final boolean tells;
+
+    Listener(boolean tells) {
+      this.tells = tells;
+    }
+
+    @Override
+    public void found(DigitsEpoch epoch) {
+      if (tells) {
+        say(epoch.line());
+      }
+    }
+
+    @Override
+    public void awaitDeath() {
+      say(MIDDLE);
+      while (true) {
+        LockSupport.park();
+      }
     }
 
     private static void say(String line) {

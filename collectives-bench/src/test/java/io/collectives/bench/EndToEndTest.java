@@ -39,7 +39,8 @@ class EndToEndTest {
     Invocation train = Invocation.of("train", "--ranks", "2", "--epochs", "3", "--least", "90");
     assertEquals(0, train.status(), train.err());
     List<String> lines = train.out().lines().toList();
-    assertTrue(lines.get(2).startsWith("epoch      loss  accuracy  bits"), train.out());
+    assertTrue(
+        lines.get(2).matches("epoch +loss +accuracy +bits +step +slowest +images/s"), train.out());
     assertTrue(lines.get(5).startsWith("    3    "), train.out());
     assertTrue(lines.get(7).startsWith("passed: 9"), train.out());
     Invocation less =
@@ -49,6 +50,38 @@ class EndToEndTest {
     Invocation wrong = Invocation.of("train", "--update", "servers", "--servers", "2");
     assertEquals(2, wrong.status());
     assertTrue(wrong.err().contains("servers have parts of layers"), wrong.err());
+  }
+
+  /** A process is killed and replaced, whether a shard of the state was its own or not. */
+  @ParameterizedTest
+  @Tag("long")
+  @ValueSource(strings = {"sharded 2@2", "allreduce 0@1"})
+  void trainingGoesOnWhenAProcessIsKilled(String what, @TempDir Path directory) throws IOException {
+    String[] words = what.split(" ");
+    String common =
+        "train --ranks 3 --epochs 3 --least 80 --algorithm direct --repeatability rank-order --update "
+            + words[0];
+    Path chart = directory.resolve("loss.svg");
+    Invocation killed =
+        Invocation.of((common + " --kill " + words[1] + " --chart " + chart).split(" "));
+    Invocation undisturbed = Invocation.of((common + " --placement threads").split(" "));
+    assertEquals(0, killed.status(), killed.err());
+    assertTrue(killed.err().contains("rank " + words[1].charAt(0) + " is killed"), killed.err());
+    assertEquals(epochs(undisturbed), epochs(killed));
+    assertTrue(Files.readString(chart).contains("<ellipse"), "a picture with dots");
+  }
+
+  /** Epoch, loss, accuracy and bits of each row. */
+  private static List<String> epochs(Invocation train) {
+    List<String> rows =
+        train
+            .out()
+            .lines()
+            .filter(line -> line.matches(" +\\d+ .*"))
+            .map(line -> line.replaceFirst("( *\\S+ +\\S+ +\\S+ % +\\p{XDigit}{16}) .*", "$1"))
+            .toList();
+    assertEquals(3, rows.size(), train.out());
+    return rows;
   }
 
   /** A table that perf writes is read by auto. */

@@ -1,9 +1,11 @@
 package io.collectives.bench.digits;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Collectives;
+import io.collectives.Mesh;
 import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.bench.digits.DigitsTask.Rule;
@@ -12,25 +14,53 @@ import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.ps.store.Staleness;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class DigitsRunTest {
+  private static final DigitsTask.Layout WHOLE = DigitsTask.Layout.whole(4);
+
   private static DigitsTask task(Update update, Rule rule, String algorithm, int epochs) {
     return new DigitsTask(
         new DigitsTask.Distribution(
             update, update == Update.SERVERS ? 1 : 0, Staleness.synchronous()),
         rule,
-        new DigitsTask.Reduction(
+        DigitsTask.Reduction.of(
             new AlgorithmChoice(algorithm), WireType.AS_IN_MEMORY, Repeatability.RANK_ORDER),
-        new DigitsTask.Schedule(epochs, 64, 0),
-        4,
+        new DigitsTask.Schedule(epochs, 64, 1, 0),
+        WHOLE,
+        DigitsTask.Trouble.none(),
         1);
+  }
+
+  private static DigitsTask task(
+      Update update, DigitsTask.Reduction reduction, DigitsTask.Layout layout, int epochs) {
+    DigitsTask task = task(update, Rule.LAMB, "auto", epochs);
+    return new DigitsTask(
+        task.distribution(),
+        task.rule(),
+        reduction,
+        task.schedule(),
+        layout,
+        task.trouble(),
+        task.seed());
+  }
+
+  private static DigitsTask.Reduction int8(boolean feedsBack) {
+    return new DigitsTask.Reduction(
+        new AlgorithmChoice("direct"),
+        WireType.INT8,
+        Repeatability.FASTEST,
+        feedsBack,
+        false,
+        DigitsTask.Reduction.BUFFER_LENGTH);
   }
 
   private static List<DigitsResult> run(int ranks, DigitsTask task) {
@@ -42,7 +72,8 @@ class DigitsRunTest {
             DigitsRun.run(
                 world,
                 task,
-                result -> {
+                epoch -> {
+                  DigitsResult result = epoch.result();
                   bits[world.rank()][result.epoch() - 1] = result.bits();
                   if (world.rank() == 0) {
                     results.add(result);
@@ -86,5 +117,102 @@ class DigitsRunTest {
     for (int epoch = 0; epoch < 3; epoch++) {
       assertEquals(one.get(epoch).loss(), four.get(epoch).loss(), 0.1 * one.get(epoch).loss());
     }
+  }
+
+  /**
+   * A process with the whole batches, in as many parts as there were ranks, has the curve of the
+   * ranks to the last bit, where each part is normalised by itself.
+   */
+  @Test
+  void oneProcessWithTheRanksBatchesHasTheirBits() {
+    DigitsTask four =
+        task(
+            Update.SHARDED,
+            task(Update.SHARDED, Rule.LAMB, "auto", 1).reduction(),
+            DigitsTask.Layout.whole(1),
+            2);
+    DigitsTask one =
+        new DigitsTask(
+            four.distribution(),
+            four.rule(),
+            four.reduction(),
+            new DigitsTask.Schedule(2, 64, 4, 0),
+            four.layout(),
+            four.trouble(),
+            four.seed());
+    assertEquals(bits(run(4, four)), bits(run(1, one)));
+  }
+
+  private static List<Long> bits(List<DigitsResult> results) {
+    return results.stream().map(DigitsResult::bits).toList();
+  }
+
+  /** Neither when gradients are reduced, nor how many together, nor a slow rank changes a bit. */
+  @ParameterizedTest
+  @EnumSource(
+      value = Update.class,
+      names = {"SHARDED", "ALLREDUCE"})
+  void timesAndBuffersChangeNoBit(Update update) {
+    DigitsTask plain = task(update, Rule.LAMB, "auto", 1);
+    DigitsTask.Reduction reduction = plain.reduction();
+    List<DigitsResult> expected = run(2, plain);
+    for (boolean overlaps : new boolean[] {false, true}) {
+      DigitsTask disturbed =
+          new DigitsTask(
+              plain.distribution(),
+              plain.rule(),
+              new DigitsTask.Reduction(
+                  reduction.algorithm(),
+                  reduction.wireType(),
+                  reduction.repeatability(),
+                  true,
+                  overlaps,
+                  1),
+              plain.schedule(),
+              plain.layout(),
+              new DigitsTask.Trouble(Optional.empty(), Optional.of(new DigitsTask.Slow(1, 2))),
+              plain.seed());
+      assertEquals(expected, run(2, disturbed));
+    }
+  }
+
+  /** The loss is that of whole images, within rounding: of the first steps, before errors grow. */
+  @Test
+  void tilesOfImagesHaveTheCurveOfWholeOnes() {
+    DigitsTask.Reduction reduction = task(Update.SHARDED, Rule.LAMB, "auto", 1).reduction();
+    List<DigitsResult> whole = run(2, task(Update.SHARDED, reduction, WHOLE, 1));
+    List<DigitsResult> tiles =
+        run(
+            4,
+            task(
+                Update.SHARDED,
+                reduction,
+                new DigitsTask.Layout(4, new Mesh(2, 1, false, false)),
+                1));
+    assertEquals(whole.get(0).loss(), tiles.get(0).loss(), 0.01 * whole.get(0).loss());
+    assertEquals(whole.get(0).accuracy(), tiles.get(0).accuracy(), 0.01);
+  }
+
+  @Test
+  @Tag("once")
+  @Tag("long")
+  void digitsAreLearntInTiles() {
+    DigitsTask.Reduction reduction = task(Update.SHARDED, Rule.LAMB, "auto", 1).reduction();
+    DigitsTask.Layout quarters = new DigitsTask.Layout(4, new Mesh(2, 2, false, false));
+    List<DigitsResult> results = run(4, task(Update.SHARDED, reduction, quarters, 12));
+    assertTrue(results.get(11).accuracy() >= 0.97, "accuracy " + results.get(11).accuracy());
+  }
+
+  /** Also with int8 gradients; without error feedback the curve is another one. */
+  @Test
+  @Tag("once")
+  @Tag("long")
+  void digitsAreLearntByNarrowGradients() {
+    List<DigitsResult> with = run(4, task(Update.ALLREDUCE, int8(true), WHOLE, 12));
+    List<DigitsResult> without = run(4, task(Update.ALLREDUCE, int8(false), WHOLE, 1));
+    List<DigitsResult> sharded = run(4, task(Update.SHARDED, int8(true), WHOLE, 12));
+    assertNotEquals(with.get(0).bits(), without.get(0).bits());
+    assertTrue(with.get(11).accuracy() >= 0.97, "accuracy " + with.get(11).accuracy());
+    assertTrue(sharded.get(11).accuracy() >= 0.97, "accuracy " + sharded.get(11).accuracy());
   }
 }
