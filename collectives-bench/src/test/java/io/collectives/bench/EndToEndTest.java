@@ -52,6 +52,45 @@ class EndToEndTest {
     assertTrue(wrong.err().contains("servers have parts of layers"), wrong.err());
   }
 
+  @Test
+  void updatesOfShardsAreMeasured() {
+    Invocation update =
+        Invocation.of(
+            "update --scale 1000 --rounds 1 --ranks 2 --optimizer momentum,lars --format tsv"
+                .split(" "));
+    assertEquals(0, update.status(), update.err());
+    List<String> lines = update.out().lines().toList();
+    assertEquals(3, lines.size(), update.out());
+    assertTrue(lines.get(0).startsWith("model\toptimizer\tranks\tall_reduce_us"), lines.get(0));
+    assertTrue(lines.get(2).startsWith("resnet50/1000\tlars\t2\t"), lines.get(2));
+    assertEquals(13, lines.get(2).split("\t").length);
+  }
+
+  @Test
+  void scalingIsMeasuredAndSimulated() {
+    Invocation scaling =
+        Invocation.of(
+            "scaling --ranks 2 --simulate 1,4096 --rounds 1 --format tsv --batch 64".split(" "));
+    assertEquals(0, scaling.status(), scaling.err());
+    List<String[]> rows = scaling.out().lines().map(line -> line.split("\t")).toList();
+    assertEquals(4, rows.size(), scaling.out());
+    assertEquals("measured 2", rows.get(1)[0] + " " + rows.get(1)[1]);
+    assertEquals("simulated 4096", rows.get(3)[0] + " " + rows.get(3)[1]);
+    double alone = Double.parseDouble(rows.get(2)[2]);
+    for (int column : new int[] {2, 3, 7, 11}) {
+      double together = Double.parseDouble(rows.get(3)[column]);
+      assertTrue(together > alone && together < 4096 * alone * 1.5, scaling.out());
+    }
+  }
+
+  @Test
+  void areasOfAllNumbersOfRanksAreTheSame() {
+    Invocation auc = Invocation.of("auc --examples 20000 --ranks 1,3 --rounds 2".split(" "));
+    assertEquals(0, auc.status(), auc.out() + auc.err());
+    assertEquals(4, auc.out().lines().filter(line -> line.contains("20,000")).count(), auc.out());
+    assertTrue(auc.out().contains("passed: all areas are the same to the last bit"), auc.out());
+  }
+
   /** A process is killed and replaced, whether a shard of the state was its own or not. */
   @ParameterizedTest
   @Tag("long")

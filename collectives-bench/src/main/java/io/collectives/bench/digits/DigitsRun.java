@@ -188,7 +188,7 @@ public final class DigitsRun {
     return (long) task.schedule().epochs() * (Digits.read(false).count() / together);
   }
 
-  private static Optimizer optimizer(DigitsTask task, long steps, int divisor) {
+  static Optimizer optimizer(DigitsTask task, long steps, int divisor) {
     double greatest =
         (task.schedule().rate() == 0 ? task.rule().rate : task.schedule().rate()) / divisor;
     long warmUp = steps / 20;
@@ -282,7 +282,7 @@ public final class DigitsRun {
    *     by this; the number of tiles, whose gradients are to be added, makes up for an average over
    *     all ranks
    */
-  private static float[] losses(float[] scores, int[] labels, int count, int factor) {
+  static float[] losses(float[] scores, int[] labels, int count, int factor) {
     float[] losses = new float[labels.length];
     for (int n = 0; n < count; n++) {
       int at = n * Digits.CLASSES;
