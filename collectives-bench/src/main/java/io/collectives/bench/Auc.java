@@ -31,9 +31,10 @@ import picocli.CommandLine.Spec;
     description = {
       "Measure how long the exact area under the receiver operating characteristic of many scores takes.",
       "",
-      "Ranks are threads of this JVM, and have equal parts of the scores, which are spread evenly from "
-          + "0 to 1; an example is positive with the probability that its score says. So the area is 5/6, "
-          + "but for chance, and the same to the last bit with any number of ranks."
+      "Ranks are threads of this JVM, and have equal parts of the scores, which are spread "
+          + "evenly from 0 to 1; an example is positive with the probability that its score says."
+          + " So the area is 5/6, but for chance, and the same to the last bit with any number of"
+          + " ranks."
     },
     footer = {
       "  collectives auc                                          90 million scores, 4 ranks",

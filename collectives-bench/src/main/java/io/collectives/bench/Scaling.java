@@ -48,16 +48,16 @@ import picocli.CommandLine.Spec;
     description = {
       "Measure how many images a second ranks learn from, and simulate it for more ranks than there are.",
       "",
-      "The network is that of train, each rank a thread of this JVM with a batch of its own. In plain "
-          + "steps each rank updates all weights after an all-reduce of each tensor, after the backward "
-          + "pass. Then one thing after the other is switched on: overlap, gradients are reduced during "
-          + "the backward pass; sharding, each rank updates a shard; fusion, all gradients are reduced "
-          + "together. All are measured in turns; a ratio is that of images a second to those with one "
-          + "thing less, in the same round.",
+      "The network is that of train, each rank a thread of this JVM with a batch of its "
+          + "own. In plain steps each rank updates all weights after an all-reduce of each "
+          + "tensor, after the backward pass. Then one thing after the other is switched on: "
+          + "overlap, gradients are reduced during the backward pass; sharding, each rank updates"
+          + " a shard; fusion, all gradients are reduced together. All are measured in turns; a "
+          + "ratio is that of images a second to those with one thing less, in the same round.",
       "",
-      "Simulated steps have the computing that was measured with one rank alone, and calls on links "
-          + "that carry nothing else, each by the algorithm that takes the least time; each pair of ranks "
-          + "has a link, but for a torus."
+      "Simulated steps have the computing that was measured with one rank alone, and calls "
+          + "on links that carry nothing else, each by the algorithm that takes the least time; "
+          + "each pair of ranks has a link, but for a torus."
     },
     footer = {
       "  collectives scaling                                      1, 2 and 4 ranks, and 16 to 4,096 simulated",

@@ -31,15 +31,16 @@ import picocli.CommandLine.Spec;
     description = {
       "Measure what an optimizer's update takes when each rank updates all weights, and when each updates a shard.",
       "",
-      "Ranks are threads of this JVM. A round measures, in turns: an all-reduce of the gradients; the "
-          + "update of all weights by each rank; a step of shards that changes nothing; a step of "
-          + "shards. The update of shards is the difference of the last two, with all calls for norms. "
-          + "Ranks that share processors update one after the other, so that without shards their "
-          + "updates add up.",
+      "Ranks are threads of this JVM. A round measures, in turns: an all-reduce of the "
+          + "gradients; the update of all weights by each rank; a step of shards that changes "
+          + "nothing; a step of shards. The update of shards is the difference of the last two, "
+          + "with all calls for norms. Ranks that share processors update one after the other, so"
+          + " that without shards their updates add up.",
       "",
-      "The last columns say what becomes of a step of which the update by each rank is so large a "
-          + "share: of p and a ratio of r, p r / (1 - p + p r). Papers say 6 %% for ResNet-50 with LARS, "
-          + "18 %% for BERT with LAMB, and 45 %% for a transformer with Adam (Kumar et al. 2019 and 2021)."
+      "The last columns say what becomes of a step of which the update by each rank is so "
+          + "large a share: of p and a ratio of r, p r / (1 - p + p r). Papers say 6 %% for "
+          + "ResNet-50 with LARS, 18 %% for BERT with LAMB, and 45 %% for a transformer with Adam"
+          + " (Kumar et al. 2019 and 2021)."
     },
     footer = {
       "  collectives update                                       ResNet-50 with LARS and LAMB",

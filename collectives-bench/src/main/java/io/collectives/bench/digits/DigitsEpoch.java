@@ -3,7 +3,7 @@ package io.collectives.bench.digits;
 import java.util.Arrays;
 
 /**
- * What an epoch has come to, and how long its steps took at the rank that says so.
+ * The result of an epoch, and the times of its steps at the rank that says so.
  *
  * @param medianNanos half of the steps took no longer
  * @param slowestNanos the slowest step

@@ -37,7 +37,7 @@ public final class StepModel {
       long[] lengths, double[] readyNanos, double nanos, double updateNanos, int normCalls) {}
 
   /**
-   * What is done to make steps shorter.
+   * The means by which steps become shorter.
    *
    * @param overlaps gradients are reduced while the backward pass computes others
    * @param shards each rank updates a shard
