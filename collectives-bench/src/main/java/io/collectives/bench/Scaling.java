@@ -129,7 +129,8 @@ final class Scaling implements Callable<Integer> {
   @Option(
       names = "--chart",
       paramLabel = "FILE",
-      description = "Draw the images a second over the ranks, as FILE.png or FILE.svg.")
+      description =
+          "Draw the images a second of each rank over the ranks, as FILE.png or FILE.svg.")
   private Optional<Path> chart = Optional.empty();
 
   @Mixin private FormatOption format;
@@ -184,7 +185,7 @@ final class Scaling implements Callable<Integer> {
             "ratio",
             "+ fusion",
             "ratio");
-    LogChart picture = new LogChart("ranks", "images/s");
+    LogChart picture = new LogChart("ranks", "images/s of each rank");
     DigitsProfile profile;
     try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
       for (Map.Entry<Integer, Map<Means, double[]>> found : measured(progress).entrySet()) {
@@ -338,7 +339,7 @@ final class Scaling implements Callable<Integer> {
         fields.put(name + "_ratio_least", ratio.least());
         fields.put(name + "_ratio_greatest", ratio.greatest());
       }
-      picture.point(how + ", " + means, count, median);
+      picture.point(how + ", " + means, count, median / count);
       before = rate;
     }
     table.row(cells, fields);

@@ -61,12 +61,16 @@ final class TrainOptions {
 
   @Option(
       names = "--algorithm",
+      split = ",",
       defaultValue = "auto",
-      paramLabel = "ALGORITHM",
+      paramLabel = "ALGORITHM,...",
+      hideParamSyntax = true,
       completionCandidates = AlgorithmChoice.Forms.class,
       description =
-          "The route of the gradients: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
-  private AlgorithmChoice algorithm = new AlgorithmChoice("auto");
+          "The route of the gradients: ${COMPLETION-CANDIDATES}. With several there is a run of each, "
+              + "whose bits have to be the same unless --repeatability is fastest. Default: "
+              + "${DEFAULT-VALUE}.")
+  private List<AlgorithmChoice> algorithms = List.of();
 
   @Option(
       names = "--wire-type",
@@ -176,7 +180,12 @@ final class TrainOptions {
       description = "Of the first weights and the order of the images. Default: ${DEFAULT-VALUE}.")
   private long seed;
 
-  DigitsTask checked(CommandSpec spec) {
+  /** Returns a task for each algorithm. */
+  List<DigitsTask> checked(CommandSpec spec) {
+    return algorithms.stream().map(algorithm -> checked(spec, algorithm)).toList();
+  }
+
+  private DigitsTask checked(CommandSpec spec, AlgorithmChoice algorithm) {
     Usage.require(ranks >= 1 && ranks <= 64, spec, "--ranks " + ranks + ": must be from 1 to 64");
     Usage.require(
         epochs >= 1 && epochs <= 1000, spec, "--epochs " + epochs + ": must be from 1 to 1000");
@@ -318,8 +327,8 @@ final class TrainOptions {
     return epochs;
   }
 
-  /** Returns the arguments of a worker. */
-  List<String> arguments(Placement placement) {
+  /** Returns the arguments of a worker of a run with one of the algorithms. */
+  List<String> arguments(Placement placement, AlgorithmChoice algorithm) {
     List<String> arguments = new ArrayList<>(List.of("train-rank"));
     kill.ifPresent(wanted -> arguments.add("--kill=" + wanted));
     slow.ifPresent(wanted -> arguments.add("--slow=" + wanted));

@@ -49,6 +49,8 @@ import picocli.CommandLine.Spec;
       "Exit status: 0 all went well; 2 wrong usage."
     })
 final class Update implements Callable<Integer> {
+  private static final int WARM_UP = 3;
+  private static final int TURNS = 3;
   private static final List<Integer> SHARES = List.of(6, 18, 45);
 
   @Spec private CommandSpec spec;
@@ -93,8 +95,8 @@ final class Update implements Callable<Integer> {
       defaultValue = "7",
       paramLabel = "N",
       description =
-          "How often everything is measured, after three rounds that do not count; from 1 to 1000. "
-              + "Default: ${DEFAULT-VALUE}.")
+          "Each time is the least of N rounds, from 1 to 1000, because others may use the processors; "
+              + "ratios are of such times, three times over. Default: ${DEFAULT-VALUE}.")
   private int rounds;
 
   @Mixin private FormatOption format;
@@ -134,6 +136,7 @@ final class Update implements Callable<Integer> {
             "exchange",
             "sharded",
             "ratio",
+            "of steps",
             "of " + SHARES.get(0) + " %",
             "of " + SHARES.get(1) + " %",
             "of " + SHARES.get(2) + " %");
@@ -151,7 +154,11 @@ final class Update implements Callable<Integer> {
         format.wanted(),
         spec.commandLine().getOut(),
         List.of(
-            "Medians of " + rounds + " rounds on the slowest rank; ratio: sharded update / update.",
+            "Times are the least of "
+                + rounds
+                + " rounds on the slowest rank, the median of three; ratios with the least and the"
+                + " greatest.",
+            "Ratio: sharded / update; of steps: (exchange + sharded) / (all-reduce + update).",
             Provenance.line()));
     return 0;
   }
@@ -162,9 +169,10 @@ final class Update implements Callable<Integer> {
         count,
         world -> {
           try (UpdateRun run = new UpdateRun(world, model, scale, rule)) {
-            for (int round = -3; round < rounds; round++) {
-              UpdateRun.Times found = run.round();
-              if (round >= 0 && world.rank() == 0) {
+            least(run, WARM_UP);
+            for (int turn = 0; turn < TURNS; turn++) {
+              UpdateRun.Times found = least(run, rounds);
+              if (world.rank() == 0) {
                 times.add(found);
               }
             }
@@ -173,9 +181,18 @@ final class Update implements Callable<Integer> {
     return times;
   }
 
+  private static UpdateRun.Times least(UpdateRun run, int rounds) {
+    UpdateRun.Times least = run.round();
+    for (int round = 1; round < rounds; round++) {
+      least = least.least(run.round());
+    }
+    return least;
+  }
+
   private void row(
       FigureTable table, Model model, UpdateRun.Rule rule, int count, List<UpdateRun.Times> times) {
     Spread ratio = spread(times, each -> (double) each.shardedUpdate() / each.update());
+    Spread steps = spread(times, UpdateRun.Times::ratioOfSteps);
     double reduction = spread(times, UpdateRun.Times::reduction).median();
     double update = spread(times, UpdateRun.Times::update).median();
     double exchange = spread(times, UpdateRun.Times::exchange).median();
@@ -191,12 +208,8 @@ final class Update implements Callable<Integer> {
                 Units.time(update),
                 Units.time(exchange),
                 Units.time(sharded),
-                String.format(
-                    Locale.ROOT,
-                    "%.2f (%.2f to %.2f)",
-                    ratio.median(),
-                    ratio.least(),
-                    ratio.greatest())));
+                text(ratio),
+                text(steps)));
     Map<String, Object> fields = new LinkedHashMap<>();
     fields.put("model", name);
     fields.put("optimizer", rule.toString());
@@ -208,6 +221,7 @@ final class Update implements Callable<Integer> {
     fields.put("ratio", ratio.median());
     fields.put("ratio_least", ratio.least());
     fields.put("ratio_greatest", ratio.greatest());
+    fields.put("ratio_of_steps", steps.median());
     for (int share : SHARES) {
       double part = share / 100.0 * ratio.median();
       double left = part / (1 - share / 100.0 + part);
@@ -215,6 +229,11 @@ final class Update implements Callable<Integer> {
       fields.put("of_" + share + "_percent", 100 * left);
     }
     table.row(cells, fields);
+  }
+
+  private static String text(Spread ratio) {
+    return String.format(
+        Locale.ROOT, "%.2f (%.2f to %.2f)", ratio.median(), ratio.least(), ratio.greatest());
   }
 
   private static Spread spread(

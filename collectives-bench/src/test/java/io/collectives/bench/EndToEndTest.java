@@ -52,6 +52,22 @@ class EndToEndTest {
     assertTrue(wrong.err().contains("servers have parts of layers"), wrong.err());
   }
 
+  /** Two runs, whose bits are the same in the order of ranks, and one line of a picture. */
+  @Test
+  void curvesOfAllAlgorithmsAreOne(@TempDir Path directory) throws IOException {
+    Path chart = directory.resolve("loss.svg");
+    Invocation train =
+        Invocation.of(
+            ("train --placement threads --ranks 2 --epochs 1 --least 10 --algorithm direct,exchange"
+                    + " --repeatability rank-order --chart "
+                    + chart)
+                .split(" "));
+    assertEquals(0, train.status(), train.out() + train.err());
+    assertTrue(train.out().contains("All curves are the same to the last bit."), train.out());
+    assertEquals(2, train.out().lines().filter(line -> line.startsWith("passed: ")).count());
+    assertEquals(2, Files.readString(chart).split("<ellipse", -1).length - 1, "a dot, its legend");
+  }
+
   @Test
   void updatesOfShardsAreMeasured() {
     Invocation update =
@@ -63,7 +79,7 @@ class EndToEndTest {
     assertEquals(3, lines.size(), update.out());
     assertTrue(lines.get(0).startsWith("model\toptimizer\tranks\tall_reduce_us"), lines.get(0));
     assertTrue(lines.get(2).startsWith("resnet50/1000\tlars\t2\t"), lines.get(2));
-    assertEquals(13, lines.get(2).split("\t").length);
+    assertEquals(14, lines.get(2).split("\t").length);
   }
 
   @Test

@@ -20,8 +20,9 @@ import java.util.Random;
 /**
  * A rank's part in measuring what an optimizer's update takes: done by each rank for all weights,
  * after an all-reduce of the gradients, and for a shard. What the latter takes is the difference to
- * a step that reduce-scatters and all-gathers as much, and changes nothing; so the norms of layers,
- * and the calls that they need, count as part of the update.
+ * a step that reduce-scatters and all-gathers as much, and changes nothing. It contains the norms
+ * of layers and the calls that they need, but for the squares of gradients, which every step adds
+ * up to learn whether they are finite.
  */
 public final class UpdateRun implements AutoCloseable {
   private final Communicator world;
@@ -69,9 +70,23 @@ public final class UpdateRun implements AutoCloseable {
    * @param sharded of a step of shards
    */
   public record Times(long reduction, long update, long exchange, long sharded) {
+    /** Returns, of each time, the lesser one. */
+    public Times least(Times other) {
+      return new Times(
+          Math.min(reduction, other.reduction),
+          Math.min(update, other.update),
+          Math.min(exchange, other.exchange),
+          Math.min(sharded, other.sharded));
+    }
+
     /** Returns what the update of shards takes. */
     public long shardedUpdate() {
       return Math.max(0, sharded - exchange);
+    }
+
+    /** Returns the time of a step of shards, divided by that of a step without. */
+    public double ratioOfSteps() {
+      return (double) sharded / (reduction + update);
     }
   }
 
