@@ -1,5 +1,7 @@
 package io.collectives.bench;
 
+import io.collectives.Algorithm;
+import io.collectives.CallSettings;
 import io.collectives.Mesh;
 import io.collectives.Repeatability;
 import io.collectives.WireType;
@@ -7,6 +9,9 @@ import io.collectives.bench.digits.DigitsRun;
 import io.collectives.bench.digits.DigitsTask;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.report.ByteSize;
+import io.collectives.bench.simulate.PlanChoice;
+import io.collectives.bench.simulate.Size;
+import io.collectives.plan.Additions;
 import io.collectives.ps.store.Staleness;
 import java.util.ArrayList;
 import java.util.List;
@@ -68,7 +73,7 @@ final class TrainOptions {
       completionCandidates = AlgorithmChoice.Forms.class,
       description =
           "The route of the gradients: ${COMPLETION-CANDIDATES}. With several there is a run of each, "
-              + "whose bits have to be the same unless --repeatability is fastest. Default: "
+              + "whose bits have to be the same with --repeatability rank-order or exact. Default: "
               + "${DEFAULT-VALUE}.")
   private List<AlgorithmChoice> algorithms = List.of();
 
@@ -208,9 +213,19 @@ final class TrainOptions {
     try {
       bound = Staleness.parse(staleness);
       algorithm.forWorkers(ranks - servers);
+      CallSettings.defaults().withWireType(wireType).withRepeatability(repeatability);
     } catch (IllegalArgumentException e) {
       throw Usage.error(spec, e.getMessage());
     }
+    int workers = ranks - servers;
+    Usage.require(
+        !repeatability.needsAllAtOnce() || workers <= 2 || addsAtOnce(algorithm, workers),
+        spec,
+        "--repeatability "
+            + repeatability
+            + " with --algorithm "
+            + algorithm
+            + ": it passes on partial sums; use auto, exchange, direct or parameter-server");
     DigitsTask wanted =
         new DigitsTask(
             new DigitsTask.Distribution(update, servers, bound),
@@ -233,6 +248,11 @@ final class TrainOptions {
             + rule
             + ": servers have parts of layers; use momentum or adam, or --update sharded");
     return wanted;
+  }
+
+  private static boolean addsAtOnce(AlgorithmChoice algorithm, int workers) {
+    return algorithm.forRanks(workers) instanceof Algorithm.Auto
+        || Additions.areAtOnce(new PlanChoice(algorithm.text()).plan(Size.of(workers)));
   }
 
   private void checkReduction(CommandSpec spec) {

@@ -52,6 +52,14 @@ class EndToEndTest {
     assertTrue(wrong.err().contains("servers have parts of layers"), wrong.err());
   }
 
+  /** Four processes read what is wanted of them by default, one of them killed half-way. */
+  @Test
+  @Tag("long")
+  void fourProcessesReadDigitsThoughOneIsKilled() {
+    Invocation train = Invocation.of("train", "--kill", "2@6");
+    assertEquals(0, train.status(), train.out() + train.err());
+  }
+
   /** Two runs, whose bits are the same in the order of ranks, and one line of a picture. */
   @Test
   void curvesOfAllAlgorithmsAreOne(@TempDir Path directory) throws IOException {

@@ -189,6 +189,8 @@ class MainTest {
         "train --slow 1=0 | collectives train: --slow 1=0: must be a rank from 0 to 3, and 1 to 10000 milliseconds",
         "train --error-feedback yes | collectives train: --error-feedback yes: must be on or off",
         "train --error-feedback off | collectives train: --error-feedback off: goes with --wire-type int8 and --update allreduce",
+        "train --algorithm auto,ring --repeatability rank-order | collectives train: --repeatability rank-order with --algorithm ring: it passes",
+        "train --wire-type int8 --repeatability exact | collectives train: repeatability exact with the wire type int8",
         "train --buffer 0 | collectives train: --buffer 0: must be from 1 to 1G",
         "train --update servers --servers 1 --overlap | collectives train: --overlap and --buffer: go with --update allreduce",
         "train --micro-batches 2 --update allreduce | collectives train: --micro-batches 2: must be from 1 to 64, and goes with --update sharded",

@@ -11,6 +11,7 @@ import io.collectives.WireType;
 import io.collectives.bench.digits.DigitsTask.Rule;
 import io.collectives.bench.digits.DigitsTask.Update;
 import io.collectives.bench.perf.AlgorithmChoice;
+import io.collectives.bench.simulate.PlanChoice;
 import io.collectives.ps.store.Staleness;
 import java.util.ArrayList;
 import java.util.List;
@@ -80,7 +81,10 @@ class DigitsRunTest {
                   }
                 }));
     assertEquals(task.schedule().epochs(), results.size());
-    for (int rank = 1; rank < ranks - task.distribution().servers(); rank++) {
+    // Out of step, workers have weights of different times.
+    int alike =
+        task.distribution().staleness().isSynchronous() ? ranks - task.distribution().servers() : 0;
+    for (int rank = 1; rank < alike; rank++) {
       for (DigitsResult result : results) {
         assertEquals(result.bits(), bits[rank][result.epoch() - 1], "rank " + rank);
       }
@@ -91,11 +95,57 @@ class DigitsRunTest {
   @ParameterizedTest
   @Tag("once")
   @Tag("long")
-  @CsvSource({"SHARDED,LAMB,4", "SHARDED,LARS,4", "ALLREDUCE,MOMENTUM,2", "SERVERS,ADAM,3"})
-  void digitsAreLearnt(Update update, Rule rule, int ranks) {
-    List<DigitsResult> results = run(ranks, task(update, rule, "auto", 6));
-    double accuracy = results.get(5).accuracy();
-    assertTrue(accuracy >= 0.95, "accuracy " + accuracy);
+  @CsvSource({
+    "SHARDED,LAMB,4,synchronous",
+    "SHARDED,LARS,4,synchronous",
+    "ALLREDUCE,MOMENTUM,2,synchronous",
+    "SERVERS,ADAM,3,synchronous",
+    "SERVERS,MOMENTUM,3,bounded:2"
+  })
+  void digitsAreLearnt(Update update, Rule rule, int ranks, String staleness) {
+    DigitsTask task = task(update, rule, "auto", 12);
+    DigitsTask stale =
+        new DigitsTask(
+            new DigitsTask.Distribution(
+                update, task.distribution().servers(), Staleness.parse(staleness)),
+            rule,
+            task.reduction(),
+            task.schedule(),
+            task.layout(),
+            task.trouble(),
+            task.seed());
+    List<DigitsResult> results = run(ranks, stale);
+    double accuracy = results.get(11).accuracy();
+    assertTrue(accuracy >= 0.97, "accuracy " + accuracy);
+  }
+
+  /** Also where sums are added in another order: within rounding, which grows by the step. */
+  @Test
+  @Tag("once")
+  @Tag("long")
+  void allAlgorithmsHaveTheSameCurve() {
+    List<DigitsResult> expected = run(4, task(Update.ALLREDUCE, Rule.MOMENTUM, "direct", 2));
+    for (PlanChoice choice : PlanChoice.all()) {
+      DigitsTask.Reduction reduction =
+          DigitsTask.Reduction.of(
+              new AlgorithmChoice(choice.text()), WireType.AS_IN_MEMORY, Repeatability.FASTEST);
+      DigitsTask task = task(Update.ALLREDUCE, Rule.MOMENTUM, "auto", 2);
+      List<DigitsResult> results =
+          run(
+              4,
+              new DigitsTask(
+                  task.distribution(),
+                  task.rule(),
+                  reduction,
+                  task.schedule(),
+                  task.layout(),
+                  task.trouble(),
+                  task.seed()));
+      for (int epoch = 0; epoch < 2; epoch++) {
+        double loss = expected.get(epoch).loss();
+        assertEquals(loss, results.get(epoch).loss(), 0.05 * loss, choice.text());
+      }
+    }
   }
 
   /** Whatever the algorithm, and whether each rank updates all or a shard. */
@@ -124,6 +174,7 @@ class DigitsRunTest {
    * ranks to the last bit, where each part is normalised by itself.
    */
   @Test
+  @Tag("once")
   void oneProcessWithTheRanksBatchesHasTheirBits() {
     DigitsTask four =
         task(
@@ -149,6 +200,7 @@ class DigitsRunTest {
 
   /** Neither when gradients are reduced, nor how many together, nor a slow rank changes a bit. */
   @ParameterizedTest
+  @Tag("once")
   @EnumSource(
       value = Update.class,
       names = {"SHARDED", "ALLREDUCE"})
@@ -178,6 +230,7 @@ class DigitsRunTest {
 
   /** The loss is that of whole images, within rounding: of the first steps, before errors grow. */
   @Test
+  @Tag("once")
   void tilesOfImagesHaveTheCurveOfWholeOnes() {
     DigitsTask.Reduction reduction = task(Update.SHARDED, Rule.LAMB, "auto", 1).reduction();
     List<DigitsResult> whole = run(2, task(Update.SHARDED, reduction, WHOLE, 1));
