@@ -91,6 +91,7 @@ class EndToEndTest {
   }
 
   @Test
+  @Tag("long")
   void scalingIsMeasuredAndSimulated() {
     Invocation scaling =
         Invocation.of(
@@ -414,6 +415,7 @@ class EndToEndTest {
   }
 
   @Test
+  @Tag("long") // It sums for five seconds.
   void aStartUpIsLongerThanItsParts() {
     Invocation perf =
         Invocation.of("perf", "--start-up", "1", "--transport", "shm", "--format", "tsv");
