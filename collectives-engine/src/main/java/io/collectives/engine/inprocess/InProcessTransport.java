@@ -19,6 +19,12 @@ import org.jspecify.annotations.Nullable;
 
 /** The end of one rank in an {@link InProcessFabric}. */
 final class InProcessTransport implements Transport, BodyViews, InlineExchange {
+  /**
+   * The bytes after which a poll ends: a rank that took all that a peer has sent would not send
+   * meanwhile, and its peer would wait for as long.
+   */
+  private static final int MOST_BYTES_OF_POLL = 16 << 10;
+
   private static final long LONGEST_NAP_NANOS = 1_000_000;
 
   /** In larger jobs slots would take more memory than they are worth. */
@@ -207,7 +213,11 @@ final class InProcessTransport implements Transport, BodyViews, InlineExchange {
       // Looked at first: what was sent before the peer closed is delivered before its loss is.
       boolean peerClosed = other.closed;
       int work = 0;
-      for (FrameQueue.Slot slot = in.peek(); slot != null && !closed; slot = in.peek()) {
+      int length = 0;
+      for (FrameQueue.Slot slot = in.peek();
+          slot != null && !closed && length < MOST_BYTES_OF_POLL;
+          slot = in.peek()) {
+        length += slot.header.length;
         try {
           slot.header.check(peer, rank);
         } catch (ProtocolException e) {
@@ -224,6 +234,9 @@ final class InProcessTransport implements Transport, BodyViews, InlineExchange {
       }
       if (work > 0) {
         other.unpark();
+      }
+      if (in.peek() != null) {
+        return work;
       }
       if (peerClosed && !closed) {
         lost = true;
