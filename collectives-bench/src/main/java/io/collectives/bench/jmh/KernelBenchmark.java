@@ -85,7 +85,7 @@ public class KernelBenchmark {
   public static class Reduction {
     @Param ElementType type = ElementType.FLOAT32;
 
-    @Param({"SUM", "MIN"})
+    @Param({"SUM", "MIN", "AVERAGE"})
     ReduceOp.Standard op = ReduceOp.SUM;
 
     @Param Operands kind = Operands.ARRAYS;
@@ -120,10 +120,11 @@ public class KernelBenchmark {
     }
 
     void reduce(int count) {
+      int divisor = op == ReduceOp.AVERAGE ? 3 : 1;
       if (kind.source == Place.FRAME) {
-        pair.by(op, null).run(result, 0, count, own, 0, frame, 0);
+        pair.by(op, divisor, null).run(result, 0, count, own, 0, frame, 0);
       } else {
-        pair.by(op, null).run(result, 0, count, own, 0, source, 0);
+        pair.by(op, divisor, null).run(result, 0, count, own, 0, source, 0);
       }
     }
   }
@@ -258,7 +259,7 @@ public class KernelBenchmark {
     NarrowWire narrow = Objects.requireNonNull(state.narrow);
     state
         .pair
-        .by(ReduceOp.SUM, narrow)
+        .by(ReduceOp.SUM, 1, narrow)
         .run(state.memory, 0, state.elements, state.memory, 0, state.frame, 0);
   }
 
@@ -293,12 +294,6 @@ public class KernelBenchmark {
   @Benchmark
   public void replace(Move move) {
     move.memory.replace(0, move.elements, move.frame, 0);
-  }
-
-  /** The end of an AVERAGE. */
-  @Benchmark
-  public void divide(Move move) {
-    move.memory.divide(0, move.elements, 3, move.scratch);
   }
 
   private static Memory memory(Place place, ElementType type, int elements) {

@@ -1,6 +1,5 @@
 package io.collectives.engine.memory;
 
-import io.collectives.ReduceOp;
 import io.collectives.spi.Region;
 import java.nio.Buffer;
 import org.jspecify.annotations.Nullable;
@@ -53,29 +52,6 @@ abstract class FlatMemory extends Memory {
 
   /** The region that this is a part of, if any. */
   abstract @Nullable Region region();
-
-  final void divide(int at, int count, int divisor, Scratch scratch) {
-    Object array = array();
-    if (array != null) {
-      Operands operands = scratch.get(Operands.KEY);
-      operands.addResult(array);
-      operands.add(array);
-      try {
-        elements.reduce(ReduceOp.AVERAGE, divisor, operands, index(at), index(at) + count, scratch);
-      } finally {
-        operands.clear();
-      }
-      return;
-    }
-    Operands blocks = elements.blocks(1, scratch);
-    for (int done = 0; done < count; ) {
-      int step = Math.min(count - done, elements.block);
-      load(at + done, step, blocks.own[0], 0);
-      elements.reduce(ReduceOp.AVERAGE, divisor, blocks, 0, step, scratch);
-      save(at + done, step, blocks.own[0], 0);
-      done += step;
-    }
-  }
 
   @Override
   final int partAt(long position) {

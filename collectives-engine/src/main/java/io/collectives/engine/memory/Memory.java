@@ -128,25 +128,6 @@ public abstract class Memory {
   }
 
   /**
-   * Divides elements {@code [at, at+count)} in place, which makes an AVERAGE of a sum; integers
-   * round toward zero.
-   *
-   * @param divisor at least 1
-   */
-  public final void divide(long at, int count, int divisor, Scratch scratch) {
-    if (divisor < 1) {
-      throw new IllegalArgumentException("divisor " + divisor + ": must be at least 1");
-    }
-    Objects.checkFromIndexSize(at, count, count());
-    int part = count == 0 ? 0 : partAt(at);
-    for (int done = 0; done < count; part++) {
-      int run = run(count - done, part, at + done);
-      part(part).divide(local(part, at + done), run, divisor, scratch);
-      done += run;
-    }
-  }
-
-  /**
    * The position of the first of the elements {@code [from, from+count)} that is infinite or not a
    * number; -1 if all are finite, as integers are. Fast if that is so.
    */

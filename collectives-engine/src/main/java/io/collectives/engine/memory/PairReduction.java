@@ -12,12 +12,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The result is {@code own} itself at the same position (in place), or another memory of its
  * type (out of place). What is reduced is only read; it must not overlap with what is written,
- * unless position by position. AVERAGE adds.
+ * unless position by position. AVERAGE adds, and divides where it is told to.
  */
 public final class PairReduction {
   private final Scratch scratch;
   private final Kernels kernels;
   private ReduceOp op = ReduceOp.SUM;
+  private int divisor = 1;
   private @Nullable NarrowWire narrow;
 
   /**
@@ -37,17 +38,20 @@ public final class PairReduction {
   /**
    * Chooses how operands are reduced.
    *
+   * @param newDivisor what the result is divided by, 1 if it is not; of standard ops
    * @param newNarrow how elements lie in frames; nothing if they are as they are
    * @return this
    */
-  public PairReduction by(ReduceOp newOp, @Nullable NarrowWire newNarrow) {
+  public PairReduction by(ReduceOp newOp, int newDivisor, @Nullable NarrowWire newNarrow) {
     op = newOp;
+    divisor = newDivisor;
     narrow = newNarrow;
     return this;
   }
 
   /**
-   * {@code result[to+i] = own[ownFrom+i] op source[i]} for all i less than {@code count}.
+   * {@code result[to+i] = (own[ownFrom+i] op source[i]) / divisor} for all i less than {@code
+   * count}.
    *
    * @param at where in the frame, a multiple of the element's length, of 4 if elements are narrow
    */
@@ -91,9 +95,9 @@ public final class PairReduction {
   }
 
   /**
-   * {@code result[to+i] = own[ownFrom+i] op source[from+i]} for all i less than {@code count}.
-   * Fastest where the three are arrays and the elements have the same indexes in them, so that
-   * nothing is copied.
+   * {@code result[to+i] = (own[ownFrom+i] op source[from+i]) / divisor} for all i less than {@code
+   * count}. Fastest where the three are arrays and the elements have the same indexes in them, so
+   * that nothing is copied.
    *
    * @param source a memory of the same type and any kind
    */
@@ -158,7 +162,7 @@ public final class PairReduction {
       operands.add(ownArray);
       operands.add(sourceArray);
       try {
-        elements.reduce(op, 1, operands, first, first + count, scratch);
+        elements.reduce(op, divisor, operands, first, first + count, scratch);
       } finally {
         operands.clear();
       }
@@ -170,7 +174,7 @@ public final class PairReduction {
       call.add(own, ownFrom);
       call.add(source, from);
       call.addResult(result, to);
-      done = call.run(standard, 1, elements, kernels);
+      done = call.run(standard, divisor, elements, kernels);
     }
     Operands blocks = elements.blocks(2, scratch);
     while (done < count) {
@@ -196,7 +200,7 @@ public final class PairReduction {
       call.add(own, ownFrom);
       call.add(source, at);
       call.addResult(result, to);
-      done = call.run(standard, 1, elements, kernels);
+      done = call.run(standard, divisor, elements, kernels);
     }
     Buffer view = elements.view(source);
     Operands blocks = elements.blocks(2, scratch);
@@ -212,7 +216,7 @@ public final class PairReduction {
   private void reduceBlock(
       FlatMemory result, int to, int count, FlatMemory own, int ownFrom, Operands blocks) {
     own.load(ownFrom, count, blocks.own[0], 0);
-    result.elements.reduce(op, 1, blocks, 0, count, scratch);
+    result.elements.reduce(op, divisor, blocks, 0, count, scratch);
     result.save(to, count, blocks.own[0], 0);
   }
 }

@@ -73,9 +73,10 @@ final class FrameApplier {
           long ownFrom = call.position(chunk, run.slab, untouched) + skip / elementBytes;
           if (step.exchanges[i] && call.op instanceof UserOp) {
             orderSums(call, step, own, ownFrom, source, position);
-            reduceInOrder(call, result, to, count);
+            reduceInOrder(call, result, to, count, divisor(call, run, step, i));
           } else {
-            pair.by(call.op, null).run(result, to, count, own, ownFrom, source, position);
+            pair.by(call.op, divisor(call, run, step, i), null)
+                .run(result, to, count, own, ownFrom, source, position);
           }
           complete(call, run, step, i, result, to, count);
         }
@@ -105,9 +106,10 @@ final class FrameApplier {
         long ownFrom = call.position(chunk, run.slab, untouched);
         if (step.exchanges[i]) {
           orderSums(call, step, own, ownFrom, source, position);
-          reduceInOrder(call, result, to, count);
+          reduceInOrder(call, result, to, count, divisor(call, run, step, i));
         } else {
-          pair.by(call.op, narrow).run(result, to, count, own, ownFrom, source, position);
+          pair.by(call.op, divisor(call, run, step, i), narrow)
+              .run(result, to, count, own, ownFrom, source, position);
         }
         complete(call, run, step, i, result, to, count);
       }
@@ -152,9 +154,10 @@ final class FrameApplier {
         long ownFrom = call.position(chunk, run.slab, untouched);
         if (step.exchanges[i] && call.op instanceof UserOp) {
           orderSums(call, step, own, ownFrom, theirs, from);
-          reduceInOrder(call, result, to, count);
+          reduceInOrder(call, result, to, count, divisor(call, run, step, i));
         } else {
-          pair.by(call.op, null).run(result, to, count, own, ownFrom, theirs, from);
+          pair.by(call.op, divisor(call, run, step, i), null)
+              .run(result, to, count, own, ownFrom, theirs, from);
         }
         complete(call, run, step, i, result, to, count);
       }
@@ -188,8 +191,9 @@ final class FrameApplier {
     }
   }
 
-  private void reduceInOrder(CallRun call, Memory result, long to, int count) {
-    ordered.run(call.op, OrderedReduction.Manner.SEQUENTIAL, result, to, count, 1, call.narrow);
+  private void reduceInOrder(CallRun call, Memory result, long to, int count, int divisor) {
+    ordered.run(
+        call.op, OrderedReduction.Manner.SEQUENTIAL, result, to, count, divisor, call.narrow);
   }
 
   /**
@@ -411,6 +415,11 @@ final class FrameApplier {
     return call.op == ReduceOp.AVERAGE ? call.program.contributors : 1;
   }
 
+  /** Returns what the sum of chunk i of a step is divided by, as what comes completes it. */
+  private static int divisor(CallRun call, SlabRun run, Program.Step step, int i) {
+    return run.completes(step, i) ? divisor(call) : 1;
+  }
+
   /** If all contributions to a chunk are in what was reduced just now, makes it the result. */
   private void complete(
       CallRun call, SlabRun run, Program.Step step, int i, Memory result, long at, int count) {
@@ -418,9 +427,6 @@ final class FrameApplier {
       return;
     }
     int chunk = step.firstChunk + i;
-    if (call.op == ReduceOp.AVERAGE) {
-      result.divide(at, count, call.program.contributors, scratch);
-    }
     if (call.narrow != null
         && (call.program.collective == Collective.ALL_REDUCE
             || call.residual != null && call.isPassedOn(chunk))) {

@@ -76,11 +76,11 @@ class MemoryPropertiesTest {
     Held sourceHeld = Held.of(test.other, test.type, source, random);
     if (test.isInPlace()) {
       own = before;
-      pair.by(test.op, null)
+      pair.by(test.op, 1, null)
           .run(target.memory(), to, test.count, target.memory(), to, sourceHeld.memory(), from);
     } else {
       Held ownHeld = Held.of(test.ownKind, test.type, own, random);
-      pair.by(test.op, null)
+      pair.by(test.op, 1, null)
           .run(target.memory(), to, test.count, ownHeld.memory(), to, sourceHeld.memory(), from);
       test.check(own, ownHeld.elements());
     }
@@ -119,10 +119,12 @@ class MemoryPropertiesTest {
     int at = from * test.type.bytes();
     if (test.isInPlace()) {
       own = before;
-      pair.by(test.op, null).run(target.memory(), to, test.count, target.memory(), to, frame, at);
+      pair.by(test.op, 1, null)
+          .run(target.memory(), to, test.count, target.memory(), to, frame, at);
     } else {
       Held ownHeld = Held.of(test.ownKind, test.type, own, random);
-      pair.by(test.op, null).run(target.memory(), to, test.count, ownHeld.memory(), to, frame, at);
+      pair.by(test.op, 1, null)
+          .run(target.memory(), to, test.count, ownHeld.memory(), to, frame, at);
       test.check(own, ownHeld.elements());
     }
     Number[] expected = before.clone();
@@ -172,23 +174,37 @@ class MemoryPropertiesTest {
 
   @ParameterizedTest
   @EnumSource
-  void divides(ElementType type) {
+  void dividesSums(ElementType type) {
     for (Kind kind : Kind.values()) {
       for (int count : counts(type)) {
-        for (int divisor : new int[] {1, 2, 3, 64, 1000003, 1 << 30, Integer.MAX_VALUE}) {
-          Case test = new Case(type, ReduceOp.AVERAGE, kind, kind, kind, count);
-          Random random = new Random(test.seed);
-          int at = random.nextInt(4);
-          Number[] expected = Held.random(type, at + count + random.nextInt(4), random);
-          Held held = Held.of(kind, type, expected, random);
-          held.memory().divide(at, count, divisor, scratch);
-          for (int i = at; i < at + count; i++) {
-            expected[i] = Held.divided(expected[i], divisor);
-          }
-          test.check(expected, held.elements());
+        for (int divisor : new int[] {2, 3, 64, 1000003, 1 << 30, Integer.MAX_VALUE}) {
+          divideSum(new Case(type, ReduceOp.AVERAGE, kind, kind, kind, count), divisor);
         }
       }
     }
+  }
+
+  private void divideSum(Case test, int divisor) {
+    Random random = new Random(test.seed);
+    int at = random.nextInt(4);
+    int count = test.count;
+    Number[] before = Held.random(test.type, at + count + random.nextInt(4), random);
+    Number[] source = Held.random(test.type, at + count, random);
+    Number[] expected = before.clone();
+    for (int i = at; i < at + count; i++) {
+      expected[i] = Held.divided(Held.apply(test.op, before[i], source[i]), divisor);
+    }
+    pair.by(test.op, divisor, null);
+
+    Held sum = Held.of(test.kind, test.type, before, random);
+    Memory memory = Held.of(test.other, test.type, source, random).memory();
+    pair.run(sum.memory(), at, count, sum.memory(), at, memory, at);
+    test.check(expected, sum.elements());
+
+    Held received = Held.of(test.kind, test.type, before, random);
+    FrameBytes frame = frame(test.type, source, random);
+    pair.run(received.memory(), at, count, received.memory(), at, frame, at * test.type.bytes());
+    test.check(expected, received.elements());
   }
 
   private static FrameBytes frame(ElementType type, Number[] elements, Random random) {

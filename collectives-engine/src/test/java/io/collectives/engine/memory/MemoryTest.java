@@ -50,7 +50,7 @@ class MemoryTest {
   private float[] reduced(ReduceOp.Standard op, float[] left, float[] right) {
     float[] result = left.clone();
     Memory memory = Memories.of(Payload.of(result));
-    pair.by(op, null).run(memory, 0, left.length, memory, 0, Memories.of(Payload.of(right)), 0);
+    pair.by(op, 1, null).run(memory, 0, left.length, memory, 0, Memories.of(Payload.of(right)), 0);
     return result;
   }
 
@@ -59,14 +59,16 @@ class MemoryTest {
     int[] ints = {Integer.MAX_VALUE, Integer.MIN_VALUE};
     Memory memory = Memories.of(Payload.of(ints));
     Memory other = Memories.of(Payload.of(new int[] {1, -1}));
-    pair.by(ReduceOp.AVERAGE, null).run(memory, 0, 2, memory, 0, other, 0);
+    pair.by(ReduceOp.AVERAGE, 1, null).run(memory, 0, 2, memory, 0, other, 0);
     assertArrayEquals(new int[] {Integer.MIN_VALUE, Integer.MAX_VALUE}, ints);
   }
 
   @Test
   void averagesOfNegativeIntegersRoundTowardZero() {
     long[] longs = {-7, 7, -1, Long.MIN_VALUE};
-    Memories.of(Payload.of(longs)).divide(0, 4, 2, scratch);
+    Memory memory = Memories.of(Payload.of(longs));
+    Memory zeros = Memories.of(Payload.of(new long[4]));
+    pair.by(ReduceOp.AVERAGE, 2, null).run(memory, 0, 4, memory, 0, zeros, 0);
     assertArrayEquals(new long[] {-3, 3, 0, Long.MIN_VALUE / 2}, longs);
   }
 
@@ -103,7 +105,6 @@ class MemoryTest {
     none.checkWritable();
     pair.run(none, 0, 0, none, 0, none, 0);
     none.replace(0, 0, none, 0);
-    none.divide(0, 0, 2, scratch);
   }
 
   @Test
@@ -176,7 +177,6 @@ class MemoryTest {
     assertThrows(IllegalArgumentException.class, () -> ints.replace(0, 3, floats, 0));
     assertThrows(IllegalArgumentException.class, () -> pair.run(ints, 0, 3, floats, 0, frame, 0));
     assertThrows(IllegalArgumentException.class, () -> ints.store(0, 1, frame, 2));
-    assertThrows(IllegalArgumentException.class, () -> ints.divide(0, 1, 0, scratch));
     assertThrows(IndexOutOfBoundsException.class, () -> ints.store(0, 4, frame, 0));
     assertThrows(IndexOutOfBoundsException.class, () -> ints.store(0, 3, frame, 8));
     assertThrows(IndexOutOfBoundsException.class, () -> ints.replace(-1, 1, frame, 0));
@@ -197,7 +197,7 @@ class MemoryTest {
             () -> {
               double[] sum = new double[count];
               Memory memory = Memories.of(Payload.of(sum));
-              PairReduction own = new PairReduction(new Scratch()).by(ReduceOp.MAX, null);
+              PairReduction own = new PairReduction(new Scratch()).by(ReduceOp.MAX, 1, null);
               for (int round = 0; round < 200; round++) {
                 memory.replace(0, count, source, 0);
                 own.run(memory, 0, count, memory, 0, source, 0);
@@ -248,15 +248,15 @@ class MemoryTest {
       Memory memory = memories.get(i);
       for (int k = 0; k < memories.size(); k++) {
         Memory other = memories.get(k);
-        pair.by(ReduceOp.SUM, null).run(memory, 0, count, memory, 0, other, 0);
-        pair.by(ReduceOp.MIN, null).run(memory, 1, count - 1, other, 1, frame, 0);
+        pair.by(ReduceOp.SUM, 1, null).run(memory, 0, count, memory, 0, other, 0);
+        pair.by(ReduceOp.MIN, 1, null).run(memory, 1, count - 1, other, 1, frame, 0);
         memory.replace(1, count - 1, other, 0);
       }
       memory.store(0, count, frame, 0);
       memory.replace(0, count, frame, 0);
-      memory.divide(0, count, 3, scratch);
+      pair.by(ReduceOp.AVERAGE, 3, null).run(memory, 0, count, memory, 0, frame, 0);
       rebound.bind(array, 0, count);
-      pair.by(ReduceOp.MAX, null).run(rebound, 0, count, rebound, 0, memory, 0);
+      pair.by(ReduceOp.MAX, 1, null).run(rebound, 0, count, rebound, 0, memory, 0);
       rebound.unbind();
     }
   }

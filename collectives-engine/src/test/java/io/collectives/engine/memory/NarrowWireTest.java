@@ -67,7 +67,7 @@ class NarrowWireTest {
 
           narrow.store(source.memory(), 1, count, frame, 4, null, scratch);
           narrow.replace(replaced.memory(), 2, count, frame, 4, scratch);
-          pair.by(ReduceOp.SUM, narrow)
+          pair.by(ReduceOp.SUM, 1, narrow)
               .run(reduced.memory(), 2, count, reduced.memory(), 2, frame, 4);
           assertEquals(0, frame.bytes().getInt(0), which);
           assertEquals(0, frame.bytes().getInt(4 + length), which);

@@ -111,10 +111,8 @@ class OrderedReductionTest {
     ArrayMemory sum = ArrayMemory.ofZeros(type, count);
     sum.replace(0, count, inputs[0].memory, inputs[0].from);
     for (int i = 1; i < inputs.length; i++) {
-      pair.by(op, null).run(sum, 0, count, sum, 0, inputs[i].memory, inputs[i].from);
-    }
-    if (divisor > 1) {
-      sum.divide(0, count, divisor, scratch);
+      pair.by(op, i == inputs.length - 1 ? divisor : 1, null)
+          .run(sum, 0, count, sum, 0, inputs[i].memory, inputs[i].from);
     }
     return bits(sum, 0, count);
   }
