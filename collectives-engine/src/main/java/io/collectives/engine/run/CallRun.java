@@ -42,9 +42,6 @@ public abstract class CallRun {
   Memory input;
   Memory output;
 
-  /** The input as it was given; {@link #input} may come to be the output. */
-  private Memory givenInput;
-
   ReduceOp op;
   int slabs;
   int slabsInFlight;
@@ -113,7 +110,6 @@ public abstract class CallRun {
   CallRun(Program program, int slabsInFlight) {
     this.program = program;
     this.input = NOTHING;
-    this.givenInput = NOTHING;
     this.output = NOTHING;
     this.op = ReduceOp.SUM;
     this.slabsInFlight = slabsInFlight;
@@ -156,7 +152,7 @@ public abstract class CallRun {
     long[] givenReceived = receiveCounts;
     counts = null;
     receiveCounts = null;
-    givenInput = in;
+    input = in;
     output = out;
     op = reduceOp;
     ElementType type = in.type();
@@ -252,7 +248,6 @@ public abstract class CallRun {
 
   /** Begins anew, with what was described. */
   final void begin() {
-    input = givenInput;
     finding = Finding.NONE;
     findingHere = Finding.NONE;
     firstOpen = 0;
@@ -344,7 +339,8 @@ public abstract class CallRun {
 
   /**
    * Copies what this rank has for itself, and what one rank alone would reduce. To be called once,
-   * when the call's turn has come.
+   * when the call's turn has come. What is sent untouched comes from the input, so that it need not
+   * wait for this.
    */
   void copyOwn() {
     boolean isRoot = program.rank == program.root;
@@ -376,10 +372,8 @@ public abstract class CallRun {
     }
   }
 
-  /** From here on, what this rank has is in the output. */
   private void copyPart() {
     copy(0, layout.partStart(), layout.partCount());
-    input = output;
   }
 
   private void copy(long from, long to, long elements) {
@@ -536,7 +530,6 @@ public abstract class CallRun {
   /** Lets go of the user's memory. */
   void forget() {
     input = NOTHING;
-    givenInput = NOTHING;
     output = NOTHING;
     residual = null;
     residualAt.unbind();

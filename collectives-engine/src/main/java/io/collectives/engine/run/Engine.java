@@ -422,6 +422,9 @@ public final class Engine {
 
   private void begin(Call call) {
     try {
+      if (!call.isInline) {
+        issue(call);
+      }
       call.copyOwn();
       if (call.program.steps == 0) {
         applier.reduceAlone(call);
@@ -439,6 +442,17 @@ public final class Engine {
     }
   }
 
+  /** Sends what may be sent. Returns whether anything was. */
+  private boolean issue(Call call) {
+    call.nextToIssue =
+        Math.max(call.nextToIssue, Math.min(call.slabs, call.firstOpen + call.slabsInFlight));
+    boolean any = false;
+    for (int slab = call.firstOpen; slab < call.nextToIssue; slab++) {
+      any |= sender.sendReady(call, call.openRun(slab));
+    }
+    return any;
+  }
+
   /** Sends what may be sent and applies what may be applied. Returns whether anything was done. */
   private boolean advance(Call call) {
     if (call.isInline) {
@@ -447,13 +461,7 @@ public final class Engine {
     boolean any = false;
     boolean again;
     do {
-      again = sender.collectReleased(call);
-      call.nextToIssue =
-          Math.max(call.nextToIssue, Math.min(call.slabs, call.firstOpen + call.slabsInFlight));
-      for (int slab = call.firstOpen; slab < call.nextToIssue; slab++) {
-        again |= sender.sendReady(call, call.openRun(slab));
-      }
-      again |= turns.apply(call);
+      again = sender.collectReleased(call) | issue(call) | turns.apply(call);
       if (call.hasStopped()) {
         return true;
       }

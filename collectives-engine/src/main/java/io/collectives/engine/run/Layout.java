@@ -76,7 +76,7 @@ final class Layout {
     inputShift = 0;
     outputShift = 0;
     switch (program.collective) {
-      case GATHER -> inputShift = program.rank == program.root ? 0 : partStart();
+      case ALL_GATHER, GATHER -> inputShift = partStart();
       case REDUCE_SCATTER -> outputShift = partStart();
       case SCATTER -> outputShift = program.rank == program.root ? 0 : partStart();
       case ALL_TO_ALL -> {
