@@ -15,6 +15,7 @@ import io.collectives.spi.Transport;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -26,7 +27,8 @@ import org.jspecify.annotations.Nullable;
  * <p>An engine is driven by whoever waits: a thread that has made a call takes the lock and polls
  * until its call is over, which saves the hand-over to another thread (two wake-ups, tens of
  * microseconds). Threads that find the lock taken wait for their call and take over when the first
- * driver leaves. Asynchronous calls that nobody waits for are driven by a daemon thread; when
+ * driver leaves. Asynchronous calls that nobody waits for are driven by a daemon thread, which lets
+ * go as soon as somebody does: two threads of a rank that take turns cost more than one. When
  * nothing is under way it looks in every few milliseconds, so that peers that connect or die are
  * noticed.
  *
@@ -52,6 +54,9 @@ final class Driver implements AutoCloseable {
 
   /** Calls with completions under way; changed under the lock. */
   private volatile int asynchronous;
+
+  /** Threads that wait and drive, or would if another one did not. */
+  private final AtomicInteger waiting = new AtomicInteger();
 
   private volatile boolean closed;
 
@@ -148,8 +153,25 @@ final class Driver implements AutoCloseable {
   /** Drives, or lets others drive, until the call has ended. */
   void await(Call call) {
     idle.begin();
+    waiting.incrementAndGet();
+    try {
+      drive(call);
+    } finally {
+      stopWaiting();
+    }
+  }
+
+  /** The background thread goes on with what is left. */
+  private void stopWaiting() {
+    if (waiting.decrementAndGet() == 0 && asynchronous > 0) {
+      LockSupport.unpark(background);
+    }
+  }
+
+  private void drive(Call call) {
     while (!call.isDone()) {
       if (!lock.hasQueuedThreads() && lock.tryLock()) {
+        boolean hasCompletions;
         try {
           while (!call.isDone()
               && !engine.hasCompletions()
@@ -157,10 +179,13 @@ final class Driver implements AutoCloseable {
               && !isInterrupted(call.group())) {
             idle.idle(poll());
           }
+          hasCompletions = engine.hasCompletions();
         } finally {
           lock.unlock();
         }
-        runCompletions();
+        if (hasCompletions) {
+          runCompletionsAside();
+        }
       } else {
         waitForTheLock(call.group());
       }
@@ -226,11 +251,21 @@ final class Driver implements AutoCloseable {
    * @return whether it holds
    */
   boolean await(Group group, BooleanSupplier condition, @Nullable Long deadlineNanos) {
+    waiting.incrementAndGet();
+    try {
+      return drive(group, condition, deadlineNanos);
+    } finally {
+      stopWaiting();
+    }
+  }
+
+  private boolean drive(Group group, BooleanSupplier condition, @Nullable Long deadlineNanos) {
     while (!condition.getAsBoolean()) {
       if (deadlineNanos != null && System.nanoTime() - deadlineNanos >= 0) {
         return false;
       }
       if (!lock.hasQueuedThreads() && lock.tryLock()) {
+        boolean hasCompletions;
         try {
           for (int i = 0;
               i < 64
@@ -241,10 +276,13 @@ final class Driver implements AutoCloseable {
               i++) {
             idle.idle(poll());
           }
+          hasCompletions = engine.hasCompletions();
         } finally {
           lock.unlock();
         }
-        runCompletions();
+        if (hasCompletions) {
+          runCompletionsAside();
+        }
       } else {
         waitForTheLock(group);
       }
@@ -276,6 +314,16 @@ final class Driver implements AutoCloseable {
     }
     if (news != null) {
       flightLog.write(news);
+    }
+  }
+
+  /** A completion may take long, or wait for a call that only others bring on. */
+  private void runCompletionsAside() {
+    stopWaiting();
+    try {
+      runCompletions();
+    } finally {
+      waiting.incrementAndGet();
     }
   }
 
@@ -316,17 +364,18 @@ final class Driver implements AutoCloseable {
 
   private void run() {
     while (!closed) {
-      boolean busy = asynchronous > 0;
+      boolean busy = asynchronous > 0 && waiting.get() == 0;
       LockSupport.parkNanos(this, busy ? TAKE_OVER_NANOS : IDLE_LOOK_NANOS);
       if (engine.failures() != failuresSeen) {
         failuresSeen = engine.failures();
         logFailures();
       }
       raiseAlarm();
-      if (!closed && !lock.hasQueuedThreads() && lock.tryLock()) {
+      if (!closed && waiting.get() == 0 && !lock.hasQueuedThreads() && lock.tryLock()) {
         try {
           poll();
           while (asynchronous > 0
+              && waiting.get() == 0
               && !engine.hasCompletions()
               && !closed
               && !lock.hasQueuedThreads()) {
