@@ -340,6 +340,7 @@ final class Scaling implements Callable<Integer> {
         fields.put(name + "_ratio_greatest", ratio.greatest());
       }
       picture.point(how + ", " + means, count, median / count);
+      picture.colorAs("simulated, " + means, "measured, " + means);
       before = rate;
     }
     table.row(cells, fields);

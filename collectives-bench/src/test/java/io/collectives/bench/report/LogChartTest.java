@@ -16,11 +16,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class LogChartTest {
-  /** The marks of the first line are dots, of others something else. */
+  /** The marks of lines, unless they have the color of another one. */
   private static final Pattern DOT = Pattern.compile("<ellipse [^>]*cx=\"([0-9.]+)\"");
 
+  private static final Pattern HEIGHT = Pattern.compile("<ellipse [^>]*cy=\"([0-9.]+)\"");
+
   /** The color of the second line. */
-  private static final String SECOND = "rgb(255,172,0)";
+  private static final String SECOND = "rgb(213,94,0)";
 
   @TempDir private Path directory;
 
@@ -63,9 +65,34 @@ class LogChartTest {
     chart.point("third", 4, 6);
     Path two = directory.resolve("two.svg");
     chart.write("", two);
-    assertEquals(2, dots(chart).size(), "a point and its legend");
+    assertEquals(4, dots(chart).size(), "two points and their legend");
     assertFalse(Files.readString(one).contains(SECOND));
     assertTrue(Files.readString(two).contains(SECOND));
+  }
+
+  @Test
+  void figuresThatLieCloseTogetherBeginWithZero() throws Exception {
+    LogChart chart = new LogChart("ranks", "images/s");
+    chart.point("plain", 1, 4000);
+    chart.point("plain", 2, 3000);
+    chart.point("plain", 4, 2000);
+    List<Double> heights = found(chart, HEIGHT);
+    double step = heights.get(1) - heights.get(0);
+    assertEquals(step, heights.get(2) - heights.get(1), 2, heights.toString());
+    chart.point("plain", 8, 100);
+    heights = found(chart, HEIGHT);
+    step = heights.get(1) - heights.get(0);
+    assertTrue(heights.get(2) - heights.get(1) > 1.2 * step, "logarithmic: " + heights);
+  }
+
+  @Test
+  void aLineInTheColorOfAnotherHasOtherMarks() throws Exception {
+    LogChart chart = new LogChart("ranks", LogChart.TIME);
+    chart.point("measured", 2, 5);
+    chart.point("simulated", 2, 6);
+    chart.colorAs("simulated", "measured");
+    assertEquals(2, dots(chart).size(), "a point and its legend");
+    assertFalse(Files.readString(directory.resolve("dots.svg")).contains(SECOND));
   }
 
   @Test
@@ -78,9 +105,13 @@ class LogChartTest {
   }
 
   private List<Double> dots(LogChart chart) throws IOException {
+    return found(chart, DOT);
+  }
+
+  private List<Double> found(LogChart chart, Pattern pattern) throws IOException {
     Path file = directory.resolve("dots.svg");
     chart.write("", file);
-    Matcher matcher = DOT.matcher(Files.readString(file));
+    Matcher matcher = pattern.matcher(Files.readString(file));
     List<Double> at = new ArrayList<>();
     while (matcher.find()) {
       at.add(Double.parseDouble(matcher.group(1)));
