@@ -47,8 +47,11 @@ public record Explanation(
    * @param libraryBytes the most memory that the library takes for frames and links of the whole
    *     job at this rank, in bytes, beside what reduce-scatters and the like keep (see {@link
    *     Communicator}); work memory of all-reduces is none
+   * @param offHeapSums by what memory outside the heap is summed: vectors, or copies to arrays and
+   *     the reason
    */
-  public record Cost(WireType wireType, long sentBytes, int frameLength, long libraryBytes) {}
+  public record Cost(
+      WireType wireType, long sentBytes, int frameLength, long libraryBytes, String offHeapSums) {}
 
   /** Keeps a copy of the list. */
   public Explanation {
@@ -74,6 +77,7 @@ public record Explanation(
             cost.wireType,
             cost.sentBytes)
         + String.format("transports: %s%n", String.join(", ", transports))
+        + String.format("memory outside the heap is summed by %s%n", cost.offHeapSums)
         + String.format(
             Locale.ROOT, "memory of the library: at most %,d bytes%n", cost.libraryBytes);
   }

@@ -123,6 +123,8 @@ class AutoTest {
       assertTrue(explanation.reason().row().endsWith(": " + explanation.chosen().name()));
       assertTrue(explanation.toString().contains(explanation.reason().row()));
       assertTrue(explanation.toString().contains(explanation.reason().source()));
+      assertTrue(
+          explanation.toString().contains("is summed by " + explanation.cost().offHeapSums()));
       assertTrue(explanation.cost().libraryBytes() > 0);
     }
   }

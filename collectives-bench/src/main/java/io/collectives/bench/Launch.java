@@ -5,6 +5,7 @@ import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.LinePump;
 import io.collectives.bench.process.ProcessGroup;
 import io.collectives.bench.process.RankEnvironment;
+import io.collectives.bench.process.VectorModule;
 import io.collectives.bench.report.Columns;
 import io.collectives.bench.report.Columns.Column;
 import io.collectives.bench.report.Units;
@@ -39,7 +40,8 @@ import picocli.CommandLine.Spec;
           + "RANKS-1), WORLD_SIZE, MASTER_ADDR (127.0.0.1) and MASTER_PORT (a free port). "
           + "Collectives.join() reads these, and so do other frameworks. Their standard input is "
           + "empty. Every line that they write appears here with its rank before it, as '[2] "
-          + "...', standard output and standard error apart.",
+          + "...', standard output and standard error apart. A java with collectives-vector on its "
+          + "class or module path also gets --add-modules jdk.incubator.vector.",
       "",
       "When a process fails, the others are ended: SIGTERM, and SIGKILL 5 seconds later; with --keep-going they go on. "
           + "They are ended, with the processes that they started, when this program receives "
@@ -162,6 +164,7 @@ final class Launch implements Callable<Integer> {
                     + file
                     + ": archives classes of a java, and COMMAND is "
                     + command.get(0)));
+    command = VectorModule.addedTo(command, System.getenv());
     Optional<ClassArchive> archive =
         archiveFile.map(file -> new ClassArchive(file, command, this::warn));
     List<LinePump> pumps = new ArrayList<>();

@@ -10,6 +10,7 @@ import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.engine.choice.AlgorithmTable;
 import io.collectives.engine.choice.Chooser;
+import io.collectives.engine.memory.Kernels;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.run.AddOrder;
@@ -226,7 +227,8 @@ final class Programs {
             wire,
             sentBytes(choice.algorithm(), bytes, frameLength),
             frameLength,
-            context.driver.memoryLimit()),
+            context.driver.memoryLimit(),
+            Kernels.describe()),
         known.tuned() != null,
         context.driver.transports());
   }
