@@ -32,11 +32,10 @@ class MixedAllocationTest {
   private static final int CALLS = 200;
 
   /**
-   * The number of rounds, one of which is disturbed by nothing, such as a warning that another rank
-   * is late, and after which the compiler has seen all that it needs to leave out what does not
-   * escape.
+   * So long rounds are made until each rank had one that was disturbed by nothing, such as a
+   * warning that another rank is late, and with code that leaves out what does not escape.
    */
-  private static final int ROUNDS = 50;
+  private static final long LIMIT_NANOS = 60_000_000_000L;
 
   /**
    * The bytes that JIT compilations and the like take at most; a call that allocates has at least
@@ -81,13 +80,18 @@ class MixedAllocationTest {
     for (int i = 0; i < WARM_UP; i++) {
       world.allReduce(array, ReduceOp.AVERAGE);
     }
-    for (int round = 0; round < ROUNDS; round++) {
+    long start = System.nanoTime();
+    int[] goesOn = {1};
+    while (goesOn[0] > 0) {
       long before = memory.getCurrentThreadAllocatedBytes();
       for (int i = 0; i < CALLS; i++) {
         world.allReduce(array, ReduceOp.AVERAGE);
       }
       double bytes = memory.getCurrentThreadAllocatedBytes() - before;
       least = Math.min(least, bytes / CALLS);
+      boolean isLast = least < BYTES_PER_CALL || System.nanoTime() - start > LIMIT_NANOS;
+      goesOn[0] = isLast ? 0 : 1;
+      world.allReduce(goesOn, ReduceOp.MAX);
     }
     return least;
   }
