@@ -18,7 +18,9 @@ import org.jspecify.annotations.Nullable;
  * @param transport the name of the transport: {@code auto}, with which each pair of ranks takes the
  *     fastest transport that connects them, or {@code shm}, {@code unix} or {@code tcp} for all
  *     pairs
- * @param listen the address or host name on which this rank accepts its peers; loopback by default
+ * @param listen the address or host name on which this rank accepts its peers; loopback by default;
+ *     {@code auto} is the address of this host by which rank 0 is reached, where {@code rendezvous}
+ *     is {@code tcp://}
  * @param port the port on which this rank accepts its peers, 0 for any free one
  * @param joinTimeout the time to wait until all ranks have joined
  * @param calls the settings of the communicator's calls

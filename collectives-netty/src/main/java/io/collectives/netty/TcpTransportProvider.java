@@ -2,13 +2,11 @@ package io.collectives.netty;
 
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
-import io.collectives.internal.HostNames;
 import io.collectives.internal.Log;
 import io.collectives.spi.TransportProvider;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
 import java.util.function.Supplier;
 
 /**
@@ -73,20 +71,7 @@ public final class TcpTransportProvider implements TransportProvider {
   }
 
   private static InetAddress address(JobSettings settings) {
-    InetAddress address;
-    try {
-      address = HostNames.lookUp(settings.listen(), settings.joinTimeout());
-    } catch (UnknownHostException e) {
-      throw new JoinException(
-          "rank "
-              + settings.rank()
-              + " cannot listen at \""
-              + settings.listen()
-              + "\": no such host ("
-              + e.getMessage()
-              + ")",
-          e);
-    }
+    InetAddress address = ListenAddress.of(settings);
     if (address.isAnyLocalAddress()) {
       throw new JoinException(
           "rank "

@@ -63,9 +63,11 @@ import org.jspecify.annotations.Nullable;
  * COLLECTIVES_TLS_KEY and COLLECTIVES_TLS_TRUST, files in PEM format; COLLECTIVES_CHECKSUMS, true
  * or false; and COLLECTIVES_INSECURE_ANYONE_MAY_JOIN, true or false. No error repeats the secret.
  *
- * <p>A rank listens on loopback unless COLLECTIVES_LISTEN names another address. When the ranks
- * meet on another address, listening on loopback would make every peer wait in vain, and listening
- * elsewhere unasked would open a port to the network; so then COLLECTIVES_LISTEN is required.
+ * <p>A rank listens where COLLECTIVES_LISTEN says. Otherwise it listens on loopback if the ranks
+ * meet there. If they meet on another address, a rank of a job with a secret listens at the address
+ * of its host by which it reaches rank 0, as with COLLECTIVES_LISTEN=auto. Without a secret this
+ * would open a port to the network unasked, and loopback would make every peer wait in vain; so it
+ * is an error.
  *
  * <p>One class because all of it reads one map of variables, and each error names the variables
  * that other launchers would have set.
@@ -81,6 +83,9 @@ public final class JobEnvironment {
 
   /** In Kubernetes each pod has ports of its own; this is the one that torchrun uses. */
   private static final int POD_PORT = 29_500;
+
+  /** In settings, the address by which rank 0 is reached. */
+  private static final String AUTO_LISTEN = "auto";
 
   private static final String JOIN_TIMEOUT = "COLLECTIVES_JOIN_TIMEOUT";
   private static final URI ANYWHERE = URI.create("tcp://localhost:1");
@@ -194,14 +199,16 @@ public final class JobEnvironment {
     }
     String host = rendezvous.getHost();
     if ("tcp".equals(rendezvous.getScheme()) && !isLoopback(host)) {
+      if (settings.security().allowsOtherHosts()) {
+        return settings.withListen(AUTO_LISTEN, 0);
+      }
       throw new JoinException(
           "the ranks meet at "
               + rendezvous
-              + ", which is no loopback address, but COLLECTIVES_LISTEN is not set, so that each "
-              + "rank would accept its"
-              + " peers on loopback only, where other hosts cannot reach it; set "
-              + "COLLECTIVES_LISTEN on each rank to an"
-              + " address of its host, or MASTER_ADDR=localhost if all ranks are on this one");
+              + ", which is no loopback address, and the job has no secret, so that whoever "
+              + "reaches that address could join; set COLLECTIVES_SECRET_FILE to the same secret "
+              + "on all ranks, and each rank listens at the address by which it reaches rank 0, or "
+              + "at COLLECTIVES_LISTEN; or set MASTER_ADDR=localhost if all ranks are on this host");
     }
     return settings;
   }

@@ -34,6 +34,7 @@ final class JobEnvironmentTest {
       "OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_LOCAL_RANK=2 ";
   private static final String SLURM = "SLURM_PROCID=3 SLURM_NTASKS=8 SLURM_LOCALID=1 ";
   private static final String POD = "JOB_COMPLETION_INDEX=2 HOSTNAME=train-2 ";
+  private static final String SECRET = "COLLECTIVES_SECRET=0123456789abcdef ";
   private static final String ANY = "COLLECTIVES_LISTEN=0.0.0.0 ";
 
   @TempDir private Path directory;
@@ -73,6 +74,22 @@ final class JobEnvironmentTest {
         new Good(
             TORCH + ANY + "MASTER_ADDR=10.0.0.7",
             "1/4 tcp://10.0.0.7:29500 default auto 0.0.0.0:0"),
+        new Good(
+            TORCH + SECRET + "MASTER_ADDR=10.0.0.7",
+            "1/4 tcp://10.0.0.7:29500 default auto auto:0"),
+        new Good(
+            TORCH + "COLLECTIVES_INSECURE_ANYONE_MAY_JOIN=true MASTER_ADDR=10.0.0.7",
+            "1/4 tcp://10.0.0.7:29500 default auto auto:0"),
+        new Good(TORCH + SECRET, "1/4 tcp://localhost:29500 default auto localhost:0"),
+        new Good(
+            TORCH + SECRET + "MASTER_ADDR=h COLLECTIVES_LISTEN=auto:29600",
+            "1/4 tcp://h:29500 default auto auto:29600"),
+        new Good(
+            POD + SECRET + "COLLECTIVES_SIZE=3 COLLECTIVES_SERVICE=ranks",
+            "2/3 tcp://train-0.ranks:29500 train auto auto:0"),
+        new Good(
+            SLURM + SECRET + "SLURM_JOB_NODELIST=node[03-07] SLURM_JOB_ID=12",
+            "3/8 tcp://node03:" + port("slurm-12") + " slurm-12 auto auto:0"),
         new Good(TORCH + OMPI, "1/4 tcp://localhost:29500 default auto localhost:0"),
         new Good(
             TORCH + SLURM + "PMI_RANK=0 PMI_SIZE=1",
@@ -203,6 +220,7 @@ final class JobEnvironmentTest {
         new Bad(
             TORCH + "MASTER_ADDR=10.0.0.7",
             "tcp://10.0.0.7:29500",
+            "COLLECTIVES_SECRET_FILE",
             "COLLECTIVES_LISTEN",
             "MASTER_ADDR=localhost"),
         new Bad(TORCH + "COLLECTIVES_RENDEZVOUS=tcp://far:1", "tcp://far:1", "COLLECTIVES_LISTEN"),
