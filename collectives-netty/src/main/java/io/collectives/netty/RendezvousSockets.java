@@ -32,6 +32,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class RendezvousSockets implements AutoCloseable {
   private static final Log LOG = Log.of(RendezvousSockets.class);
+  private static final long LOOK_UP_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final TcpRendezvous place;
   private final RendezvousTerms terms;
@@ -120,7 +121,17 @@ final class RendezvousSockets implements AutoCloseable {
           server.fail(stop, now);
           return false;
         }
-        InetAddress address = lookedUp();
+        InetAddress address;
+        try {
+          address = lookedUp();
+        } catch (UnknownHostException e) {
+          // Under Kubernetes a pod runs before a name server knows it.
+          if (now + LOOK_UP_PAUSE_NANOS - server.nextNanos() >= 0) {
+            throw e;
+          }
+          select(now + LOOK_UP_PAUSE_NANOS, now);
+          continue;
+        }
         if (address != null) {
           listener.setOption(StandardSocketOptions.SO_REUSEADDR, true);
           listener.configureBlocking(false);

@@ -24,6 +24,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
+import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -37,6 +38,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
@@ -270,6 +272,37 @@ class TcpRendezvousTest {
         failure(threads.submit(() -> place.meet(announce(rank, 2), SHORT))),
         "meeting.example",
         "the resolver of this host gives no answer");
+  }
+
+  /** Rank 0 as well: a pod of Kubernetes runs before a name server knows it. */
+  @Test
+  void aNameThatIsNotYetKnownIsLookedUpAgain() throws Exception {
+    List<Future<Roster>> met = new ArrayList<>();
+    for (int rank = 0; rank < 2; rank++) {
+      AtomicInteger asked = new AtomicInteger();
+      JobSettings settings = JobSettings.of(rank, 2, URI.create("tcp://pod-0.example:" + port));
+      Rendezvous place =
+          new TcpRendezvous(
+              settings,
+              "pod-0.example",
+              port,
+              host ->
+                  asked.incrementAndGet() < 3
+                      ? CompletableFuture.failedFuture(new UnknownHostException(host))
+                      : CompletableFuture.completedFuture(InetAddress.getLoopbackAddress()));
+      opened.add(place);
+      Announcement me = announce(rank, 2);
+      met.add(threads.submit(() -> place.meet(me, LONG)));
+    }
+    assertEquals(met.get(0).get(), met.get(1).get());
+  }
+
+  @Test
+  void rankZeroSaysThatItsNameIsUnknown() {
+    assertContains(
+        failure(meet("no-such-host.invalid", announce(0, 2), SHORT)),
+        "cannot listen",
+        "no-such-host.invalid");
   }
 
   @ParameterizedTest
