@@ -69,6 +69,24 @@ public final class Collectives {
   }
 
   /**
+   * Joins a job whose ranks learn each other's addresses by an all-gather of texts that their host
+   * offers. Each rank listens, at a free port unless the settings say otherwise, before it tells
+   * where. The host's channel is trusted to carry the texts unchanged; they hold no secret.
+   *
+   * <p>The job cannot {@linkplain Communicator#grow() grow}, as the host knows only the processes
+   * that it has started.
+   *
+   * @param settings made by {@link JobSettings#of(int, int)}; the place of the rendezvous in others
+   *     is ignored. The time to join does not bound the exchange, which is the host's
+   * @param exchange called once, by this thread
+   * @throws JoinException if the exchange fails or this thread is interrupted in it, if its texts
+   *     are not those of the ranks, or if the ranks differ in what must be the same for all
+   */
+  public static Communicator join(JobSettings settings, TextExchange exchange) {
+    return runtime().join(settings, exchange, UnaryOperator.identity());
+  }
+
+  /**
    * Makes a job of threads in this JVM.
    *
    * @param ranks the number of ranks, at least 1

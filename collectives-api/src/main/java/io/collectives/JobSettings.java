@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param rank this process's rank, from 0 to {@code size - 1}
  * @param size the number of ranks
  * @param rendezvous the place where the ranks find each other: {@code tcp://host:port}, where rank
- *     0 listens, or {@code file:///directory}, a directory that all ranks see
+ *     0 listens, {@code file:///directory}, a directory that all ranks see, or {@code
+ *     exchange:texts}, which stands for a {@link TextExchange}
  * @param transport the name of the transport: {@code auto}, with which each pair of ranks takes the
  *     fastest transport that connects them, or {@code shm}, {@code unix} or {@code tcp} for all
  *     pairs
@@ -46,6 +47,7 @@ public record JobSettings(
     @Nullable Path memoryDirectory,
     @Nullable String host) {
 
+  private static final URI EXCHANGE = URI.create("exchange:texts");
   private static final Pattern HOST = Pattern.compile("[A-Za-z0-9._-]{1,64}");
 
   /** Checks the values. */
@@ -106,6 +108,14 @@ public record JobSettings(
         null);
   }
 
+  /**
+   * Returns settings with the default values of a job whose ranks meet by a {@link TextExchange};
+   * see {@link Collectives#join(JobSettings, TextExchange)}.
+   */
+  public static JobSettings of(int rank, int size) {
+    return of(rank, size, EXCHANGE);
+  }
+
   /** Returns these settings with another name of the job. */
   public JobSettings withJob(String other) {
     return new JobSettings(
@@ -113,6 +123,23 @@ public record JobSettings(
         rank,
         size,
         rendezvous,
+        transport,
+        listen,
+        port,
+        joinTimeout,
+        calls,
+        security,
+        memoryDirectory,
+        host);
+  }
+
+  /** Returns these settings with another place of the rendezvous. */
+  public JobSettings withRendezvous(URI other) {
+    return new JobSettings(
+        job,
+        rank,
+        size,
+        other,
         transport,
         listen,
         port,

@@ -3,6 +3,7 @@ package io.collectives.spi;
 import io.collectives.CallSettings;
 import io.collectives.Communicator;
 import io.collectives.JobSettings;
+import io.collectives.TextExchange;
 import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
@@ -27,6 +28,13 @@ public interface CollectivesRuntime {
    *     around it, as for a test that disturbs it. Asked again when the job grows
    */
   Communicator join(JobSettings settings, UnaryOperator<Transport> wrapping);
+
+  /**
+   * See {@link io.collectives.Collectives#join(JobSettings, TextExchange)}.
+   *
+   * @param wrapping given the transport of this rank, returns the one to use
+   */
+  Communicator join(JobSettings settings, TextExchange exchange, UnaryOperator<Transport> wrapping);
 
   /**
    * See {@link io.collectives.Collectives#inProcess(int, CallSettings)}.

@@ -5,11 +5,13 @@ import io.collectives.CallSettings;
 import io.collectives.Communicator;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
+import io.collectives.TextExchange;
 import io.collectives.UnavailableException;
 import io.collectives.engine.auto.AutoTransportProvider;
 import io.collectives.engine.choice.AlgorithmTable;
 import io.collectives.engine.choice.Locality;
 import io.collectives.engine.inprocess.InProcessFabric;
+import io.collectives.engine.join.ExchangeRendezvous;
 import io.collectives.engine.join.JobEnvironment;
 import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
@@ -28,6 +30,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -49,15 +52,33 @@ public final class EngineRuntime implements CollectivesRuntime {
 
   @Override
   public Communicator join(JobSettings settings, UnaryOperator<Transport> wrapping) {
-    return join(settings, wrapping, rendezvous -> {});
+    return joining(settings, wrapping, rendezvous -> {}, EngineRuntime::rendezvous);
+  }
+
+  @Override
+  public Communicator join(
+      JobSettings settings, TextExchange exchange, UnaryOperator<Transport> wrapping) {
+    return joining(
+        settings.withRendezvous(ExchangeRendezvous.PLACE),
+        wrapping,
+        rendezvous -> {},
+        meeting -> new ExchangeRendezvous(exchange));
   }
 
   /** See {@link World.Joining}. */
-  private Communicator join(
+  private Communicator joinAgain(
       JobSettings settings, UnaryOperator<Transport> wrapping, Consumer<Rendezvous> onRendezvous) {
+    return joining(settings, wrapping, onRendezvous, EngineRuntime::rendezvous);
+  }
+
+  private Communicator joining(
+      JobSettings settings,
+      UnaryOperator<Transport> wrapping,
+      Consumer<Rendezvous> onRendezvous,
+      Function<JobSettings, Rendezvous> opening) {
     TransportProvider.Endpoint endpoint = transport(settings.transport()).listen(settings);
     try (endpoint;
-        Rendezvous rendezvous = rendezvous(settings)) {
+        Rendezvous rendezvous = opening.apply(settings)) {
       onRendezvous.accept(rendezvous);
       Roster roster =
           rendezvous.meet(
@@ -128,7 +149,7 @@ public final class EngineRuntime implements CollectivesRuntime {
       return new EngineCommunicator(
           new GroupContext(driver, GroupContext.Job.of(hosts, calls.algorithm()), world),
           calls,
-          new World(this::join, driver, job, wrapping),
+          new World(this::joinAgain, driver, job, wrapping),
           EngineCommunicator.Owns.THE_JOB);
     } catch (RuntimeException | Error e) {
       driver.close();
@@ -183,6 +204,9 @@ public final class EngineRuntime implements CollectivesRuntime {
                     "nothing on the class path knows how to meet at "
                         + settings.rendezvous()
                         + ": allowed are file:///directory, and tcp://host:port with the dependency"
-                        + " io.collectives:collectives-netty"));
+                        + " io.collectives:collectives-netty"
+                        + (settings.rendezvous().equals(ExchangeRendezvous.PLACE)
+                            ? "; give the exchange of texts to join(settings, exchange)"
+                            : "")));
   }
 }

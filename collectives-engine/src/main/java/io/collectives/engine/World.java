@@ -6,6 +6,7 @@ import io.collectives.Communicator;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.UnavailableException;
+import io.collectives.engine.join.ExchangeRendezvous;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.sharedmemory.SharedMemoryDomain;
 import io.collectives.spi.Rendezvous;
@@ -65,6 +66,12 @@ final class World {
       throw new UnavailableException(
           "threads of one JVM cannot grow: nobody else can join them; make new ranks with inProcess"
               + " or inThreads");
+    }
+    if (settings.rendezvous().equals(ExchangeRendezvous.PLACE)) {
+      throw new UnavailableException(
+          "a job whose ranks met by an exchange of texts cannot grow: its host exchanges texts among"
+              + " the processes that it has started; have the host start the job again, or meet at"
+              + " tcp://host:port or file:///directory");
     }
     if (settings.port() != 0) {
       throw new UnavailableException(
