@@ -3,9 +3,12 @@ package io.collectives.spark;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.Collectives;
 import io.collectives.Communicator;
+import io.collectives.JobSettings;
 import io.collectives.ReduceOp;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -87,6 +90,30 @@ abstract class SparkContract {
               return sum[0];
             });
     assertEquals(List.of(10, 10, 10, 10), sums);
+  }
+
+  /** Netty is Spark's or the library's own, whichever is first on the class path. */
+  @Test
+  void programsJoinWithSettingsOfTheirOwn() {
+    List<String> found =
+        Barriers.map(
+            spark.parallelize(List.of(1, 2, 3, 4), TASKS),
+            part -> {
+              BarrierTaskContext context = BarrierTaskContext.get();
+              JobSettings settings =
+                  SparkCollectives.settings(context, "not quite a secret").withTransport("tcp");
+              try (Communicator world =
+                  Collectives.join(settings, SparkCollectives.exchange(context))) {
+                double[] sum = new double[100_000];
+                Arrays.fill(sum, part.next());
+                world.allReduce(sum, ReduceOp.SUM);
+                return settings.job() + ": " + sum[0] + " " + sum[sum.length - 1];
+              }
+            });
+    assertEquals(TASKS, found.size());
+    for (String line : found) {
+      assertTrue(line.matches("spark-stage-[0-9]+-attempt-0: 10.0 10.0"), line);
+    }
   }
 
   @Test
