@@ -1,0 +1,33 @@
+package io.collectives.jlama;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@Timeout(value = 180, unit = TimeUnit.SECONDS)
+@Tag("long")
+@Tag("once")
+class TokenSumsTest {
+  private static final int PAIRS = 7;
+
+  @ParameterizedTest
+  @CsvSource({"2", "4"})
+  void anAllReduceGivesMoreTokensThanAStar(int ranks) throws Exception {
+    List<String> lines = Launched.run(ranks, TokenSums.class.getName());
+    lines.forEach(System.out::println);
+    assertEquals(PAIRS, lines.size());
+    List<Double> ratios =
+        lines.stream()
+            .map(line -> Double.parseDouble(line.substring(0, line.indexOf(' '))))
+            .sorted()
+            .toList();
+    System.out.println(ranks + " ranks: ratios " + ratios);
+    assertTrue(ratios.get(PAIRS / 2) > 1, ratios::toString);
+  }
+}
