@@ -43,6 +43,10 @@ import picocli.CommandLine.Spec;
           + "...', standard output and standard error apart. A java with collectives-vector on its "
           + "class or module path also gets --add-modules jdk.incubator.vector.",
       "",
+      "OMP_NUM_THREADS is the number of processors that each process has for itself, at least 1, "
+          + "unless the environment sets it: libtorch and OpenBLAS would start a thread for each "
+          + "processor in each process.",
+      "",
       "When a process fails, the others are ended: SIGTERM, and SIGKILL 5 seconds later; with --keep-going they go on. "
           + "They are ended, with the processes that they started, when this program receives "
           + "SIGINT, SIGTERM or SIGHUP, too; only SIGKILL leaves it no time to."
@@ -212,6 +216,8 @@ final class Launch implements Callable<Integer> {
     builder
         .environment()
         .putAll(transport.map(environment::variables).orElseGet(environment::variables));
+    int processors = Math.max(1, Runtime.getRuntime().availableProcessors() / ranks);
+    builder.environment().putIfAbsent("OMP_NUM_THREADS", Integer.toString(processors));
     servers.ifPresent(number -> builder.environment().put("COLLECTIVES_SERVERS", "" + number));
     proxies.ifPresent(number -> builder.environment().put("COLLECTIVES_PROXIES", "" + number));
     return builder;

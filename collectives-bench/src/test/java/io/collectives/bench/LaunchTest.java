@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.bench.process.JavaCommand;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -56,6 +57,33 @@ class LaunchTest {
     String said = "echo $COLLECTIVES_SERVERS $COLLECTIVES_PROXIES";
     assertEquals(0, launch("-n", "3", "--servers", "1", "--proxies", "2", "sh", "-c", said));
     assertEquals(List.of("[0] 1 2", "[1] 1 2", "[2] 1 2"), sorted(out));
+  }
+
+  @Test
+  void eachRankHasItsShareOfTheProcessorsUnlessTheUserSaysOtherwise() throws Exception {
+    int processors = Runtime.getRuntime().availableProcessors();
+    assertEquals("" + Math.max(1, processors / 2), openMpThreads(2, ""));
+    assertEquals("" + processors, openMpThreads(1, ""));
+    assertEquals("1", openMpThreads(processors + 1, ""));
+    assertEquals("3", openMpThreads(2, "3"));
+  }
+
+  /** Returns what ranks find in OMP_NUM_THREADS when the launcher's own is {@code outer}. */
+  private static String openMpThreads(int ranks, String outer) throws Exception {
+    List<String> launch =
+        List.of("launch", "-n", "" + ranks, "sh", "-c", "echo threads $OMP_NUM_THREADS");
+    ProcessBuilder builder = new ProcessBuilder(JavaCommand.of(List.of(), launch));
+    builder.environment().remove("OMP_NUM_THREADS");
+    if (!outer.isEmpty()) {
+      builder.environment().put("OMP_NUM_THREADS", outer);
+    }
+    Process process = builder.redirectErrorStream(true).start();
+    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertEquals(0, process.waitFor(), said);
+    List<String> threads =
+        said.lines().map(line -> line.replaceAll(".*threads ", "")).distinct().toList();
+    assertEquals(1, threads.size(), said);
+    return threads.get(0);
   }
 
   @Test
