@@ -7,8 +7,10 @@ import io.collectives.GradientReducer;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.BiConsumer;
 import org.bytedeco.pytorch.FunctionPostHook;
 import org.bytedeco.pytorch.Module;
@@ -134,9 +136,13 @@ public final class DistributedDataParallel implements AutoCloseable {
 
   private static void each(StringTensorDict named, BiConsumer<String, Tensor> action) {
     StringTensorDictItemVector items = named.items();
+    Set<Long> seen = new HashSet<>();
     for (long i = 0; i < items.size(); i++) {
       // The value lies in the vector; a copy refers to the same tensor and outlives it.
-      action.accept(items.get(i).key().getString(), new Tensor(items.get(i).value()));
+      Tensor value = new Tensor(items.get(i).value());
+      if (seen.add(value.unsafeGetTensorImpl().address())) { // Layers may share one.
+        action.accept(items.get(i).key().getString(), value);
+      }
     }
   }
 

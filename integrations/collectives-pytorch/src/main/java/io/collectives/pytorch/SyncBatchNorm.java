@@ -56,23 +56,17 @@ public final class SyncBatchNorm {
 
   /** Normalises examples of shape (examples, features) or (examples, features, length). */
   public Tensor forward(BatchNorm1dImpl norm, Tensor input) {
-    return norm.is_training()
-        ? normalize(norm, norm.options(), input)
-        : norm.forward(input);
+    return norm.is_training() ? normalize(norm, norm.options(), input) : norm.forward(input);
   }
 
   /** Normalises images of shape (examples, channels, height, width). */
   public Tensor forward(BatchNorm2dImpl norm, Tensor input) {
-    return norm.is_training()
-        ? normalize(norm, norm.options(), input)
-        : norm.forward(input);
+    return norm.is_training() ? normalize(norm, norm.options(), input) : norm.forward(input);
   }
 
   /** Normalises volumes of shape (examples, channels, depth, height, width). */
   public Tensor forward(BatchNorm3dImpl norm, Tensor input) {
-    return norm.is_training()
-        ? normalize(norm, norm.options(), input)
-        : norm.forward(input);
+    return norm.is_training() ? normalize(norm, norm.options(), input) : norm.forward(input);
   }
 
   private Tensor normalize(Module norm, BatchNormOptions options, Tensor input) {
@@ -96,11 +90,7 @@ public final class SyncBatchNorm {
 
   @SuppressWarnings("try") // The guard is in force as long as it is open.
   private static void track(
-      StringTensorDict buffers,
-      DoubleOptional momentum,
-      Tensor mean,
-      Tensor variance,
-      long count) {
+      StringTensorDict buffers, DoubleOptional momentum, Tensor mean, Tensor variance, long count) {
     try (NoGradGuard unrecorded = new NoGradGuard()) {
       Tensor batches = buffers.get("num_batches_tracked");
       batches.add_(new Scalar(1L));

@@ -95,8 +95,7 @@ class DistributedDataParallelTest {
           TwoWeights model = new TwoWeights(2);
           try (DistributedDataParallel parallel = DistributedDataParallel.of(world, model)) {
             AbortedException error =
-                assertThrows(
-                    AbortedException.class, () -> parallel.backward(model.loss(1, false)));
+                assertThrows(AbortedException.class, () -> parallel.backward(model.loss(1, false)));
             assertTrue(error.getMessage().contains("\"second."), error.getMessage());
           }
           FusionSettings settings = FusionSettings.defaults().withFindUnused(true);
