@@ -62,7 +62,7 @@ public final class EngineRuntime implements CollectivesRuntime {
         settings.withRendezvous(ExchangeRendezvous.PLACE),
         wrapping,
         rendezvous -> {},
-        meeting -> new ExchangeRendezvous(exchange));
+        place -> new ExchangeRendezvous(exchange));
   }
 
   /** See {@link World.Joining}. */
