@@ -318,8 +318,9 @@ class StyleTest {
   }
 
   private static List<Path> modules() throws IOException {
-    try (Stream<Path> entries = Files.list(ROOT)) {
-      return entries
+    try (Stream<Path> modules = Files.list(ROOT);
+        Stream<Path> adapters = Files.list(ROOT.resolve("integrations"))) {
+      return Stream.concat(modules, adapters)
           .filter(entry -> entry.getFileName().toString().startsWith("collectives-"))
           .filter(entry -> Files.isDirectory(entry.resolve("src")))
           .sorted()

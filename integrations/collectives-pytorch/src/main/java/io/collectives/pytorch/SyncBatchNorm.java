@@ -41,11 +41,11 @@ import org.bytedeco.pytorch.TensorTensorHook;
 public final class SyncBatchNorm {
   private final Communicator group;
 
-  /** One for all tensors, because JavaCPP allows ten objects of such a class. */
+  /** A hook for all tensors, because JavaCPP allows ten objects of such a class. */
   private final TensorTensorHook backward = new SumBackward();
 
   /**
-   * Makes one for the layers of a model.
+   * Makes an object for the layers of a model.
    *
    * @param group the ranks whose examples are normalised together; each makes the same calls in the
    *     same order, and no others by this communicator during a pass backward
