@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests what "auto" stands for on one host; with several hosts it is tested in collectives-bench. */
+/** The address for "auto" on one host; with several hosts it is tested in collectives-bench. */
 @Tag("once")
 @Timeout(30)
 class ListenAddressTest {

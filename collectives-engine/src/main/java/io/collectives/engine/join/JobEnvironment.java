@@ -206,9 +206,10 @@ public final class JobEnvironment {
           "the ranks meet at "
               + rendezvous
               + ", which is no loopback address, and the job has no secret, so that whoever "
-              + "reaches that address could join; set COLLECTIVES_SECRET_FILE to the same secret on "
-              + "all ranks, and each rank listens at the address by which it reaches rank 0, or at "
-              + "COLLECTIVES_LISTEN; or set MASTER_ADDR=localhost if all ranks are on this host");
+              + "reaches that address could join; set COLLECTIVES_SECRET_FILE to the same secret "
+              + "on all ranks, and each rank listens at the address by which it reaches rank 0, or "
+              + "at COLLECTIVES_LISTEN; or set MASTER_ADDR=localhost if all ranks are on this "
+              + "host");
     }
     return settings;
   }
