@@ -22,7 +22,8 @@ import org.tribuo.math.la.VectorTuple;
  * <pre>{@code
  * try (Communicator world = Collectives.join()) {
  *   var optimiser = new AllReduceOptimiser(new AdaGrad(0.1), world);
- *   var trainer = new LinearSGDTrainer(new LogMulticlass(), optimiser, epochs, 64, Trainer.DEFAULT_SEED);
+ *   var trainer =
+ *       new LinearSGDTrainer(new LogMulticlass(), optimiser, epochs, 64, Trainer.DEFAULT_SEED);
  *   Model<Label> model = trainer.train(partOfTheExamples);
  * }
  * }</pre>
