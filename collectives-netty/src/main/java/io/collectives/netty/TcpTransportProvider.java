@@ -48,6 +48,7 @@ public final class TcpTransportProvider implements TransportProvider {
 
   @Override
   public Endpoint listen(JobSettings settings) {
+    NettyClasses.check(settings);
     InetAddress address = address(settings);
     Tls tls = Tls.of(settings);
     Listening listening;

@@ -53,6 +53,7 @@ public final class UnixTransportProvider implements TransportProvider {
 
   @Override
   public Endpoint listen(JobSettings settings) {
+    NettyClasses.check(settings);
     Tls tls = Tls.of(settings);
     SocketKind kind = kinds.get();
     Path wanted = settings.memoryDirectory();
