@@ -30,7 +30,11 @@ public final class TokenSums {
 
   private TokenSums() {}
 
-  /** Prints, at rank 0, the ratio of tokens in a second for each pair. */
+  /**
+   * Prints, at rank 0, the ratio of tokens in a second for each pair.
+   *
+   * @throws IllegalStateException if a sum is wrong
+   */
   public static void main(String[] arguments) throws IOException {
     try (Communicator world = Collectives.join();
         Star star = new Star(world)) {

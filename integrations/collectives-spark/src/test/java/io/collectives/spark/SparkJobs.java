@@ -46,7 +46,7 @@ final class SparkJobs {
   }
 
   /** Makes the directory from whose {@code jars} the executors of local-cluster start. */
-  private static void makeHome(Path home) {
+  static void makeHome(Path home) {
     try {
       Path jars = Files.createDirectories(home.resolve("jars"));
       try (Stream<Path> old = Files.list(jars).sorted(Comparator.reverseOrder())) {
@@ -65,7 +65,7 @@ final class SparkJobs {
     }
   }
 
-  private static String directoriesOfClassPath() {
+  static String directoriesOfClassPath() {
     List<String> directories = new ArrayList<>();
     for (String entry : classPath()) {
       if (Files.isDirectory(Path.of(entry))) {
@@ -75,7 +75,7 @@ final class SparkJobs {
     return String.join(File.pathSeparator, directories);
   }
 
-  private static List<String> classPath() {
+  static List<String> classPath() {
     String path =
         System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
     return List.of(path.split(File.pathSeparator));
