@@ -170,7 +170,7 @@ abstract class SparkContract {
     }
 
     synchronized void awaitEnded(int tasks) throws InterruptedException {
-      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
       while (reasons.size() < tasks) {
         long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
         assertTrue(left > 0, () -> "only these have ended: " + reasons);

@@ -3,11 +3,13 @@ package io.collectives.spark;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.collectives.Communicator;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.BarrierTaskContext;
+import org.apache.spark.SparkException;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.junit.jupiter.api.Test;
 
@@ -37,6 +39,26 @@ class SparkInOneJvmTest extends SparkContract {
     JOINING.await();
     spark.sc().cancelJobGroup("group");
     assertThrows(ExecutionException.class, () -> job.get(30, TimeUnit.SECONDS));
+    failures.awaitEnded(TASKS);
+  }
+
+  @Test
+  void theEndOfATaskEndsItsPartInTheJob() throws Exception {
+    Failures failures = Failures.of(spark);
+    assertThrows(
+        SparkException.class,
+        () ->
+            Barriers.map(
+                spark.parallelize(List.of(0, 1, 2, 3), TASKS),
+                part -> {
+                  Communicator world = SparkCollectives.join(BarrierTaskContext.get());
+                  if (part.next() == 2) {
+                    throw new IllegalStateException("planted");
+                  }
+                  world.barrier();
+                  return 0;
+                }));
+    // Sooner than the time limit of calls, which is 30 s.
     failures.awaitEnded(TASKS);
   }
 
