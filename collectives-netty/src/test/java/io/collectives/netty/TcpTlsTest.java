@@ -48,6 +48,7 @@ class TcpTlsTest {
   private static TlsFiles foreign;
 
   @BeforeAll
+  @Timeout(240) // Each certificate takes several commands; on a busy machine a minute and more.
   static void certify() {
     authority = new Certificates(ours);
     both = authority.certify(identity(0), identity(1));
