@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 
 /** A job of processes under {@code collectives launch}. */
 record LaunchedJob(int status, String output) {
-  private static final long SECONDS = 240;
+  private static final long SECONDS = 800;
 
   static LaunchedJob run(
       int ranks, List<String> launchOptions, Class<?> program, String... arguments)

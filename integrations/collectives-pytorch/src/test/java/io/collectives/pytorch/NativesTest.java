@@ -20,9 +20,16 @@ class NativesTest {
   @Timeout(300)
   void processesMayUnpackIntoOneCacheAtOnce(@TempDir Path cache) throws Exception {
     List<Process> processes = new ArrayList<>();
+    // Without this JVM's options: with C1 alone the processes seldom unpack at the same time.
     List<String> command =
-        JavaCommand.of(
-            Natives.class, List.of("-Dorg.bytedeco.javacpp.cachedir=" + cache), List.of());
+        List.of(
+            JavaCommand.executable(),
+            "-Dorg.bytedeco.javacpp.cachedir=" + cache,
+            "-XX:-CreateCoredumpOnCrash",
+            "-XX:ErrorFile=" + cache.resolve("error-%p.log"),
+            "-cp",
+            System.getProperty("java.class.path"),
+            Natives.class.getName());
     for (int i = 0; i < 4; i++) {
       processes.add(new ProcessBuilder(command).inheritIO().start());
     }
