@@ -196,6 +196,7 @@ public final class DistributedDataParallel implements AutoCloseable {
    * @throws CollectiveException as {@link #backward}
    */
   public void await() {
+    parameters.forEach(Parameter::settle);
     reducer.await();
     takePlaces(false);
   }
@@ -286,6 +287,9 @@ public final class DistributedDataParallel implements AutoCloseable {
     private final Node accumulation;
     private final long hook;
 
+    /** Whether passes without an exchange were the last that contributed. */
+    private boolean isAccumulated;
+
     Parameter(String name, Tensor value) {
       this.value = value;
       this.gradient = value.mutable_grad();
@@ -304,12 +308,21 @@ public final class DistributedDataParallel implements AutoCloseable {
     public TensorVector apply(TensorVector outputs, TensorVector inputs) {
       return HookFailure.keeping(
           () -> {
+            isAccumulated = !isSynchronizing;
             if (isSynchronizing) {
               takePlace(true);
               reducer.ready(registered);
             }
             return outputs;
           });
+    }
+
+    /** Declares a gradient ready to which only passes without an exchange have contributed. */
+    void settle() {
+      if (isAccumulated) {
+        isAccumulated = false;
+        reducer.ready(registered);
+      }
     }
 
     /**

@@ -106,6 +106,13 @@ class DistributedDataParallelTest {
             // Rank 0 has the gradient x = 1, rank 1 has x weight = 2; only rank 1 uses the second.
             assertEquals(1.5, model.first.weight().grad().item_double(), 1e-6);
             assertEquals(1, model.second.weight().grad().item_double(), 1e-6);
+            model.zero_grad(false);
+            parallel.accumulate(model.loss(1, true));
+            parallel.backward(model.loss(1, false)); // Leaves what the first pass has added.
+            assertEquals(2, model.second.weight().grad().item_double(), 1e-6);
+            model.zero_grad(false);
+            parallel.backward(model.loss(1, false));
+            assertEquals(0, model.second.weight().grad().item_double(), 1e-6);
           }
         });
   }
