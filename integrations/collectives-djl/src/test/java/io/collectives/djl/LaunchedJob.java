@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 
 /** A job of processes under {@code collectives launch}. */
 record LaunchedJob(int status, String output) {
-  private static final long SECONDS = 240;
+  private static final long SECONDS = 800;
 
   static LaunchedJob run(
       int ranks, List<String> launchOptions, Class<?> program, String... arguments)
@@ -30,11 +30,13 @@ record LaunchedJob(int status, String output) {
             List.of("-Xmx512m", "-Dai.djl.offline=true", "-DOPT_OUT_TRACKING=true"),
             List.of(arguments)));
     Path said = Files.createTempFile("job", ".txt");
-    Process process =
+    ProcessBuilder builder =
         new ProcessBuilder(JavaCommand.of(List.of(), launch))
             .redirectErrorStream(true)
-            .redirectOutput(said.toFile())
-            .start();
+            .redirectOutput(said.toFile());
+    // A rank's threads would spin for each other while other builds have the processors.
+    builder.environment().put("OMP_NUM_THREADS", "1");
+    Process process = builder.start();
     try {
       boolean hasEnded = process.waitFor(SECONDS, TimeUnit.SECONDS);
       String output = Files.readString(said, StandardCharsets.UTF_8);

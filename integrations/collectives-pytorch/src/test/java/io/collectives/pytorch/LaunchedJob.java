@@ -26,11 +26,13 @@ record LaunchedJob(int status, String output) {
     launch.add("--");
     launch.addAll(JavaCommand.of(program, List.of("-Xmx512m"), List.of(arguments)));
     Path said = Files.createTempFile("job", ".txt");
-    Process process =
+    ProcessBuilder builder =
         new ProcessBuilder(JavaCommand.of(List.of(), launch))
             .redirectErrorStream(true)
-            .redirectOutput(said.toFile())
-            .start();
+            .redirectOutput(said.toFile());
+    // A rank's threads would spin for each other while other builds have the processors.
+    builder.environment().put("OMP_NUM_THREADS", "1");
+    Process process = builder.start();
     try {
       boolean hasEnded = process.waitFor(SECONDS, TimeUnit.SECONDS);
       String output = Files.readString(said, StandardCharsets.UTF_8);
