@@ -6,9 +6,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 /** Programs that {@code collectives launch} starts. */
 final class Launched {
+  private static final int LIMIT_SECONDS = 150;
+
   private Launched() {}
 
   /** Runs a program on ranks, and returns what they print, without the number of the rank. */
@@ -19,6 +23,8 @@ final class Launched {
     command.addAll(List.of(arguments));
     Process launch =
         new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    // Whoever reads from a process cannot be interrupted.
+    CompletableFuture.delayedExecutor(LIMIT_SECONDS, TimeUnit.SECONDS).execute(launch::destroy);
     try {
       launch.getOutputStream().close();
       String out = new String(launch.getInputStream().readAllBytes(), StandardCharsets.UTF_8);

@@ -25,8 +25,11 @@ import java.util.Arrays;
 public final class TokenSums {
   private static final int WIDTH = 4096;
   private static final int SUMS = 2 * 32;
-  private static final int TOKENS = 20;
+  private static final int TOKENS = 50;
   private static final int PAIRS = 7;
+
+  /** The pairs in which the JVM still compiles, which takes a second or two of each. */
+  private static final int WARM_UP = 10;
 
   private TokenSums() {}
 
@@ -39,12 +42,11 @@ public final class TokenSums {
     try (Communicator world = Collectives.join();
         Star star = new Star(world)) {
       float[] values = new float[WIDTH];
-      // The first pair lets the JVM compile.
-      for (int pair = 0; pair <= PAIRS; pair++) {
+      for (int pair = 0; pair < WARM_UP + PAIRS; pair++) {
         double byStar = tokensPerSecond(world, values, () -> star.sum(values));
         double byAllReduce =
             tokensPerSecond(world, values, () -> world.allReduce(values, ReduceOp.SUM));
-        if (world.rank() == 0 && pair > 0) {
+        if (world.rank() == 0 && pair >= WARM_UP) {
           System.out.printf(
               "%.3f %.0f tokens a second by all-reduce, %.0f by a star%n",
               byAllReduce / byStar, byAllReduce, byStar);

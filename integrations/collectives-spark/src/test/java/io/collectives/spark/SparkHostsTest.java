@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
@@ -121,6 +122,8 @@ class SparkHostsTest {
     builder.environment().put("SPARK_LOCAL_IP", "10.77." + host + ".2");
     Process process = builder.redirectErrorStream(true).start();
     processes.add(process);
+    // Whoever reads from a process cannot be interrupted.
+    CompletableFuture.delayedExecutor(350, TimeUnit.SECONDS).execute(process::destroyForcibly);
     return process.inputReader();
   }
 

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -85,6 +86,8 @@ class AllReduceOptimiserTest {
     command.addAll(List.of("sgd", "sparse"));
     Process launch =
         new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+    // Whoever reads from a process cannot be interrupted.
+    CompletableFuture.delayedExecutor(150, TimeUnit.SECONDS).execute(launch::destroy);
     try {
       launch.getOutputStream().close();
       String out = new String(launch.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
