@@ -287,7 +287,7 @@ public final class DistributedDataParallel implements AutoCloseable {
     private final Node accumulation;
     private final long hook;
 
-    /** Whether passes without an exchange were the last that contributed. */
+    /** If true, passes without an exchange were the last that contributed. */
     private boolean isAccumulated;
 
     Parameter(String name, Tensor value) {
