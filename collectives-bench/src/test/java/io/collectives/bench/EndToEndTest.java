@@ -408,10 +408,10 @@ class EndToEndTest {
     assertEquals(
         List.of("ring 2", "direct 2", "ring 3", "direct 3"),
         lines.stream().map(line -> line.split("\t")).map(cell -> cell[1] + " " + cell[4]).toList());
-    // Two lines of two points each, the first of which are round; one more of each in the legend.
+    // Two lines of two points each, and one more of each in the legend.
     String picture = Files.readString(file);
-    assertEquals(2 + 1, picture.split("<ellipse ", -1).length - 1);
-    assertTrue(picture.contains("rgb(255,172,0)"));
+    assertEquals(2 * (2 + 1), picture.split("<ellipse ", -1).length - 1);
+    assertTrue(picture.contains("rgb(213,94,0)"));
   }
 
   @Test
