@@ -31,7 +31,8 @@ final class NettyClasses {
               + (found == null ? "an unknown Netty" : "Netty " + found.artifactVersion())
               + ", which lacks "
               + NEEDED
-              + "; put the jars of Netty 4.2 before those of the framework that brings this one",
+              + "; depend on io.collectives:collectives-netty-shaded, not on collectives-netty, or"
+              + " put the jars of Netty 4.2 before those of the framework that brings this one",
           e);
     }
   }

@@ -14,8 +14,10 @@ import ai.djl.training.dataset.ArrayDataset;
 import ai.djl.training.dataset.Batch;
 import ai.djl.training.dataset.RandomAccessDataset;
 import io.collectives.ReduceOp;
+import io.collectives.bench.process.LaunchedJob;
 import io.collectives.testkit.Faults;
 import io.collectives.testkit.RankThreads;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
@@ -25,6 +27,8 @@ import org.junit.jupiter.api.Timeout;
 /** Payloads and shards of two ranks that are threads, and checks of two processes. */
 @Timeout(300)
 class DataParallelListenerTest {
+  static final List<String> JVM =
+      List.of("-Xmx512m", "-Dai.djl.offline=true", "-DOPT_OUT_TRACKING=true");
 
   @BeforeAll
   static void stayOffline() {
@@ -34,9 +38,10 @@ class DataParallelListenerTest {
 
   @Test
   void twoProcessesPassTheChecks() throws Exception {
-    LaunchedJob job = LaunchedJob.run(2, List.of(), ListenerChecks.class);
-    assertEquals(0, job.status(), job.output());
-    assertEquals(2, job.output().lines().filter(line -> line.endsWith("passed")).count());
+    LaunchedJob.Program program = new LaunchedJob.Program(ListenerChecks.class, JVM, List.of());
+    LaunchedJob job = LaunchedJob.run(2, List.of(), program, Duration.ofSeconds(250));
+    assertEquals(0, job.status(), job::toString);
+    assertEquals(2, job.lines().stream().filter(line -> line.endsWith("passed")).count());
   }
 
   private static void run(RankThreads.Body body) throws Exception {

@@ -8,6 +8,8 @@ import com.github.tjake.jlama.safetensors.DType;
 import com.github.tjake.jlama.tensor.AbstractTensor;
 import com.github.tjake.jlama.tensor.BFloat16BufferTensor;
 import com.github.tjake.jlama.tensor.FloatBufferTensor;
+import java.time.Duration;
+import io.collectives.bench.process.LaunchedJob;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
 import java.nio.file.Path;
@@ -33,7 +35,11 @@ class TensorParallelTest {
     RandomLlama.write(directory);
     Communicator world = Collectives.inProcess(1).get(0);
     String alone = RandomLlama.generate(RandomLlama.load(directory, world), world);
-    List<String> results = Launched.run(ranks, RandomLlama.class.getName(), directory.toString());
+    LaunchedJob.Program program =
+        new LaunchedJob.Program(RandomLlama.class, List.of(), List.of(directory.toString()));
+    LaunchedJob job = LaunchedJob.run(ranks, List.of(), program, Duration.ofSeconds(150));
+    assertEquals(0, job.status(), job::toString);
+    List<String> results = job.lines();
     System.out.println(alone + "\n" + results);
     Set<String> tokens = new HashSet<>(List.of(alone.split(" ")));
     assertTrue(tokens.size() > 4, "it repeats itself: " + alone);

@@ -3,6 +3,8 @@ package io.collectives.jlama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.time.Duration;
+import io.collectives.bench.process.LaunchedJob;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
@@ -19,7 +21,11 @@ class TokenSumsTest {
   @ParameterizedTest
   @CsvSource({"2", "4"})
   void sumsAreThoseOfTheStar(int ranks) throws Exception {
-    List<String> lines = Launched.run(ranks, TokenSums.class.getName());
+    LaunchedJob.Program program =
+        new LaunchedJob.Program(TokenSums.class, List.of(), List.of());
+    LaunchedJob job = LaunchedJob.run(ranks, List.of(), program, Duration.ofSeconds(150));
+    assertEquals(0, job.status(), job::toString);
+    List<String> lines = job.lines();
     lines.forEach(System.out::println);
     assertEquals(PAIRS, lines.size());
     List<Double> ratios =

@@ -3,7 +3,9 @@ package io.collectives.pytorch;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.bench.process.LaunchedJob;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
@@ -29,9 +31,10 @@ class ReducerComparisonTest {
     arguments.add(directory.toString());
     arguments.add(System.getProperty("collectives.pairs", "10"));
     arguments.addAll(hidden);
-    LaunchedJob job =
-        LaunchedJob.run(4, List.of(), ReducerComparison.class, arguments.toArray(String[]::new));
-    assertEquals(0, job.status(), job.output());
+    LaunchedJob.Program program =
+        new LaunchedJob.Program(ReducerComparison.class, List.of("-Xmx512m"), arguments);
+    LaunchedJob job = LaunchedJob.run(4, List.of(), program, Duration.ofSeconds(800));
+    assertEquals(0, job.status(), job::toString);
     System.out.println(job.output());
     Matcher difference = DIFFERENCE.matcher(job.output());
     int found = 0;

@@ -92,7 +92,7 @@ abstract class SparkContract {
     assertEquals(List.of(10, 10, 10, 10), sums);
   }
 
-  /** Netty is Spark's or the library's own, whichever is first on the class path. */
+  /** The Netty of the class path is Spark's, and may be one that the library cannot use. */
   @Test
   void programsJoinWithSettingsOfTheirOwn() {
     List<String> found =

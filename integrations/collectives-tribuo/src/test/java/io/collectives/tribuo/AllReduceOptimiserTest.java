@@ -6,14 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Collectives;
 import io.collectives.Communicator;
+import io.collectives.bench.process.LaunchedJob;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -80,27 +79,12 @@ class AllReduceOptimiserTest {
   @CsvSource({"1", "2", "4"})
   void processesLearnWhatOneProcessLearns(int ranks) throws Exception {
     double[] alone = numbers(TribuoDigits.train(Collectives.inProcess(1).get(0), "sgd", "sparse"));
-    List<String> command = new ArrayList<>(java("io.collectives.bench.Main"));
-    command.addAll(List.of("launch", "-n", "" + ranks, "--"));
-    command.addAll(java("io.collectives.tribuo.TribuoDigits"));
-    command.addAll(List.of("sgd", "sparse"));
-    Process launch =
-        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
-    // Whoever reads from a process cannot be interrupted.
-    CompletableFuture.delayedExecutor(150, TimeUnit.SECONDS).execute(launch::destroy);
-    try {
-      launch.getOutputStream().close();
-      String out = new String(launch.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-      assertEquals(0, launch.waitFor(), out);
-      List<String> results = out.lines().filter(line -> line.startsWith("[")).toList();
-      assertEquals(ranks, results.size(), out);
-      for (String result : results) {
-        assertNear(alone, numbers(result.substring(result.indexOf(']') + 2)));
-      }
-    } finally {
-      launch.descendants().forEach(ProcessHandle::destroy);
-      launch.destroy();
-    }
+    LaunchedJob.Program program =
+        new LaunchedJob.Program(TribuoDigits.class, List.of(), List.of("sgd", "sparse"));
+    LaunchedJob job = LaunchedJob.run(ranks, List.of(), program, Duration.ofSeconds(150));
+    assertEquals(0, job.status(), job::toString);
+    assertEquals(ranks, job.lines().size(), job::toString);
+    job.lines().forEach(result -> assertNear(alone, numbers(result)));
   }
 
   /** The ranks have other columns in their sparse gradients, and other weights. */
@@ -174,16 +158,6 @@ class AllReduceOptimiserTest {
     for (int i = 0; i < alone.length; i++) {
       assertEquals(alone[i], found[i], Math.abs(alone[i]) * DIGITS);
     }
-  }
-
-  private static List<String> java(String main) {
-    return List.of(
-        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-        "-XX:TieredStopAtLevel=1",
-        "-XX:+UseSerialGC",
-        "-cp",
-        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-        main);
   }
 
   /** Keeps the weight of a step, and returns the gradients as they are. */
