@@ -1,12 +1,15 @@
 package io.collectives.bench;
 
 import io.collectives.ElementType;
+import io.collectives.WireType;
 import io.collectives.bench.accuracy.AccuracyCase;
 import io.collectives.bench.accuracy.Contributions;
 import io.collectives.bench.accuracy.Deviation;
 import io.collectives.bench.accuracy.WireChoice;
-import io.collectives.bench.report.LogChart;
+import io.collectives.bench.report.Chart;
+import io.collectives.bench.report.Drawing;
 import io.collectives.bench.report.Progress;
+import io.collectives.bench.report.Scale;
 import io.collectives.bench.report.Units;
 import io.collectives.bench.simulate.PlanChoice;
 import io.collectives.bench.simulate.Size;
@@ -163,17 +166,19 @@ final class Accuracy implements Callable<Integer> {
     chart.ifPresent(
         file ->
             Usage.require(
-                LogChart.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+                Drawing.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
     List<AccuracyCase> cases = cases();
     FigureTable table =
         new FigureTable(
             3, "algorithm", "type", "wire", "ranks", "by", "steps", "elements", "rms", "max");
-    LogChart picture = new LogChart(overSteps() ? "steps" : "ranks", "relative error (rms)");
-    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+    Chart picture =
+        new Chart(
+            overSteps() ? new Chart.Axis("steps", Scale.Unit.COUNT) : Chart.RANKS,
+            new Chart.Axis("error, relative to the exact sums", Scale.Unit.NUMBER));
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
+      progress.expect(cases.stream().mapToDouble(work -> work.size().ranks()).sum());
       for (AccuracyCase work : cases) {
-        if (Progress.onTerminal()) {
-          progress.step(label(work) + ", " + work.wire() + ", " + work.size().ranks() + " ranks");
-        }
+        progress.step(label(work) + ", " + work.wire() + ", " + work.size().ranks() + " ranks");
         List<Deviation> deviations = work.run(steps);
         for (int i = 0; i < steps.size(); i++) {
           row(table, work, steps.get(i), deviations.get(i));
@@ -182,13 +187,14 @@ final class Accuracy implements Callable<Integer> {
               overSteps() ? steps.get(i) : work.size().ranks(),
               deviations.get(i).rms());
         }
+        progress.done(work.size().ranks());
+        progress.clear();
         table.printSoFar(format.wanted(), spec.commandLine().getOut());
       }
-      progress.clear();
     }
     table.print(format.wanted(), spec.commandLine().getOut(), below());
     if (chart.isPresent()) {
-      picture.write(title(), chart.get());
+      picture.write(title(), where(), chart.get());
     }
     return 0;
   }
@@ -295,9 +301,23 @@ final class Accuracy implements Callable<Integer> {
     return Stream.of(
             "Error of sums",
             types.size() == 1 ? " of " + types.get(0) : "",
-            wires.size() == 1 ? ", wire " + wires.get(0) : "",
-            noise > 0 ? ", noise " + noise : "")
+            wires.size() > 1
+                ? ""
+                : wires.get(0).type() == WireType.AS_IN_MEMORY
+                    ? " that cross the links as they are"
+                    : " that cross the links as " + wires.get(0),
+            overSteps() ? ", added up over steps" : "")
         .reduce("", String::concat);
+  }
+
+  private String where() {
+    return (overSteps() ? "" : "the sums of one all-reduce; ")
+        + "normally distributed numbers, seed "
+        + seed
+        + (noise > 0 ? ", noise " + noise : "")
+        + "; root mean square of at least "
+        + Units.grouped(elements)
+        + " errors";
   }
 
   private List<String> below() {

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.function.Consumer;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -109,11 +110,14 @@ final class Auc implements Callable<Integer> {
                 Columns.Column.numbers("area", 18)));
     out.println(table.header());
     List<Double> areas = new ArrayList<>();
-    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
+      progress.expect((double) ranks.size() * rounds);
       for (int count : ranks) {
-        progress.stage(count + " ranks");
-        Collectives.inThreads(count, world -> measure(world.within(LIMIT), areas, table, out));
-        progress.clear();
+        progress.step(count + " ranks");
+        Collectives.inThreads(
+            count,
+            world ->
+                measure(world.within(LIMIT), areas, cells -> row(out, table, cells, progress)));
       }
     }
     boolean same = areas.stream().distinct().count() == 1;
@@ -129,7 +133,7 @@ final class Auc implements Callable<Integer> {
     return same && near ? 0 : ExitStatus.FAILED;
   }
 
-  private void measure(Communicator world, List<Double> areas, Columns table, PrintWriter out) {
+  private void measure(Communicator world, List<Double> areas, Consumer<List<String>> row) {
     int size = world.size();
     int first = (int) ((long) examples * world.rank() / size);
     int count = (int) ((long) examples * (world.rank() + 1) / size) - first;
@@ -149,17 +153,23 @@ final class Auc implements Callable<Integer> {
       world.allReduce(nanos, ReduceOp.MAX);
       if (world.rank() == 0) {
         areas.add(area);
-        out.println(
-            table.line(
-                List.of(
-                    Integer.toString(size),
-                    Integer.toString(round),
-                    Units.grouped(examples),
-                    Units.time(nanos[0]),
-                    Double.toString(area))));
-        out.flush();
+        row.accept(
+            List.of(
+                Integer.toString(size),
+                Integer.toString(round),
+                Units.grouped(examples),
+                Units.time(nanos[0]),
+                Double.toString(area)));
       }
     }
+  }
+
+  private static void row(PrintWriter out, Columns table, List<String> cells, Progress progress) {
+    progress.clear();
+    out.println(table.line(cells));
+    out.flush();
+    progress.done(1);
+    progress.step(cells.get(0) + " ranks, after round " + cells.get(1));
   }
 
   /** Steele, Lea and Flood 2014. */

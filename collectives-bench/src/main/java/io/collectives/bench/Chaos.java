@@ -316,8 +316,8 @@ final class Chaos implements Callable<Integer> {
             priceCommand(),
             command(List.of(), "--role", Role.LISTENER.toString()));
     PriceFigures figures;
-    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
-      figures = new PriceFigures(PriceRun.run(settings, System.err, progress::step));
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
+      figures = new PriceFigures(PriceRun.run(settings, System.err, progress));
     }
     if (figures.outcome().slices().isEmpty()) {
       spec.commandLine()
@@ -354,7 +354,8 @@ final class Chaos implements Callable<Integer> {
     RandomGenerator random = new SplittableRandom(seed);
     Harm harm = new Harm(random);
     List<Site> sites = sites();
-    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
+      progress.expect((double) faults() + pauses);
       List<Kind> possible = faults() == 0 ? List.of() : possible(progress);
       for (int i = 0; i < sites.size(); i++) {
         try (MemoryDirectory directory = new MemoryDirectory()) {
@@ -426,6 +427,7 @@ final class Chaos implements Callable<Integer> {
           complaints.addAll(job.complaints());
           job.complaints().forEach(complaint -> progress.say(text + complaint));
           i += count;
+          progress.done(count);
         } else {
           Kind kind = kinds.get(i % kinds.size());
           List<Phase> own = phases(kind);
@@ -442,6 +444,7 @@ final class Chaos implements Callable<Integer> {
           outcomes.add(outcome);
           outcome.complaints().forEach(complaint -> progress.say(text + fault + ": " + complaint));
           i++;
+          progress.done(1);
         }
       }
     }
@@ -462,6 +465,7 @@ final class Chaos implements Callable<Integer> {
         run.complaints()
             .forEach(complaint -> progress.say(before + (done + run.pauses()) + ": " + complaint));
         left -= Math.max(1, run.pauses());
+        progress.done(Math.max(1, run.pauses()));
       }
     }
   }
@@ -472,7 +476,7 @@ final class Chaos implements Callable<Integer> {
     List<Site> sites = sites();
     Duration share = time.dividedBy(sites.size());
     SoakFigures figures = new SoakFigures();
-    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
       for (Site site : sites) {
         try (MemoryDirectory directory = new MemoryDirectory()) {
           ChaosSettings settings = settings(site, directory);

@@ -17,8 +17,9 @@ import io.collectives.bench.perf.Memory;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.perf.Ranks;
 import io.collectives.bench.report.ByteSize;
+import io.collectives.bench.report.Chart;
+import io.collectives.bench.report.Drawing;
 import io.collectives.bench.report.Fields;
-import io.collectives.bench.report.LogChart;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
 import io.collectives.bench.report.Units;
@@ -266,16 +267,20 @@ final class Compare implements Callable<Integer> {
                 && (transport == Transport.TCP || transport == Transport.UNIX)
             ? Medium.TCP
             : Medium.MEMORY;
-    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
       PeerBuild build =
           new PeerBuild(
               directory.orElseGet(Compare::besideThisProgram),
               Optional.ofNullable(System.getenv("PATH")).orElse(""),
               install,
-              progress::stage);
+              progress::step);
       List<Peer> ready = prepare(build, medium, progress);
       if (!ready.isEmpty()) {
         probe.warmUp();
+        // Each peer takes part in turn with this library: seconds, for two.
+        double cases = 2 * minSeconds * rounds * sizes.size() * ready.size();
+        double warmUps = warmUpSeconds * (1 + ready.size());
+        progress.expect(ranks.size() * collectives.size() * (warmUps + cases));
         try (Peers peers =
             new Peers(build, medium, Duration.ofNanos((long) (limitSeconds * 1e9)), progress)) {
           for (int size : ranks) {
@@ -329,7 +334,7 @@ final class Compare implements Callable<Integer> {
     chart.ifPresent(
         file ->
             Usage.require(
-                LogChart.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+                Drawing.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
     Usage.require(
         chart.isEmpty() || collectives.size() == 1,
         spec,
@@ -404,11 +409,11 @@ final class Compare implements Callable<Integer> {
 
   private void compare(int size, List<Peer> ready, Peers peers, Progress progress)
       throws Exception {
-    progress.stage("starting " + size + " " + placement);
+    progress.step("starting " + size + " " + placement);
     try (Ranks ours =
         Perf.start(size, placement, transport, CallSettings.defaults(), List.of("perf-rank"))) {
       for (Collective collective : collectives) {
-        progress.stage(size + " " + placement + ", " + collective + ": warming up");
+        progress.step(size + " " + placement + ", " + collective + ": warming up");
         compare(ours, collective, size, ready, peers, progress);
       }
     }
@@ -421,13 +426,16 @@ final class Compare implements Callable<Integer> {
     List<PerfCase> cases = sizes.stream().map(bytes -> work(collective, size, bytes)).toList();
     long warmUpNanos = (long) (warmUpSeconds * 1e9);
     warmUp(ours, cases, warmUpNanos);
+    progress.done(warmUpSeconds);
     try {
       for (Peer peer : ready) {
         peers.enter(peer, collective, size, cases, warmUpNanos);
+        progress.done(warmUpSeconds);
       }
       for (PerfCase work : cases) {
         for (Peer peer : ready) {
           rounds(ours, peer, peers, work, progress);
+          progress.done(2 * minSeconds * rounds);
         }
       }
     } finally {
@@ -514,7 +522,8 @@ final class Compare implements Callable<Integer> {
                         work,
                         best.getValue(),
                         coreToCore,
-                        CoreDistance.of(distances))));
+                        CoreDistance.of(distances)),
+                    progress));
   }
 
   /** Tells of a result that is wrong. */
@@ -527,7 +536,7 @@ final class Compare implements Callable<Integer> {
     return false;
   }
 
-  private void add(Row row) {
+  private void add(Row row, Progress progress) {
     rows.add(row);
     PairedTimes times = row.times();
     Object distance =
@@ -563,6 +572,7 @@ final class Compare implements Callable<Integer> {
             distance.equals(Fields.NONE) ? Fields.NONE : distance + " ns",
             row.cores().toString()),
         fields);
+    progress.clear();
     table.printSoFar(format.wanted(), spec.commandLine().getOut());
   }
 
@@ -591,14 +601,28 @@ final class Compare implements Callable<Integer> {
 
   private void draw(Path file) throws IOException {
     boolean overBytes = sizes.size() > 1;
-    LogChart picture = new LogChart(overBytes ? "bytes" : "ranks", LogChart.TIME);
+    Chart picture = new Chart(overBytes ? Chart.BYTES : Chart.RANKS, Chart.TIME);
     for (Row row : rows) {
       String which = ranks.size() > 1 && overBytes ? ", " + row.work().ranks() + " ranks" : "";
       long at = overBytes ? row.work().bytes() : row.work().ranks();
-      picture.point("collectives" + which, at, row.times().ours() / 1e6);
-      picture.point(row.peer() + which, at, row.times().theirs() / 1e6);
+      picture.point("collectives" + which, at, row.times().ours());
+      picture.point(row.peer() + which, at, row.times().theirs());
     }
     picture.write(
-        collectives.get(0) + " of float32, ours: " + placement + " over " + transport, file);
+        Chart.title(
+            collectives.get(0)
+                + (overBytes ? "" : " of " + sizes.get(0))
+                + " of float32, this library beside others",
+            overBytes ? Chart.BYTES : Chart.RANKS),
+        (ranks.size() == 1 ? ranks.get(0) + " ranks; " : "")
+            + "collectives: "
+            + placement
+            + " over "
+            + transport
+            + "; medians of "
+            + rounds
+            + " rounds; "
+            + Provenance.brief(),
+        file);
   }
 }

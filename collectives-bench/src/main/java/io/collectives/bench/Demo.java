@@ -123,7 +123,7 @@ final class Demo implements Callable<Integer> {
         wanted.steps());
     out.flush();
     List<TrainingResult> results = new ArrayList<>();
-    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
       for (Placement placement : placements) {
         results.add(run(placement, progress));
       }
@@ -138,7 +138,7 @@ final class Demo implements Callable<Integer> {
   }
 
   private TrainingResult run(Placement placement, Progress progress) throws IOException {
-    progress.stage(title(placement) + ": starting");
+    progress.step(title(placement) + ": starting");
     int processes = placement == Placement.PROCESSES ? task.ranks : 1;
     List<String> command =
         JavaCommand.of(memory(task.ranks / processes), task.arguments(placement));

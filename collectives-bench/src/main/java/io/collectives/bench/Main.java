@@ -56,7 +56,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  collectives auc                                    the exact area of 90 million scores, in seconds",
       "  collectives chaos --faults 20                      what jobs do when ranks are killed or stopped",
       "  collectives flight records/                        what the ranks of a failed job were doing",
-      "  collectives help perf                              all about one command",
+      "  collectives help perf                              all about one command; man perf has it as a page",
       "",
       "Exit status: 0 all went well; 1 a check or a job failed; 2 wrong usage."
     },
@@ -75,6 +75,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
       Chaos.class,
       Flight.class,
       Jmh.class,
+      Completion.class,
+      Manual.class,
       CommandLine.HelpCommand.class,
       Demo.Rank.class,
       Train.Rank.class,

@@ -66,7 +66,7 @@ final class Peers implements AutoCloseable {
 
   private void enter(Peer peer, PeerJob job, List<PerfCase> cases, long warmUpNanos)
       throws Exception {
-    progress.stage("starting " + name(peer, job));
+    progress.step("starting " + name(peer, job));
     Ranks started;
     try {
       started = PeerRanks.start(peer, build, job, limit);

@@ -27,9 +27,11 @@ import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.JavaCommand;
 import io.collectives.bench.process.ParentLines;
 import io.collectives.bench.report.ByteSize;
-import io.collectives.bench.report.LogChart;
+import io.collectives.bench.report.Chart;
+import io.collectives.bench.report.Drawing;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
+import io.collectives.bench.report.Scale;
 import io.collectives.bench.report.Units;
 import io.collectives.bench.simulate.PlanChoice;
 import io.collectives.bench.simulate.Size;
@@ -44,6 +46,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -381,7 +385,7 @@ final class Perf implements Callable<Integer> {
     chart.ifPresent(
         file ->
             Usage.require(
-                LogChart.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+                Drawing.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
     Usage.require(
         archiveFile.isEmpty() || startUps.isPresent(), spec, "--aot goes with --start-up");
     if (startUps.isPresent()) {
@@ -393,21 +397,20 @@ final class Perf implements Callable<Integer> {
         throw new IOException("--link-bandwidth: " + whyNot.get());
       }
     }
-    LogChart picture =
-        new LogChart(
-            !overRanks() ? "bytes" : workerCounts.isEmpty() ? "ranks" : "workers", LogChart.TIME);
+    Chart picture = new Chart(belowPicture(), Chart.TIME);
     long wrong = 0;
     String via = transport.toString();
-    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
       CoreProbe probe = new CoreProbe();
       probe.warmUp();
       PerfPrinter printer = new PerfPrinter(format.wanted(), spec.commandLine().getOut());
       PerfBaselines baselines = new PerfBaselines();
       PerfBest best = new PerfBest();
       printer.start(jobs, linkRate, algorithms.size() > 1 || tensors.areSeveral(), rounds);
+      progress.expect(jobs.stream().mapToDouble(this::seconds).sum());
       for (List<PerfCase> cases : jobs) {
         int ranks = cases.stream().mapToInt(PerfCase::ranks).max().orElseThrow();
-        progress.stage("starting " + ranks + " " + placement);
+        progress.step("starting " + ranks + " " + placement);
         try (Network network = linkRate.isPresent() ? new Network(ranks, linkRate.get()) : null;
             Ranks job =
                 network != null
@@ -424,6 +427,7 @@ final class Perf implements Callable<Integer> {
               progress.step(step(cases, i, placement, round));
               PerfRow row =
                   baselines.compared(measure(job, work, round, probe, placement, via, progress));
+              progress.done(minSeconds);
               progress.clear();
               printer.row(row);
               lines.get(i).add(row);
@@ -453,7 +457,7 @@ final class Perf implements Callable<Integer> {
       }
     }
     if (chart.isPresent()) {
-      picture.write(placement + " over " + via + links(), chart.get());
+      picture.write(title(), where(placement, via), chart.get());
     }
     if (wrong > 0) {
       spec.commandLine()
@@ -482,6 +486,39 @@ final class Perf implements Callable<Integer> {
     return counts().size() > 1 && sizes.size() == 1;
   }
 
+  private Chart.Axis belowPicture() {
+    Chart.Axis workers = new Chart.Axis("workers", Scale.Unit.COUNT);
+    return !overRanks() ? Chart.BYTES : workerCounts.isEmpty() ? Chart.RANKS : workers;
+  }
+
+  private String title() {
+    return Chart.title(
+        collectives.stream().map(Collective::toString).collect(Collectors.joining(", "))
+            + (overRanks() ? " of " + sizes.get(0) : "")
+            + " of "
+            + types.stream().map(ElementType::toString).collect(Collectors.joining(", ")),
+        belowPicture());
+  }
+
+  private String where(Placement placement, String via) {
+    String how = placement + " over " + via + links();
+    String rounded = rounds > 1 ? "; medians of " + rounds + " rounds" : "";
+    return (counts().size() == 1 ? counts().get(0) + " " : "")
+        + how
+        + rounded
+        + "; "
+        + Provenance.brief();
+  }
+
+  /** About how long a job takes, which tells how far it is. */
+  private double seconds(List<PerfCase> cases) {
+    long codes =
+        IntStream.range(0, cases.size())
+            .filter(i -> cases.subList(0, i).stream().noneMatch(one -> sameCode(one, cases.get(i))))
+            .count();
+    return codes * warmUpSeconds + rounds * cases.size() * minSeconds;
+  }
+
   private String links() {
     return linkRate.map(rate -> " with links of " + rate).orElse("");
   }
@@ -506,7 +543,7 @@ final class Perf implements Callable<Integer> {
   }
 
   /** A line for everything that differs between cases but what it is drawn over. */
-  private void draw(LogChart picture, PerfLine line) {
+  private void draw(Chart picture, PerfLine line) {
     PerfCase work = line.work();
     List<String> name = new ArrayList<>();
     name.add(work.algorithm().toString());
@@ -525,7 +562,7 @@ final class Perf implements Callable<Integer> {
     picture.point(
         String.join(", ", name),
         !overRanks() ? work.bytes() : workerCounts.isEmpty() ? work.ranks() : work.contributors(),
-        line.time().median() / 1e6);
+        line.time().median());
   }
 
   /** The command with --start-up. */
@@ -554,7 +591,7 @@ final class Perf implements Callable<Integer> {
                     command,
                     text -> spec.commandLine().getErr().println("collectives perf: " + text)));
     StartUpTable table;
-    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
       if (archive.isPresent() && !archive.get().fits()) {
         progress.step("an archive of classes");
         ClassArchive made = archive.get();
@@ -566,6 +603,7 @@ final class Perf implements Callable<Integer> {
         made.make();
       }
       List<String> measuredCommand = archive.map(ClassArchive::command).orElse(command);
+      progress.expect((double) rankCounts.size() * transports.size() * times);
       table = new StartUpTable(archive.isPresent() && archive.get().fits());
       for (int ranks : rankCounts) {
         for (Transport transport : transports) {
@@ -574,6 +612,7 @@ final class Perf implements Callable<Integer> {
             progress.step(ranks + " ranks over " + transport + ": start " + i + " of " + times);
             measured.add(
                 StartUp.measure(ranks, rank -> measuredCommand, transport.toString(), System.err));
+            progress.done(1);
           }
           table.row(transport, ranks, measured);
         }
@@ -883,7 +922,7 @@ final class Perf implements Callable<Integer> {
     for (int i = 0; i < cases.size(); i++) {
       PerfCase work = cases.get(i);
       if (cases.subList(0, i).stream().noneMatch(earlier -> sameCode(earlier, work))) {
-        progress.stage(
+        progress.step(
             String.format(
                 Locale.ROOT,
                 "%d %s, %s, %s, %s: warming up for %.1f s",
@@ -894,6 +933,7 @@ final class Perf implements Callable<Integer> {
                 work.operand().op(),
                 warmUpSeconds));
         warmUp(job, cases.stream().filter(other -> sameCode(work, other)).toList());
+        progress.done(warmUpSeconds);
       }
     }
   }

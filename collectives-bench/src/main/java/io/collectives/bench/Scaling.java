@@ -8,9 +8,11 @@ import io.collectives.bench.digits.DigitsProfile;
 import io.collectives.bench.digits.DigitsRun;
 import io.collectives.bench.digits.DigitsTask;
 import io.collectives.bench.perf.AlgorithmChoice;
-import io.collectives.bench.report.LogChart;
+import io.collectives.bench.report.Chart;
+import io.collectives.bench.report.Drawing;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
+import io.collectives.bench.report.Scale;
 import io.collectives.bench.report.Spread;
 import io.collectives.bench.report.Units;
 import io.collectives.bench.simulate.Fabric;
@@ -171,7 +173,7 @@ final class Scaling implements Callable<Integer> {
     chart.ifPresent(
         file ->
             Usage.require(
-                LogChart.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+                Drawing.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
     Fabric fabric = fabric();
     FigureTable table =
         new FigureTable(
@@ -185,17 +187,19 @@ final class Scaling implements Callable<Integer> {
             "ratio",
             "+ fusion",
             "ratio");
-    LogChart picture = new LogChart("ranks", "images/s of each rank");
+    Chart picture =
+        new Chart(Chart.RANKS, new Chart.Axis("images a second of each rank", Scale.Unit.NUMBER));
     DigitsProfile profile;
-    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
       for (Map.Entry<Integer, Map<Means, double[]>> found : measured(progress).entrySet()) {
-        row(table, picture, "measured", found.getKey(), found.getValue());
+        row(table, picture, true, found.getKey(), found.getValue());
       }
-      progress.stage("computing of one rank");
+      progress.step("computing of one rank");
       profile = DigitsProfile.measure(task(Means.PLAIN, 1, 1), batch);
       for (int count : simulated) {
         progress.step("simulating " + count + " ranks");
-        row(table, picture, "simulated", count, simulated(profile, count, fabric));
+        row(table, picture, false, count, simulated(profile, count, fabric));
+        progress.done(1);
       }
     }
     table.print(
@@ -218,7 +222,17 @@ final class Scaling implements Callable<Integer> {
                 + ".",
             Provenance.line()));
     if (chart.isPresent()) {
-      picture.write("Images a second, batches of " + batch + " for each rank", chart.get());
+      picture.write(
+          "What overlap, sharding and fusion buy in training, batches of "
+              + batch
+              + " for each rank",
+          "measured with ranks as threads in process, "
+              + Provenance.brief()
+              + "; dashed: simulated, links of "
+              + alpha
+              + " and "
+              + bandwidth,
+          chart.get());
     }
     return 0;
   }
@@ -259,12 +273,15 @@ final class Scaling implements Callable<Integer> {
   /** Returns the images a second of each round, by number of ranks and means. */
   private Map<Integer, Map<Means, double[]>> measured(Progress progress) {
     Map<Integer, Map<Means, double[]>> found = new LinkedHashMap<>();
+    int work = Means.values().length * ranks.stream().mapToInt(Integer::intValue).sum();
+    progress.expect((rounds + 1.0) * work + simulated.size());
     for (int round = -1; round < rounds; round++) {
       for (int count : ranks) {
         for (Means means : Means.values()) {
           progress.step(
               (round < 0 ? "warming up" : "round " + (round + 1)) + ", " + count + " ranks");
           double rate = rate(means, count);
+          progress.done(count);
           if (round >= 0) {
             found.computeIfAbsent(count, key -> new EnumMap<>(Means.class))
                     .computeIfAbsent(means, key -> new double[rounds])[round] =
@@ -312,7 +329,8 @@ final class Scaling implements Callable<Integer> {
   }
 
   private static void row(
-      FigureTable table, LogChart picture, String how, int count, Map<Means, double[]> rates) {
+      FigureTable table, Chart picture, boolean isMeasured, int count, Map<Means, double[]> rates) {
+    String how = isMeasured ? "measured" : "simulated";
     List<String> cells = new ArrayList<>(List.of(how, Integer.toString(count)));
     Map<String, Object> fields = new LinkedHashMap<>();
     fields.put("how", how);
@@ -339,8 +357,11 @@ final class Scaling implements Callable<Integer> {
         fields.put(name + "_ratio_least", ratio.least());
         fields.put(name + "_ratio_greatest", ratio.greatest());
       }
-      picture.point(how + ", " + means, count, median / count);
-      picture.colorAs("simulated, " + means, "measured, " + means);
+      if (isMeasured) {
+        picture.point(means.toString(), count, median / count);
+      } else {
+        picture.dashedPoint(means.toString(), count, median / count);
+      }
       before = rate;
     }
     table.row(cells, fields);

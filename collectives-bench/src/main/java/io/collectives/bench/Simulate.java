@@ -2,7 +2,8 @@ package io.collectives.bench;
 
 import io.collectives.Mesh;
 import io.collectives.bench.report.ByteSize;
-import io.collectives.bench.report.LogChart;
+import io.collectives.bench.report.Chart;
+import io.collectives.bench.report.Drawing;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.simulate.Costs;
 import io.collectives.bench.simulate.Fabric;
@@ -242,32 +243,31 @@ final class Simulate implements Callable<Integer> {
     chart.ifPresent(
         file ->
             Usage.require(
-                LogChart.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+                Drawing.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
     List<Run> runs = runs(fabric());
     boolean overBytes =
         sizes.size() > 1 && runs.stream().mapToInt(run -> run.size.ranks()).distinct().count() == 1;
     SimulationTable table = new SimulationTable();
-    LogChart picture = new LogChart(overBytes ? "bytes" : "ranks", LogChart.TIME);
-    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+    Chart picture = new Chart(overBytes ? Chart.BYTES : Chart.RANKS, Chart.TIME);
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
+      progress.expect(sizes.size() * runs.stream().mapToDouble(Run::work).sum());
       for (Run run : runs) {
         for (ByteSize size : sizes) {
-          if (Progress.onTerminal() && run.scenario.ranks() > 256) {
-            progress.step(run.scenario.label() + " on " + run.scenario.network());
-          }
+          progress.step(run.scenario.label() + " on " + run.scenario.network() + ", " + size);
           Costs costs = run.scenario.costs(size.bytes(), slabs, add);
           Outcome outcome = simulate(run.scenario, costs);
           table.row(run.scenario, run.task, size, outcome, run.scenario.closedForm(costs));
           picture.point(
               run.line + (sizes.size() > 1 && !overBytes ? ", " + size : ""),
               overBytes ? size.bytes() : run.size.ranks(),
-              outcome.nanos() / 1e6);
+              outcome.nanos());
+          progress.done(run.work());
         }
       }
-      progress.clear();
     }
     table.print(format.wanted(), spec.commandLine().getOut(), assumptions());
     if (chart.isPresent()) {
-      picture.write(title(), chart.get());
+      picture.write(title(overBytes, runs), where(), chart.get());
     }
     return 0;
   }
@@ -280,17 +280,27 @@ final class Simulate implements Callable<Integer> {
     }
   }
 
-  private String title() {
-    String what = String.join(", ", collectives);
-    return what.substring(0, 1).toUpperCase(Locale.ROOT)
-        + what.substring(1)
-        + ", simulated: "
-        + (sizes.size() == 1 ? sizes.get(0) + ", " : "")
-        + "latency "
+  private String title(boolean overBytes, List<Run> runs) {
+    return Chart.title(
+        String.join(", ", collectives)
+            + (sizes.size() == 1 ? " of " + Chart.BYTES.unit().label(sizes.get(0).bytes(), 3) : "")
+            + (overBytes ? " with " + runs.get(0).size.ranks() + " ranks" : "")
+            + ", simulated",
+        overBytes ? Chart.BYTES : Chart.RANKS);
+  }
+
+  private String where() {
+    return (meshes.isPresent() ? "each link of the mesh" : "a link between each two ranks")
+        + ": "
         + alpha
-        + ", links of "
+        + ", "
         + bandwidth
-        + hostBandwidth.map(rate -> ", NICs of " + rate).orElse("");
+        + " each way"
+        + links.stream().map(link -> ", but " + link).reduce("", String::concat)
+        + hostBandwidth
+            .map(rate -> "; hosts of " + ranksPerHost(ranksPerHost) + " with " + rate)
+            .orElse("")
+        + (slabs == 1 ? "" : "; " + slabs + " slabs");
   }
 
   private List<String> assumptions() {
@@ -494,7 +504,12 @@ final class Simulate implements Callable<Integer> {
    *
    * @param line the name of its line in a chart
    */
-  private record Run(String line, Task task, Size size, Scenario scenario) {}
+  private record Run(String line, Task task, Size size, Scenario scenario) {
+    /** The transfers that a ring would need, which is what the time grows with at most. */
+    double work() {
+      return (double) scenario.ranks() * scenario.ranks();
+    }
+  }
 
   /** Which dimensions of a mesh wrap. */
   enum Wrap {

@@ -14,10 +14,12 @@ import io.collectives.bench.process.ParentLines;
 import io.collectives.bench.process.ProcessGroup;
 import io.collectives.bench.process.RankEnvironment;
 import io.collectives.bench.process.Worker;
+import io.collectives.bench.report.Chart;
 import io.collectives.bench.report.Columns;
-import io.collectives.bench.report.LogChart;
+import io.collectives.bench.report.Drawing;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
+import io.collectives.bench.report.Scale;
 import io.collectives.bench.report.Units;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -123,23 +125,34 @@ final class Train implements Callable<Integer> {
     chart.ifPresent(
         file ->
             Usage.require(
-                LogChart.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+                Drawing.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
     Usage.require(
         transport != Transport.INPROCESS,
         spec,
         "--transport inprocess: processes share no such memory; use auto, shm, unix, tcp, or --placement threads");
     PrintWriter out = spec.commandLine().getOut();
-    LogChart picture = LogChart.overSteps("epoch", "loss of images held out");
+    Chart picture = Chart.overSteps("epoch", new Chart.Axis("loss", Scale.Unit.NUMBER));
     List<List<DigitsResult>> curves = new ArrayList<>();
-    for (DigitsTask each : all) {
-      List<DigitsResult> curve = run(each, out);
-      for (DigitsResult result : curve) {
-        picture.point(label(each), result.epoch(), result.loss());
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
+      progress.expect((double) all.size() * task.epochs());
+      for (DigitsTask each : all) {
+        List<DigitsResult> curve = run(each, progress, out);
+        for (DigitsResult result : curve) {
+          picture.point(label(each), result.epoch(), result.loss());
+        }
+        curves.add(curve);
       }
-      curves.add(curve);
     }
     if (chart.isPresent()) {
-      picture.write(title(wanted), chart.get());
+      picture.write(
+          "Loss of images that were held out from training, digits",
+          title(wanted)
+              + "; "
+              + placement
+              + (placement == Placement.PROCESSES ? " over " + transport : " in process")
+              + ", "
+              + Provenance.brief(),
+          chart.get());
     }
     boolean same = curves.stream().distinct().count() == 1;
     boolean good = same || !wanted.reduction().repeatability().needsAllAtOnce();
@@ -163,7 +176,8 @@ final class Train implements Callable<Integer> {
   }
 
   /** Runs a task, with a table. */
-  private List<DigitsResult> run(DigitsTask wanted, PrintWriter out) throws IOException {
+  private List<DigitsResult> run(DigitsTask wanted, Progress progress, PrintWriter out)
+      throws IOException {
     out.println("digits: " + label(wanted) + ", " + title(wanted));
     out.println();
     Columns table =
@@ -179,10 +193,8 @@ final class Train implements Callable<Integer> {
                 Columns.Column.words("", BAR)));
     out.println(table.header());
     out.flush();
-    List<DigitsResult> curve;
-    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
-      curve = run(wanted, progress, epoch -> row(out, table, epoch));
-    }
+    List<DigitsResult> curve = run(wanted, progress, epoch -> row(out, table, epoch));
+    progress.clear();
     out.println();
     return curve;
   }
@@ -239,7 +251,7 @@ final class Train implements Callable<Integer> {
       throws IOException {
     Optional<DigitsTask.Kill> kill = wanted.trouble().kill();
     List<DigitsResult> curve = new ArrayList<>();
-    progress.stage("starting");
+    progress.step("starting");
     try (ProcessGroup group = new ProcessGroup();
         Checkpoints checkpoints = new Checkpoints(kill.isPresent())) {
       int processes = placement == Placement.PROCESSES ? task.ranks() : 1;
@@ -269,7 +281,8 @@ final class Train implements Callable<Integer> {
         curve.add(result.result());
         progress.clear();
         found.accept(result);
-        progress.step("epoch " + (epoch + 1));
+        progress.done(1);
+        progress.step("after epoch " + epoch + " of " + task.epochs());
       }
       for (Worker worker : workers) {
         worker.close();

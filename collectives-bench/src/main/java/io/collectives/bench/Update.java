@@ -140,12 +140,16 @@ final class Update implements Callable<Integer> {
             "of " + SHARES.get(0) + " %",
             "of " + SHARES.get(1) + " %",
             "of " + SHARES.get(2) + " %");
-    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
+      long parameters = models.stream().mapToLong(Model::parameters).sum();
+      int threads = ranks.stream().mapToInt(Integer::intValue).sum();
+      progress.expect((double) parameters * threads * rules.size());
       for (Model model : models) {
         for (UpdateRun.Rule rule : rules) {
           for (int count : ranks) {
-            progress.stage(model + ", " + rule + ", " + count + " ranks");
+            progress.step(model + ", " + rule + ", " + count + " ranks");
             row(table, model, rule, count, measured(model, rule, count));
+            progress.done((double) model.parameters() * count);
           }
         }
       }

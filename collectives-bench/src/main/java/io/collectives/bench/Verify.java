@@ -130,16 +130,21 @@ final class Verify implements Callable<Integer> {
             "links",
             "peers");
     int proven = 0;
-    try (Progress progress = new Progress(spec.commandLine().getErr(), Progress.onTerminal())) {
-      for (PlanChoice algorithm : algorithms.isEmpty() ? PlanChoice.all() : algorithms) {
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
+      List<PlanChoice> chosen = algorithms.isEmpty() ? PlanChoice.all() : algorithms;
+      progress.expect(
+          collectives.size()
+              * chosen.stream()
+                  .flatMap(algorithm -> suiting(algorithm, sizes).stream())
+                  .mapToDouble(Verify::work)
+                  .sum());
+      for (PlanChoice algorithm : chosen) {
         List<Size> suiting = suiting(algorithm, sizes);
         for (Collective collective : collectives) {
           for (Size size : suiting) {
             Plan plan = plan(algorithm, size, collective);
             String label = algorithm.label(size);
-            if (Progress.onTerminal() && size.ranks() > 256) {
-              progress.step(label + ", " + collective + ", " + size.ranks() + " ranks");
-            }
+            progress.step(label + ", " + collective + ", " + size.ranks() + " ranks");
             PlanFigures figures;
             try {
               figures = verify(plan, algorithm.algorithm(size));
@@ -162,12 +167,13 @@ final class Verify implements Callable<Integer> {
             }
             int workers = workers(algorithm.algorithm(size), size.ranks());
             row(table, label, collective, figures, workers);
+            progress.done(work(size));
+            progress.clear();
             table.printSoFar(format.wanted(), spec.commandLine().getOut());
             proven++;
           }
         }
       }
-      progress.clear();
     }
     table.print(
         format.wanted(),
@@ -175,6 +181,11 @@ final class Verify implements Callable<Integer> {
         List.of(
             proven == 1 ? "The plan is right." : "All " + Units.grouped(proven) + " are right."));
     return 0;
+  }
+
+  /** The transfers that a ring needs, which is what the time grows with at most. */
+  private static double work(Size size) {
+    return (double) size.ranks() * size.ranks();
   }
 
   private List<Size> suiting(PlanChoice algorithm, List<Size> sizes) {

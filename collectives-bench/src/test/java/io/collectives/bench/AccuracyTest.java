@@ -72,8 +72,8 @@ class AccuracyTest {
     assertEquals(rms(rows.get(0)), rms(rows.get(1)), 0);
     assertEquals(rms(rows.get(0)), rms(rows.get(2)), 0);
     assertTrue(rms(rows.get(3)) < rms(rows.get(1)) / 16, rows.toString());
-    // A dot for each number of steps of both lines, and one for each in the legend.
-    assertEquals(6, Files.readString(file).split("<ellipse ", -1).length - 1);
+    // A dot for each number of steps of both lines, and one beside the name of each.
+    assertEquals(6, Files.readString(file).split("class=\"mark ", -1).length - 1);
   }
 
   @Test

@@ -73,7 +73,8 @@ class EndToEndTest {
     assertEquals(0, train.status(), train.out() + train.err());
     assertTrue(train.out().contains("All curves are the same to the last bit."), train.out());
     assertEquals(2, train.out().lines().filter(line -> line.startsWith("passed: ")).count());
-    assertEquals(2, Files.readString(chart).split("<ellipse", -1).length - 1, "a dot, its legend");
+    assertEquals(
+        2, Files.readString(chart).split("class=\"mark ", -1).length - 1, "a dot, its name");
   }
 
   @Test
@@ -132,7 +133,7 @@ class EndToEndTest {
     assertEquals(0, killed.status(), killed.err());
     assertTrue(killed.err().contains("rank " + words[1].charAt(0) + " is killed"), killed.err());
     assertEquals(epochs(undisturbed), epochs(killed));
-    assertTrue(Files.readString(chart).contains("<ellipse"), "a picture with dots");
+    assertTrue(Files.readString(chart).contains("class=\"mark "), "a picture with dots");
   }
 
   /** Epoch, loss, accuracy and bits of each row. */
@@ -408,10 +409,10 @@ class EndToEndTest {
     assertEquals(
         List.of("ring 2", "direct 2", "ring 3", "direct 3"),
         lines.stream().map(line -> line.split("\t")).map(cell -> cell[1] + " " + cell[4]).toList());
-    // Two lines of two points each, and one more of each in the legend.
+    // Two lines of two points each, and one more beside the name of each.
     String picture = Files.readString(file);
-    assertEquals(2 * (2 + 1), picture.split("<ellipse ", -1).length - 1);
-    assertTrue(picture.contains("rgb(213,94,0)"));
+    assertEquals(2 * (2 + 1), picture.split("class=\"mark ", -1).length - 1);
+    assertTrue(picture.contains("mark vermilion"));
   }
 
   @Test

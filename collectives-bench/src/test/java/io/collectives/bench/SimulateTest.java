@@ -160,12 +160,12 @@ class SimulateTest {
     Invocation run =
         Invocation.of(("simulate --ranks 4 --bytes 1K,32K,1M --chart " + file).split(" "));
     assertEquals(0, run.status(), run.err());
-    // A dot for each size, and one in the legend.
-    assertEquals(4, Files.readString(file).split("<ellipse ", -1).length - 1);
+    // A dot for each size, and one beside the name.
+    assertEquals(4, Files.readString(file).split("class=\"mark ", -1).length - 1);
   }
 
   @ParameterizedTest
-  @CsvSource({"png, \u0089PNG", "svg, <?xml"})
+  @CsvSource({"png, \u0089PNG", "svg, <svg"})
   void aSweepIsDrawn(String type, String magic, @TempDir Path directory) throws Exception {
     Path file = directory.resolve("figure." + type);
     Invocation run =

@@ -9,6 +9,7 @@ import io.collectives.bench.chaos.PriceOutcome.Slice;
 import io.collectives.bench.chaos.PriceOutcome.Times;
 import io.collectives.bench.process.ProcessGroup;
 import io.collectives.bench.process.Worker;
+import io.collectives.bench.report.Progress;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
@@ -20,7 +21,6 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
 
 /**
  * A job that sums while unauthenticated peers, the intruders, connect and disconnect.
@@ -48,14 +48,13 @@ public final class PriceRun {
   private final PriceSettings settings;
   private final ChaosJob job;
   private final IntruderSource source;
-  private final Consumer<String> progress;
+  private final Progress progress;
   private final List<long[]> before = new ArrayList<>();
   private final long[] most = new long[FIGURES];
   private final long[] last = new long[FIGURES];
   private final List<Slice> slices = new ArrayList<>();
 
-  private PriceRun(
-      PriceSettings settings, ChaosJob job, IntruderSource source, Consumer<String> progress) {
+  private PriceRun(PriceSettings settings, ChaosJob job, IntruderSource source, Progress progress) {
     this.settings = settings;
     this.job = job;
     this.source = source;
@@ -70,7 +69,7 @@ public final class PriceRun {
    * @throws IOException if the processes cannot be started
    * @throws io.collectives.JoinException if they do not meet
    */
-  public static PriceOutcome run(PriceSettings settings, PrintStream err, Consumer<String> progress)
+  public static PriceOutcome run(PriceSettings settings, PrintStream err, Progress progress)
       throws IOException, InterruptedException {
     Duration visits =
         Duration.ofSeconds(3L * settings.intruders() / settings.perSecond())
@@ -94,7 +93,7 @@ public final class PriceRun {
       for (int rank = 0; rank < settings.ranks(); rank++) {
         job.start(rank);
       }
-      progress.accept("the ranks meet");
+      progress.step("the ranks meet");
       List<Intruder.Victim> victims =
           new Eavesdropper(
                   JobSettings.of(
@@ -115,16 +114,19 @@ public final class PriceRun {
       for (int rank = 0; rank < settings.ranks(); rank++) {
         job.hear(rank, "summing");
       }
-      progress.accept("warming up");
+      Arm[] arms = Arm.values();
+      double ofRounds = (double) settings.rounds() * arms.length * PriceSettings.SLICE_SECONDS;
+      progress.expect(settings.warmUp().toSeconds() + ofRounds);
+      progress.step("warming up");
       Thread.sleep(settings.warmUp().toMillis());
+      progress.done(settings.warmUp().toSeconds());
       for (int rank = 0; rank < settings.ranks(); rank++) {
         before.add(memory(rank));
       }
-      Arm[] arms = Arm.values();
       for (int round = 0; round < settings.rounds(); round++) {
         for (int turn = 0; turn < arms.length; turn++) {
           Arm arm = arms[(round + turn) % arms.length];
-          progress.accept(
+          progress.step(
               "round " + (round + 1) + " of " + settings.rounds() + ", strangers: " + arm);
           slices.add(
               slice(
@@ -135,6 +137,7 @@ public final class PriceRun {
                     case DUMMY -> dummy;
                     case RANKS -> victims;
                   }));
+          progress.done(PriceSettings.SLICE_SECONDS);
         }
       }
       look();

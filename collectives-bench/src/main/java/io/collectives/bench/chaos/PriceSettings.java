@@ -22,7 +22,9 @@ public record PriceSettings(
     long seed,
     List<String> rankCommand,
     List<String> listenerCommand) {
-  private static final int SLICE_SECONDS = 5;
+  /** About how long a round takes for each arm. */
+  static final int SLICE_SECONDS = 5;
+
   private static final int FEWEST_ROUNDS = 5;
 
   /** Keeps copies of the lists. */

@@ -44,6 +44,22 @@ public final class Provenance {
         + (Kernels.areTried() ? ", off-heap sums by " + Kernels.describe() : "");
   }
 
+  /** The commit, JDK and machine, for the head of a picture. */
+  public static String brief() {
+    return Optional.ofNullable(System.getProperty("collectives.commit"))
+            .map(commit -> "commit " + commit + ", ")
+            .orElse("")
+        + "JDK "
+        + Runtime.version().feature()
+        + ", "
+        + System.getProperty("os.name")
+        + " "
+        + System.getProperty("os.arch")
+        + ", "
+        + Runtime.getRuntime().availableProcessors()
+        + " processors";
+  }
+
   /** The manifest beside this class, whichever jar came first on the class path. */
   private static Optional<String> attribute(String name) {
     URL here = Provenance.class.getResource("Provenance.class");

@@ -1,13 +1,10 @@
 package io.collectives.bench.report;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.bench.report.Columns.Column;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.math.BigDecimal;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -120,25 +117,6 @@ class ReportTest {
         "{\"name\": \"a \\\"b\\\"\\\\\\u0009\\u0001\", \"time_us\": 1.500, \"wrong\": null,"
             + " \"count\": 3}",
         Fields.json(fields()));
-  }
-
-  @Test
-  void progressOverwritesOnATerminalOnly() {
-    StringWriter terminal = new StringWriter();
-    try (Progress progress = new Progress(new PrintWriter(terminal), true)) {
-      progress.stage("one long");
-      progress.step("two");
-    }
-    assertEquals("\rone long\rtwo     \r   \r", terminal.toString());
-
-    StringWriter file = new StringWriter();
-    try (Progress progress = new Progress(new PrintWriter(file), false)) {
-      progress.stage("one");
-      progress.step("so soon");
-      progress.say("three");
-    }
-    assertEquals(List.of("one", "three"), file.toString().lines().toList());
-    assertFalse(file.toString().contains("\r"));
   }
 
   @Test
