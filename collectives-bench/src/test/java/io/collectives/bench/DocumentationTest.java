@@ -16,15 +16,18 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.tools.DiagnosticCollector;
 import javax.tools.JavaCompiler;
 import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
+import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.w3c.dom.Document;
 
 /** The pages of the project lead to what is there, and name what the code reads. */
 @Tag("once")
@@ -118,6 +121,49 @@ class DocumentationTest {
     assertTrue(
         compiler.getTask(null, null, diagnostics, options, null, sources).call(),
         () -> diagnostics.getDiagnostics().toString());
+  }
+
+  @Test
+  void everyCommandOfTheGalleryDrawsAPictureOfThePage() throws IOException {
+    List<String> lines = Files.readAllLines(ROOT.resolve("docs/GALLERY.md"));
+    int commands = 0;
+    for (int i = 0; i < lines.size(); i++) {
+      if (lines.get(i).startsWith("<!-- figure")) {
+        String command =
+            lines.stream()
+                .skip(i + 2L)
+                .takeWhile(line -> !line.equals("```"))
+                .map(line -> line.replaceFirst("\\\\$", "").strip())
+                .collect(Collectors.joining(" "));
+        String start = "bin/collectives ";
+        assertTrue(command.startsWith(start), command);
+        Main.commandLine().parseArgs(command.substring(start.length()).split(" +"));
+        String picture = command.replaceFirst(".* --chart docs/", "");
+        assertTrue(lines.stream().anyMatch(line -> line.endsWith("](" + picture + ")")), command);
+        commands++;
+      }
+    }
+    assertTrue(commands > 8, commands + " commands found");
+    long pictures = lines.stream().filter(line -> line.startsWith("![")).count();
+    assertEquals(pictures, commands);
+  }
+
+  /** Pictures whose words are text, with colors for light and for dark pages. */
+  @Test
+  void everyPictureIsOfTheKindThatCommandsDraw() throws Exception {
+    List<Path> pictures;
+    try (Stream<Path> files = Files.list(ROOT.resolve("docs/figures"))) {
+      pictures = files.sorted().toList();
+    }
+    for (Path picture : pictures) {
+      Document document =
+          DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(picture.toFile());
+      String name = picture.getFileName().toString();
+      assertTrue(document.getElementsByTagName("text").getLength() > 5, name);
+      String style = document.getElementsByTagName("style").item(0).getTextContent();
+      assertTrue(style.contains("prefers-color-scheme"), name);
+    }
+    assertTrue(pictures.size() > 10, pictures.size() + " pictures found");
   }
 
   private static List<Path> pages() throws IOException {

@@ -141,10 +141,10 @@ public final class Progress implements AutoCloseable {
 
   private String line() {
     long now = clock.getAsLong();
-    if (done <= 0 || all <= 0 || now - begin < EARLY) {
+    if (done <= 0 || done >= all || now - begin < EARLY) {
       return text;
     }
-    double share = Math.min(1, done / all);
+    double share = done / all;
     // Of the part under way nothing is known but how long it has taken.
     double left = (doneAt - begin) * (1 / share - 1) - (now - doneAt);
     return String.format("%2.0f %%, %s: %s", Math.floor(100 * share), left(left), text);

@@ -90,6 +90,9 @@ public final class Scale {
   /** The multiples of powers of ten that ticks stand at, the fewest first. */
   private static final double[][] MULTIPLES = {{1}, {1, 3}, {1, 2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9}};
 
+  /** The number of ticks from which on there need not be more. */
+  private static final int ENOUGH = 3;
+
   private final Unit unit;
   private final boolean isLogarithmic;
   private final double from;
@@ -173,7 +176,8 @@ public final class Scale {
           }
         }
       }
-      if (ticks.size() <= most || best.isEmpty()) {
+      boolean areMore = ticks.size() > best.size() && ticks.size() <= most;
+      if (best.isEmpty() || best.size() < ENOUGH && areMore) {
         best = ticks;
       }
     }

@@ -83,7 +83,7 @@ class ScaleTest {
         "COUNT | true | 2 | 4096 | 2, 16, 128, 1,024",
         "COUNT | false | 1 | 12 | 5, 10",
         "NUMBER | true | 1e-8 | 3e-5 | 10⁻⁸, 10⁻⁷, 10⁻⁶, 10⁻⁵",
-        "NUMBER | true | 2.5e-8 | 1.1e-7 | 5·10⁻⁸, 10⁻⁷",
+        "NUMBER | true | 2.5e-8 | 1.1e-7 | 3·10⁻⁸, 10⁻⁷",
       })
   void ticksStandAtRoundValues(
       Unit unit, boolean isLogarithmic, double from, double to, String labels) {
