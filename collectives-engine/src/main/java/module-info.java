@@ -10,6 +10,7 @@ import io.collectives.engine.sharedmemory.SharedMemoryTransportProvider;
 @SuppressWarnings("requires-automatic") // Agrona has a name and no descriptor.
 module io.collectives.engine {
   requires io.collectives.api;
+  requires java.management;
   requires jdk.unsupported;
   requires org.agrona.core;
 

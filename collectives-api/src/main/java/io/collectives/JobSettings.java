@@ -32,6 +32,8 @@ import org.jspecify.annotations.Nullable;
  * @param host the host name that the transport {@code auto} uses for this rank: ranks with
  *     different names use neither shared memory nor Unix-domain sockets, wherever they run; 1 to 64
  *     letters, digits, dots, dashes and underscores, or null
+ * @param status whether other processes of this user may ask what this rank does, as {@code
+ *     bin/collectives status} does; since 0.2.0
  */
 public record JobSettings(
     String job,
@@ -45,7 +47,8 @@ public record JobSettings(
     CallSettings calls,
     Security security,
     @Nullable Path memoryDirectory,
-    @Nullable String host) {
+    @Nullable String host,
+    boolean status) {
 
   private static final URI EXCHANGE = URI.create("exchange:texts");
   private static final Pattern HOST = Pattern.compile("[A-Za-z0-9._-]{1,64}");
@@ -86,6 +89,36 @@ public record JobSettings(
     }
   }
 
+  /** Settings of a rank that answers to other processes of its user. */
+  public JobSettings(
+      String job,
+      int rank,
+      int size,
+      URI rendezvous,
+      String transport,
+      String listen,
+      int port,
+      Duration joinTimeout,
+      CallSettings calls,
+      Security security,
+      @Nullable Path memoryDirectory,
+      @Nullable String host) {
+    this(
+        job,
+        rank,
+        size,
+        rendezvous,
+        transport,
+        listen,
+        port,
+        joinTimeout,
+        calls,
+        security,
+        memoryDirectory,
+        host,
+        true);
+  }
+
   /**
    * Returns settings with the default values: job {@code default}, transport {@code auto},
    * loopback, any port, 60 seconds to join, no security beyond that.
@@ -105,7 +138,8 @@ public record JobSettings(
         CallSettings.defaults(),
         Security.none(),
         null,
-        null);
+        null,
+        true);
   }
 
   /**
@@ -130,7 +164,8 @@ public record JobSettings(
         calls,
         security,
         memoryDirectory,
-        host);
+        host,
+        status);
   }
 
   /** Returns these settings with another place of the rendezvous. */
@@ -147,7 +182,8 @@ public record JobSettings(
         calls,
         security,
         memoryDirectory,
-        host);
+        host,
+        status);
   }
 
   /** Returns these settings with another transport. */
@@ -164,7 +200,8 @@ public record JobSettings(
         calls,
         security,
         memoryDirectory,
-        host);
+        host,
+        status);
   }
 
   /** Returns these settings with another address and port to listen on. */
@@ -181,7 +218,8 @@ public record JobSettings(
         calls,
         security,
         memoryDirectory,
-        host);
+        host,
+        status);
   }
 
   /** Returns these settings with another time limit for joining. */
@@ -198,7 +236,8 @@ public record JobSettings(
         calls,
         security,
         memoryDirectory,
-        host);
+        host,
+        status);
   }
 
   /** Returns these settings with other settings of calls. */
@@ -215,7 +254,8 @@ public record JobSettings(
         other,
         security,
         memoryDirectory,
-        host);
+        host,
+        status);
   }
 
   /** Returns these settings with other security settings. */
@@ -232,7 +272,8 @@ public record JobSettings(
         calls,
         other,
         memoryDirectory,
-        host);
+        host,
+        status);
   }
 
   /** Returns these settings with another directory for memory that ranks share. */
@@ -249,7 +290,8 @@ public record JobSettings(
         calls,
         security,
         Objects.requireNonNull(other),
-        host);
+        host,
+        status);
   }
 
   /** Returns these settings with another name of this rank's host. */
@@ -266,6 +308,30 @@ public record JobSettings(
         calls,
         security,
         memoryDirectory,
-        Objects.requireNonNull(other));
+        Objects.requireNonNull(other),
+        status);
+  }
+
+  /**
+   * Returns these settings with or without answers to other processes of this user that ask what
+   * this rank does.
+   *
+   * @since 0.2.0
+   */
+  public JobSettings withStatus(boolean other) {
+    return new JobSettings(
+        job,
+        rank,
+        size,
+        rendezvous,
+        transport,
+        listen,
+        port,
+        joinTimeout,
+        calls,
+        security,
+        memoryDirectory,
+        host,
+        other);
   }
 }

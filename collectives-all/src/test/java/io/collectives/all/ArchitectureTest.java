@@ -208,6 +208,8 @@ class ArchitectureTest {
                       "FlightRecorder",
                       "Group",
                       "Inbound",
+                      "RankReport",
+                      "Traffic",
                       "Waiting")
                   .then(
                       "failure",
@@ -301,6 +303,8 @@ class ArchitectureTest {
           .and()
           .doNotHaveFullyQualifiedName(
               "io.collectives.engine.sharedmemory.SharedMemoryTransportProvider$RankEndpoint")
+          .and()
+          .doNotHaveFullyQualifiedName("io.collectives.engine.status.StatusServer")
           .should()
           .callMethodWhere(
               target(name("bind"))

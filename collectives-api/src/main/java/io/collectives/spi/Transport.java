@@ -45,6 +45,17 @@ public interface Transport extends AutoCloseable {
     return List.of();
   }
 
+  /**
+   * Returns the name, as users know it, of the transport that carries the frames to a peer; empty
+   * if that is not known.
+   *
+   * @since 0.2.0
+   */
+  default String nameOf(int peer) {
+    List<String> names = names();
+    return names.size() == 1 ? names.get(0) : "";
+  }
+
   /** The most bytes of buffers that it ever holds, for all links together; 0 if it has none. */
   default long memoryLimit() {
     return 0;
@@ -52,8 +63,9 @@ public interface Transport extends AutoCloseable {
 
   /**
    * Something that this transport can do beside what all can: {@link BodyViews}, {@link
-   * InlineExchange}, {@link MemoryLeases}, {@link MemoryFaults} or {@link PromptWaits}. The answer
-   * is the same each time, and, but for memory faults and waits, for all ranks of the job.
+   * InlineExchange}, {@link MemoryLeases}, {@link MemoryFaults}, {@link PromptWaits} or {@link
+   * StatusRequests}. The answer is the same each time, and, but for the last three, for all ranks
+   * of the job.
    *
    * @return nothing if it cannot do it, or does not know of it
    */

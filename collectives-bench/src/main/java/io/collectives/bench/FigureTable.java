@@ -31,6 +31,10 @@ final class FigureTable {
     fields.add(forPrograms);
   }
 
+  boolean isEmpty() {
+    return cells.isEmpty();
+  }
+
   /** Prints the rows of TSV that were not printed yet: who is interrupted later keeps them. */
   void printSoFar(Format format, PrintWriter out) {
     if (format != Format.TSV) {

@@ -7,14 +7,18 @@ import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.run.Service;
+import io.collectives.engine.status.StatusServer;
+import io.collectives.engine.status.StatusSource;
 import io.collectives.internal.Log;
 import io.collectives.spi.MemoryFaults;
 import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.PromptWaits;
+import io.collectives.spi.StatusRequests;
 import io.collectives.spi.Transport;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -35,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The lock is fair, and a driver that sees somebody queue for it lets go, so that a call can
  * always be submitted.
  */
-final class Driver implements AutoCloseable {
+final class Driver implements StatusSource, AutoCloseable {
   private static final Log LOG = Log.of(Driver.class);
   private static final long IDLE_LOOK_NANOS = 5_000_000;
   private static final long TAKE_OVER_NANOS = 50_000;
@@ -64,6 +68,9 @@ final class Driver implements AutoCloseable {
   private int failuresSeen;
 
   private volatile @Nullable Alarm alarm;
+
+  /** Null if other processes are not to ask what this rank does. */
+  private @Nullable StatusServer status;
 
   Driver(
       Engine engine, Transport transport, boolean oversubscribed, @Nullable Path flightDirectory) {
@@ -98,8 +105,32 @@ final class Driver implements AutoCloseable {
   }
 
   /** The most bytes that frames take in memory of the library. */
-  long memoryLimit() {
+  @Override
+  public long memoryLimit() {
     return engine.memoryLimit() + transport.memoryLimit();
+  }
+
+  @Override
+  public @Nullable String report(long nanos) throws InterruptedException {
+    transport.wakeup();
+    if (!lock.tryLock(nanos, TimeUnit.NANOSECONDS)) {
+      return null;
+    }
+    try {
+      return engine.report();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Lets other processes ask what this rank does, until it is closed. */
+  void answerBy(StatusServer server) {
+    status = server;
+    StatusRequests elsewhere = transport.capability(StatusRequests.class);
+    if (elsewhere != null) {
+      elsewhere.answerBy(server);
+    }
+    server.start();
   }
 
   /** Takes the engine for something short. To be followed by {@link #unlock} in a finally block. */
@@ -408,6 +439,9 @@ final class Driver implements AutoCloseable {
       unlock();
     }
     runCompletions();
+    if (status != null) {
+      status.close();
+    }
     LockSupport.unpark(background);
     if (Thread.currentThread() != background) {
       try {

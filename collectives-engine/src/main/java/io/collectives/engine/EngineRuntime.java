@@ -15,6 +15,7 @@ import io.collectives.engine.join.ExchangeRendezvous;
 import io.collectives.engine.join.JobEnvironment;
 import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
+import io.collectives.engine.status.StatusServer;
 import io.collectives.internal.Log;
 import io.collectives.internal.Services;
 import io.collectives.spi.Algorithms;
@@ -100,7 +101,7 @@ public final class EngineRuntime implements CollectivesRuntime {
           settings.calls(),
           neighbours(roster, settings.rank()),
           mixes ? AutoTransportProvider.hosts(roster) : NO_HOSTS,
-          settings,
+          new Joined(settings, roster),
           wrapping);
     }
   }
@@ -122,13 +123,17 @@ public final class EngineRuntime implements CollectivesRuntime {
     return worlds;
   }
 
+  /** The job that a rank has joined, and where its ranks listen. */
+  private record Joined(JobSettings settings, Roster roster) {}
+
   private Communicator world(
       Transport transport,
       CallSettings given,
       int neighbours,
       int[] hosts,
-      @Nullable JobSettings job,
+      @Nullable Joined joined,
       UnaryOperator<Transport> wrapping) {
+    JobSettings job = joined == null ? null : joined.settings;
     CallSettings calls = Locality.of(transport).resolved(given);
     boolean oversubscribed = neighbours > Runtime.getRuntime().availableProcessors();
     int size = transport.size();
@@ -146,11 +151,16 @@ public final class EngineRuntime implements CollectivesRuntime {
             calls.flightDirectory());
     try {
       Group world = Group.world(size, transport.rank());
-      return new EngineCommunicator(
-          new GroupContext(driver, GroupContext.Job.of(hosts, calls.algorithm()), world),
-          calls,
-          new World(this::joinAgain, driver, job, wrapping),
-          EngineCommunicator.Owns.THE_JOB);
+      EngineCommunicator communicator =
+          new EngineCommunicator(
+              new GroupContext(driver, GroupContext.Job.of(hosts, calls.algorithm()), world),
+              calls,
+              new World(this::joinAgain, driver, job, wrapping),
+              EngineCommunicator.Owns.THE_JOB);
+      if (joined != null && joined.settings.status()) {
+        driver.answerBy(new StatusServer(joined.settings, joined.roster, driver));
+      }
+      return communicator;
     } catch (RuntimeException | Error e) {
       driver.close();
       throw e;

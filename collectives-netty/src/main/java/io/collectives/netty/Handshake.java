@@ -68,7 +68,9 @@ record Handshake(
     /** The sender has sent all its frames and leaves. */
     GOODBYE,
     /** The sender ends the connection because of a protocol error of the receiver. */
-    ABORT
+    ABORT,
+    /** The sender asks a rank for its status, or lets somebody ask; see {@link TcpStatus}. */
+    STATUS
   }
 
   /** The reason for which a rank is refused. */

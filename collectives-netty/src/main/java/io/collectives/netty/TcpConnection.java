@@ -62,6 +62,10 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     /** The peer's proof is next, or its REFUSAL. */
     PROVING,
     ADMITTED,
+    /** The request of somebody who may ask for the status of this rank is next. */
+    ASKED,
+    /** The answer is next. */
+    ANSWERING,
     ENDED
   }
 
@@ -78,6 +82,8 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   private @Nullable TcpLink link;
   private @Nullable Handshake hello; // The HELLO of this rank, until it is admitted.
   private @Nullable Proof proof;
+  private boolean asksForStatus;
+  private @Nullable ByteBuffer request; // For the status of this rank, as far as it has come.
   private int claimed; // The rank that an unauthenticated peer says it is.
   private @Nullable Throwable problem;
   private boolean writable = true;
@@ -181,11 +187,27 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   }
 
   /** Answers the HELLO of an unauthenticated peer, which must be followed by a proof. */
-  void challenge(Handshake theirs, Handshake mine, JobSecret secret) {
+  void challenge(Handshake theirs, Handshake mine, Proof expected) {
     claimed = theirs.from();
-    proof = new Proof(secret, transport.job(), theirs, mine);
+    asksForStatus = theirs.kind() == Handshake.Kind.STATUS;
+    proof = expected;
     stage = Stage.PROVING;
     sayHello(mine);
+  }
+
+  /** Lets somebody ask for the status of this rank, who has been found to be allowed to. */
+  void awaitRequest() {
+    request = ByteBuffer.allocate(TcpStatus.REQUEST_LENGTH);
+    stage = Stage.ASKED;
+  }
+
+  /** Sends the answer to a request, and closes. */
+  void reply(byte[] text) {
+    if (stage == Stage.ANSWERING) {
+      channel
+          .writeAndFlush(transport.allocator().directBuffer(text.length).writeBytes(text))
+          .addListener(ChannelFutureListener.CLOSE);
+    }
   }
 
   /** Proves to the rank that has answered this rank's HELLO that both know the same secret. */
@@ -290,13 +312,20 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
   /** Uses what has been received, up to {@code end}; returns where it stopped for want of more. */
   private int use(int end) {
     int at = 0;
-    while ((stage == Stage.HANDSHAKE || stage == Stage.PROVING) && end - at >= Handshake.LENGTH) {
+    while (isInUnits() && end - at >= Handshake.LENGTH) {
       try {
-        hear(transport.received().bytes(), at);
+        if (stage == Stage.ASKED) {
+          hearRequest(transport.received().bytes(), at);
+        } else {
+          hear(transport.received().bytes(), at);
+        }
       } catch (ProtocolException e) {
         notUnderstood(e, transport.received().bytes().get(at));
       }
       at += Handshake.LENGTH;
+    }
+    if (stage == Stage.ANSWERING) {
+      return end; // There is nothing more to be said.
     }
     if (stage == Stage.ADMITTED && link != null) {
       at = link.received(transport.received(), at, end);
@@ -304,9 +333,36 @@ final class TcpConnection extends ChannelInboundHandlerAdapter
     return at;
   }
 
+  /** Returns whether what comes has the length of handshake messages. */
+  private boolean isInUnits() {
+    return stage == Stage.HANDSHAKE || stage == Stage.PROVING || stage == Stage.ASKED;
+  }
+
+  private void hearRequest(ByteBuffer source, int at) {
+    ByteBuffer all = Objects.requireNonNull(request);
+    all.put(all.position(), source, at, Handshake.LENGTH);
+    all.position(all.position() + Handshake.LENGTH);
+    if (!all.hasRemaining()) {
+      stage = Stage.ANSWERING;
+      transport.status().requested(this, all.flip());
+    }
+  }
+
+  /** Handles the proof of somebody who asks for the status of this rank. */
+  private void hearProofOfAsker(ByteBuffer source, int at) {
+    if (Objects.requireNonNull(proof).isRight(Proof.Side.CONNECTS, source, at)) {
+      proveToo();
+      awaitRequest();
+    } else {
+      transport.status().notProved(this);
+    }
+  }
+
   /** Handles a handshake message or a proof. */
   private void hear(ByteBuffer source, int at) {
-    if (link == null) {
+    if (asksForStatus) {
+      hearProofOfAsker(source, at);
+    } else if (link == null) {
       if (stage == Stage.HANDSHAKE) {
         transport.saidHello(this, Handshake.read(source, at));
       } else if (Objects.requireNonNull(proof).isRight(Proof.Side.CONNECTS, source, at)) {

@@ -13,6 +13,7 @@ import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Link;
 import io.collectives.spi.PromptWaits;
 import io.collectives.spi.Roster;
+import io.collectives.spi.StatusRequests;
 import io.collectives.spi.Transport;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -119,6 +120,7 @@ final class TcpTransport implements Transport, PromptWaits {
   private final @Nullable Tls tls;
   private final @Nullable SocketDirectory directory;
   private final SecureRandom random = new SecureRandom();
+  private final TcpStatus status = new TcpStatus(this, random);
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final ByteBuf receiveBuffer = allocator.directBuffer(RECEIVE_LENGTH, RECEIVE_LENGTH);
   private final ByteBuffer landing = receiveBuffer.nioBuffer(0, RECEIVE_LENGTH);
@@ -332,6 +334,9 @@ final class TcpTransport implements Transport, PromptWaits {
 
   @Override
   public <C> @Nullable C capability(Class<C> kind) {
+    if (kind == StatusRequests.class && !this.kind.isUnix()) {
+      return kind.cast(status);
+    }
     return kind == PromptWaits.class ? kind.cast(this) : null;
   }
 
@@ -516,6 +521,10 @@ final class TcpTransport implements Transport, PromptWaits {
     return settings.job();
   }
 
+  TcpStatus status() {
+    return status;
+  }
+
   @Nullable Tls tls() {
     return tls;
   }
@@ -609,6 +618,10 @@ final class TcpTransport implements Transport, PromptWaits {
 
   /** Admits, challenges or refuses a peer that has connected to this rank and has said HELLO. */
   void saidHello(TcpConnection connection, Handshake theirs) {
+    if (theirs.kind() == Handshake.Kind.STATUS) {
+      status.asked(connection, theirs);
+      return;
+    }
     Channel channel = connection.channel();
     Handshake mine = hello(theirs.from());
     Handshake.Objection objection = mine.objectionTo(theirs);
@@ -632,7 +645,7 @@ final class TcpTransport implements Transport, PromptWaits {
     } else if (!hasCertificate(connection, theirs.from())) {
       refuse(connection, mine, Handshake.Objection.CERTIFICATE, theirs);
     } else if (secret != null) {
-      connection.challenge(theirs, mine, secret);
+      connection.challenge(theirs, mine, new Proof(secret, job(), theirs, mine));
     } else if (isWelcome(connection, theirs.from())) {
       connection.write(mine);
       admit(connection, theirs.from());

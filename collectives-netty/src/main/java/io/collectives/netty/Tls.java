@@ -6,6 +6,7 @@ import io.collectives.TlsFiles;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.DecoderException;
 import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.JdkSslContext;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
@@ -23,6 +24,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import org.jspecify.annotations.Nullable;
@@ -45,7 +47,7 @@ final class Tls {
   /** The number of bytes that are read at once. */
   static final int READ_LENGTH = 64 * 1024;
 
-  private static final String VERSION = "TLSv1.3";
+  static final String VERSION = "TLSv1.3";
   private static final int URI_NAME = 6;
 
   private final String job;
@@ -142,6 +144,34 @@ final class Tls {
   /** Returns whether the peer has shown a certificate for a rank. */
   boolean isPeer(SslHandler handler, int rank) {
     return names(handler).contains(TlsFiles.identity(job, rank));
+  }
+
+  /** Returns whether the peer has shown a certificate for some rank of the job. */
+  boolean isOfTheJob(SslHandler handler) {
+    String ofAll = TlsFiles.identity(job, 0);
+    String prefix = ofAll.substring(0, ofAll.length() - 1);
+    return names(handler).stream().anyMatch(name -> name.startsWith(prefix));
+  }
+
+  /**
+   * Creates the TLS of somebody who asks ranks for their status.
+   *
+   * @throws IOException if a file is not what it should be
+   */
+  static SSLContext asking(TlsFiles files) throws IOException {
+    files.check();
+    try {
+      SslContext context =
+          common(
+                  SslContextBuilder.forClient()
+                      .keyManager(files.certificate().toFile(), files.key().toFile()),
+                  files)
+              .endpointIdentificationAlgorithm(null)
+              .build();
+      return ((JdkSslContext) context).context();
+    } catch (IllegalArgumentException e) {
+      throw new IOException("the files for TLS cannot be used: " + e.getMessage(), e);
+    }
   }
 
   /** The names in the certificate that the one at the other end has shown. */

@@ -4,6 +4,7 @@ import java.math.BigDecimal;
 import java.math.MathContext;
 import java.math.RoundingMode;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
@@ -64,6 +65,16 @@ public final class Fields {
       json.append(i.hasNext() ? ", " : "");
     }
     return json.append('}').toString();
+  }
+
+  /** An array of texts on one line. */
+  public static String jsonTexts(List<String> texts) {
+    StringBuilder json = new StringBuilder("[");
+    for (String text : texts) {
+      json.append(json.length() == 1 ? "" : ", ");
+      quote(json, text);
+    }
+    return json.append(']').toString();
   }
 
   private static void quote(StringBuilder to, String text) {

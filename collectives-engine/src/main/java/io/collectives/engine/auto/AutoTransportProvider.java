@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Transport {@code auto}: each pair of ranks uses the fastest transport that reaches from one to
@@ -62,6 +63,20 @@ public final class AutoTransportProvider implements TransportProvider {
       hosts[rank] = seen.indexOf(key);
     }
     return hosts;
+  }
+
+  /**
+   * Returns the address of one transport in what a rank announces that listens with this one.
+   *
+   * @param name of the transport
+   * @return null if it does not listen with that, or announces something else
+   */
+  public static @Nullable String addressBy(String name, String announced) {
+    try {
+      return AutoAddress.parse(announced).addresses().get(name);
+    } catch (IllegalArgumentException e) {
+      return null;
+    }
   }
 
   @Override

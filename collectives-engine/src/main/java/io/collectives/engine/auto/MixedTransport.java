@@ -3,6 +3,7 @@ package io.collectives.engine.auto;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
 import io.collectives.spi.MemoryFaults;
+import io.collectives.spi.StatusRequests;
 import io.collectives.spi.Transport;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -73,6 +74,12 @@ final class MixedTransport implements Transport, MemoryFaults {
   }
 
   @Override
+  public String nameOf(int peer) {
+    Transport transport = leading[peer];
+    return transport == null ? "" : transport.nameOf(peer);
+  }
+
+  @Override
   public long memoryLimit() {
     long limit = 0;
     for (Transport transport : all) {
@@ -83,11 +90,14 @@ final class MixedTransport implements Transport, MemoryFaults {
 
   /**
    * Returns null for capabilities that all pairs must have, such as leases and exchanges, which a
-   * mixture has not.
+   * mixture has not. Only TCP, which is the last of all, takes requests for the status.
    */
   @Override
   public <C> @Nullable C capability(Class<C> kind) {
-    return kind == MemoryFaults.class ? kind.cast(this) : null;
+    if (kind == MemoryFaults.class) {
+      return kind.cast(this);
+    }
+    return kind == StatusRequests.class ? sleeper.capability(kind) : null;
   }
 
   @Override

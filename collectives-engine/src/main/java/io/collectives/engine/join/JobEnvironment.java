@@ -54,9 +54,9 @@ import org.jspecify.annotations.Nullable;
  * COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_AUTO (rows for {@link Algorithm#auto(String)}, or
  * {@code @} and a file that holds them), COLLECTIVES_REPEATABILITY (arrival-order, fastest,
  * rank-order or exact, see {@link Repeatability}), COLLECTIVES_FLIGHT_DIRECTORY,
- * COLLECTIVES_MEMORY_DIRECTORY (of the transports {@code shm} and {@code unix}) and
- * COLLECTIVES_HOST (see {@link JobSettings#host}) what their names say. Empty variables count as
- * not set.
+ * COLLECTIVES_MEMORY_DIRECTORY (of the transports {@code shm} and {@code unix}), COLLECTIVES_STATUS
+ * (on or off, see {@link JobSettings#status}) and COLLECTIVES_HOST (see {@link JobSettings#host})
+ * what their names say. Empty variables count as not set.
  *
  * <p>What keeps others out, see {@link Security}: COLLECTIVES_SECRET_FILE, a file that only its
  * owner may read, or COLLECTIVES_SECRET, the secret itself; COLLECTIVES_TLS_CERTIFICATE,
@@ -159,6 +159,15 @@ public final class JobEnvironment {
   }
 
   /**
+   * Returns what an environment says of secret and certificates, whatever else it has.
+   *
+   * @throws JoinException naming the variables that are wrong
+   */
+  public static Security security(Map<String, String> environment) {
+    return new JobEnvironment(environment, host -> false).security();
+  }
+
+  /**
    * The description of a rank by its launcher.
    *
    * @param place where the ranks meet, asked only when COLLECTIVES_RENDEZVOUS does not say it
@@ -193,6 +202,9 @@ public final class JobEnvironment {
       } catch (IllegalArgumentException e) {
         throw wrong("COLLECTIVES_HOST", message(e));
       }
+    }
+    if (has("COLLECTIVES_STATUS")) {
+      settings = settings.withStatus(isOn("COLLECTIVES_STATUS"));
     }
     if (has("COLLECTIVES_LISTEN")) {
       return listening(settings);
@@ -579,6 +591,14 @@ public final class JobEnvironment {
       throw wrong(name, "needed is true or false");
     }
     return text.equals("true");
+  }
+
+  private boolean isOn(String name) {
+    String text = value(name);
+    if (!text.equals("on") && !text.equals("off")) {
+      throw wrong(name, "needed is on or off");
+    }
+    return text.equals("on");
   }
 
   private Repeatability repeatability() {

@@ -135,7 +135,10 @@ final class Arrivals implements FrameSink, ViewSink {
       return;
     }
     switch (head.kind) {
-      case DATA -> data(peer, in, head);
+      case DATA -> {
+        calls.traffic().received(peer, head.length);
+        data(peer, in, head);
+      }
       case ECHO -> echo(peer, head);
       case WAITING -> waits(link, head);
       case FAILURE, AGREEMENT -> notice(peer, in, head);

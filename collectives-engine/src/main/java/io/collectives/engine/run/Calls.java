@@ -24,6 +24,7 @@ final class Calls {
   private final HeldFrames heldFrames;
   private final FlightRecorder recorder;
   private final Long2ObjectHashMap<Group> groups = new Long2ObjectHashMap<>();
+  private final Traffic traffic;
   private final ClosedGroups closed = new ClosedGroups();
   private final List<Call> underWay = new ArrayList<>();
   private final Deque<Group> withRoom = new ArrayDeque<>();
@@ -33,9 +34,15 @@ final class Calls {
   /** The time as of the last poll; an end needs no better. */
   long now;
 
-  Calls(HeldFrames heldFrames, FlightRecorder recorder) {
+  Calls(HeldFrames heldFrames, FlightRecorder recorder, Traffic traffic) {
     this.heldFrames = heldFrames;
     this.recorder = recorder;
+    this.traffic = traffic;
+  }
+
+  /** The counts of what has passed between this rank and its peers. */
+  Traffic traffic() {
+    return traffic;
   }
 
   void add(Group group) {

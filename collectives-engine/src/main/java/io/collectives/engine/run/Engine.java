@@ -107,9 +107,10 @@ public final class Engine {
     this.heldFrames = new HeldFrames(heldLimit);
     this.inbound = inbound;
     this.recorder = new FlightRecorder(transport.rank(), transport.size(), clock);
-    this.calls = new Calls(heldFrames, recorder);
+    Traffic traffic = new Traffic(transport.size());
+    this.calls = new Calls(heldFrames, recorder, traffic);
     this.liveness = new Liveness(transport, silenceLimitNanos, clock.getAsLong());
-    this.sender = new Sender(transport, liveness, applier);
+    this.sender = new Sender(transport, liveness, applier, traffic);
     this.failures = new Failures(transport, clock, calls, inbound, liveness, warnings);
     this.inline = new InlineExchanges(transport, calls, failures, liveness, applier);
     this.turns = new Turns(failures, heldFrames, applier);
@@ -186,6 +187,11 @@ public final class Engine {
   /** The last calls of this rank, for people and for programs; see {@link FlightRecorder}. */
   public String flightRecord() {
     return recorder.text(inbound);
+  }
+
+  /** Describes this rank at this moment, for another process; see {@link RankReport}. */
+  public String report() {
+    return new RankReport(transport, calls, recorder, inbound, clock.getAsLong()).text(heldFrames);
   }
 
   /**

@@ -55,6 +55,20 @@ final class FlightRecorder {
     }
   }
 
+  /** Returns the entry of the call of a group that ended last, as far as it is remembered. */
+  @Nullable Entry lastEnded(Group group) {
+    Entry last = null;
+    for (long i = Math.max(0, recorded - CALLS); i < recorded; i++) {
+      Entry entry = entries[(int) (i % CALLS)];
+      if (entry.group == group
+          && entry.call == null
+          && (last == null || entry.endNanos - last.endNanos >= 0)) {
+        last = entry;
+      }
+    }
+    return last;
+  }
+
   /** Returns the record as text; it names the ranks that calls under way wait for. */
   String text(Inbound[] inbound) {
     long now = clock.getAsLong();
@@ -103,6 +117,17 @@ final class FlightRecorder {
       count = begun.count();
       beginNanos = begun.startNanos;
       failure = null;
+    }
+
+    /** Appends the call, which has ended: what it was, what it took, and when it ended. */
+    void appendEnded(StringBuilder text, long now) {
+      Program of = Objects.requireNonNull(program);
+      text.append('\t').append(sequence);
+      text.append('\t').append(of.collective).append('\t').append(of.algorithm.name());
+      text.append('\t').append(type).append('\t').append(count * type.bytes());
+      // An end has the time of the poll before it, which may have been before the beginning.
+      text.append('\t').append(Math.max(0, endNanos - beginNanos) / 1_000);
+      text.append('\t').append(Math.max(0, now - endNanos) / 1_000);
     }
 
     void append(StringBuilder text, int rank, long now, long wallMillis, Inbound[] inbound) {

@@ -39,6 +39,11 @@ final class HeldFrames {
     return held;
   }
 
+  /** Returns the number of bytes that they take. */
+  long heldBytes() {
+    return heldBytes;
+  }
+
   List<HeldFrame> early() {
     return early;
   }

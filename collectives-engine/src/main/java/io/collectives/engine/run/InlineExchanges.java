@@ -119,6 +119,7 @@ final class InlineExchanges {
         break;
       }
       liveness.said(peer);
+      calls.traffic().sent(peer, length);
       run.sendOver(step);
       lane.nextSend++;
     }
@@ -139,6 +140,7 @@ final class InlineExchanges {
         int length = call.frameLength(lane.lane.receives[i][0], 0);
         if (by.take(rank, group.inlineTurn, call.sequence + 1, header.call, taken[rank], length)) {
           liveness.heard(rank);
+          calls.traffic().received(rank, length);
           if (!CallFingerprint.same(call.fingerprint, header.call)) {
             failures.fail(group, FrameErrors.mismatch(call, rank, header));
             return true;

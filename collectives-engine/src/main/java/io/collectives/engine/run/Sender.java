@@ -19,6 +19,7 @@ final class Sender {
   private final Transport transport;
   private final Liveness liveness;
   private final FrameApplier applier;
+  private final Traffic traffic;
   private final FrameHeader header = new FrameHeader();
   private final Deque<OutFrame> freeOut = new ArrayDeque<>();
 
@@ -28,10 +29,11 @@ final class Sender {
   /** If true, peers read bodies where this rank has them. */
   private final boolean bodiesAreViews;
 
-  Sender(Transport transport, Liveness liveness, FrameApplier applier) {
+  Sender(Transport transport, Liveness liveness, FrameApplier applier, Traffic traffic) {
     this.transport = transport;
     this.liveness = liveness;
     this.applier = applier;
+    this.traffic = traffic;
     this.bodiesAreViews = transport.capability(BodyViews.class) != null;
   }
 
@@ -155,8 +157,7 @@ final class Sender {
       if (!link.trySend(header, FrameBody.EMPTY)) {
         return false;
       }
-      liveness.said(link.peer());
-      call.framesTo[call.program.peerIndex(step.peer)]++;
+      sent(call, step, link.peer(), 0);
       run.sendOver(step);
       return true;
     }
@@ -179,8 +180,7 @@ final class Sender {
       }
       return false;
     }
-    liveness.said(link.peer());
-    call.framesTo[call.program.peerIndex(step.peer)]++;
+    sent(call, step, link.peer(), length);
     if (out.isReleased()) {
       run.sendOver(step);
       freeOut.push(out);
@@ -191,6 +191,12 @@ final class Sender {
       call.views.add(out);
     }
     return true;
+  }
+
+  private void sent(Call call, Program.Step step, int worldRank, int length) {
+    liveness.said(worldRank);
+    traffic.sent(worldRank, length);
+    call.framesTo[call.program.peerIndex(step.peer)]++;
   }
 
   /**

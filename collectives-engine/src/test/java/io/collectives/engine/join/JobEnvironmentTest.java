@@ -446,6 +446,16 @@ final class JobEnvironmentTest {
   }
 
   @Test
+  void otherProcessesMayAskUnlessTheyAreNotTo() {
+    assertEquals(true, settings(TORCH).status());
+    assertEquals(true, settings(TORCH + "COLLECTIVES_STATUS=on").status());
+    assertEquals(false, settings(TORCH + "COLLECTIVES_STATUS=off").withJob("other").status());
+    JoinException e =
+        assertThrows(JoinException.class, () -> settings(TORCH + "COLLECTIVES_STATUS=no"));
+    assertTrue(e.getMessage().contains("COLLECTIVES_STATUS=no: needed is on or off"));
+  }
+
+  @Test
   void timesThatAreNotSetAreTheDefaults() {
     JobSettings s = settings(TORCH);
     assertEquals(Duration.ofSeconds(60), s.joinTimeout());

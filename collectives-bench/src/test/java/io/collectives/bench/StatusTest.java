@@ -1,0 +1,172 @@
+package io.collectives.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.bench.process.FreePort;
+import io.collectives.bench.process.JavaCommand;
+import io.collectives.bench.process.ProcessGroup;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Real jobs of real processes are asked by another process. */
+@EnabledOnOs(OS.LINUX)
+@Timeout(600) // Two dozen JVMs start; on a busy machine that takes a minute and more.
+class StatusTest {
+  private static final List<String> QUICK =
+      List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto");
+
+  @TempDir private Path directory;
+
+  private record Run(int status, String out) {
+    void assertSays(int expected, String... words) {
+      assertEquals(expected, status, out);
+      for (String word : words) {
+        assertTrue(out.replaceAll("\\s+", " ").contains(word), () -> word + " is not in\n" + out);
+      }
+    }
+  }
+
+  private Run status(Map<String, String> variables, String... arguments) throws Exception {
+    List<String> all = new ArrayList<>(List.of("status"));
+    all.addAll(List.of(arguments));
+    ProcessBuilder command = new ProcessBuilder(JavaCommand.of(QUICK, all));
+    command.environment().put("XDG_RUNTIME_DIR", directory.toString());
+    command.environment().putAll(variables);
+    Process process = command.redirectErrorStream(true).start();
+    String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    return new Run(process.waitFor(), out);
+  }
+
+  /** Asks again until ranks have come as far as to say something. */
+  private Run statusThatSays(String word, Map<String, String> variables, String... arguments)
+      throws Exception {
+    while (true) {
+      Run run = status(variables, arguments);
+      if (run.out.replaceAll("\\s+", " ").contains(word)) {
+        return run;
+      }
+    }
+  }
+
+  private List<Process> start(ProcessGroup group, int ranks, Map<String, String> variables)
+      throws IOException {
+    List<Process> processes = new ArrayList<>();
+    for (int rank = 0; rank < ranks; rank++) {
+      ProcessBuilder command =
+          new ProcessBuilder(JavaCommand.of(StatusProgram.class, QUICK, List.of()));
+      Map<String, String> environment = command.environment();
+      environment.put("RANK", "" + rank);
+      environment.put("WORLD_SIZE", "" + ranks);
+      environment.put("COLLECTIVES_SILENCE_LIMIT", "300");
+      environment.put("COLLECTIVES_CALL_TIMEOUT", "300");
+      environment.put("XDG_RUNTIME_DIR", directory.toString());
+      environment.putAll(variables);
+      if (environment.containsKey("COLLECTIVES_LISTEN")) {
+        int first = Integer.parseInt(environment.get("COLLECTIVES_LISTEN"));
+        environment.put("COLLECTIVES_LISTEN", "127.0.0.1:" + (first + rank));
+      }
+      command.redirectOutput(ProcessBuilder.Redirect.DISCARD);
+      command.redirectError(ProcessBuilder.Redirect.DISCARD);
+      processes.add(group.start(rank, command));
+    }
+    return processes;
+  }
+
+  private static void signal(String signal, Process process) throws Exception {
+    Process kill = new ProcessBuilder("kill", "-" + signal, "" + process.pid()).start();
+    assertEquals(0, kill.waitFor());
+  }
+
+  @Test
+  void theLateRankIsNamedWithItsStackAndTheStoppedOneToo() throws Exception {
+    Path sockets = directory.resolve("collectives");
+    Path meet = Files.createDirectory(directory.resolve("meet"));
+    Path meetAlone = Files.createDirectory(directory.resolve("alone"));
+    List<Process> four;
+    try (ProcessGroup group = new ProcessGroup(Duration.ofMillis(50))) {
+      four = start(group, 4, Map.of("COLLECTIVES_RENDEZVOUS", meet.toUri().toString()));
+      Run run = statusThatSays("Rank 2 keeps the others waiting: ", Map.of(), sockets.toString());
+      run.assertSays(
+          0,
+          "ranks 0, 1 and 3 wait in all-reduce #3 of 4000 B",
+          "and rank 2 is in no call; its last one, all-reduce #2, ended",
+          "What rank 2 (pid " + four.get(2).pid() + ") did",
+          "at io.collectives.bench.StatusProgram.loadBatch(StatusProgram.java:",
+          "over shm");
+      List<Process> alone =
+          start(group, 1, Map.of("COLLECTIVES_RENDEZVOUS", meetAlone.toUri().toString()));
+      statusThatSays("rank 0: pid " + alone.get(0).pid(), Map.of())
+          .assertSays(0, "rank 2: pid " + four.get(2).pid(), "Several jobs run");
+      status(Map.of(), meet.toString(), "--format", "json")
+          .assertSays(0, "\"findings\": [\"Rank 2 keeps", "\"late\": [ {\"rank\": 2,");
+      status(Map.of(), "" + ProcessHandle.current().pid())
+          .assertSays(1, "is no rank that answers", "rank 2: pid " + four.get(2).pid());
+      status(Map.of(), directory.toString()).assertSays(1, "no status socket lies in this");
+      status(Map.of(), "nobody").assertSays(1, "'nobody' is neither the number of a process");
+
+      signal("STOP", four.get(1));
+      status(Map.of(), "" + four.get(0).pid())
+          .assertSays(
+              0,
+              "Rank 1 (pid " + four.get(1).pid() + ") does not answer: its process is stopped",
+              "Rank 2 keeps the others waiting: ranks 0 and 3 wait");
+      for (Process process : four) {
+        signal("KILL", process);
+        process.waitFor();
+      }
+      Run after = status(Map.of(), "" + four.get(0).pid());
+      after.assertSays(1, "does not run", "rank 0: pid " + alone.get(0).pid());
+
+      // Others could have put sockets there.
+      Files.setPosixFilePermissions(sockets, PosixFilePermissions.fromString("rwxrwxrwx"));
+      status(Map.of(), "" + alone.get(0).pid()).assertSays(1, "run chmod 700 " + sockets);
+    }
+  }
+
+  @Test
+  void aRankOnAnotherHostIsAskedAtItsPortWithTheSecretOnly() throws Exception {
+    Path secret = Files.writeString(directory.resolve("secret"), "what the ranks of the job know");
+    Path wrong = Files.writeString(directory.resolve("wrong"), "what somebody else has guessed");
+    for (Path file : List.of(secret, wrong)) {
+      Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
+    }
+    Path meet = Files.createDirectory(directory.resolve("meet"));
+    int port = FreePort.find();
+    Map<String, String> variables = new TreeMap<>();
+    variables.put("COLLECTIVES_RENDEZVOUS", meet.toUri().toString());
+    variables.put("COLLECTIVES_SECRET_FILE", secret.toString());
+    variables.put("COLLECTIVES_TRANSPORT", "tcp");
+    variables.put("COLLECTIVES_LISTEN", "" + port);
+    String place = "127.0.0.1:" + port;
+    // No socket is found there, as on another host.
+    Map<String, String> elsewhere =
+        Map.of("XDG_RUNTIME_DIR", Files.createDirectory(directory.resolve("x")).toString());
+    try (ProcessGroup group = new ProcessGroup()) {
+      start(group, 3, variables);
+      Map<String, String> knows = new TreeMap<>(elsewhere);
+      knows.put("COLLECTIVES_SECRET_FILE", secret.toString());
+      statusThatSays("Rank 2 keeps the others waiting: ", knows, place)
+          .assertSays(0, "ranks 0 and 1 wait in all-reduce #3", "StatusProgram.loadBatch", "tcp");
+      Map<String, String> guesses = new TreeMap<>(elsewhere);
+      guesses.put("COLLECTIVES_SECRET_FILE", wrong.toString());
+      status(guesses, place).assertSays(1, "the job secret here is not that of its job");
+      status(elsewhere, place)
+          .assertSays(1, "it has a job secret; set COLLECTIVES_SECRET_FILE as for its ranks");
+      status(elsewhere, "127.0.0.1:" + FreePort.find()).assertSays(1, "nobody listens there");
+    }
+  }
+}
