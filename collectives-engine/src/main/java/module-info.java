@@ -11,6 +11,7 @@ import io.collectives.engine.sharedmemory.SharedMemoryTransportProvider;
 module io.collectives.engine {
   requires io.collectives.api;
   requires java.management;
+  requires static jdk.jfr;
   requires jdk.unsupported;
   requires org.agrona.core;
 

@@ -25,6 +25,11 @@ import org.jspecify.annotations.Nullable;
  * @param flightDirectory the directory in which each rank writes its {@linkplain
  *     Communicator#flightRecord() flight record} when a call fails, as {@code flight-rank-3.tsv};
  *     it may differ between ranks; null writes nothing
+ * @param traceDirectory the directory in which each rank that joins with these settings writes its
+ *     {@linkplain Communicator#trace trace} when it closes its world, and when a call fails, as
+ *     {@code trace-rank-3.tsv}; it may differ between ranks; null traces nothing
+ * @param callSites whether flight records and traces name the place in the program at which each
+ *     call was made; finding it walks the stack, which takes a microsecond or two for each call
  */
 public record CallSettings(
     Algorithm algorithm,
@@ -35,7 +40,9 @@ public record CallSettings(
     int frameLength,
     int slabsInFlight,
     Duration silenceLimit,
-    @Nullable Path flightDirectory) {
+    @Nullable Path flightDirectory,
+    @Nullable Path traceDirectory,
+    boolean callSites) {
   /**
    * The value of {@link #frameLength} that lets the library choose by the transport: 128 KiB where
    * all ranks share memory, else 196,288 bytes, which with a header fill three segments of TCP on a
@@ -55,7 +62,9 @@ public record CallSettings(
           AUTO,
           2,
           Duration.ofSeconds(5),
-          null);
+          null,
+          null,
+          false);
 
   /** Checks the values. */
   public CallSettings {
@@ -91,9 +100,39 @@ public record CallSettings(
   }
 
   /**
+   * Makes settings that trace nothing and look for no places of calls.
+   *
+   * @throws IllegalArgumentException if a value is not allowed
+   */
+  public CallSettings(
+      Algorithm algorithm,
+      Duration timeout,
+      WireType wireType,
+      Repeatability repeatability,
+      boolean finiteCheck,
+      int frameLength,
+      int slabsInFlight,
+      Duration silenceLimit,
+      @Nullable Path flightDirectory) {
+    this(
+        algorithm,
+        timeout,
+        wireType,
+        repeatability,
+        finiteCheck,
+        frameLength,
+        slabsInFlight,
+        silenceLimit,
+        flightDirectory,
+        null,
+        false);
+  }
+
+  /**
    * Returns the default settings: {@link Algorithm#auto}, a timeout of 30 seconds, elements sent as
    * they are in memory and not checked, {@link Repeatability#FASTEST}, the frame length {@link
-   * #AUTO}, 2 slabs in flight, a silence limit of 5 seconds, and no flight records.
+   * #AUTO}, 2 slabs in flight, a silence limit of 5 seconds, no flight records, no traces, and no
+   * places of calls.
    */
   public static CallSettings defaults() {
     return DEFAULTS;
@@ -115,7 +154,9 @@ public record CallSettings(
         frameLength,
         slabsInFlight,
         silenceLimit,
-        flightDirectory);
+        flightDirectory,
+        traceDirectory,
+        callSites);
   }
 
   /** Returns these settings with another time limit. */
@@ -129,7 +170,9 @@ public record CallSettings(
         frameLength,
         slabsInFlight,
         silenceLimit,
-        flightDirectory);
+        flightDirectory,
+        traceDirectory,
+        callSites);
   }
 
   /** Returns these settings with another wire type. */
@@ -143,7 +186,9 @@ public record CallSettings(
         frameLength,
         slabsInFlight,
         silenceLimit,
-        flightDirectory);
+        flightDirectory,
+        traceDirectory,
+        callSites);
   }
 
   /** Returns these settings with another repeatability. */
@@ -157,7 +202,9 @@ public record CallSettings(
         frameLength,
         slabsInFlight,
         silenceLimit,
-        flightDirectory);
+        flightDirectory,
+        traceDirectory,
+        callSites);
   }
 
   /** Returns these settings with the check for finite numbers switched on or off. */
@@ -171,7 +218,9 @@ public record CallSettings(
         frameLength,
         slabsInFlight,
         silenceLimit,
-        flightDirectory);
+        flightDirectory,
+        traceDirectory,
+        callSites);
   }
 
   /** Returns these settings with another frame length, in bytes, or {@link #AUTO}. */
@@ -185,7 +234,9 @@ public record CallSettings(
         other,
         slabsInFlight,
         silenceLimit,
-        flightDirectory);
+        flightDirectory,
+        traceDirectory,
+        callSites);
   }
 
   /** Returns these settings with another number of slabs in flight. */
@@ -199,7 +250,9 @@ public record CallSettings(
         frameLength,
         other,
         silenceLimit,
-        flightDirectory);
+        flightDirectory,
+        traceDirectory,
+        callSites);
   }
 
   /** Returns these settings with a directory for flight records. */
@@ -213,7 +266,49 @@ public record CallSettings(
         frameLength,
         slabsInFlight,
         silenceLimit,
-        Objects.requireNonNull(other));
+        Objects.requireNonNull(other),
+        traceDirectory,
+        callSites);
+  }
+
+  /**
+   * Returns these settings with a directory for traces.
+   *
+   * @since 0.2.0
+   */
+  public CallSettings withTraceDirectory(Path other) {
+    return new CallSettings(
+        algorithm,
+        timeout,
+        wireType,
+        repeatability,
+        finiteCheck,
+        frameLength,
+        slabsInFlight,
+        silenceLimit,
+        flightDirectory,
+        Objects.requireNonNull(other),
+        callSites);
+  }
+
+  /**
+   * Returns these settings with the places of calls looked for or not.
+   *
+   * @since 0.2.0
+   */
+  public CallSettings withCallSites(boolean other) {
+    return new CallSettings(
+        algorithm,
+        timeout,
+        wireType,
+        repeatability,
+        finiteCheck,
+        frameLength,
+        slabsInFlight,
+        silenceLimit,
+        flightDirectory,
+        traceDirectory,
+        other);
   }
 
   /** Returns these settings with another silence limit. */
@@ -227,6 +322,8 @@ public record CallSettings(
         frameLength,
         slabsInFlight,
         other,
-        flightDirectory);
+        flightDirectory,
+        traceDirectory,
+        callSites);
   }
 }

@@ -1,6 +1,7 @@
 package io.collectives;
 
 import io.collectives.plan.Chunks;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -635,6 +636,24 @@ public interface Communicator extends AutoCloseable {
    * call fails.
    */
   String flightRecord();
+
+  /**
+   * Begins to trace this rank: from now on it records every call on every group of the job, every
+   * frame that it sends or gets, the work on each, for whom it waits, and pauses of the garbage
+   * collector. The trace ends when it, or the world, is closed, and is written to a file then;
+   * {@code bin/collectives timeline} makes one picture of the traces of all ranks. The last 262,144
+   * events count; they take 16 MiB of memory while the trace is on. Any thread may call this at any
+   * time. Ranks may begin and end at different times, and a rank may be traced alone.
+   *
+   * <p>A rank that joins with a {@link CallSettings#traceDirectory()} is traced from then on.
+   *
+   * @param directory where to write {@code trace-rank-3.tsv}; it is made if it is not there
+   * @return the trace, to be closed by the caller
+   * @throws IllegalStateException if this rank is traced already
+   * @throws CommunicatorClosedException if the world is closed
+   * @since 0.2.0
+   */
+  Trace trace(Path directory);
 
   /**
    * Makes a group of the ranks that are left after a failure. Every survivor calls this on its

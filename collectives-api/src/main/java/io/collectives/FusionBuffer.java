@@ -72,6 +72,12 @@ final class FusionBuffer {
     return new NonFiniteGradient(worldRank, slice.tensor.name, slice.offset + index, value);
   }
 
+  /** Returns its number, for people. */
+  @Override
+  public String toString() {
+    return "buffer " + index;
+  }
+
   private static Payload describe(List<Slice> slices) {
     return slices.size() == 1
         ? slices.get(0).payload()

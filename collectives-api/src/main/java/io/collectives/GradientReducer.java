@@ -1,6 +1,7 @@
 package io.collectives;
 
 import io.collectives.internal.Extents;
+import io.collectives.internal.Traceable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -359,6 +360,7 @@ public final class GradientReducer implements AutoCloseable {
     if (how == UNUSED) {
       InPlace.zero(tensor.payload);
     }
+    mark(tensor, "ready");
     states[tensor.index] = how;
     waiting--;
     if (layout == null) {
@@ -628,12 +630,21 @@ public final class GradientReducer implements AutoCloseable {
       if (!isWhole()) {
         InPlace.divide(buffer.payload, contributors);
       }
+      mark(buffer, "reduced");
       buffer.isReduced = true;
       next[lane] += next.length;
     }
   }
 
+  /** Tells the trace of this rank, if it is traced, what became of a tensor or a buffer. */
+  private void mark(Object what, String became) {
+    if (group instanceof Traceable rank && rank.isTraced()) {
+      rank.mark(what + " " + became);
+    }
+  }
+
   private void begin(FusionBuffer buffer) {
+    mark(buffer, "begun");
     buffer.describeAgain();
     ReduceOp op = isWhole() ? settings.op() : ReduceOp.SUM;
     CollectiveHandle handle = reduction.reduce(buffer.index, buffer.payload, op);

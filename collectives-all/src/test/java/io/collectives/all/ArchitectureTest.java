@@ -184,6 +184,7 @@ class ArchitectureTest {
               Layers.fromBelow(
                       "program",
                       "AddOrder",
+                      "CallSites",
                       "Contributions",
                       "FusedOwners",
                       "Program",
@@ -209,6 +210,7 @@ class ArchitectureTest {
                       "Group",
                       "Inbound",
                       "RankReport",
+                      "TraceLog",
                       "Traffic",
                       "Waiting")
                   .then(

@@ -1,7 +1,10 @@
 package io.collectives.engine;
 
+import io.collectives.CallSettings;
 import io.collectives.CollectiveException;
+import io.collectives.CommunicatorClosedException;
 import io.collectives.NonFiniteException;
+import io.collectives.Trace;
 import io.collectives.engine.choice.Placement;
 import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Engine;
@@ -12,13 +15,15 @@ import io.collectives.engine.status.StatusSource;
 import io.collectives.internal.Log;
 import io.collectives.spi.MemoryFaults;
 import io.collectives.spi.MemoryLeases;
-import io.collectives.spi.PromptWaits;
 import io.collectives.spi.StatusRequests;
 import io.collectives.spi.Transport;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -53,6 +58,7 @@ final class Driver implements StatusSource, AutoCloseable {
   private final MemoryFaults memoryFaults;
   private final Idle idle;
   private final FlightLog flightLog;
+  private final Tracing tracing;
   private final ReentrantLock lock = new ReentrantLock(true);
   private final Thread background;
 
@@ -72,17 +78,26 @@ final class Driver implements StatusSource, AutoCloseable {
   /** Null if other processes are not to ask what this rank does. */
   private @Nullable StatusServer status;
 
-  Driver(
-      Engine engine, Transport transport, boolean oversubscribed, @Nullable Path flightDirectory) {
+  Driver(Engine engine, Transport transport, boolean oversubscribed, CallSettings calls) {
     this.engine = engine;
-    this.flightLog = new FlightLog(engine, transport.rank(), flightDirectory);
+    this.flightLog = new FlightLog(engine, transport.rank(), calls.flightDirectory());
+    this.tracing = new Tracing(engine, transport.rank());
+    if (calls.traceDirectory() != null) {
+      tracing.begin(calls.traceDirectory());
+    }
     this.transport = transport;
     this.leases = transport.capability(MemoryLeases.class);
     this.memoryFaults = MemoryFaults.of(transport);
-    this.idle = new Idle(transport, oversubscribed);
+    this.idle = new Idle(engine, transport, oversubscribed);
+    engine.lookForCallSites(calls.callSites());
     this.background = new Thread(this::run, "collectives-rank" + transport.rank() + "-progress");
     background.setDaemon(true);
     background.start();
+  }
+
+  /** Returns the rank in the job. */
+  int rank() {
+    return transport.rank();
   }
 
   Engine engine() {
@@ -212,6 +227,7 @@ final class Driver implements StatusSource, AutoCloseable {
           }
           hasCompletions = engine.hasCompletions();
         } finally {
+          idle.finishEvent();
           lock.unlock();
         }
         if (hasCompletions) {
@@ -225,6 +241,19 @@ final class Driver implements StatusSource, AutoCloseable {
 
   /** Waits until a call has ended, gives it back and throws what is to be thrown. */
   void finish(Call call) {
+    if (!Jfr.recordsCalls()) {
+      end(call);
+      return;
+    }
+    Jfr.Begun event = Jfr.call(transport.rank(), call);
+    try {
+      end(call);
+    } finally {
+      event.finish();
+    }
+  }
+
+  private void end(Call call) {
     try {
       await(call);
     } catch (InternalError e) {
@@ -309,6 +338,7 @@ final class Driver implements StatusSource, AutoCloseable {
           }
           hasCompletions = engine.hasCompletions();
         } finally {
+          idle.finishEvent();
           lock.unlock();
         }
         if (hasCompletions) {
@@ -334,17 +364,82 @@ final class Driver implements StatusSource, AutoCloseable {
     }
   }
 
-  /** Writes the flight record if something has failed. To be called without the lock. */
+  /** Writes the records if something has failed. To be called without the lock. */
   void logFailures() {
     String news;
+    Tracing.Traced traced = null;
+    String failure = null;
     lock();
     try {
+      boolean isNew = flightLog.hasNews();
       news = flightLog.news();
+      if (isNew) {
+        traced = tracing.soFar();
+        failure = engine.lastFailure();
+      }
     } finally {
       unlock();
     }
+    if (failure != null) {
+      Jfr.failure(transport.rank(), failure);
+    }
     if (news != null) {
       flightLog.write(news);
+    }
+    if (traced != null) {
+      tracing.tryToWrite(traced);
+    }
+  }
+
+  /**
+   * Begins to trace this rank. Any thread may call this.
+   *
+   * @param directory where the trace is written when it ends
+   * @return the trace, which ends when it is closed
+   * @throws IllegalStateException if this rank is traced already
+   */
+  Trace beginTrace(Path directory) {
+    lock();
+    try {
+      if (closed) {
+        throw new CommunicatorClosedException(
+            "rank " + transport.rank() + " has closed its world: nothing is left to be traced");
+      }
+      tracing.begin(directory);
+    } finally {
+      unlock();
+    }
+    return new RunningTrace();
+  }
+
+  /** The user's end of a trace. */
+  private final class RunningTrace implements Trace {
+    private final AtomicBoolean ended = new AtomicBoolean();
+
+    @Override
+    public void close() {
+      if (ended.getAndSet(true)) {
+        return;
+      }
+      Tracing.Traced traced = endTrace();
+      if (traced != null) {
+        try {
+          tracing.write(traced);
+        } catch (IOException e) {
+          throw new UncheckedIOException(
+              "rank " + transport.rank() + ": the trace cannot be written to " + traced.directory(),
+              e);
+        }
+      }
+    }
+  }
+
+  private Tracing.@Nullable Traced endTrace() {
+    lock();
+    try {
+      return tracing.end();
+    } finally {
+      unlock();
     }
   }
 
@@ -382,6 +477,9 @@ final class Driver implements StatusSource, AutoCloseable {
       }
       if (Objects.requireNonNull(call).error() != null) {
         logFailures();
+      }
+      if (Jfr.recordsCalls()) {
+        Jfr.asynchronous(transport.rank(), call);
       }
       call.runCompletion();
       lock();
@@ -427,6 +525,7 @@ final class Driver implements StatusSource, AutoCloseable {
   @Override
   public void close() {
     boolean interrupted = false;
+    Tracing.Traced traced = endTrace();
     lock();
     try {
       if (!closed) {
@@ -441,6 +540,9 @@ final class Driver implements StatusSource, AutoCloseable {
     runCompletions();
     if (status != null) {
       status.close();
+    }
+    if (traced != null) {
+      tracing.tryToWrite(traced);
     }
     LockSupport.unpark(background);
     if (Thread.currentThread() != background) {
@@ -467,100 +569,5 @@ final class Driver implements StatusSource, AutoCloseable {
         transport.await(Idle.SLEEP_NANOS);
       }
     } while (engine.hasNews() && System.nanoTime() - deadline < 0);
-  }
-
-  /**
-   * The waiting of a thread that had nothing to do: it polls again at once, then gives way to other
-   * threads, then sleeps until something may have come. Ranks that outnumber the cores give way at
-   * once, because the rank that they wait for may need this core; others do so soon while the
-   * kernel has two ranks on one core, as it does for some ten milliseconds after both have slept.
-   * Where other programs take the time that is given away, a rank {@linkplain Crowd sleeps at
-   * once}.
-   *
-   * <p>The kernel hardly moves threads that only give way: of four ranks it left three on one core
-   * and one on the other for tenths of a second, and calls took 1.6 to 1.8 times as long. Who is
-   * alone on its core comes back at once from giving way. If it sleeps instead, its core is idle,
-   * and the kernel moves another rank there. That is worth it where whatever arrives ends the sleep
-   * without a word of its sender.
-   */
-  private static final class Idle {
-    private static final int SPINS = 500;
-
-    /** Takes about as long as a change of threads. With none, the kernel left both on one core. */
-    private static final int SPINS_BESIDE_A_PEER = 20;
-
-    private static final int LOOKS_PER_CLOCK = 32;
-    private static final long SLEEP_AFTER_NANOS = 2_000_000;
-    private static final long SLEEP_NANOS = 200_000;
-
-    /** To let another thread run takes longer. */
-    private static final long ALONE_NANOS = 1_000;
-
-    /**
-     * The number of times in a row that a thread finds itself alone on its core before it sleeps.
-     */
-    private static final int MOST_TIMES_ALONE = 8;
-
-    private final Transport transport;
-    private final int mostSpins;
-    private final boolean sleepsIfAlone;
-    private final Crowd crowd = new Crowd();
-    private int spins;
-    private int idles;
-    private long idleSince;
-    private int alone;
-
-    Idle(Transport transport, boolean oversubscribed) {
-      this.transport = transport;
-      this.mostSpins = oversubscribed ? 0 : SPINS;
-      this.spins = mostSpins;
-      this.sleepsIfAlone = oversubscribed && transport.capability(PromptWaits.class) != null;
-    }
-
-    void begin() {
-      idles = 0;
-    }
-
-    void idle(int work) {
-      if (work > 0) {
-        idles = 0;
-        return;
-      }
-      idles++;
-      if (idles <= spins) {
-        Thread.onSpinWait();
-        return;
-      }
-      if (idles == spins + 1) {
-        idleSince = System.nanoTime();
-      }
-      if (idles % LOOKS_PER_CLOCK == 0 && System.nanoTime() - idleSince > SLEEP_AFTER_NANOS) {
-        transport.await(SLEEP_NANOS);
-        idles--; // so that the next idle look sleeps too
-      } else {
-        giveWayOrSleep();
-      }
-    }
-
-    private void giveWayOrSleep() {
-      long before = System.nanoTime();
-      if (crowd.isHere(before)) {
-        transport.await(SLEEP_NANOS);
-        return;
-      }
-      Thread.yield();
-      long after = System.nanoTime();
-      crowd.gaveWay(before, after);
-      boolean isPeerHere = after - before > ALONE_NANOS && after - before < Crowd.SLICE_NANOS;
-      spins = isPeerHere ? Math.min(SPINS_BESIDE_A_PEER, mostSpins) : mostSpins;
-      if (!sleepsIfAlone) {
-        return;
-      }
-      if (after - before > ALONE_NANOS) {
-        alone = 0;
-      } else if (++alone >= MOST_TIMES_ALONE) {
-        transport.await(SLEEP_NANOS);
-      }
-    }
   }
 }

@@ -14,6 +14,7 @@ import io.collectives.PersistentCall;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.Survivors;
+import io.collectives.Trace;
 import io.collectives.UserOp;
 import io.collectives.WireType;
 import io.collectives.engine.choice.AlgorithmTable.Row;
@@ -23,7 +24,9 @@ import io.collectives.engine.choice.Tuner;
 import io.collectives.engine.run.Agreement;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.run.Program;
+import io.collectives.internal.Traceable;
 import io.collectives.spi.InlineExchange;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -35,7 +38,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** A communicator of a group, with settings for its calls. */
-final class EngineCommunicator implements Communicator {
+final class EngineCommunicator implements Communicator, Traceable {
 
   /** The thing that closing a communicator ends. */
   enum Owns {
@@ -313,6 +316,7 @@ final class EngineCommunicator implements Communicator {
             .withRepeatability(Repeatability.FASTEST)
             .withAlgorithm(Algorithm.binomialTree())
             .withFrameLength(locality.frameLength(settings.frameLength()));
+    Jfr.Tuning event = Jfr.tuning(context.driver.rank());
     try (Communicator group = new EngineCommunicator(own, plain, world, Owns.ITS_GROUP)) {
       Chooser shipped = own.chooser(Algorithm.auto(Algorithm.Auto.SHIPPED), own.known());
       Tuner tuner = new Tuner(group, shipped, locality, nanoTime);
@@ -320,6 +324,9 @@ final class EngineCommunicator implements Communicator {
           tuner.run(context.group.usesInlineExchange() ? InlineExchange.CAPACITY + 1 : 0);
       if (rows != null) {
         context.tuned(rows);
+      }
+      if (event != null) {
+        event.found(rows == null ? "" : rows.toString());
       }
     }
   }
@@ -429,6 +436,21 @@ final class EngineCommunicator implements Communicator {
     } finally {
       driver.unlock();
     }
+  }
+
+  @Override
+  public Trace trace(Path directory) {
+    return context.driver.beginTrace(Objects.requireNonNull(directory, "directory"));
+  }
+
+  @Override
+  public boolean isTraced() {
+    return context.driver.engine().trace().isOn();
+  }
+
+  @Override
+  public void mark(String name) {
+    context.driver.engine().trace().mark(name);
   }
 
   @Override

@@ -148,7 +148,7 @@ public final class EngineRuntime implements CollectivesRuntime {
                 text -> LOG.warn("rank {}: {}", transport.rank(), text)),
             transport,
             oversubscribed,
-            calls.flightDirectory());
+            calls);
     try {
       Group world = Group.world(size, transport.rank());
       EngineCommunicator communicator =

@@ -3,10 +3,7 @@ package io.collectives.engine;
 import io.collectives.engine.run.Engine;
 import io.collectives.internal.Log;
 import java.io.IOException;
-import java.nio.file.AtomicMoveNotSupportedException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,17 +30,19 @@ final class FlightLog {
     this.directory = directory;
   }
 
+  /** Returns whether a group has failed since {@link #news} was asked for last. */
+  boolean hasNews() {
+    return engine.failures() != written;
+  }
+
   /**
    * Returns the text to be written, or null if no group has failed since this was asked last. To be
    * asked by the driver.
    */
   @Nullable String news() {
-    int failures = engine.failures();
-    if (directory == null || failures == written) {
-      return null;
-    }
-    written = failures;
-    return engine.flightRecord();
+    boolean isNew = hasNews();
+    written = engine.failures();
+    return isNew && directory != null ? engine.flightRecord() : null;
   }
 
   /** Writes it. An error is logged: the failure that is written about must not be hidden by it. */
@@ -51,20 +50,11 @@ final class FlightLog {
     if (directory == null) {
       return;
     }
-    Path file = directory.resolve("flight-rank-" + rank + ".tsv");
     try {
-      Files.createDirectories(directory);
-      Path draft = Files.createTempFile(directory, "flight-rank-" + rank, ".draft");
-      Files.writeString(draft, text);
-      try {
-        Files.move(
-            draft, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-      } catch (AtomicMoveNotSupportedException e) {
-        Files.move(draft, file, StandardCopyOption.REPLACE_EXISTING);
-      }
+      Path file = RecordFiles.write(directory, "flight-rank-" + rank, out -> out.append(text));
       LOG.info("rank {}: the flight record is in {}", rank, file);
     } catch (IOException e) {
-      LOG.warn("rank {}: the flight record cannot be written to {}", rank, file, e);
+      LOG.warn("rank {}: the flight record cannot be written to {}", rank, directory, e);
     }
   }
 }

@@ -111,6 +111,7 @@ final class GroupContext {
       traits.add(Locality.SLOTS);
     }
     this.known = new Known(traits, null);
+    Jfr.group(driver.rank(), group.id(), members);
   }
 
   /**

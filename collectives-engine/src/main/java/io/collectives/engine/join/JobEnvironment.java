@@ -54,6 +54,7 @@ import org.jspecify.annotations.Nullable;
  * COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_AUTO (rows for {@link Algorithm#auto(String)}, or
  * {@code @} and a file that holds them), COLLECTIVES_REPEATABILITY (arrival-order, fastest,
  * rank-order or exact, see {@link Repeatability}), COLLECTIVES_FLIGHT_DIRECTORY,
+ * COLLECTIVES_FLIGHT_SITES (true or false), COLLECTIVES_TRACE (a directory),
  * COLLECTIVES_MEMORY_DIRECTORY (of the transports {@code shm} and {@code unix}), COLLECTIVES_STATUS
  * (on or off, see {@link JobSettings#status}) and COLLECTIVES_HOST (see {@link JobSettings#host})
  * what their names say. Empty variables count as not set.
@@ -238,6 +239,10 @@ public final class JobEnvironment {
     }
     if (has("COLLECTIVES_FLIGHT_DIRECTORY")) {
       calls = calls.withFlightDirectory(path("COLLECTIVES_FLIGHT_DIRECTORY"));
+    }
+    calls = calls.withCallSites(flag("COLLECTIVES_FLIGHT_SITES"));
+    if (has("COLLECTIVES_TRACE")) {
+      calls = calls.withTraceDirectory(path("COLLECTIVES_TRACE"));
     }
     return calls;
   }

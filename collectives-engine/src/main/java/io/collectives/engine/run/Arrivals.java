@@ -36,6 +36,7 @@ final class Arrivals implements FrameSink, ViewSink {
   private final Inbound[] inbound;
   private final InlineExchanges inline;
   private final Turns turns;
+  private final TraceLog trace;
 
   private final FrameHeader answer = new FrameHeader();
   private final ArrayDeque<LeasedFrame> freeLeased = new ArrayDeque<>();
@@ -51,6 +52,7 @@ final class Arrivals implements FrameSink, ViewSink {
       Inbound[] inbound,
       InlineExchanges inline,
       Turns turns) {
+    this.trace = turns.trace();
     this.calls = calls;
     this.failures = failures;
     this.notices = failures.notices();
@@ -247,7 +249,14 @@ final class Arrivals implements FrameSink, ViewSink {
       holdForCall(in, peer, head, call);
     } else if (in.run().receiveReady(in.step())) {
       in.call = call;
+      if (trace.isOn) {
+        in.arrivedNanos = trace.now();
+        in.lane = head.lane;
+      }
       if (head.length == 0) {
+        if (trace.isOn) {
+          trace.received(call, in, in.lane, in.arrivedNanos, in.arrivedNanos);
+        }
         in.over();
       }
     } else {
@@ -481,6 +490,7 @@ final class Arrivals implements FrameSink, ViewSink {
   private @Nullable HeldFrame hold(Inbound in, int peer, FrameHeader head, List<HeldFrame> where) {
     HeldFrame held = heldFrames.take(peer, head, in.isView);
     if (held != null) {
+      held.arrivedNanos = trace.isOn ? trace.now() : 0;
       where.add(held);
       // A frame without a body is complete; the object may soon hold that of another peer.
       in.held = head.length == 0 ? null : held;
@@ -505,6 +515,7 @@ final class Arrivals implements FrameSink, ViewSink {
     Inbound in = inbound[link.peer()];
     liveness.heard(link.peer());
     Call call = in.call;
+    long before = trace.isOn ? trace.now() : 0;
     if (call != null && !call.hasStopped()) {
       try {
         if (call.narrow == null && !in.step().anyOrder || length == in.length) {
@@ -518,8 +529,14 @@ final class Arrivals implements FrameSink, ViewSink {
       } catch (Throwable t) {
         failures.abort(call.group, t.toString(), t);
       }
+      if (trace.isOn) {
+        applied(call, in, length, before);
+      }
     } else if (in.held != null) {
       in.held.take(source, at, length);
+      if (trace.isOn) {
+        trace.held(in.held.header, length, before);
+      }
       if (in.held.unwanted && in.held.isComplete()) {
         heldFrames.giveBack(in.held);
         in.held = null;
@@ -533,6 +550,15 @@ final class Arrivals implements FrameSink, ViewSink {
     }
   }
 
+  /** Records that bytes of a frame were applied. */
+  private void applied(Call call, Inbound in, int length, long before) {
+    if (in.received + length == in.length) {
+      trace.received(call, in, in.lane, in.arrivedNanos, before);
+    } else {
+      trace.worked(call, in.run().slab, in.lane, length, before);
+    }
+  }
+
   @Override
   public void view(Link link, FrameHeader head, FrameBody source) {
     header(link, head, true);
@@ -542,12 +568,16 @@ final class Arrivals implements FrameSink, ViewSink {
     in.received = in.length;
     if (call != null && !call.hasStopped()) {
       View view = viewOf(source);
+      long before = trace.isOn ? trace.now() : 0;
       try {
         if (!fits(call, link.peer(), in, view)) {
           view.release();
         } else if (!applier.view(call, in.run(), in.step(), view)) {
           failures.spoiled(call, in.step().peer);
           in.drop();
+        }
+        if (trace.isOn && !call.hasStopped()) {
+          trace.received(call, in, in.lane, in.arrivedNanos, before);
         }
       } catch (Throwable t) {
         view.release();

@@ -41,6 +41,9 @@ public final class Call extends CallRun {
 
   long sequence;
 
+  /** The place in the user's program that made the call, if places are looked for, else empty. */
+  String site = "";
+
   /** By index of the peer: how many frames of the call, echoes too, have gone to it. */
   final int[] framesTo;
 
@@ -48,6 +51,9 @@ public final class Call extends CallRun {
   final int[] framesFrom;
 
   long startNanos;
+
+  /** The time at which its turn came. */
+  long begunNanos;
 
   long deadlineNanos;
 
@@ -99,6 +105,7 @@ public final class Call extends CallRun {
   void start(long now, long timeoutNanos, @Nullable Completion whenEnded) {
     begin();
     startNanos = now;
+    begunNanos = now;
     deadlineNanos = now + timeoutNanos;
     nextWordNanos = now + WORD_NANOS;
     abortedPeer = -1;
@@ -158,6 +165,21 @@ public final class Call extends CallRun {
   /** The group that makes the call. */
   public Group group() {
     return group;
+  }
+
+  /** Returns its number in its group. */
+  public long sequence() {
+    return sequence;
+  }
+
+  /** Returns the number of bytes of its payload. */
+  public long bytes() {
+    return count() * elementBytes();
+  }
+
+  /** Returns when it was submitted, on the clock of the engine. */
+  public long startNanos() {
+    return startNanos;
   }
 
   /**

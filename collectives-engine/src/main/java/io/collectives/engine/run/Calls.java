@@ -23,6 +23,7 @@ final class Calls {
 
   private final HeldFrames heldFrames;
   private final FlightRecorder recorder;
+  private final TraceLog trace;
   private final Long2ObjectHashMap<Group> groups = new Long2ObjectHashMap<>();
   private final Traffic traffic;
   private final ClosedGroups closed = new ClosedGroups();
@@ -30,14 +31,16 @@ final class Calls {
   private final Deque<Group> withRoom = new ArrayDeque<>();
   private final Deque<Call> ended = new ArrayDeque<>();
   private volatile int failures;
+  private @Nullable Failure lastFailure;
 
   /** The time as of the last poll; an end needs no better. */
   long now;
 
-  Calls(HeldFrames heldFrames, FlightRecorder recorder, Traffic traffic) {
+  Calls(HeldFrames heldFrames, FlightRecorder recorder, Traffic traffic, TraceLog trace) {
     this.heldFrames = heldFrames;
     this.recorder = recorder;
     this.traffic = traffic;
+    this.trace = trace;
   }
 
   /** The counts of what has passed between this rank and its peers. */
@@ -126,6 +129,7 @@ final class Calls {
       Group group = withRoom.peek();
       if (!group.waiting.isEmpty() && mayBegin(group.waiting.peek())) {
         Call call = group.waiting.remove();
+        call.begunNanos = now;
         begin(call);
         return call;
       }
@@ -177,6 +181,9 @@ final class Calls {
     }
     call.views.clear();
     recorder.ended(call, why, now);
+    if (trace.isOn) {
+      trace.ended(call, why != null);
+    }
     call.end(why);
     if (call.hasCompletion()) {
       ended.add(call);
@@ -188,6 +195,11 @@ final class Calls {
    */
   int failures() {
     return failures;
+  }
+
+  /** Returns why a group has broken last, nothing if none has. */
+  @Nullable String lastFailure() {
+    return lastFailure == null ? null : lastFailure.message();
   }
 
   /** Breaks a group: its calls stop, and end when it is known why. */
@@ -214,6 +226,7 @@ final class Calls {
   void endAll(Group group, Failure why) {
     if (group.broken == null && why.kind() != Failure.Kind.CLOSED) {
       failures++;
+      lastFailure = why;
       group.cause = why;
     }
     group.end(why);

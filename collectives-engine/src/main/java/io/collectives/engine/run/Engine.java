@@ -71,6 +71,7 @@ public final class Engine {
   private final HeldFrames heldFrames;
   private final Inbound[] inbound;
   private final FlightRecorder recorder;
+  private final TraceLog trace;
   private final Calls calls;
   private final Failures failures;
   private final Liveness liveness;
@@ -79,6 +80,8 @@ public final class Engine {
   private final FrameApplier applier = new FrameApplier();
   private final Sender sender;
   private final Turns turns;
+
+  private boolean callSites;
 
   private final List<Service> services = new ArrayList<>();
   private final Deque<Service> endedServices = new ArrayDeque<>();
@@ -107,13 +110,14 @@ public final class Engine {
     this.heldFrames = new HeldFrames(heldLimit);
     this.inbound = inbound;
     this.recorder = new FlightRecorder(transport.rank(), transport.size(), clock);
+    this.trace = new TraceLog(transport.rank(), transport.size(), clock);
     Traffic traffic = new Traffic(transport.size());
-    this.calls = new Calls(heldFrames, recorder, traffic);
+    this.calls = new Calls(heldFrames, recorder, traffic, trace);
     this.liveness = new Liveness(transport, silenceLimitNanos, clock.getAsLong());
-    this.sender = new Sender(transport, liveness, applier, traffic);
+    this.sender = new Sender(transport, liveness, applier, traffic, trace);
     this.failures = new Failures(transport, clock, calls, inbound, liveness, warnings);
-    this.inline = new InlineExchanges(transport, calls, failures, liveness, applier);
-    this.turns = new Turns(failures, heldFrames, applier);
+    this.inline = new InlineExchanges(transport, calls, failures, liveness, applier, trace);
+    this.turns = new Turns(failures, heldFrames, applier, trace);
     this.arrivals = new Arrivals(calls, failures, liveness, applier, inbound, inline, turns);
     BodyViews views = transport.capability(BodyViews.class);
     if (views != null) {
@@ -201,6 +205,50 @@ public final class Engine {
     return calls.failures();
   }
 
+  /** Returns why a group has broken last, nothing if none has. */
+  public @Nullable String lastFailure() {
+    return calls.lastFailure();
+  }
+
+  /** Returns the rank that the oldest call under way waits for, -1 if there is no call. */
+  public int waitedFor() {
+    List<Call> underWay = calls.underWay();
+    return underWay.isEmpty()
+        ? -1
+        : underWay.get(0).group.members[Waiting.member(underWay.get(0), inbound)];
+  }
+
+  /** Returns the name of the oldest call under way, an empty one if there is none. */
+  public String waitedIn() {
+    List<Call> underWay = calls.underWay();
+    return underWay.isEmpty() ? "" : underWay.get(0).toString();
+  }
+
+  /** Says whether the places in the program are looked for that make calls. */
+  public void lookForCallSites(boolean wanted) {
+    callSites = wanted;
+  }
+
+  /** Begins to record what this rank does; see {@link TraceLog}. */
+  public void beginTrace() {
+    trace.begin();
+  }
+
+  /** Ends what {@link #beginTrace} began. */
+  public void endTrace() {
+    trace.end();
+  }
+
+  /** Returns a copy of what is recorded, and of what is still under way. */
+  public TraceLog.Record traced() {
+    return trace.record(calls);
+  }
+
+  /** Returns where events of other threads are recorded. */
+  public TraceLog trace() {
+    return trace;
+  }
+
   /** Returns the number of groups that this rank has made and not left. */
   int groups() {
     return calls.groups().size();
@@ -266,6 +314,9 @@ public final class Engine {
     Program program = call.program;
     call.start(clock.getAsLong(), timeoutNanos, completion);
     call.isInline = InlineExchanges.fits(call);
+    if (callSites) {
+      call.site = CallSites.here();
+    }
     for (int peer : program.peers) {
       if (!group.contacts[peer]) {
         group.contacts[peer] = true;
@@ -400,7 +451,11 @@ public final class Engine {
     }
     sender.collectCopies();
     liveness.poll(failures);
-    return work + failures.poll(now);
+    work += failures.poll(now);
+    if (trace.isOn) {
+      trace.turn(now, work > 0, underWay.isEmpty() ? null : underWay.get(0), inbound);
+    }
+    return work;
   }
 
   /** Returns whether peers are still to be told of a failure; polling goes on trying. */
@@ -431,7 +486,7 @@ public final class Engine {
       if (!call.isInline) {
         issue(call);
       }
-      call.copyOwn();
+      copyOwn(call);
       if (call.program.steps == 0) {
         applier.reduceAlone(call);
         applier.check().contribution(call);
@@ -446,6 +501,16 @@ public final class Engine {
     } catch (Throwable t) {
       failures.abort(call.group, t.toString(), t);
     }
+  }
+
+  private void copyOwn(Call call) {
+    if (!trace.isOn || call.input == call.output) {
+      call.copyOwn();
+      return;
+    }
+    long before = trace.now();
+    call.copyOwn();
+    trace.worked(call, 0, 0, 0, before);
   }
 
   /** Sends what may be sent. Returns whether anything was. */

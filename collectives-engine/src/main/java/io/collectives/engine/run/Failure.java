@@ -71,6 +71,11 @@ record Failure(
     return kind == Kind.DEAD || kind == Kind.UNRESPONSIVE || kind == Kind.LEFT;
   }
 
+  /** Returns whether the culprit has not come in time. */
+  boolean isLate() {
+    return kind == Kind.TIMEOUT || kind == Kind.LATE || kind == Kind.LAGGING || kind == Kind.LOST;
+  }
+
   /** Returns whether another failure is this one, as ranks tell it each other. */
   boolean isAs(Failure other) {
     return kind == other.kind

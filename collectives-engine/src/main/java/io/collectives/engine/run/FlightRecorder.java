@@ -19,7 +19,7 @@ final class FlightRecorder {
 
   private static final String COLUMNS =
       "rank\tgroup\tmembers\tsequence\tcollective\talgorithm\top\ttype\tcount\tbytes\tstate\tbegun"
-          + "\tended\tdetail\n";
+          + "\tended\tdetail\tawaited\tsite\n";
 
   private final int rank;
   private final int size;
@@ -100,6 +100,7 @@ final class FlightRecorder {
     private @Nullable Group group;
     private @Nullable Program program;
     private long sequence;
+    private String site = "";
     private String op = "";
     private ElementType type = ElementType.FLOAT32;
     private long count;
@@ -112,6 +113,7 @@ final class FlightRecorder {
       group = begun.group;
       program = begun.program;
       sequence = begun.sequence;
+      site = begun.site;
       op = begun.op.toString();
       type = begun.input.type();
       count = begun.count();
@@ -150,7 +152,21 @@ final class FlightRecorder {
       if (call == null) {
         text.append(wallMillis - (now - endNanos) / 1_000_000);
       }
-      text.append('\t').append(detail(now, inbound).replaceAll("[\\t\\r\\n]", " ")).append('\n');
+      text.append('\t').append(detail(now, inbound).replaceAll("[\\t\\r\\n]", " "));
+      text.append('\t').append(awaited(inbound));
+      text.append('\t').append(site).append('\n');
+    }
+
+    /** The rank of the job that the call waits for, or for want of which it failed, else empty. */
+    private String awaited(Inbound[] inbound) {
+      Call present = call;
+      Failure why = failure;
+      if (present != null) {
+        return present.group.waiting.contains(present)
+            ? ""
+            : "" + present.group.members[Waiting.member(present, inbound)];
+      }
+      return why != null && (why.isLoss() || why.isLate()) ? "" + why.culprit() : "";
     }
 
     private String state() {

@@ -23,6 +23,11 @@ final class Inbound extends Target {
   /** The call that the held frame is of, if this rank had entered it when the frame came. */
   @Nullable Call heldFor;
 
+  /** The time at which the header came of the frame that is applied, if that is recorded. */
+  long arrivedNanos;
+
+  int lane;
+
   boolean isNotice;
   FrameHeader.Kind noticeKind = FrameHeader.Kind.FAILURE;
   long noticeGroup;

@@ -37,6 +37,7 @@ final class InlineExchanges {
   private final Failures failures;
   private final Liveness liveness;
   private final FrameApplier applier;
+  private final TraceLog trace;
   private final OutFrame out;
   private final FrameHeader header = new FrameHeader();
 
@@ -48,7 +49,9 @@ final class InlineExchanges {
       Calls calls,
       Failures failures,
       Liveness liveness,
-      FrameApplier applier) {
+      FrameApplier applier,
+      TraceLog trace) {
+    this.trace = trace;
     this.calls = calls;
     this.failures = failures;
     this.liveness = liveness;
@@ -108,6 +111,7 @@ final class InlineExchanges {
     int before = lane.nextSend;
     while (lane.nextSend < sends.length) {
       Program.Step step = sends[lane.nextSend];
+      long began = trace.isOn ? trace.now() : 0;
       int peer = call.group.members[step.peer];
       int length = call.frameLength(step, 0);
       FrameBody body = FrameBody.EMPTY;
@@ -117,6 +121,9 @@ final class InlineExchanges {
       }
       if (!by.post(peer, call.group.inlineTurn, call.sequence + 1, call.fingerprint, body)) {
         break;
+      }
+      if (trace.isOn) {
+        trace.sent(call, 0, 0, step, began);
       }
       liveness.said(peer);
       calls.traffic().sent(peer, length);
@@ -145,6 +152,9 @@ final class InlineExchanges {
             failures.fail(group, FrameErrors.mismatch(call, rank, header));
             return true;
           }
+          if (trace.isOn) {
+            trace.receivedInline(call, lane.lane.receives[i][0]);
+          }
           lane.nextReceive[i] = 1;
           any = true;
         } else {
@@ -160,7 +170,11 @@ final class InlineExchanges {
 
   private void complete(Call call, SlabRun run, LaneRun lane) {
     if (call.program.collective == Collective.ALL_REDUCE) {
+      long before = trace.isOn ? trace.now() : 0;
       applier.exchange(call, call.program.fusedReductions[0], taken);
+      if (trace.isOn) {
+        trace.worked(call, 0, 0, (int) call.count() * call.elementBytes(), before);
+      }
     }
     for (Program.Step[] receives : lane.lane.receives) {
       run.receiveOver(receives[0]);

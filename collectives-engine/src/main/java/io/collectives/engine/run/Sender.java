@@ -20,6 +20,7 @@ final class Sender {
   private final Liveness liveness;
   private final FrameApplier applier;
   private final Traffic traffic;
+  private final TraceLog trace;
   private final FrameHeader header = new FrameHeader();
   private final Deque<OutFrame> freeOut = new ArrayDeque<>();
 
@@ -29,7 +30,13 @@ final class Sender {
   /** If true, peers read bodies where this rank has them. */
   private final boolean bodiesAreViews;
 
-  Sender(Transport transport, Liveness liveness, FrameApplier applier, Traffic traffic) {
+  Sender(
+      Transport transport,
+      Liveness liveness,
+      FrameApplier applier,
+      Traffic traffic,
+      TraceLog trace) {
+    this.trace = trace;
     this.transport = transport;
     this.liveness = liveness;
     this.applier = applier;
@@ -85,7 +92,15 @@ final class Sender {
       run.sendOver(step);
       return true;
     }
-    return send(call, run, lane, step);
+    if (!trace.isOn) {
+      return send(call, run, lane, step);
+    }
+    long before = trace.now();
+    boolean sent = send(call, run, lane, step);
+    if (sent) {
+      trace.sent(call, run.slab, lane, step, before);
+    }
+    return sent;
   }
 
   /** Tells peers that what they sent is here. Returns whether anybody was told. */

@@ -12,11 +12,18 @@ final class Turns {
   private final Failures failures;
   private final HeldFrames heldFrames;
   private final FrameApplier applier;
+  private final TraceLog trace;
 
-  Turns(Failures failures, HeldFrames heldFrames, FrameApplier applier) {
+  Turns(Failures failures, HeldFrames heldFrames, FrameApplier applier, TraceLog trace) {
+    this.trace = trace;
     this.failures = failures;
     this.heldFrames = heldFrames;
     this.applier = applier;
+  }
+
+  /** Returns where it is recorded what is applied. */
+  TraceLog trace() {
+    return trace;
   }
 
   /** Returns the frames that wait for their turns. */
@@ -68,12 +75,16 @@ final class Turns {
           return true;
         }
       } else if (frame.isComplete() && frame.run().receiveReady(frame.step())) {
+        long before = trace.isOn ? trace.now() : 0;
         boolean valid = true;
         if (frame.view != null) {
           valid = applier.view(call, frame.run(), frame.step(), frame.view);
           frame.view = null;
         } else {
           applier.bytes(call, frame.run(), frame.step(), 0, frame.bytes(), 0, frame.header.length);
+        }
+        if (trace.isOn) {
+          trace.received(call, frame, frame.header.lane, frame.arrivedNanos, before);
         }
         if (valid) {
           frame.run().receiveOver(frame.step());
@@ -102,11 +113,19 @@ final class Turns {
         || !gather(call, run, fused)) {
       return false;
     }
+    long before = trace.isOn ? trace.now() : 0;
     int failed = applier.reduceFused(call, run, fused, call.contributions);
+    if (trace.isOn) {
+      trace.worked(
+          call, run.slab, 0, receives.length * call.frameLength(fused.first, run.slab), before);
+    }
     List<HeldFrame> held = call.held;
     for (int i = held.size() - 1; i >= 0; i--) {
       HeldFrame frame = held.get(i);
       if (frame.run() == run && frame.step().fused == fused) {
+        if (trace.isOn) {
+          trace.gathered(call, frame);
+        }
         held.remove(i);
         heldFrames.giveBack(frame);
       }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Algorithm;
+import io.collectives.CallSettings;
 import io.collectives.JobSecret;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
@@ -424,6 +425,19 @@ final class JobEnvironmentTest {
         Path.of("/tmp/flights"),
         settings(TORCH + "COLLECTIVES_FLIGHT_DIRECTORY=/tmp/flights").calls().flightDirectory());
     assertEquals(null, settings(TORCH).calls().flightDirectory());
+  }
+
+  @Test
+  void tracesAndPlacesOfCallsAreSettable() {
+    CallSettings calls =
+        settings(TORCH + "COLLECTIVES_TRACE=/tmp/traces COLLECTIVES_FLIGHT_SITES=true").calls();
+    assertEquals(Path.of("/tmp/traces"), calls.traceDirectory());
+    assertEquals(true, calls.callSites());
+    assertEquals(null, settings(TORCH).calls().traceDirectory());
+    assertEquals(false, settings(TORCH).calls().callSites());
+    JoinException wrong =
+        assertThrows(JoinException.class, () -> settings(TORCH + "COLLECTIVES_FLIGHT_SITES=yes"));
+    assertTrue(wrong.getMessage().contains("needed is true or false"), wrong.getMessage());
   }
 
   @Test

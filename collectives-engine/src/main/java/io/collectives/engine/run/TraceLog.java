@@ -1,0 +1,410 @@
+package io.collectives.engine.run;
+
+import io.collectives.spi.FrameHeader;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Records what this rank does, and for whom it waits, while it is {@linkplain #isOn on}: calls,
+ * frames that it sends and that come, the work of sending and of applying, and waiting. Off, it has
+ * no memory, and a place that would record something reads one field.
+ *
+ * <p>The last {@value #EVENTS} events are kept, in one array that is made when recording begins;
+ * earlier ones are counted and forgotten. What happens outside of the engine (tensors that become
+ * ready, pauses of the garbage collector) comes from other threads, and is kept by itself as {@link
+ * Mark marks}, of which the first {@value #MARKS} count.
+ *
+ * <p><b>Waiting</b> begins with the first poll of the engine in which nothing could be done though
+ * calls are under way, and ends with the first one that finds something; both times are those at
+ * which the polls began, so that it takes no look at the clock.
+ */
+public final class TraceLog {
+  /** The number of events that are kept; they take 16 MiB. */
+  static final int EVENTS = 1 << 18;
+
+  /** The number of marks that are kept. */
+  static final int MARKS = 1 << 16;
+
+  private static final int WORDS = 8;
+  private static final long LOW = 0xffff_ffffL;
+  private static final int DELAY_BITS = 44;
+  private static final int LONGEST_NAME = 256;
+  private static final int MOST_NAMES = 1 << 12;
+  private static final String COLUMNS =
+      "kind\tbegin\tduration\tworked\tgroup\tsequence\tlane\tslab\tround\tchunk\tpeer\tbytes\tname\n";
+
+  /** The kinds of events, in the order of their numbers. */
+  private static final String[] KINDS = {
+    "call", "failed", "running", "queued", "send", "receive", "work", "wait"
+  };
+
+  static final int CALL = 0;
+  static final int FAILED = 1;
+  static final int RUNNING = 2;
+  static final int QUEUED = 3;
+  private static final int SEND = 4;
+  private static final int RECEIVE = 5;
+  private static final int WORK = 6;
+  private static final int WAIT = 7;
+  private static final int NOBODY = -1;
+
+  private final int rank;
+  private final int size;
+  private final LongSupplier clock;
+
+  /** If true, events are recorded. It changes only while the engine is driven by who changes it. */
+  boolean isOn;
+
+  private long[] ring = {};
+  private int capacity;
+  private long recorded;
+  private long began;
+  private final List<Name> names = new ArrayList<>();
+  private int lastName;
+
+  private final List<Mark> marks = new ArrayList<>();
+  private long marksDropped;
+
+  private boolean waits;
+  private long waitBegin;
+  private int waitPeer;
+  private long waitGroup;
+  private long waitSequence;
+
+  TraceLog(int rank, int size, LongSupplier clock) {
+    this.rank = rank;
+    this.size = size;
+    this.clock = clock;
+  }
+
+  /**
+   * An event of another thread than the driver's.
+   *
+   * @param kind {@code mark} or {@code gc}
+   * @param begin on the clock of the engine
+   * @param nanos how long it took, 0 if it is a moment
+   * @param name for people
+   */
+  public record Mark(String kind, long begin, long nanos, String name) {}
+
+  /** The name that calls of one program have. */
+  private record Name(Program program, String site) {
+    String text() {
+      String call = program.collective + " by " + program.algorithm.name();
+      return site.isEmpty() ? call : call + " at " + site;
+    }
+  }
+
+  /** The present time on the clock of the engine. */
+  long now() {
+    return clock.getAsLong();
+  }
+
+  /** Begins to record. */
+  void begin() {
+    ring = new long[EVENTS * WORDS];
+    capacity = EVENTS;
+    recorded = 0;
+    names.clear();
+    waits = false;
+    began = now();
+    synchronized (marks) {
+      marks.clear();
+      marksDropped = 0;
+    }
+    isOn = true;
+  }
+
+  /** Ends recording and frees its memory. */
+  void end() {
+    isOn = false;
+    ring = new long[0];
+    recorded = 0;
+  }
+
+  /** Returns whether events are recorded; another thread than the driver's may hear of it late. */
+  public boolean isOn() {
+    return isOn;
+  }
+
+  /** Records that something is so from now on; any thread may call. */
+  public void mark(String name) {
+    mark(new Mark("mark", now(), 0, name));
+  }
+
+  /** Records an event of another thread; any may call. The first ones count. */
+  public void mark(Mark mark) {
+    synchronized (marks) {
+      if (marks.size() < MARKS) {
+        marks.add(mark);
+      } else {
+        marksDropped++;
+      }
+    }
+  }
+
+  private int put(int kind, long begin, long nanos, long group, long sequence) {
+    int at = (int) (recorded++ % capacity) * WORDS;
+    ring[at] = begin;
+    ring[at + 1] = nanos;
+    ring[at + 2] = group;
+    ring[at + 3] = sequence;
+    ring[at + 4] = kind;
+    return at;
+  }
+
+  private void frame(int at, int peer, int lane, int slab, Program.Step step) {
+    ring[at + 4] |= (lane & 0xffL) << 8 | (long) peer << 32;
+    ring[at + 5] = slab & LOW | (long) step.round << 32;
+    ring[at + 6] = (long) step.firstChunk << 32;
+  }
+
+  /** A call has ended. */
+  void ended(Call call, boolean failed) {
+    call(call, failed ? FAILED : CALL, now());
+  }
+
+  private void call(Call call, int state, long now) {
+    int at = put(state, call.startNanos, now - call.startNanos, call.group.id, call.sequence);
+    ring[at + 4] |= (long) NOBODY << 32;
+    ring[at + 5] = name(call);
+    ring[at + 6] = call.bytes();
+    long delay = Math.max(0, (state == QUEUED ? now : call.begunNanos) - call.startNanos);
+    ring[at + 7] = Math.min(delay, (1L << DELAY_BITS) - 1);
+  }
+
+  private int name(Call call) {
+    if (lastName < names.size() && isName(lastName, call)) {
+      return lastName;
+    }
+    for (int i = 0; i < names.size(); i++) {
+      if (isName(i, call)) {
+        return lastName = i;
+      }
+    }
+    if (names.size() == MOST_NAMES) {
+      return MOST_NAMES;
+    }
+    names.add(new Name(call.program, call.site));
+    return lastName = names.size() - 1;
+  }
+
+  private boolean isName(int index, Call call) {
+    Name name = names.get(index);
+    return name.program == call.program && name.site.equals(call.site);
+  }
+
+  /** A frame was handed over to a link. */
+  void sent(Call call, int slab, int lane, Program.Step step, long before) {
+    int at = put(SEND, before, now() - before, call.group.id, call.sequence);
+    frame(at, call.group.members[step.peer], lane, slab, step);
+    ring[at + 6] |= call.frameLength(step, slab);
+    ring[at + 7] = ring[at + 1];
+  }
+
+  /**
+   * A frame that has come was applied.
+   *
+   * @param arrived when its header came
+   * @param before when the last of the work on it began; if there was none by itself, the end
+   */
+  void received(Call call, Target target, int lane, long arrived, long before) {
+    received(call, target.run().slab, target.step(), lane, arrived, before);
+  }
+
+  /** A frame was applied whose slab and step are known. */
+  private void received(
+      Call call, int slab, Program.Step step, int lane, long arrived, long before) {
+    long now = now();
+    // If its header came before this was recorded, that time is not known.
+    long since = arrived == 0 || arrived - began < 0 ? before < 0 ? now : before : arrived;
+    int at = put(RECEIVE, since, now - since, call.group.id, call.sequence);
+    frame(at, call.group.members[step.peer], lane, slab, step);
+    ring[at + 6] |= call.frameLength(step, slab);
+    ring[at + 7] = before < 0 ? 0 : now - before;
+  }
+
+  /** A frame that has come is applied together with others. */
+  void gathered(Call call, HeldFrame frame) {
+    received(call, frame.run().slab, frame.step(), frame.header.lane, frame.arrivedNanos, -1);
+  }
+
+  /** Bytes have come by inline exchange. */
+  void receivedInline(Call call, Program.Step step) {
+    received(call, 0, step, 0, now(), -1);
+  }
+
+  /**
+   * Some work was done for a call that is not that on the last bytes of a frame by itself.
+   *
+   * @param bytes how many it was done on
+   */
+  void worked(Call call, int slab, int lane, int bytes, long before) {
+    int at = put(WORK, before, now() - before, call.group.id, call.sequence);
+    ring[at + 4] |= (long) lane << 8 | (long) NOBODY << 32;
+    ring[at + 5] = slab & LOW;
+    ring[at + 6] = bytes;
+    ring[at + 7] = ring[at + 1];
+  }
+
+  /** Some bytes of a frame were put aside, because its turn has not come. */
+  void held(FrameHeader header, int bytes, long before) {
+    int at = put(WORK, before, now() - before, header.group, header.sequence);
+    ring[at + 4] |= (long) header.lane << 8 | (long) NOBODY << 32;
+    ring[at + 5] = header.slab & LOW;
+    ring[at + 6] = bytes;
+    ring[at + 7] = ring[at + 1];
+  }
+
+  /**
+   * A poll is over.
+   *
+   * @param now when it began
+   * @param oldest the first call under way, nothing if there is none
+   */
+  void turn(long now, boolean worked, @Nullable Call oldest, Inbound[] inbound) {
+    if (waits && (worked || oldest == null)) {
+      waits = false;
+      waited(now);
+    } else if (!waits && !worked && oldest != null) {
+      waits = true;
+      waitBegin = now;
+      waitPeer = oldest.group.members[Waiting.member(oldest, inbound)];
+      waitGroup = oldest.group.id;
+      waitSequence = oldest.sequence;
+    }
+  }
+
+  private void waited(long now) {
+    int at = put(WAIT, waitBegin, now - waitBegin, waitGroup, waitSequence);
+    ring[at + 4] |= (long) waitPeer << 32;
+    ring[at + 5] = 0;
+    ring[at + 6] = 0;
+    ring[at + 7] = 0;
+  }
+
+  /** Copies what is recorded, with the calls that have not ended. */
+  Record record(Calls calls) {
+    long[] ended = ring;
+    long endedCount = recorded;
+    int kept = (int) Math.min(endedCount, EVENTS);
+    int first = (int) ((endedCount - kept) % EVENTS) * WORDS;
+    int open = open(calls);
+    long[] events = new long[(kept + open) * WORDS];
+    int atEnd = Math.min(kept * WORDS, ended.length - first);
+    System.arraycopy(ended, first, events, 0, atEnd);
+    System.arraycopy(ended, 0, events, atEnd, kept * WORDS - atEnd);
+    System.arraycopy(ring, 0, events, kept * WORDS, open * WORDS);
+    ring = ended;
+    capacity = EVENTS;
+    recorded = endedCount; // What has not ended is recorded again when it has.
+    List<String> texts = names.stream().map(Name::text).toList();
+    List<Mark> others;
+    long othersDropped;
+    synchronized (marks) {
+      others = List.copyOf(marks);
+      othersDropped = marksDropped;
+    }
+    String head =
+        "# trace of rank "
+            + rank
+            + " of "
+            + size
+            + " at "
+            + Instant.now()
+            + " = "
+            + now()
+            + " ns, the last "
+            + (kept + open)
+            + " of "
+            + (endedCount + open)
+            + " events, the first "
+            + others.size()
+            + " of "
+            + (others.size() + othersDropped)
+            + " marks\n";
+    return new Record(head, events, texts, others);
+  }
+
+  /** Records what has not ended in a ring of its own. Returns how many events that are. */
+  private int open(Calls calls) {
+    List<Call> queued = new ArrayList<>();
+    calls.groups().forEach(group -> queued.addAll(group.waiting));
+    capacity = calls.underWay().size() + queued.size() + 1;
+    ring = new long[capacity * WORDS];
+    recorded = 0;
+    long now = now();
+    if (waits) {
+      waited(now);
+    }
+    calls.underWay().forEach(call -> call(call, RUNNING, now));
+    queued.forEach(call -> call(call, QUEUED, now));
+    return (int) recorded;
+  }
+
+  /** A copy of all that was recorded until some moment. */
+  public static final class Record {
+    private final String head;
+    private final long[] events;
+    private final List<String> names;
+    private final List<Mark> marks;
+
+    private Record(String head, long[] events, List<String> names, List<Mark> marks) {
+      this.head = head;
+      this.events = events;
+      this.names = names;
+      this.marks = marks;
+    }
+
+    /**
+     * Writes it as text: a comment with the rank and the number of events, a line of column names,
+     * a line for each event with tabs between, and a last comment, by whose absence a file that was
+     * cut off is known. Times are nanoseconds on this rank's clock.
+     */
+    public void writeTo(Appendable out) throws IOException {
+      out.append(head).append(COLUMNS);
+      StringBuilder line = new StringBuilder();
+      for (int at = 0; at < events.length; at += WORDS) {
+        line.setLength(0);
+        append(line, at);
+        out.append(line);
+      }
+      for (Mark mark : marks) {
+        String name = mark.name().replaceAll("[\\t\\r\\n]", " ");
+        line.setLength(0);
+        line.append(mark.kind()).append('\t').append(mark.begin()).append('\t');
+        line.append(mark.nanos()).append("\t0\t0\t0\t0\t0\t0\t0\t-1\t0\t");
+        line.append(name, 0, Math.min(name.length(), LONGEST_NAME)).append('\n');
+        out.append(line);
+      }
+      out.append("# end\n");
+    }
+
+    private void append(StringBuilder line, int at) {
+      int kind = (int) (events[at + 4] & 0xff);
+      boolean isCall = kind <= QUEUED;
+      boolean isFrame = kind == SEND || kind == RECEIVE;
+      line.append(KINDS[kind]).append('\t').append(events[at]);
+      line.append('\t').append(events[at + 1]).append('\t').append(events[at + 7]);
+      line.append('\t').append(Long.toHexString(events[at + 2]));
+      line.append('\t').append(events[at + 3]);
+      line.append('\t').append(events[at + 4] >>> 8 & 0xff);
+      line.append('\t').append(isCall ? 0 : (int) events[at + 5]);
+      line.append('\t').append(isCall ? 0 : events[at + 5] >> 32);
+      line.append('\t').append(isFrame ? events[at + 6] >> 32 : 0);
+      line.append('\t').append(events[at + 4] >> 32);
+      line.append('\t').append(isFrame ? events[at + 6] & LOW : events[at + 6]);
+      line.append('\t');
+      if (isCall) {
+        int index = (int) events[at + 5];
+        String name = index < names.size() ? names.get(index) : "another call";
+        line.append(name, 0, Math.min(name.length(), LONGEST_NAME));
+      }
+      line.append('\n');
+    }
+  }
+}
