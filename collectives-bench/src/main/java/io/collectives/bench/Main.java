@@ -57,6 +57,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  collectives chaos --faults 20                      what jobs do when ranks are killed or stopped",
       "  collectives status                                 what a running job does, and who is late",
       "  collectives flight records/                        what the ranks of a failed job were doing",
+      "  collectives timeline traces/                       which rank the others of a traced job waited for",
       "  collectives help perf                              all about one command; man perf has it as a page",
       "",
       "Exit status: 0 all went well; 1 a check or a job failed; 2 wrong usage."
@@ -76,6 +77,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       Chaos.class,
       Status.class,
       Flight.class,
+      Timeline.class,
       Jmh.class,
       Completion.class,
       Manual.class,

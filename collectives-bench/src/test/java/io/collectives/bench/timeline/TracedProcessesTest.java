@@ -1,0 +1,71 @@
+package io.collectives.bench.timeline;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Collectives;
+import io.collectives.Communicator;
+import io.collectives.ElementType;
+import io.collectives.ReduceOp;
+import io.collectives.bench.process.JavaCommand;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Traces of ranks that are processes, by the variable that switches them on. */
+@DisabledOnOs(OS.WINDOWS)
+class TracedProcessesTest {
+  private static final int RANKS = 3;
+  private static final int CALLS = 24;
+
+  @TempDir private Path directory;
+
+  /** Sums of few bytes, of many, and of memory that the others can reach. */
+  static final class Program {
+    private Program() {}
+
+    public static void main(String[] args) {
+      try (Communicator world = Collectives.join()) {
+        long before = world.nextSequence();
+        for (int i = 0; i < 8; i++) {
+          world.allReduce(new float[2], ReduceOp.SUM);
+          world.allReduce(new float[50_000], ReduceOp.SUM);
+        }
+        var leased = world.allocate(ElementType.FLOAT32, 100_000);
+        while (world.nextSequence() < before + CALLS) {
+          world.allReduce(leased.payload(), leased.payload(), ReduceOp.SUM);
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"shm", "tcp", "unix"})
+  void everyFrameHasTwoEnds(String transport) throws Exception {
+    List<String> launch =
+        new ArrayList<>(List.of("launch", "-n", "" + RANKS, "--transport", transport, "--"));
+    launch.addAll(
+        List.of(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-cp",
+            System.getProperty("java.class.path"),
+            Program.class.getName()));
+    ProcessBuilder builder = new ProcessBuilder(JavaCommand.of(List.of(), launch));
+    builder.environment().put("COLLECTIVES_TRACE", directory.toString());
+    Process process = builder.redirectErrorStream(true).start();
+    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertEquals(0, process.waitFor(), said);
+    JobTrace job = Traces.check(directory, RANKS, CALLS);
+    for (int rank = 1; rank < RANKS; rank++) {
+      assertTrue(job.offsets().error(rank) < 10_000_000_000L, said);
+    }
+  }
+}
