@@ -1,6 +1,7 @@
 package io.collectives.bench;
 
 import io.collectives.bench.flight.FlightCall;
+import io.collectives.bench.flight.FlightChart;
 import io.collectives.bench.flight.FlightRecord;
 import io.collectives.bench.flight.LineUp;
 import io.collectives.bench.report.Fields;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -40,7 +42,7 @@ import picocli.CommandLine.Spec;
           + "All members of a group make the same calls in the same order, so the call that one "
           + "rank lacks, or describes differently, tells what went wrong.",
       "",
-      "Printed are sentences about ranks without a record, calls that a rank has not made, calls "
+      "Printed are sentences about ranks that the others wait for and could exclude, ranks without a record, calls that a rank has not made, calls "
           + "on which the ranks do not agree, and what failed first; then the last calls, newest "
           + "last, and what each rank says of them: done, running, queued or failed, with the "
           + "time that it took so far; missing if the rank has not made the call; forgotten if "
@@ -49,6 +51,7 @@ import picocli.CommandLine.Spec;
     },
     footer = {
       "  collectives flight records/",
+      "  collectives flight --chart job.svg records/",
       "  collectives flight --last 5 flight-rank-0.tsv flight-rank-1.tsv",
       "",
       "Exit status: 0 records were read, whatever they say; 1 one cannot be read; 2 wrong usage."
@@ -83,6 +86,12 @@ final class Flight implements Callable<Integer> {
       description = "Of the calls: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
   private Format format = Format.TABLE;
 
+  @Option(
+      names = "--chart",
+      paramLabel = "FILE",
+      description = "Draw the calls that are shown, as SVG: which rank was where, and when.")
+  private @Nullable Path chart;
+
   @Mixin private HelpOption help;
 
   @Override
@@ -98,6 +107,9 @@ final class Flight implements Callable<Integer> {
       lineUp = LineUp.of(records);
     } catch (IllegalArgumentException e) {
       throw new IOException(e.getMessage(), e);
+    }
+    if (chart != null) {
+      FlightChart.write(lineUp, shown(lineUp), chart);
     }
     print(lineUp);
     return 0;
@@ -145,7 +157,7 @@ final class Flight implements Callable<Integer> {
         new ArrayList<>(List.of("group", "collective", "algorithm", "sequence", "count"));
     ranks.forEach(rank -> headers.add("rank " + rank));
     FigureTable table = new FigureTable(3, headers.toArray(String[]::new));
-    List<LineUp.Row> shown = rows.subList(Math.max(0, rows.size() - last), rows.size());
+    List<LineUp.Row> shown = shown(lineUp);
     for (LineUp.Row row : shown) {
       add(table, lineUp, row, ranks);
     }
@@ -161,6 +173,11 @@ final class Flight implements Callable<Integer> {
       out.println("[]");
       out.flush();
     }
+  }
+
+  private List<LineUp.Row> shown(LineUp lineUp) {
+    List<LineUp.Row> rows = lineUp.rows();
+    return rows.subList(Math.max(0, rows.size() - last), rows.size());
   }
 
   private static void add(FigureTable table, LineUp lineUp, LineUp.Row row, List<Integer> ranks) {

@@ -32,7 +32,10 @@ class FlightTest {
     List<Communicator> worlds =
         Collectives.inProcess(
             3,
-            CallSettings.defaults().withAlgorithm(Algorithm.ring()).withFlightDirectory(directory));
+            CallSettings.defaults()
+                .withAlgorithm(Algorithm.ring())
+                .withFlightDirectory(directory)
+                .withCallSites(true));
     CyclicBarrier underWay = new CyclicBarrier(3);
     List<Thread> threads = new ArrayList<>();
     for (Communicator world : worlds) {
@@ -77,10 +80,16 @@ class FlightTest {
     assertEquals("", run.err());
     List<String> lines = run.out().lines().toList();
     assertEquals(
-        "There is no record of rank 1: killed or stopped, perhaps, or its file was not given.",
-        lines.get(0));
+        List.of(
+            "Exclude rank 1: ranks 0, 2 wait for it, and there is no record of it.",
+            "There is no record of rank 1: killed or stopped, perhaps, or its file was not given."),
+        lines.subList(0, 2));
     assertTrue(
-        lines.stream().anyMatch(line -> line.matches("Call 1 of group .* failed on .*rank 1 .*")),
+        lines.stream()
+            .anyMatch(
+                line ->
+                    line.matches(
+                        "Call 1 of group 1, made at .*FlightTest.*:\\d+, failed on .*rank 1 .*")),
         run.out());
     assertTrue(
         lines.stream()
@@ -95,7 +104,7 @@ class FlightTest {
   void forProgramsTheSentencesAreApart() {
     Invocation run = flight("--last 1 --format tsv ");
     assertEquals(0, run.status(), run.err());
-    assertTrue(run.err().startsWith("There is no record of rank 1: "), run.err());
+    assertTrue(run.err().contains("There is no record of rank 1: "), run.err());
     List<String> lines = run.out().lines().toList();
     assertEquals(2, lines.size());
     assertEquals(
@@ -109,6 +118,17 @@ class FlightTest {
         lines.get(1));
     Invocation json = flight("--last 1 --format json ");
     assertTrue(json.out().contains("\"rank_1\": \"no record\", \"rank_1_ms\": null"), json.out());
+  }
+
+  @Test
+  void theCallsAreDrawn() throws Exception {
+    Path svg = directory.resolve("job.svg");
+    Invocation run = flight("--chart " + svg + " ");
+    assertEquals(0, run.status(), run.err());
+    String drawing = Files.readString(svg);
+    for (String part : List.of(">rank 0<", ">rank 2<", ">no record<", "class=\"vermilion\"")) {
+      assertTrue(drawing.contains(part), part);
+    }
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.collectives.bench.flight;
 
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /**
@@ -11,9 +12,15 @@ import java.util.OptionalLong;
  * @param sequence the number of the call in its group
  * @param operation what is called, which all ranks of the group must say alike
  * @param progress how far the rank has come with it
+ * @param site where in its program the rank made the call; empty if that is not recorded
  */
 public record FlightCall(
-    String group, List<Integer> members, long sequence, Operation operation, Progress progress) {
+    String group,
+    List<Integer> members,
+    long sequence,
+    Operation operation,
+    Progress progress,
+    String site) {
 
   /** The operation of a call, with its algorithm and payload. */
   public record Operation(String collective, String algorithm, String op, String type, long count) {
@@ -34,8 +41,15 @@ public record FlightCall(
    * @param begunMillis when it began, since 1970, by the rank's clock
    * @param endedMillis when it ended, likewise; empty if it has not ended
    * @param detail for whom it waits, or why it failed; may be empty
+   * @param awaited the rank that it waits for, or for want of which it failed; empty if there is
+   *     none, or the record does not tell
    */
-  public record Progress(String state, long begunMillis, OptionalLong endedMillis, String detail) {}
+  public record Progress(
+      String state,
+      long begunMillis,
+      OptionalLong endedMillis,
+      String detail,
+      OptionalInt awaited) {}
 
   /** Keeps a copy of the list. */
   public FlightCall {

@@ -159,7 +159,11 @@ public record FlightRecord(
               cell("ended").isEmpty()
                   ? OptionalLong.empty()
                   : OptionalLong.of(number("ended", Long.MAX_VALUE)),
-              cell("detail")));
+              cell("detail"),
+              optional("awaited").isEmpty()
+                  ? OptionalInt.empty()
+                  : OptionalInt.of((int) number("awaited", Integer.MAX_VALUE))),
+          optional("site"));
     }
 
     private List<Integer> members() {
@@ -172,6 +176,11 @@ public record FlightRecord(
         members.add((int) number("members", word, Integer.MAX_VALUE));
       }
       return members;
+    }
+
+    /** The cell of a column that a record need not have, empty if it has not. */
+    private String optional(String column) {
+      return columns.contains(column) ? cell(column) : "";
     }
 
     private String cell(String column) {

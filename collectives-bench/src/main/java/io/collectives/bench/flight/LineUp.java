@@ -1,5 +1,10 @@
 package io.collectives.bench.flight;
 
+import java.time.Instant;
+import java.time.LocalTime;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -200,27 +205,99 @@ public final class LineUp {
         : end;
   }
 
-  /** Returns what is remarkable, in sentences: who is missing, and what differs. */
+  /**
+   * Returns what is remarkable, in sentences: which ranks the others could do without, who is
+   * missing, and what differs.
+   */
   public List<String> findings() {
     List<String> findings = new ArrayList<>();
-    noRecord(findings);
     Map<String, List<Row>> groups =
         rows.stream()
             .collect(Collectors.groupingBy(Row::group, LinkedHashMap::new, Collectors.toList()));
+    exclusions(groups.values(), findings);
+    noRecord(findings);
     groups.values().forEach(group -> missing(group, findings));
-    for (Row row : rows) {
-      Map<String, List<Integer>> prints = row.fingerprints();
-      if (prints.size() > 1) {
-        findings.add(
-            prints.entrySet().stream()
-                .map(print -> ranks(print.getValue()) + ": " + print.getKey())
-                .collect(
-                    Collectors.joining(
-                        "; ", "The ranks do not agree on " + name(row) + ". ", ".")));
+    groups.values().forEach(group -> disagreements(group, findings));
+    failures(groups.values(), findings);
+    return findings;
+  }
+
+  private static void disagreements(List<Row> group, List<String> findings) {
+    List<Row> differing = group.stream().filter(row -> row.fingerprints().size() > 1).toList();
+    if (differing.isEmpty()) {
+      return;
+    }
+    Row first = differing.get(0);
+    String more =
+        differing.size() == 1 ? "" : ", nor on " + (differing.size() - 1) + " calls after it";
+    findings.add(
+        first.fingerprints().entrySet().stream()
+            .map(print -> ranks(print.getValue()) + ": " + print.getKey())
+            .collect(
+                Collectors.joining(
+                    "; ", "The ranks do not agree on " + name(first) + more + ". ", ".")));
+  }
+
+  /**
+   * Adds the ranks without which the others might have gone on: those for which calls wait, or for
+   * want of which they failed, though they are in no such call themselves.
+   */
+  private void exclusions(Collection<List<Row>> groups, List<String> findings) {
+    Map<Integer, Set<Integer>> waiters = new TreeMap<>();
+    for (List<Row> group : groups) {
+      for (Row row : group) {
+        for (int rank : row.calls().keySet()) {
+          int awaited = awaited(row, rank);
+          if (awaited >= 0 && awaited != rank && state(row, awaited) != State.PRESENT) {
+            waiters.computeIfAbsent(awaited, key -> new TreeSet<>()).add(rank);
+          }
+        }
       }
     }
-    groups.values().forEach(group -> failures(group, findings));
-    return findings;
+    waiters.forEach(
+        (rank, by) ->
+            findings.add(
+                "Exclude rank "
+                    + rank
+                    + ": "
+                    + small(by)
+                    + (by.size() == 1 ? " waits" : " wait")
+                    + " for it, and "
+                    + lastSign(rank)
+                    + "."));
+  }
+
+  /**
+   * Returns the rank that keeps a call of a rank from ending: that which it waits for, or which
+   * that one waits for in the same call, and so on; -1 if none is known.
+   */
+  private static int awaited(Row row, int rank) {
+    Set<Integer> seen = new TreeSet<>();
+    int at = rank;
+    while (seen.add(at)) {
+      FlightCall call = row.calls().get(at);
+      if (call == null || call.progress().awaited().isEmpty()) {
+        return at == rank ? -1 : at;
+      }
+      at = call.progress().awaited().getAsInt();
+    }
+    return -1; // They wait for each other.
+  }
+
+  private String lastSign(int rank) {
+    FlightRecord record = records.get(rank);
+    if (record == null) {
+      return "there is no record of it";
+    }
+    OptionalLong last =
+        record.calls().stream().mapToLong(call -> call.progress().begunMillis()).max();
+    return last.isEmpty()
+        ? "it has made no call"
+        : "it has made no call since "
+            + LocalTime.ofInstant(Instant.ofEpochMilli(last.getAsLong()), ZoneOffset.UTC)
+                .truncatedTo(ChronoUnit.SECONDS)
+                .format(DateTimeFormatter.ISO_LOCAL_TIME)
+            + " UTC";
   }
 
   private void noRecord(List<String> findings) {
@@ -268,38 +345,70 @@ public final class LineUp {
         });
   }
 
-  /** Returns what the ranks say of the first call of a group that failed or is under way. */
-  private static void failures(List<Row> group, List<String> findings) {
-    for (Row row : group) {
-      Map<List<String>, List<Integer>> sayings = new LinkedHashMap<>();
-      row.calls()
-          .forEach(
-              (rank, call) -> {
-                if (!call.progress().detail().isEmpty()) {
-                  sayings
-                      .computeIfAbsent(
-                          List.of(call.progress().state(), call.progress().detail()),
-                          key -> new ArrayList<>())
-                      .add(rank);
-                }
-              });
-      sayings.forEach(
-          (saying, ranks) ->
-              findings.add(
-                  "Call "
-                      + row.sequence()
-                      + " of group "
-                      + row.group()
-                      + ", "
-                      + saying.get(0)
-                      + " on "
-                      + small(ranks)
-                      + ": "
-                      + saying.get(1)));
-      if (!sayings.isEmpty()) {
-        return;
+  /**
+   * The words of ranks about a call.
+   *
+   * @param state of the call there
+   * @param about the rank that it waits for, or all of the words if they name none
+   */
+  private record Saying(String state, String about) {}
+
+  /**
+   * Adds what the ranks say of the first call of each group that failed or is under way. What
+   * several say that wait for one rank, or say alike, is one sentence.
+   */
+  private static void failures(Collection<List<Row>> groups, List<String> findings) {
+    Map<Saying, Map<Row, List<Integer>>> sayings = new LinkedHashMap<>();
+    for (List<Row> group : groups) {
+      for (Row row : group) {
+        boolean any = false;
+        for (Map.Entry<Integer, FlightCall> of : row.calls().entrySet()) {
+          FlightCall.Progress progress = of.getValue().progress();
+          if (!progress.detail().isEmpty()) {
+            any = true;
+            String about =
+                progress.state().equals("running") && progress.awaited().isPresent()
+                    ? "" + progress.awaited().getAsInt()
+                    : progress.detail();
+            sayings
+                .computeIfAbsent(new Saying(progress.state(), about), key -> new LinkedHashMap<>())
+                .computeIfAbsent(row, key -> new ArrayList<>())
+                .add(of.getKey());
+          }
+        }
+        if (any) {
+          break;
+        }
       }
     }
+    sayings.forEach((saying, where) -> findings.add(sentence(saying, where)));
+  }
+
+  private static String sentence(Saying saying, Map<Row, List<Integer>> where) {
+    Map.Entry<Row, List<Integer>> first = where.entrySet().iterator().next();
+    int rank = first.getValue().get(0);
+    FlightCall call = first.getKey().calls().get(rank);
+    String others =
+        where.size() == 1
+            ? ""
+            : " (and "
+                + (where.size() == 2 ? "1 call" : where.size() - 1 + " calls")
+                + " of other groups)";
+    String site = call.site().isEmpty() ? "" : ", made at " + call.site();
+    boolean isOnesWord = first.getValue().size() > 1 && saying.about().length() < 10;
+    return "Call "
+        + first.getKey().sequence()
+        + " of group "
+        + first.getKey().group()
+        + others
+        + site
+        + ", "
+        + saying.state()
+        + " on "
+        + small(first.getValue())
+        + (isOnesWord ? ", which wait for rank " + saying.about() + "; rank " + rank + " says" : "")
+        + ": "
+        + call.progress().detail();
   }
 
   private static String name(Row row) {

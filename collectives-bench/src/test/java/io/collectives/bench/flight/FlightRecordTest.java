@@ -43,13 +43,17 @@ class FlightRecordTest {
                 List.of(0, 1, 2, 3),
                 7,
                 new FlightCall.Operation("all-reduce", "ring", "sum", "float32", 1000),
-                new FlightCall.Progress("done", 90_007, OptionalLong.of(90_012), "")),
+                new FlightCall.Progress(
+                    "done", 90_007, OptionalLong.of(90_012), "", OptionalInt.empty()),
+                ""),
             new FlightCall(
                 "ffffffffffffffff",
                 List.of(3, 2),
                 0,
                 new FlightCall.Operation("all-reduce", "ring", "sum", "float32", 5),
-                new FlightCall.Progress("running", 95_000, OptionalLong.empty(), "waits"))),
+                new FlightCall.Progress(
+                    "running", 95_000, OptionalLong.empty(), "waits", OptionalInt.empty()),
+                "")),
         record.calls());
   }
 

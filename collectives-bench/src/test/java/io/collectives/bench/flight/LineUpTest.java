@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.bench.flight.LineUp.State;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
@@ -117,6 +118,58 @@ class LineUpTest {
     assertTrue(
         lineUp.findings().contains("Call 1 of group a1, running on rank 0: for rank 2"),
         lineUp.findings()::toString);
+  }
+
+  private static FlightRecord waiting(int rank, int awaited, String site) {
+    FlightCall call =
+        new FlightCall(
+            "a1",
+            List.of(0, 1, 2, 3),
+            0,
+            new FlightCall.Operation("all-reduce", "ring", "sum", "float32", 8),
+            new FlightCall.Progress(
+                "running",
+                90_000,
+                OptionalLong.empty(),
+                "rank " + rank + " waited " + rank + " ms for rank " + awaited,
+                OptionalInt.of(awaited)),
+            site);
+    return new FlightRecord(rank, OptionalInt.of(4), OptionalLong.of(100_000), true, List.of(call));
+  }
+
+  /** Rank 3 waits for rank 0, which waits for rank 2 itself. */
+  @Test
+  void whoHoldsUpTheOthersIsToBeExcluded() {
+    FlightRecord idle =
+        Records.of(2, 1, Records.line(2, "b2", "2,3", 0, 1, "done", 43_384_000, ""));
+    LineUp lineUp =
+        LineUp.of(
+            List.of(waiting(0, 2, "Train.step:7"), waiting(1, 2, ""), idle, waiting(3, 0, "")));
+    List<String> findings = lineUp.findings();
+    assertEquals(
+        "Exclude rank 2: ranks 0, 1, 3 wait for it, and it has made no call since 12:03:04 UTC.",
+        findings.get(0));
+    assertTrue(
+        findings.contains(
+            "Call 0 of group a1, made at Train.step:7, running on ranks 0, 1, which wait for rank 2;"
+                + " rank 0 says: rank 0 waited 0 ms for rank 2"),
+        findings::toString);
+    assertTrue(
+        findings.contains("Call 0 of group a1, running on rank 3: rank 3 waited 3 ms for rank 0"),
+        findings::toString);
+  }
+
+  @Test
+  void whatSeveralGroupsSayAlikeIsOneSentence() {
+    String why = "rank 2 failed";
+    FlightRecord both =
+        Records.of(
+            0,
+            2,
+            Records.line(0, "a1", "0,1,2,3", 0, 8, "failed", 90_000, why),
+            Records.line(0, "b2", "0,1,2", 0, 8, "failed", 90_001, why));
+    assertEquals(
+        1, LineUp.of(List.of(both)).findings().stream().filter(one -> one.contains(why)).count());
   }
 
   /** Clocks differ, but the calls of a group are in the order of their numbers. */
