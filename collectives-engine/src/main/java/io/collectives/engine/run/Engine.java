@@ -313,6 +313,10 @@ public final class Engine {
     Group group = call.group;
     Program program = call.program;
     call.start(clock.getAsLong(), timeoutNanos, completion);
+    if (trace.isOn) {
+      // It may send at once, so this rank does not wait in others any more.
+      trace.turn(call.startNanos, true, null, inbound);
+    }
     call.isInline = InlineExchanges.fits(call);
     if (callSites) {
       call.site = CallSites.here();
