@@ -7,7 +7,6 @@ import io.collectives.bench.accuracy.Contributions;
 import io.collectives.bench.accuracy.Deviation;
 import io.collectives.bench.accuracy.WireChoice;
 import io.collectives.bench.report.Chart;
-import io.collectives.bench.report.Drawing;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Scale;
 import io.collectives.bench.report.Units;
@@ -163,10 +162,7 @@ final class Accuracy implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    chart.ifPresent(
-        file ->
-            Usage.require(
-                Drawing.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+    Usage.requireChart(chart, spec);
     List<AccuracyCase> cases = cases();
     FigureTable table =
         new FigureTable(

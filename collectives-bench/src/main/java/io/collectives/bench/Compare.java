@@ -18,7 +18,6 @@ import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.perf.Ranks;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Chart;
-import io.collectives.bench.report.Drawing;
 import io.collectives.bench.report.Fields;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
@@ -331,10 +330,7 @@ final class Compare implements Callable<Integer> {
     Usage.requireSeconds(warmUpSeconds, spec, "--warmup");
     cores.check(spec);
     Usage.requireSeconds(limitSeconds, spec, "--limit");
-    chart.ifPresent(
-        file ->
-            Usage.require(
-                Drawing.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+    Usage.requireChart(chart, spec);
     Usage.require(
         chart.isEmpty() || collectives.size() == 1,
         spec,

@@ -15,9 +15,9 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -89,8 +89,8 @@ final class Flight implements Callable<Integer> {
   @Option(
       names = "--chart",
       paramLabel = "FILE",
-      description = "Draw the calls that are shown, as SVG: which rank was where, and when.")
-  private @Nullable Path chart;
+      description = "Draw the calls that are shown, as SVG or PNG: who was where, and when.")
+  private Optional<Path> chart = Optional.empty();
 
   @Mixin private HelpOption help;
 
@@ -98,6 +98,7 @@ final class Flight implements Callable<Integer> {
   public Integer call() throws IOException {
     Usage.require(
         last >= 1 && last <= 1_000_000, spec, "--last " + last + ": must be from 1 to 1000000");
+    Usage.requireChart(chart, spec);
     List<FlightRecord> records = new ArrayList<>();
     for (Path file : files()) {
       records.add(FlightRecord.read(file));
@@ -108,8 +109,8 @@ final class Flight implements Callable<Integer> {
     } catch (IllegalArgumentException e) {
       throw new IOException(e.getMessage(), e);
     }
-    if (chart != null) {
-      FlightChart.write(lineUp, shown(lineUp), chart);
+    if (chart.isPresent()) {
+      FlightChart.write(lineUp, shown(lineUp), chart.get());
     }
     print(lineUp);
     return 0;

@@ -28,7 +28,6 @@ import io.collectives.bench.process.JavaCommand;
 import io.collectives.bench.process.ParentLines;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Chart;
-import io.collectives.bench.report.Drawing;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
 import io.collectives.bench.report.Scale;
@@ -382,10 +381,7 @@ final class Perf implements Callable<Integer> {
     Transport transport = transport(placement);
     CallSettings settings = calls.checked(spec);
     List<List<PerfCase>> jobs = counts().stream().map(this::cases).toList();
-    chart.ifPresent(
-        file ->
-            Usage.require(
-                Drawing.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+    Usage.requireChart(chart, spec);
     Usage.require(
         archiveFile.isEmpty() || startUps.isPresent(), spec, "--aot goes with --start-up");
     if (startUps.isPresent()) {

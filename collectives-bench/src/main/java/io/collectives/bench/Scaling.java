@@ -9,7 +9,6 @@ import io.collectives.bench.digits.DigitsRun;
 import io.collectives.bench.digits.DigitsTask;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.report.Chart;
-import io.collectives.bench.report.Drawing;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
 import io.collectives.bench.report.Scale;
@@ -170,10 +169,7 @@ final class Scaling implements Callable<Integer> {
     Usage.require(batch >= 1 && batch <= 64, spec, "--batch " + batch + ": must be from 1 to 64");
     Usage.require(
         rounds >= 1 && rounds <= 100, spec, "--rounds " + rounds + ": must be from 1 to 100");
-    chart.ifPresent(
-        file ->
-            Usage.require(
-                Drawing.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+    Usage.requireChart(chart, spec);
     Fabric fabric = fabric();
     FigureTable table =
         new FigureTable(

@@ -3,7 +3,6 @@ package io.collectives.bench;
 import io.collectives.Mesh;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Chart;
-import io.collectives.bench.report.Drawing;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.simulate.Costs;
 import io.collectives.bench.simulate.Fabric;
@@ -240,10 +239,7 @@ final class Simulate implements Callable<Integer> {
     double add = read("--gamma", gamma, Quantities::timePerByte);
     Usage.require(
         slabs >= 1 && slabs <= 65_536, spec, "--slabs " + slabs + ": must be from 1 to 65536");
-    chart.ifPresent(
-        file ->
-            Usage.require(
-                Drawing.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+    Usage.requireChart(chart, spec);
     List<Run> runs = runs(fabric());
     boolean overBytes =
         sizes.size() > 1 && runs.stream().mapToInt(run -> run.size.ranks()).distinct().count() == 1;

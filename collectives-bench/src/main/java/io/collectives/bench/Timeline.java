@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -49,7 +50,7 @@ import picocli.CommandLine.Spec;
     footer = {
       "  collectives timeline traces/",
       "  collectives timeline traces/ -o job.perfetto-trace    to be opened at ui.perfetto.dev",
-      "  collectives timeline traces/ --svg job.svg            the calls around the longest wait",
+      "  collectives timeline traces/ --chart job.svg          the calls around the longest wait",
       "",
       "Exit status: 0 the traces were read, whatever they say; 1 one cannot be read; 2 wrong usage."
     })
@@ -68,11 +69,12 @@ final class Timeline implements Callable<Integer> {
   private @Nullable Path out;
 
   @Option(
-      names = "--svg",
+      names = "--chart",
       paramLabel = "FILE",
       description =
-          "Draw a stretch of it: a row for each rank, its calls, and what it did in them.")
-  private @Nullable Path svg;
+          "Draw a stretch of it, as SVG or PNG: a row for each rank, its calls, and what it did "
+              + "in them.")
+  private Optional<Path> chart = Optional.empty();
 
   @Option(
       names = "--from",
@@ -99,21 +101,22 @@ final class Timeline implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
+    Usage.requireChart(chart, spec);
     Usage.require(
-        svg != null || from == null && length == null,
+        chart.isPresent() || from == null && length == null,
         spec,
-        "--from and --length say what --svg FILE draws, and that is missing");
+        "--from and --length say what --chart FILE draws, and that is missing");
     Usage.require(
         from == null || !from.isNegative(), spec, "--from " + from + ": must be at least 0");
     JobTrace job = JobTrace.read(directory);
     if (out != null) {
       PerfettoFile.write(job, out);
     }
-    if (svg != null) {
+    if (chart.isPresent()) {
       long[] stretch = TimelineChart.interesting(job);
       long begin = from == null ? stretch[0] : from.toNanos();
       long end = begin + (length == null ? stretch[1] - stretch[0] : length.toNanos());
-      TimelineChart.write(job, begin, end, svg);
+      TimelineChart.write(job, begin, end, chart.get());
     }
     print(new Summary(job));
     return 0;

@@ -16,7 +16,6 @@ import io.collectives.bench.process.RankEnvironment;
 import io.collectives.bench.process.Worker;
 import io.collectives.bench.report.Chart;
 import io.collectives.bench.report.Columns;
-import io.collectives.bench.report.Drawing;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Provenance;
 import io.collectives.bench.report.Scale;
@@ -122,10 +121,7 @@ final class Train implements Callable<Integer> {
         wanted.trouble().kill().isEmpty() || placement == Placement.PROCESSES,
         spec,
         "--kill: a thread cannot be killed; use --placement processes");
-    chart.ifPresent(
-        file ->
-            Usage.require(
-                Drawing.canWrite(file), spec, "--chart " + file + ": must end with .png or .svg"));
+    Usage.requireChart(chart, spec);
     Usage.require(
         transport != Transport.INPROCESS,
         spec,

@@ -1,8 +1,11 @@
 package io.collectives.bench;
 
+import io.collectives.bench.report.Drawing;
 import java.math.BigDecimal;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -28,6 +31,14 @@ final class Usage {
     if (!good) {
       throw error(spec, message);
     }
+  }
+
+  /** Checks the name of a picture. */
+  static void requireChart(Optional<Path> file, CommandSpec spec) {
+    file.ifPresent(
+        name ->
+            require(
+                Drawing.canWrite(name), spec, "--chart " + name + ": must end with .png or .svg"));
   }
 
   /** Checks a time that is given in seconds. */

@@ -65,8 +65,8 @@ public final class StatusClient {
         throw new IOException(
             "TLS with it fails ("
                 + e.getMessage()
-                + "): COLLECTIVES_TLS_CERTIFICATE, _KEY and _TRUST must name files as the ranks of the"
-                + " job have them, or be unset if it uses no TLS",
+                + "): COLLECTIVES_TLS_CERTIFICATE, _KEY and _TRUST must name files as the ranks of"
+                + " the job have them, or be unset if it uses no TLS",
             e);
       }
     }

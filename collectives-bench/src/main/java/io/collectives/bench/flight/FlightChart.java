@@ -1,12 +1,11 @@
 package io.collectives.bench.flight;
 
-import io.collectives.bench.report.Svg;
-import io.collectives.bench.report.Svg.Anchor;
-import io.collectives.bench.report.Svg.Ink;
+import io.collectives.bench.report.Drawing;
+import io.collectives.bench.report.Drawing.Anchor;
+import io.collectives.bench.report.Ink;
 import io.collectives.bench.report.TimeAxis;
 import io.collectives.bench.report.Units;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
@@ -33,10 +32,10 @@ public final class FlightChart {
    * @param rows the calls to be drawn, newest last
    */
   public static void write(LineUp lineUp, List<LineUp.Row> rows, Path file) throws IOException {
-    Files.writeString(file, draw(lineUp, rows));
+    draw(lineUp, rows).write(file);
   }
 
-  private static String draw(LineUp lineUp, List<LineUp.Row> rows) {
+  private static Drawing draw(LineUp lineUp, List<LineUp.Row> rows) {
     List<Integer> ranks = lineUp.ranks();
     List<Integer> shown = ranks.subList(0, Math.min(MOST_ROWS, ranks.size()));
     long from = Long.MAX_VALUE;
@@ -54,40 +53,40 @@ public final class FlightChart {
     double bottom = TOP + ROW * shown.size();
     String title =
         "The last " + rows.size() + " calls by rank, from " + Instant.ofEpochMilli(from) + " on";
-    Svg svg = new Svg(WIDTH, bottom + 52, title);
-    svg.text(LEFT, 28, title, Anchor.START, 16, Ink.TEXT);
+    Drawing drawing = new Drawing(WIDTH, bottom + 52, title);
+    drawing.text(LEFT, 28, title, Anchor.START, 16, Ink.TEXT);
     double x = LEFT;
     for (String state : List.of("done", "running", "queued", "failed")) {
-      svg.bar(x, 46, 14, 12, ink(state), "");
-      svg.text(x + 20, 57, state, Anchor.START, 12, Ink.TEXT);
-      x += 44 + Svg.width(state, 12);
+      drawing.bar(x, 46, 14, 12, ink(state), "");
+      drawing.text(x + 20, 57, state, Anchor.START, 12, Ink.TEXT);
+      x += 44 + Drawing.width(state, 12);
     }
     if (shown.size() < ranks.size()) {
       String more = ranks.size() - shown.size() + " more ranks are not shown";
-      svg.text(WIDTH - RIGHT, 57, more, Anchor.END, 12, Ink.FAINT);
+      drawing.text(WIDTH - RIGHT, 57, more, Anchor.END, 12, Ink.FAINT);
     }
     double nanos = Math.max(1, to - from) * 1e6 * 1.02;
     TimeAxis axis = new TimeAxis(LEFT, WIDTH - LEFT - RIGHT, 0, nanos);
-    axis.draw(svg, TOP, bottom, 0, "time by the clocks of the ranks");
+    axis.draw(drawing, TOP, bottom, "time by the clocks of the ranks");
     for (int i = 0; i < shown.size(); i++) {
       int rank = shown.get(i);
       double top = TOP + ROW * i;
-      svg.text(LEFT - 12, top + 20, "rank " + rank, Anchor.END, 13, Ink.TEXT);
+      drawing.text(LEFT - 12, top + 20, "rank " + rank, Anchor.END, 13, Ink.TEXT);
       if (!lineUp.hasRecord(rank)) {
-        svg.text(LEFT + 8, top + 20, "no record", Anchor.START, 12, Ink.FAINT);
+        drawing.text(LEFT + 8, top + 20, "no record", Anchor.START, 12, Ink.FAINT);
       }
       for (LineUp.Row row : rows) {
         FlightCall call = row.calls().get(rank);
         if (call != null) {
-          bar(svg, axis, call, top, from, lineUp.millis(row, rank).orElse(0));
+          bar(drawing, axis, call, top, from, lineUp.millis(row, rank).orElse(0));
         }
       }
     }
-    return svg.toString();
+    return drawing;
   }
 
   private static void bar(
-      Svg svg, TimeAxis axis, FlightCall call, double top, long from, long millis) {
+      Drawing drawing, TimeAxis axis, FlightCall call, double top, long from, long millis) {
     double begin = (call.progress().begunMillis() - from) * 1e6;
     double left = axis.at(begin);
     double width = Math.max(2, axis.at(begin + millis * 1e6) - left - 1);
@@ -99,18 +98,18 @@ public final class FlightChart {
             + " after "
             + Units.time(millis * 1e6)
             + (call.progress().detail().isEmpty() ? "" : ": " + call.progress().detail());
-    svg.bar(left, top + 5, width, BAR, ink(state), tip);
+    drawing.bar(left, top + 5, width, BAR, ink(state), tip);
     String label = "#" + call.sequence();
-    if (Svg.width(label, SMALL) + 4 < width) {
+    if (Drawing.width(label, SMALL) + 4 < width) {
       Ink ink = state.equals("running") || state.equals("queued") ? Ink.TEXT : Ink.PAPER;
-      svg.text(left + width / 2, top + 20, label, Anchor.MIDDLE, SMALL, ink);
+      drawing.text(left + width / 2, top + 20, label, Anchor.MIDDLE, SMALL, ink);
     }
   }
 
   private static Ink ink(String state) {
     return switch (state) {
       case "failed" -> Ink.VERMILION;
-      case "running" -> Ink.SKY;
+      case "running" -> Ink.PALE;
       case "queued" -> Ink.GRID;
       default -> Ink.BLUE;
     };

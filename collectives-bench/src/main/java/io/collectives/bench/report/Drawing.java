@@ -36,6 +36,11 @@ public final class Drawing {
   private static final double HEADING = 15;
 
   private static final double MARK = 4;
+
+  /** The head of an arrow: the length of its sides, and their angle to the line. */
+  private static final double HEAD = 6;
+
+  private static final double HEAD_ANGLE = 2.7;
   private static final int MARKS = 4;
   private static final String NARROW = " !'(),-./:;I[]fijlrt|·";
   private static final String WIDE = "MW@m%w";
@@ -155,12 +160,36 @@ public final class Drawing {
     elements.add(new Area(points, ink, tip, true));
   }
 
-  /** A filled rectangle whose top left corner is given. */
+  /** A filled rectangle whose top left corner is given, and which has nothing to say. */
   public void bar(double x, double y, double barWidth, double barHeight, Ink ink) {
+    bar(x, y, barWidth, barHeight, ink, "");
+  }
+
+  /**
+   * A filled rectangle whose top left corner is given.
+   *
+   * @param tip what a browser says of it under the pointer; empty if it has nothing to say
+   */
+  public void bar(double x, double y, double barWidth, double barHeight, Ink ink, String tip) {
     double right = x + barWidth;
     double bottom = y + barHeight;
     double[] corners = {x, y, right, y, right, bottom, x, bottom};
-    elements.add(new Area(corners, ink, "", false));
+    elements.add(new Area(corners, ink, tip, false));
+  }
+
+  /** A line with a head at its end. */
+  public void arrow(Ink ink, double x, double y, double toX, double toY) {
+    line(ink, 1, false, x, y, toX, toY);
+    double angle = Math.atan2(toY - y, toX - x);
+    double[] head = new double[6];
+    for (int i = 0; i < 3; i += 2) {
+      double side = angle + (i == 0 ? HEAD_ANGLE : -HEAD_ANGLE);
+      head[2 * i] = toX + HEAD * Math.cos(side);
+      head[2 * i + 1] = toY + HEAD * Math.sin(side);
+    }
+    head[2] = toX;
+    head[3] = toY;
+    line(ink, 1.2, false, head);
   }
 
   /** A text whose base line is at y. */
@@ -257,7 +286,12 @@ public final class Drawing {
     return text.endsWith(".0") ? text.substring(0, text.length() - 2) : text;
   }
 
-  private static String escaped(String text) {
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;");
+  /** Returns a text for HTML and XML, without characters that XML does not allow. */
+  public static String escaped(String text) {
+    return text.replaceAll("[^\\t\\n\\x20-\\uD7FF\\uE000-\\uFFFD\\x{10000}-\\x{10FFFF}]", "\uFFFD")
+        .replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace("\"", "&quot;");
   }
 }

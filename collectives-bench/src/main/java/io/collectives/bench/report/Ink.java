@@ -16,6 +16,8 @@ public enum Ink {
   FAINT(0x59636e, 0x9da7b3),
   /** Lines of a grid. */
   GRID(0xdfe4ea, 0x2b323b),
+  /** Bars with words on them. */
+  PALE(0xbfe0f5, 0x1d4c6b),
   BLUE(0x0072b2, 0x3d9fe0),
   VERMILION(0xd55e00, 0xf07b32),
   GREEN(0x009e73, 0x26c295),

@@ -1,12 +1,11 @@
 package io.collectives.bench.timeline;
 
-import io.collectives.bench.report.Svg;
-import io.collectives.bench.report.Svg.Anchor;
-import io.collectives.bench.report.Svg.Ink;
+import io.collectives.bench.report.Drawing;
+import io.collectives.bench.report.Drawing.Anchor;
+import io.collectives.bench.report.Ink;
 import io.collectives.bench.report.TimeAxis;
 import io.collectives.bench.report.Units;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
@@ -51,7 +50,7 @@ public final class TimelineChart {
    * @param to likewise, later
    */
   public static void write(JobTrace job, long from, long to, Path file) throws IOException {
-    Files.writeString(file, new TimelineChart(job, from, to).draw());
+    new TimelineChart(job, from, to).draw().write(file);
   }
 
   /**
@@ -74,7 +73,7 @@ public final class TimelineChart {
     return new long[] {Math.max(0, longest.get().begin() - around), longest.get().end() + around};
   }
 
-  private String draw() {
+  private Drawing draw() {
     double bottom = TOP + ROW * shown.size();
     String title =
         "Timeline of "
@@ -84,44 +83,45 @@ public final class TimelineChart {
             + " to "
             + Units.time(to)
             + " after the first event";
-    Svg svg = new Svg(WIDTH, bottom + 52, title);
-    svg.text(LEFT, 28, title, Anchor.START, 16, Ink.TEXT);
+    Drawing drawing = new Drawing(WIDTH, bottom + 52, title);
+    drawing.text(LEFT, 28, title, Anchor.START, 16, Ink.TEXT);
     List<Frame> arrows = arrows();
-    legend(svg, arrows);
-    axis.draw(svg, TOP, bottom, from, "time after the left edge");
+    legend(drawing, arrows);
+    axis.draw(drawing, TOP, bottom, "time after the left edge");
     for (int i = 0; i < shown.size(); i++) {
-      row(svg, shown.get(i), TOP + ROW * i);
+      row(drawing, shown.get(i), TOP + ROW * i);
     }
     for (Frame frame : arrows) {
-      arrow(svg, frame);
+      arrow(drawing, frame);
     }
-    return svg.toString();
+    return drawing;
   }
 
-  private void legend(Svg svg, List<Frame> arrows) {
+  private void legend(Drawing drawing, List<Frame> arrows) {
     double x = LEFT;
-    x = entry(svg, x, Ink.BLUE, "call");
-    x = entry(svg, x, Ink.GREEN, "at work in it");
-    x = entry(svg, x, Ink.SKY, "waiting in it");
-    x = entry(svg, x, Ink.VERMILION, "garbage collector");
+    x = entry(drawing, x, Ink.BLUE, "call");
+    x = entry(drawing, x, Ink.GREEN, "at work in it");
+    x = entry(drawing, x, Ink.PALE, "waiting in it");
+    x = entry(drawing, x, Ink.VERMILION, "garbage collector");
     if (!arrows.isEmpty()) {
-      svg.line(x, 53, x + 18, 53, Ink.PURPLE, true);
-      svg.text(x + 24, 57, "frame", Anchor.START, 12, Ink.TEXT);
+      drawing.arrow(Ink.PURPLE, x, 53, x + 18, 53);
+      drawing.text(x + 24, 57, "frame", Anchor.START, 12, Ink.TEXT);
     }
     int hidden = job.traces().size() - shown.size();
     if (hidden > 0) {
-      svg.text(WIDTH - RIGHT, 57, hidden + " more ranks are not shown", Anchor.END, 12, Ink.FAINT);
+      drawing.text(
+          WIDTH - RIGHT, 57, hidden + " more ranks are not shown", Anchor.END, 12, Ink.FAINT);
     }
   }
 
-  private static double entry(Svg svg, double x, Ink ink, String text) {
-    svg.bar(x, 46, 14, 12, ink, "");
-    svg.text(x + 20, 57, text, Anchor.START, 12, Ink.TEXT);
-    return x + 44 + Svg.width(text, 12);
+  private static double entry(Drawing drawing, double x, Ink ink, String text) {
+    drawing.bar(x, 46, 14, 12, ink);
+    drawing.text(x + 20, 57, text, Anchor.START, 12, Ink.TEXT);
+    return x + 44 + Drawing.width(text, 12);
   }
 
-  private void row(Svg svg, RankTrace trace, double top) {
-    svg.text(LEFT - 12, top + 26, "rank " + trace.rank(), Anchor.END, 13, Ink.TEXT);
+  private void row(Drawing drawing, RankTrace trace, double top) {
+    drawing.text(LEFT - 12, top + 26, "rank " + trace.rank(), Anchor.END, 13, Ink.TEXT);
     for (TraceEvent event : trace.events()) {
       if (event.begin() >= to || event.end() <= from) {
         continue;
@@ -129,23 +129,30 @@ public final class TimelineChart {
       String what = Units.time(event.nanos());
       switch (event.kind()) {
         case CALL, FAILED, RUNNING, QUEUED -> {
-          bar(svg, event.begin(), event.end(), top + 4, CALL, Ink.BLUE, tip(event) + ", " + what);
-          label(svg, event, top + 17, "#" + event.place().sequence(), Ink.PAPER);
+          bar(
+              drawing,
+              event.begin(),
+              event.end(),
+              top + 4,
+              CALL,
+              Ink.BLUE,
+              tip(event) + ", " + what);
+          label(drawing, event, top + 17, "#" + event.place().sequence(), Ink.PAPER);
         }
         case WAIT -> {
           String whom = "waits for rank " + event.peer();
-          bar(svg, event.begin(), event.end(), top + 26, WORK, Ink.SKY, whom + ", " + what);
-          label(svg, event, top + 40, whom + " " + what, Ink.TEXT);
+          bar(drawing, event.begin(), event.end(), top + 26, WORK, Ink.PALE, whom + ", " + what);
+          label(drawing, event, top + 40, whom + " " + what, Ink.TEXT);
         }
         case SEND, RECEIVE, WORK -> {
           long begin = event.end() - event.worked();
           if (event.worked() > 0 && begin < to) {
-            bar(svg, begin, event.end(), top + 26, WORK, Ink.GREEN, tip(event) + ", " + what);
+            bar(drawing, begin, event.end(), top + 26, WORK, Ink.GREEN, tip(event) + ", " + what);
           }
         }
         case GC ->
             bar(
-                svg,
+                drawing,
                 event.begin(),
                 event.end(),
                 top + 48,
@@ -166,20 +173,21 @@ public final class TimelineChart {
     };
   }
 
-  private void bar(Svg svg, long begin, long end, double y, double height, Ink ink, String tip) {
+  private void bar(
+      Drawing drawing, long begin, long end, double y, double height, Ink ink, String tip) {
     double left = axis.at(begin);
     // A pixel apart, so that one can tell calls that follow each other.
     double width = axis.at(end) - left - (ink == Ink.BLUE ? 1 : 0);
-    if (width >= 0.2 || ink != Ink.SKY) {
-      svg.bar(left, y, Math.max(0.6, width), height, ink, tip);
+    if (width >= 0.2 || ink != Ink.PALE) {
+      drawing.bar(left, y, Math.max(0.6, width), height, ink, tip);
     }
   }
 
-  private void label(Svg svg, TraceEvent event, double y, String text, Ink ink) {
+  private void label(Drawing drawing, TraceEvent event, double y, String text, Ink ink) {
     double left = axis.at(event.begin());
     double width = axis.at(event.end()) - left;
-    if (Svg.width(text, SMALL) + 6 < width) {
-      svg.text(left + width / 2, y, text, Anchor.MIDDLE, SMALL, ink);
+    if (Drawing.width(text, SMALL) + 6 < width) {
+      drawing.text(left + width / 2, y, text, Anchor.MIDDLE, SMALL, ink);
     }
   }
 
@@ -194,16 +202,11 @@ public final class TimelineChart {
     return inside.size() > MOST_ARROWS ? List.of() : inside;
   }
 
-  private void arrow(Svg svg, Frame frame) {
+  private void arrow(Drawing drawing, Frame frame) {
     double from = TOP + ROW * place(frame.from()) + 36;
     double to = TOP + ROW * place(frame.to()) + 36;
-    svg.line(
-        axis.at(frame.sent().begin()),
-        from,
-        axis.at(frame.received().begin()),
-        to,
-        Ink.PURPLE,
-        true);
+    double left = axis.at(frame.sent().begin());
+    drawing.arrow(Ink.PURPLE, left, from, axis.at(frame.received().begin()), to);
   }
 
   private int place(int rank) {
