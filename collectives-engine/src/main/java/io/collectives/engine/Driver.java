@@ -5,6 +5,7 @@ import io.collectives.CollectiveException;
 import io.collectives.CommunicatorClosedException;
 import io.collectives.NonFiniteException;
 import io.collectives.Trace;
+import io.collectives.Statistics;
 import io.collectives.engine.choice.Placement;
 import io.collectives.engine.run.Call;
 import io.collectives.engine.run.Engine;
@@ -20,7 +21,9 @@ import io.collectives.spi.Transport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -117,6 +120,30 @@ final class Driver implements StatusSource, AutoCloseable {
   /** Returns the names of the transports that carry frames. */
   List<String> transports() {
     return transport.names();
+  }
+
+  /** Returns the counters of the calls of this rank. */
+  Statistics statistics() {
+    Map<Statistics.Kind, Statistics.Totals> sums;
+    int failures;
+    lock();
+    try {
+      sums = engine.statistics();
+      failures = engine.failures();
+    } finally {
+      unlock();
+    }
+    Comparator<Statistics.Kind> order =
+        Comparator.comparing(Statistics.Kind::group)
+            .thenComparing(Statistics.Kind::collective)
+            .thenComparing(Statistics.Kind::algorithm)
+            .thenComparing(Statistics.Kind::mostBytes);
+    List<Statistics.Row> rows =
+        sums.entrySet().stream()
+            .map(entry -> new Statistics.Row(entry.getKey(), entry.getValue()))
+            .sorted(Comparator.comparing(Statistics.Row::kind, order))
+            .toList();
+    return new Statistics(rows, failures, memoryLimit());
   }
 
   /** The most bytes that frames take in memory of the library. */

@@ -13,6 +13,7 @@ import io.collectives.Payload;
 import io.collectives.PersistentCall;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
+import io.collectives.Statistics;
 import io.collectives.Survivors;
 import io.collectives.Trace;
 import io.collectives.UserOp;
@@ -451,6 +452,11 @@ final class EngineCommunicator implements Communicator, Traceable {
   @Override
   public void mark(String name) {
     context.driver.engine().trace().mark(name);
+  }
+
+  @Override
+  public Statistics statistics() {
+    return context.driver.statistics();
   }
 
   @Override

@@ -1,11 +1,14 @@
 package io.collectives.engine.run;
 
+import io.collectives.Statistics;
 import io.collectives.spi.Region;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.agrona.collections.Long2ObjectHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -33,8 +36,11 @@ final class Calls {
   private volatile int failures;
   private @Nullable Failure lastFailure;
 
-  /** The time as of the last poll; an end needs no better. */
+  /** The time as of the last start or poll; an end needs no better. */
   long now;
+
+  /** The counters of groups that this rank has left. */
+  private final Map<Statistics.Kind, Statistics.Totals> left = new HashMap<>();
 
   Calls(HeldFrames heldFrames, FlightRecorder recorder, Traffic traffic, TraceLog trace) {
     this.heldFrames = heldFrames;
@@ -60,7 +66,17 @@ final class Calls {
   void remove(Group group) {
     if (groups.remove(group.id) != null) {
       closed.add(group);
+      group.addStatisticsTo(left, Statistics.CLOSED_GROUPS);
     }
+  }
+
+  /** Returns the counters of the calls that have ended, by kind. */
+  Map<Statistics.Kind, Statistics.Totals> statistics() {
+    Map<Statistics.Kind, Statistics.Totals> sums = new HashMap<>(left);
+    for (Group group : groups.values()) {
+      group.addStatisticsTo(sums, group.isWorld() ? "world" : Long.toHexString(group.id));
+    }
+    return sums;
   }
 
   /** The groups that this rank has left not long ago. */
@@ -184,7 +200,7 @@ final class Calls {
     if (trace.isOn) {
       trace.ended(call, why != null);
     }
-    call.end(why);
+    call.end(why, now);
     if (call.hasCompletion()) {
       ended.add(call);
     }

@@ -2,6 +2,7 @@ package io.collectives.engine.run;
 
 import io.collectives.CollectiveException;
 import io.collectives.ReduceOp;
+import io.collectives.Statistics;
 import io.collectives.UserOp;
 import io.collectives.engine.memory.Memory;
 import io.collectives.internal.CallFingerprint;
@@ -13,6 +14,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -198,6 +200,11 @@ public final class Engine {
     return new RankReport(transport, calls, recorder, inbound, clock.getAsLong()).text(heldFrames);
   }
 
+  /** Returns the counters of the calls that have ended, by kind. */
+  public Map<Statistics.Kind, Statistics.Totals> statistics() {
+    return calls.statistics();
+  }
+
   /**
    * Returns the number of groups that have broken by a failure, as opposed to having been closed.
    */
@@ -312,7 +319,8 @@ public final class Engine {
   public void start(Call call, long timeoutNanos, Call.@Nullable Completion completion) {
     Group group = call.group;
     Program program = call.program;
-    call.start(clock.getAsLong(), timeoutNanos, completion);
+    calls.now = clock.getAsLong();
+    call.start(calls.now, timeoutNanos, completion);
     call.isInline = InlineExchanges.fits(call);
     if (callSites) {
       call.site = CallSites.here();
