@@ -146,6 +146,16 @@ final class Driver implements StatusSource, AutoCloseable {
     return new Statistics(rows, failures, memoryLimit());
   }
 
+  /** Returns the reasons for which the first groups have broken. */
+  List<String> failureMessages() {
+    lock();
+    try {
+      return engine.failureMessages();
+    } finally {
+      unlock();
+    }
+  }
+
   /** The most bytes that frames take in memory of the library. */
   @Override
   public long memoryLimit() {

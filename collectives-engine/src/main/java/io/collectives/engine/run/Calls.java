@@ -24,6 +24,8 @@ final class Calls {
    */
   static final int WINDOW = Long.SIZE;
 
+  private static final int MOST_MESSAGES = 16;
+
   private final HeldFrames heldFrames;
   private final FlightRecorder recorder;
   private final TraceLog trace;
@@ -35,6 +37,8 @@ final class Calls {
   private final Deque<Call> ended = new ArrayDeque<>();
   private volatile int failures;
   private @Nullable Failure lastFailure;
+
+  private final List<String> failureMessages = new ArrayList<>();
 
   /** The time as of the last start or poll; an end needs no better. */
   long now;
@@ -218,6 +222,11 @@ final class Calls {
     return lastFailure == null ? null : lastFailure.message();
   }
 
+  /** Returns the reasons for which the first groups have broken. */
+  List<String> failureMessages() {
+    return List.copyOf(failureMessages);
+  }
+
   /** Breaks a group: its calls stop, and end when it is known why. */
   void stopAll(Group group) {
     heldFrames.forgetGroup(group.id);
@@ -243,6 +252,9 @@ final class Calls {
     if (group.broken == null && why.kind() != Failure.Kind.CLOSED) {
       failures++;
       lastFailure = why;
+      if (failureMessages.size() < MOST_MESSAGES) {
+        failureMessages.add(why.message());
+      }
       group.cause = why;
     }
     group.end(why);

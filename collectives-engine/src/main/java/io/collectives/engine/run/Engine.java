@@ -256,6 +256,11 @@ public final class Engine {
     return trace;
   }
 
+  /** Returns the reasons for which the first groups have broken. */
+  public List<String> failureMessages() {
+    return calls.failureMessages();
+  }
+
   /** Returns the number of groups that this rank has made and not left. */
   int groups() {
     return calls.groups().size();
