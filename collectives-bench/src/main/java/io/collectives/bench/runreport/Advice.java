@@ -17,7 +17,14 @@ import java.util.stream.Collectors;
 /** Sentences about a run that say what to change, each with its number, the worst first. */
 final class Advice {
   private static final double GC_SHARE = 0.05;
+  private static final int LEAST_COLLECTIONS = 10;
+  private static final double SUMS_SHARE = 0.1;
   private static final double LEAST_SCORE = 0.02;
+
+  /** Fewer late steps are told only if the score is large. */
+  private static final int LEAST_LATE = 3;
+
+  private static final double LARGE_SCORE = 0.1;
   private static final double LEAST_GAIN_SHARE = 0.02;
   private static final double LEAST_GAIN_MICROS = 500;
   private static final int NAMED = 8;
@@ -95,7 +102,7 @@ final class Advice {
                 + report.job().rank()
                 + " joined "
                 + Units.time(later * 1e6)
-                + " after another one: are these reports of one run? Delete those of earlier runs.");
+                + " after another one: are these of one run? Delete those of earlier runs.");
       }
     }
   }
@@ -110,7 +117,7 @@ final class Advice {
 
   private void garbage(RankReport report) {
     double share = report.machine().gcMillis() / (double) report.job().millis();
-    if (share >= GC_SHARE) {
+    if (share >= GC_SHARE && report.machine().collections() >= LEAST_COLLECTIONS) {
       add(
           share,
           String.format(
@@ -129,7 +136,7 @@ final class Advice {
     Lateness lateness = run.lateness();
     NavigableMap<Long, Double> late = lateness.lateSteps(index);
     double score = lateness.score(index);
-    if (late.isEmpty() || score < LEAST_SCORE) {
+    if (score < (late.size() < LEAST_LATE ? LARGE_SCORE : LEAST_SCORE)) {
       return;
     }
     int rank = run.reports().get(index).job().rank();
@@ -206,6 +213,21 @@ final class Advice {
       return;
     }
     double step = Medians.of(run.rankRows().stream().map(row -> row.times().step()).toList());
+    double exposed = model.exposedMicros();
+    if (exposed >= SUMS_SHARE * step) {
+      add(
+          exposed / step / 2,
+          String.format(
+              Locale.ROOT,
+              "Sums outlast the backward pass by %s of each step's %s, without waits for late ranks:"
+                  + " half as many bytes (WireType.BFLOAT16) would save about %s; so would larger"
+                  + " batches (a model, in which a sum takes %s and %s for each MB).",
+              Units.time(exposed * 1e3),
+              Units.time(step * 1e3),
+              Units.time((exposed - model.exposedOfShare(0.5)) * 1e3),
+              Units.time(model.fixedMicros() * 1e3),
+              Units.time(model.microsPerByte() * 1e9)));
+    }
     long best = model.bestLength();
     double gain = model.exposedMicros() - model.exposedMicros(best);
     if (gain >= LEAST_GAIN_MICROS && gain >= LEAST_GAIN_SHARE * step) {

@@ -131,7 +131,11 @@ final class Lateness {
     return micros == 0 ? 0 : causedWait[index] / micros;
   }
 
-  /** Returns the steps in which a rank was late by more than noise, with its lateness. */
+  /**
+   * Returns the steps in which a rank was late by more than noise, with its lateness: by half as
+   * much or more as in the tenth of them in which it was latest, so that a delay that comes now and
+   * then is not mixed with small ones.
+   */
   NavigableMap<Long, Double> lateSteps(int index) {
     double least = Math.max(LEAST_MICROS, LEAST_SHARE * micros / Math.max(1, steps));
     NavigableMap<Long, Double> found = new TreeMap<>();
@@ -141,6 +145,11 @@ final class Lateness {
             found.put(number, who.micros);
           }
         });
+    List<Double> sorted = found.values().stream().sorted().toList();
+    if (!sorted.isEmpty()) {
+      double large = sorted.get((int) (0.9 * (sorted.size() - 1))) / 2;
+      found.values().removeIf(micros -> micros < large);
+    }
     return found;
   }
 

@@ -29,6 +29,7 @@ final class LineChart {
     double step = tick((most - least) / TICKS);
     double bottom = Math.floor(least / step) * step;
     double top = Math.max(bottom + step, Math.ceil(most / step) * step);
+    int decimals = Math.max(0, Math.min(12, (int) Math.ceil(-Math.log10(step) - 1e-9)));
     double last = Math.max(1, curve.get(curve.size() - 1).step());
     StringBuilder svg = new StringBuilder();
     svg.append(
@@ -38,7 +39,7 @@ final class LineChart {
       double value = bottom + i * step;
       double y = y(value, bottom, top);
       line(svg, "grid", LEFT, y, WIDTH - RIGHT, y);
-      text(svg, "end", LEFT - 8, y + 4, String.format(Locale.ROOT, "%.4g", value));
+      text(svg, "end", LEFT - 8, y + 4, String.format(Locale.ROOT, "%,." + decimals + "f", value));
     }
     double across = tick(last / 6);
     for (double at = 0; at <= last; at += across) {

@@ -113,9 +113,14 @@ final class OverlapModel {
 
   /** Returns the time by which the sums of the present buffers outlast the backward pass. */
   double exposedMicros() {
+    return exposedOfShare(1);
+  }
+
+  /** Returns the time by which sums would outlast the pass if only a share of the bytes moved. */
+  double exposedOfShare(double share) {
     double end = 0;
     for (int i = 0; i < buffers.size(); i++) {
-      end = Math.max(end, ready[i]) + fixed + perByte * buffers.get(i).bytes();
+      end = Math.max(end, ready[i]) + fixed + share * perByte * buffers.get(i).bytes();
     }
     return Math.max(0, end - backward);
   }

@@ -39,7 +39,7 @@ public final class ReportPage {
   /** Returns the page. */
   public static String html(RunReport report) {
     StringBuilder page = new StringBuilder();
-    page.append("<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n")
+    page.append("<!DOCTYPE html>\n<html lang=\"en\">\n")
         .append("<head>\n<meta charset=\"utf-8\"/>\n")
         .append("<meta name=\"viewport\" content=\"width=device-width\"/>\n")
         .append("<title>Report of a run</title>\n<style>\n")
@@ -73,6 +73,12 @@ public final class ReportPage {
         "Steps a second" + of,
         true,
         interval -> 1e6 * interval.steps() / Math.max(1, interval.micros()));
+    chart(
+        page,
+        run,
+        "Sums" + of + ", GB/s, waits for other ranks included",
+        true,
+        interval -> run.bytes() * interval.steps() / Math.max(1, 1e3 * interval.parts().sums()));
     chart(
         page,
         run,

@@ -82,10 +82,11 @@ public final class RunReport {
               + " is in this directory: set COLLECTIVES_REPORT to it for all ranks of a job");
     }
     Map<Integer, RankReport> reports = new TreeMap<>();
+    RankReport any = null;
     for (Path file : files) {
       RankReport report = ReportFile.read(file);
       RankReport other = reports.put(report.job().rank(), report);
-      RankReport any = reports.values().iterator().next();
+      any = any == null ? report : any;
       if (other != null || any.job().size() != report.job().size()) {
         throw new IOException(
             directory
@@ -223,8 +224,8 @@ public final class RunReport {
             "waited ms",
             "score"),
         rows,
-        "Means of all steps. Before: from the end of the step before to the first gradient. Overlap:"
-            + " the share of the sums' time that was hidden behind the backward pass. Waited: for"
+        "Means of all steps. Before: from the end of the step before to the first gradient."
+            + " Overlap: the share of the sums' time that was hidden behind the backward pass. Waited: for"
             + " other ranks, in a step. A sum ends at about the same time on all ranks, so where it"
             + " took the shortest time it was begun last, and the others waited. Score: the share of"
             + " the time for which others waited for this rank; the slowest rank has the highest,"
@@ -366,7 +367,7 @@ public final class RunReport {
         3,
         List.of("algorithm", "row", "source", "bytes"),
         List.copyOf(rows),
-        "The row of the table that says so, for the largest payload of each size that was summed.");
+        "The row of the table that says so, for the mean payload of each size that was summed.");
   }
 
   private static String millis(double micros) {

@@ -147,7 +147,8 @@ public final class RunReporter implements StepListener, AutoCloseable {
         (System.nanoTime() - begunNanos) / 1_000_000);
     earlierFailures.forEach(failure -> text.line("failure", failure));
     failures.get().forEach(failure -> text.line("failure", failure));
-    Map<Statistics.Kind, Statistics.Totals> calls = new TreeMap<>(earlierCalls);
+    Map<Statistics.Kind, Statistics.Totals> calls = new TreeMap<>(ORDER);
+    calls.putAll(earlierCalls);
     for (Statistics.Row row : statistics.rows()) {
       calls.merge(row.kind(), row.totals(), Statistics.Totals::plus);
     }
@@ -165,9 +166,10 @@ public final class RunReporter implements StepListener, AutoCloseable {
                 totals.nanos(),
                 totals.longestNanos()));
     if (world.settings().algorithm() instanceof Algorithm.Auto) {
-      calls.keySet().stream()
-          .filter(kind -> kind.collective().equals(Collective.ALL_REDUCE.toString()))
-          .mapToLong(Statistics.Kind::mostBytes)
+      // A size has a range of lengths, for which auto may choose differently: the mean is typical.
+      calls.entrySet().stream()
+          .filter(row -> row.getKey().collective().equals(Collective.ALL_REDUCE.toString()))
+          .mapToLong(row -> row.getValue().bytes() / row.getValue().calls())
           .distinct()
           .sorted()
           .forEach(bytes -> choice(text, world.explain(bytes)));
