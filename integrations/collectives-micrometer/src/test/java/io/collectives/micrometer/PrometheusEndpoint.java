@@ -10,8 +10,9 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CountDownLatch;
 
-/** A rank that sums until nobody reads its standard input any more, and shows its metrics. */
+/** A rank that makes some sums, and shows its metrics until its process is ended. */
 public final class PrometheusEndpoint {
   private PrometheusEndpoint() {}
 
@@ -45,8 +46,7 @@ public final class PrometheusEndpoint {
       }
       world.barrier();
       System.out.println("serves " + port);
-      System.in.read(); // Until the test has seen the metrics.
-      server.stop(0);
+      new CountDownLatch(1).await(); // Until whoever started this has seen the metrics.
     }
   }
 }

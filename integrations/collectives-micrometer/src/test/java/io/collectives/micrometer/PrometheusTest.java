@@ -69,7 +69,11 @@ class PrometheusTest {
         Files.writeString(
             directory.resolve("prometheus.yml"),
             "scrape_configs:\n  - job_name: sums\n    scrape_interval: 1s\n    static_configs:\n"
-                + "      - targets: ['127.0.0.1:" + port + "', '127.0.0.1:" + (port + 1) + "']\n");
+                + "      - targets: ['127.0.0.1:"
+                + port
+                + "', '127.0.0.1:"
+                + (port + 1)
+                + "']\n");
     List<String> launch = new ArrayList<>(List.of("launch", "-n", "2", "--"));
     launch.addAll(
         JavaCommand.of(
