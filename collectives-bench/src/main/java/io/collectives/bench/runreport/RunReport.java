@@ -224,12 +224,13 @@ public final class RunReport {
             "waited ms",
             "score"),
         rows,
-        "Means of all steps. Before: from the end of the step before to the first gradient."
-            + " Overlap: the share of the sums' time that was hidden behind the backward pass. Waited:"
-            + " for other ranks, in a step. A sum ends at about the same time on all ranks, so where it"
-            + " took the shortest time it was begun last, and the others waited. Score: the share of"
-            + " the time for which others waited for this rank; the slowest rank has the highest,"
-            + " and itself waits least. Waited and score are of the "
+        "Means of all steps. Before: from the end of the step before to the first"
+            + " gradient. Overlap: the share of the sums' time that was hidden behind the"
+            + " backward pass. Waited: for other ranks, in a step. A sum ends at about the same"
+            + " time on all ranks, so where it took the shortest time it was begun last, and the"
+            + " others waited. Score: the share of the time for which others waited for this"
+            + " rank; the slowest rank has the highest, and itself waits least. Waited and score"
+            + " are of the "
             + run.lateness().steps()
             + " steps that all ranks have kept.");
   }
