@@ -1,8 +1,8 @@
 package io.collectives;
 
 import io.collectives.internal.Extents;
-import io.collectives.internal.Traceable;
 import io.collectives.internal.StepListener;
+import io.collectives.internal.Traceable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

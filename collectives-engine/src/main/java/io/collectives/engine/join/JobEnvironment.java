@@ -54,8 +54,7 @@ import org.jspecify.annotations.Nullable;
  * COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_AUTO (rows for {@link Algorithm#auto(String)}, or
  * {@code @} and a file that holds them), COLLECTIVES_REPEATABILITY (arrival-order, fastest,
  * rank-order or exact, see {@link Repeatability}), COLLECTIVES_FLIGHT_DIRECTORY,
- * COLLECTIVES_FLIGHT_SITES (true or false), COLLECTIVES_TRACE and
- * COLLECTIVES_REPORT (directories),
+ * COLLECTIVES_FLIGHT_SITES (true or false), COLLECTIVES_TRACE and COLLECTIVES_REPORT (directories),
  * COLLECTIVES_MEMORY_DIRECTORY (of the transports {@code shm} and {@code unix}), COLLECTIVES_STATUS
  * (on or off, see {@link JobSettings#status}) and COLLECTIVES_HOST (see {@link JobSettings#host})
  * what their names say. Empty variables count as not set.
