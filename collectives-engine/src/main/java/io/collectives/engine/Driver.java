@@ -21,9 +21,7 @@ import io.collectives.spi.Transport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -124,25 +122,15 @@ final class Driver implements StatusSource, AutoCloseable {
 
   /** Returns the counters of the calls of this rank. */
   Statistics statistics() {
-    Map<Statistics.Kind, Statistics.Totals> sums;
+    List<Statistics.Row> rows;
     int failures;
     lock();
     try {
-      sums = engine.statistics();
+      rows = engine.statistics();
       failures = engine.failures();
     } finally {
       unlock();
     }
-    Comparator<Statistics.Kind> order =
-        Comparator.comparing(Statistics.Kind::group)
-            .thenComparing(Statistics.Kind::collective)
-            .thenComparing(Statistics.Kind::algorithm)
-            .thenComparing(Statistics.Kind::mostBytes);
-    List<Statistics.Row> rows =
-        sums.entrySet().stream()
-            .map(entry -> new Statistics.Row(entry.getKey(), entry.getValue()))
-            .sorted(Comparator.comparing(Statistics.Row::kind, order))
-            .toList();
     return new Statistics(rows, failures, memoryLimit());
   }
 

@@ -5,6 +5,7 @@ import io.collectives.spi.Region;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
@@ -25,6 +26,11 @@ final class Calls {
   static final int WINDOW = Long.SIZE;
 
   private static final int MOST_MESSAGES = 16;
+  private static final Comparator<Statistics.Kind> ROWS =
+      Comparator.comparing(Statistics.Kind::group)
+          .thenComparing(Statistics.Kind::collective)
+          .thenComparing(Statistics.Kind::algorithm)
+          .thenComparing(Statistics.Kind::mostBytes);
 
   private final HeldFrames heldFrames;
   private final FlightRecorder recorder;
@@ -75,12 +81,15 @@ final class Calls {
   }
 
   /** Returns the counters of the calls that have ended, by kind. */
-  Map<Statistics.Kind, Statistics.Totals> statistics() {
+  List<Statistics.Row> statistics() {
     Map<Statistics.Kind, Statistics.Totals> sums = new HashMap<>(left);
     for (Group group : groups.values()) {
       group.addStatisticsTo(sums, group.isWorld() ? "world" : Long.toHexString(group.id));
     }
-    return sums;
+    return sums.entrySet().stream()
+        .map(row -> new Statistics.Row(row.getKey(), row.getValue()))
+        .sorted(Comparator.comparing(Statistics.Row::kind, ROWS))
+        .toList();
   }
 
   /** The groups that this rank has left not long ago. */

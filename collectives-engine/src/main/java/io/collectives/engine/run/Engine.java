@@ -14,7 +14,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -201,7 +200,7 @@ public final class Engine {
   }
 
   /** Returns the counters of the calls that have ended, by kind. */
-  public Map<Statistics.Kind, Statistics.Totals> statistics() {
+  public List<Statistics.Row> statistics() {
     return calls.statistics();
   }
 
