@@ -40,6 +40,28 @@ public interface BufferReduction extends AutoCloseable {
     return new AllReduceLanes(group, lanes);
   }
 
+  /**
+   * Makes a reduction that does nothing: every rank keeps its own gradients, and no byte moves. A
+   * step with it takes as long as one whose sums are hidden completely, which is the most that
+   * overlap can bring; the ranks' models drift apart, so it is for measuring only ({@code
+   * noop_hook} in PyTorch).
+   *
+   * @since 0.2.0
+   */
+  static BufferReduction noop() {
+    return new NoopReduction();
+  }
+
+  /**
+   * Makes a reduction that measures another one.
+   *
+   * @param reduction the operation to measure; it is closed with the one that is returned
+   * @since 0.2.0
+   */
+  static TimedReduction timed(BufferReduction reduction) {
+    return new TimedReduction(reduction);
+  }
+
   /** Returns the number of buffers that may be under way at once, at least 1. */
   int lanes();
 

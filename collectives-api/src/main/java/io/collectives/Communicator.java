@@ -656,6 +656,16 @@ public interface Communicator extends AutoCloseable {
   Trace trace(Path directory);
 
   /**
+   * Returns counters of the calls that this rank has made and that have ended, on all groups of the
+   * job, since it joined. They cost nothing but some additions for each call. Any thread may call
+   * this at any time, after {@link #close}, too; it takes as long as a few calls, so once a second
+   * is often enough.
+   *
+   * @since 0.2.0
+   */
+  Statistics statistics();
+
+  /**
    * Makes a group of the ranks that are left after a failure. Every survivor calls this on its
    * broken group and waits until all have called it; a rank that dies meanwhile is left out as
    * well, and one that dies just after the decision fails the new group's first call. A group that

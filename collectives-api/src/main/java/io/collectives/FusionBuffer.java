@@ -1,6 +1,7 @@
 package io.collectives;
 
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -76,6 +77,27 @@ final class FusionBuffer {
   @Override
   public String toString() {
     return "buffer " + index;
+  }
+
+  /** Returns the first finding of the step's checks, in an order that is the same on all ranks. */
+  static Optional<NonFiniteGradient> lowestFinding(FusionBuffer[] buffers) {
+    NonFiniteException lowest = null;
+    FusionBuffer in = null;
+    for (FusionBuffer buffer : buffers) {
+      NonFiniteException found = buffer.nonFinite;
+      if (found != null && (lowest == null || place(found) < place(lowest))) {
+        lowest = found;
+        in = buffer;
+      }
+    }
+    return in == null || lowest == null
+        ? Optional.empty()
+        : Optional.of(in.gradient(lowest.worldRank(), lowest.index(), lowest.value()));
+  }
+
+  /** Returns the order of a finding: by rank, results last. */
+  private static int place(NonFiniteException found) {
+    return found.worldRank() < 0 ? Integer.MAX_VALUE : found.worldRank();
   }
 
   private static Payload describe(List<Slice> slices) {

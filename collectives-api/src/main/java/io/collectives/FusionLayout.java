@@ -75,6 +75,17 @@ final class FusionLayout {
     return tensors.stream().mapToLong(tensor -> tensor.payload.length()).sum();
   }
 
+  /** Returns what all ranks must have in common. */
+  static String registered(
+      List<Tensor> tensors, FusionSettings settings, BufferReduction reduction) {
+    StringBuilder text = new StringBuilder();
+    text.append(settings).append(" and ").append(reduction.lanes()).append(" lanes\n");
+    for (Tensor tensor : tensors) {
+      text.append(tensor).append(" of ").append(tensor.shape()).append('\n');
+    }
+    return text.toString();
+  }
+
   /** Tensors, or parts of them, that fit into a buffer. */
   private static final class Fused {
     final List<Slice> slices = new ArrayList<>();

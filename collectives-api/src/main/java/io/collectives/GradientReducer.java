@@ -1,6 +1,7 @@
 package io.collectives;
 
 import io.collectives.internal.Extents;
+import io.collectives.internal.StepListener;
 import io.collectives.internal.Traceable;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -160,6 +161,12 @@ public final class GradientReducer implements AutoCloseable {
   private @Nullable CollectiveHandle count;
   private int[] users = new int[0];
   private Payload usersPayload = Payload.of(users);
+  private final StepClock clock = new StepClock();
+  private final @Nullable StepListener listener;
+
+  /** By what number the listener knows this reducer and those that follow it. */
+  private int number = -1;
+
   private long completedSteps;
   private volatile @Nullable CollectiveException error;
   private boolean isErrorTold;
@@ -172,6 +179,7 @@ public final class GradientReducer implements AutoCloseable {
     this.control = AllReduceLanes.sameRanks(group);
     this.firstCall = control.async().barrier();
     this.contributors = settings.uneven() ? -1 : group.size();
+    this.listener = group instanceof StepListener.Source source ? source.stepListener() : null;
     known.forEach(this::add);
   }
 
@@ -196,7 +204,11 @@ public final class GradientReducer implements AutoCloseable {
   public static GradientReducer of(
       Communicator group, FusionSettings settings, BufferReduction reduction) {
     Objects.requireNonNull(settings, "settings");
-    return new GradientReducer(group, settings, reduction, List.of());
+    GradientReducer made = new GradientReducer(group, settings, reduction, List.of());
+    if (made.listener != null) {
+      made.number = made.listener.reducerMade();
+    }
+    return made;
   }
 
   /** A tensor of gradients that is registered with a reducer and with those that follow it. */
@@ -216,7 +228,7 @@ public final class GradientReducer implements AutoCloseable {
       return name;
     }
 
-    private String shape() {
+    String shape() {
       return payload.count() + " elements of " + payload.type();
     }
 
@@ -368,6 +380,7 @@ public final class GradientReducer implements AutoCloseable {
       return;
     }
     for (FusionBuffer buffer : layout.of(tensor)) {
+      clock.ready(buffer, tensor.index);
       if (--buffer.waiting == 0) {
         advance(buffer.lane);
       }
@@ -385,6 +398,7 @@ public final class GradientReducer implements AutoCloseable {
     lock();
     try {
       begin(1);
+      clock.awaited();
       if (error == null && waiting > 0 && !settings.findUnused()) {
         fail(
             (waiting == 1 ? "tensor " : waiting + " tensors, among them ")
@@ -434,6 +448,7 @@ public final class GradientReducer implements AutoCloseable {
         fail("join() after a tensor became ready; call it instead of ready() and await()");
       }
       begin(0);
+      clock.awaited();
     } finally {
       unlock();
     }
@@ -446,6 +461,7 @@ public final class GradientReducer implements AutoCloseable {
       return;
     }
     begun = true;
+    clock.stepBegins();
     memory = new Extents();
     if (settings.uneven()) {
       counted[0] = contributes;
@@ -509,6 +525,9 @@ public final class GradientReducer implements AutoCloseable {
       drain();
     }
     throwError();
+    if (listener != null && any) {
+      listener.stepEnded(number, report());
+    }
     return any;
   }
 
@@ -627,6 +646,7 @@ public final class GradientReducer implements AutoCloseable {
         fail(e);
         return;
       }
+      clock.sumEnded(buffer);
       if (!isWhole()) {
         InPlace.divide(buffer.payload, contributors);
       }
@@ -646,6 +666,7 @@ public final class GradientReducer implements AutoCloseable {
   private void begin(FusionBuffer buffer) {
     mark(buffer, "begun");
     buffer.describeAgain();
+    clock.sumBegins(buffer);
     ReduceOp op = isWhole() ? settings.op() : ReduceOp.SUM;
     CollectiveHandle handle = reduction.reduce(buffer.index, buffer.payload, op);
     buffer.handle = handle;
@@ -667,9 +688,10 @@ public final class GradientReducer implements AutoCloseable {
     begun = false;
     count = null;
     if (wasStep) {
+      clock.stepEnded(completedSteps);
       completedSteps++;
       lastContributors = contributors;
-      lastNonFinite = lowest();
+      lastNonFinite = FusionBuffer.lowestFinding(buffers());
       for (FusionBuffer buffer : buffers()) {
         buffer.clear();
       }
@@ -680,30 +702,11 @@ public final class GradientReducer implements AutoCloseable {
     contributors = settings.uneven() ? -1 : group.size();
   }
 
-  /** Returns the first finding of the step's checks, in an order that is the same on all ranks. */
-  private Optional<NonFiniteGradient> lowest() {
-    NonFiniteException lowest = null;
-    FusionBuffer in = null;
-    for (FusionBuffer buffer : buffers()) {
-      NonFiniteException found = buffer.nonFinite;
-      if (found != null && (lowest == null || place(found) < place(lowest))) {
-        lowest = found;
-        in = buffer;
-      }
-    }
-    return in == null || lowest == null
-        ? Optional.empty()
-        : Optional.of(in.gradient(lowest.worldRank(), lowest.index(), lowest.value()));
-  }
-
-  /** Returns the order of a finding: by rank, results last. */
-  private static int place(NonFiniteException found) {
-    return found.worldRank() < 0 ? Integer.MAX_VALUE : found.worldRank();
-  }
-
   /** Agrees with all ranks on the buffers. */
   private void layOut() {
-    int[] order = FusionAgreement.reach(control, registered(), order());
+    int[] order =
+        FusionAgreement.reach(
+            control, FusionLayout.registered(tensors, settings, reduction), order());
     // From here on errors come by the lanes, too, in which nobody has met yet.
     control.barrier();
     lock();
@@ -722,18 +725,10 @@ public final class GradientReducer implements AutoCloseable {
       usersPayload = Payload.of(users);
       knownOrder = order;
       layout = made;
+      clock.laidOut(made.buffers.length);
     } finally {
       unlock();
     }
-  }
-
-  private String registered() {
-    StringBuilder text = new StringBuilder();
-    text.append(settings).append(" and ").append(reduction.lanes()).append(" lanes\n");
-    for (Tensor tensor : tensors) {
-      text.append(tensor).append(" of ").append(tensor.shape()).append('\n');
-    }
-    return text.toString();
   }
 
   /**
@@ -906,6 +901,38 @@ public final class GradientReducer implements AutoCloseable {
   }
 
   /**
+   * Returns the times of the last step on this rank: of the backward pass, of the sums, and of each
+   * buffer. Times are always noted, because that costs two looks at the clock for each buffer and
+   * call.
+   *
+   * @throws IllegalStateException before the end of the first step
+   * @since 0.2.0
+   */
+  public StepReport report() {
+    lock();
+    try {
+      return clock.report(buffers(), tensors);
+    } finally {
+      unlock();
+    }
+  }
+
+  /**
+   * Gives the loss of the present step, for its {@linkplain #report() report} and that of the run;
+   * it is used for nothing else. To be called before {@link #await}.
+   *
+   * @since 0.2.0
+   */
+  public void loss(double loss) {
+    lock();
+    try {
+      clock.loss(loss);
+    } finally {
+      unlock();
+    }
+  }
+
+  /**
    * Ends the reducer on all ranks because this one cannot go on: all of them get an error with the
    * reason.
    */
@@ -950,6 +977,7 @@ public final class GradientReducer implements AutoCloseable {
     GradientReducer made = new GradientReducer(other, settings, by, tensors);
     made.knownOrder = knownOrder;
     made.completedSteps = completedSteps;
+    made.number = number;
     return made;
   }
 

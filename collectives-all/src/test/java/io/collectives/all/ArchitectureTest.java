@@ -203,6 +203,7 @@ class ArchitectureTest {
                   .then(
                       "group",
                       "Call",
+                      "CallTally",
                       "Calls",
                       "ClosedGroups",
                       "Failure",

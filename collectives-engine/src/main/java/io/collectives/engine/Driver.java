@@ -4,6 +4,7 @@ import io.collectives.CallSettings;
 import io.collectives.CollectiveException;
 import io.collectives.CommunicatorClosedException;
 import io.collectives.NonFiniteException;
+import io.collectives.Statistics;
 import io.collectives.Trace;
 import io.collectives.engine.choice.Placement;
 import io.collectives.engine.run.Call;
@@ -117,6 +118,30 @@ final class Driver implements StatusSource, AutoCloseable {
   /** Returns the names of the transports that carry frames. */
   List<String> transports() {
     return transport.names();
+  }
+
+  /** Returns the counters of the calls of this rank. */
+  Statistics statistics() {
+    List<Statistics.Row> rows;
+    int failures;
+    lock();
+    try {
+      rows = engine.statistics();
+      failures = engine.failures();
+    } finally {
+      unlock();
+    }
+    return new Statistics(rows, failures, memoryLimit());
+  }
+
+  /** Returns the reasons for which the first groups have broken. */
+  List<String> failureMessages() {
+    lock();
+    try {
+      return engine.failureMessages();
+    } finally {
+      unlock();
+    }
   }
 
   /** The most bytes that frames take in memory of the library. */

@@ -13,6 +13,7 @@ import io.collectives.Payload;
 import io.collectives.PersistentCall;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
+import io.collectives.Statistics;
 import io.collectives.Survivors;
 import io.collectives.Trace;
 import io.collectives.UserOp;
@@ -21,9 +22,11 @@ import io.collectives.engine.choice.AlgorithmTable.Row;
 import io.collectives.engine.choice.Chooser;
 import io.collectives.engine.choice.Locality;
 import io.collectives.engine.choice.Tuner;
+import io.collectives.engine.report.RunReporter;
 import io.collectives.engine.run.Agreement;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.run.Program;
+import io.collectives.internal.StepListener;
 import io.collectives.internal.Traceable;
 import io.collectives.spi.InlineExchange;
 import java.nio.file.Path;
@@ -38,7 +41,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** A communicator of a group, with settings for its calls. */
-final class EngineCommunicator implements Communicator, Traceable {
+final class EngineCommunicator implements Communicator, Traceable, StepListener.Source {
 
   /** The thing that closing a communicator ends. */
   enum Owns {
@@ -454,6 +457,11 @@ final class EngineCommunicator implements Communicator, Traceable {
   }
 
   @Override
+  public Statistics statistics() {
+    return context.driver.statistics();
+  }
+
+  @Override
   public Survivors shrink() {
     Agreement agreement = agree(context.group);
     long resumeAt = agreement.resumeAt();
@@ -493,12 +501,21 @@ final class EngineCommunicator implements Communicator, Traceable {
   }
 
   @Override
+  public @Nullable StepListener stepListener() {
+    return world.reporter();
+  }
+
+  @Override
   public void close() {
     if (owns == Owns.NOTHING) {
       return;
     }
     Driver driver = context.driver;
     if (owns == Owns.THE_JOB) {
+      RunReporter reporter = world.reporter();
+      if (reporter != null) {
+        reporter.close();
+      }
       driver.close();
       context.buffers().forEach(EngineBuffer::close);
       return;

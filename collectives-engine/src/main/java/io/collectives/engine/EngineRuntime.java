@@ -13,6 +13,7 @@ import io.collectives.engine.choice.Locality;
 import io.collectives.engine.inprocess.InProcessFabric;
 import io.collectives.engine.join.ExchangeRendezvous;
 import io.collectives.engine.join.JobEnvironment;
+import io.collectives.engine.report.RunReporter;
 import io.collectives.engine.run.Engine;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.status.StatusServer;
@@ -53,7 +54,7 @@ public final class EngineRuntime implements CollectivesRuntime {
 
   @Override
   public Communicator join(JobSettings settings, UnaryOperator<Transport> wrapping) {
-    return joining(settings, wrapping, rendezvous -> {}, EngineRuntime::rendezvous);
+    return joining(settings, wrapping, rendezvous -> {}, EngineRuntime::rendezvous, null);
   }
 
   @Override
@@ -63,20 +64,25 @@ public final class EngineRuntime implements CollectivesRuntime {
         settings.withRendezvous(ExchangeRendezvous.PLACE),
         wrapping,
         rendezvous -> {},
-        place -> new ExchangeRendezvous(exchange));
+        place -> new ExchangeRendezvous(exchange),
+        null);
   }
 
   /** See {@link World.Joining}. */
   private Communicator joinAgain(
-      JobSettings settings, UnaryOperator<Transport> wrapping, Consumer<Rendezvous> onRendezvous) {
-    return joining(settings, wrapping, onRendezvous, EngineRuntime::rendezvous);
+      JobSettings settings,
+      UnaryOperator<Transport> wrapping,
+      Consumer<Rendezvous> onRendezvous,
+      @Nullable RunReporter reporter) {
+    return joining(settings, wrapping, onRendezvous, EngineRuntime::rendezvous, reporter);
   }
 
   private Communicator joining(
       JobSettings settings,
       UnaryOperator<Transport> wrapping,
       Consumer<Rendezvous> onRendezvous,
-      Function<JobSettings, Rendezvous> opening) {
+      Function<JobSettings, Rendezvous> opening,
+      @Nullable RunReporter reporter) {
     TransportProvider.Endpoint endpoint = transport(settings.transport()).listen(settings);
     try (endpoint;
         Rendezvous rendezvous = opening.apply(settings)) {
@@ -102,7 +108,8 @@ public final class EngineRuntime implements CollectivesRuntime {
           neighbours(roster, settings.rank()),
           mixes ? AutoTransportProvider.hosts(roster) : NO_HOSTS,
           new Joined(settings, roster),
-          wrapping);
+          wrapping,
+          reporter);
     }
   }
 
@@ -114,7 +121,14 @@ public final class EngineRuntime implements CollectivesRuntime {
     try {
       for (int rank = 0; rank < ranks; rank++) {
         worlds.add(
-            world(wrapping.apply(fabric.transport(rank)), calls, ranks, NO_HOSTS, null, wrapping));
+            world(
+                wrapping.apply(fabric.transport(rank)),
+                calls,
+                ranks,
+                NO_HOSTS,
+                null,
+                wrapping,
+                null));
       }
     } catch (RuntimeException | Error e) {
       worlds.forEach(Communicator::close);
@@ -132,7 +146,8 @@ public final class EngineRuntime implements CollectivesRuntime {
       int neighbours,
       int[] hosts,
       @Nullable Joined joined,
-      UnaryOperator<Transport> wrapping) {
+      UnaryOperator<Transport> wrapping,
+      @Nullable RunReporter earlier) {
     JobSettings job = joined == null ? null : joined.settings;
     CallSettings calls = Locality.of(transport).resolved(given);
     boolean oversubscribed = neighbours > Runtime.getRuntime().availableProcessors();
@@ -150,16 +165,18 @@ public final class EngineRuntime implements CollectivesRuntime {
             oversubscribed,
             calls);
     try {
-      Group world = Group.world(size, transport.rank());
-      EngineCommunicator communicator =
+      World world = new World(this::joinAgain, driver, job, wrapping);
+      Group all = Group.world(size, transport.rank());
+      Communicator communicator =
           new EngineCommunicator(
-              new GroupContext(driver, GroupContext.Job.of(hosts, calls.algorithm()), world),
+              new GroupContext(driver, GroupContext.Job.of(hosts, calls.algorithm()), all),
               calls,
-              new World(this::joinAgain, driver, job, wrapping),
+              world,
               EngineCommunicator.Owns.THE_JOB);
       if (joined != null && joined.settings.status()) {
         driver.answerBy(new StatusServer(joined.settings, joined.roster, driver));
       }
+      world.report(communicator, earlier);
       return communicator;
     } catch (RuntimeException | Error e) {
       driver.close();

@@ -7,10 +7,12 @@ import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.UnavailableException;
 import io.collectives.engine.join.ExchangeRendezvous;
+import io.collectives.engine.report.RunReporter;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.sharedmemory.SharedMemoryDomain;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Transport;
+import java.nio.file.Path;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -24,9 +26,13 @@ final class World {
      *
      * @param onRendezvous hears of the rendezvous before this rank meets the others there, and may
      *     close it to end that
+     * @param reporter reports on the world that this one grows from, and goes on with the next
      */
     Communicator join(
-        JobSettings settings, UnaryOperator<Transport> wrapping, Consumer<Rendezvous> onRendezvous);
+        JobSettings settings,
+        UnaryOperator<Transport> wrapping,
+        Consumer<Rendezvous> onRendezvous,
+        @Nullable RunReporter reporter);
   }
 
   private final Joining joining;
@@ -40,6 +46,9 @@ final class World {
    */
   private final UnaryOperator<Transport> wrapping;
 
+  /** Reports on the run; null if nobody wants to know. */
+  private volatile @Nullable RunReporter reporter;
+
   World(
       Joining joining,
       Driver driver,
@@ -49,6 +58,26 @@ final class World {
     this.driver = driver;
     this.job = job;
     this.wrapping = wrapping;
+  }
+
+  /**
+   * Reports on this world, which has been joined.
+   *
+   * @param earlier reports on the world that this one has grown from; null if there is none
+   */
+  void report(Communicator world, @Nullable RunReporter earlier) {
+    Path directory = world.settings().reportDirectory();
+    if (earlier != null) {
+      earlier.follow(world, driver::failureMessages);
+      reporter = earlier;
+    } else if (directory != null) {
+      reporter = new RunReporter(directory, world, driver::failureMessages);
+    }
+  }
+
+  /** Returns the report on the run, or null if nobody wants to know. */
+  @Nullable RunReporter reporter() {
+    return reporter;
   }
 
   /** See {@link Communicator#host()}. */
@@ -90,7 +119,8 @@ final class World {
           joining.join(
               settings.withCalls(calls),
               wrapping,
-              rendezvous -> driver.onBreak(group, rendezvous::close));
+              rendezvous -> driver.onBreak(group, rendezvous::close),
+              reporter);
     } catch (JoinException e) {
       CollectiveException error = driver.errorOf(group);
       if (error != null) {
@@ -101,6 +131,7 @@ final class World {
     } finally {
       driver.forgetBreak();
     }
+    reporter = null; // It goes on with the next world.
     driver.close();
     return next;
   }

@@ -54,7 +54,7 @@ import org.jspecify.annotations.Nullable;
  * COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_AUTO (rows for {@link Algorithm#auto(String)}, or
  * {@code @} and a file that holds them), COLLECTIVES_REPEATABILITY (arrival-order, fastest,
  * rank-order or exact, see {@link Repeatability}), COLLECTIVES_FLIGHT_DIRECTORY,
- * COLLECTIVES_FLIGHT_SITES (true or false), COLLECTIVES_TRACE (a directory),
+ * COLLECTIVES_FLIGHT_SITES (true or false), COLLECTIVES_TRACE and COLLECTIVES_REPORT (directories),
  * COLLECTIVES_MEMORY_DIRECTORY (of the transports {@code shm} and {@code unix}), COLLECTIVES_STATUS
  * (on or off, see {@link JobSettings#status}) and COLLECTIVES_HOST (see {@link JobSettings#host})
  * what their names say. Empty variables count as not set.
@@ -243,6 +243,9 @@ public final class JobEnvironment {
     calls = calls.withCallSites(flag("COLLECTIVES_FLIGHT_SITES"));
     if (has("COLLECTIVES_TRACE")) {
       calls = calls.withTraceDirectory(path("COLLECTIVES_TRACE"));
+    }
+    if (has("COLLECTIVES_REPORT")) {
+      calls = calls.withReportDirectory(path("COLLECTIVES_REPORT"));
     }
     return calls;
   }

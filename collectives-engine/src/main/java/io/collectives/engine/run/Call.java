@@ -80,6 +80,9 @@ public final class Call extends CallRun {
 
   private @Nullable Completion completion;
 
+  /** The counters of the calls of the program in the group. */
+  private final CallTally tally;
+
   /** Hears of the end of a call. */
   public interface Completion {
     /**
@@ -95,6 +98,7 @@ public final class Call extends CallRun {
     super(program, slabsInFlight);
     this.group = group;
     this.kept = kept;
+    this.tally = group.tally(program);
     this.framesTo = new int[program.peers.length];
     this.framesFrom = new int[program.peers.length];
     this.contributions =
@@ -156,7 +160,13 @@ public final class Call extends CallRun {
     return stopped;
   }
 
-  void end(@Nullable Failure why) {
+  /**
+   * The call has ended.
+   *
+   * @param now the time, as of the last look at the clock
+   */
+  void end(@Nullable Failure why, long now) {
+    tally.ended(count() * elementBytes(), why != null, now - startNanos);
     failure = why;
     stopped = true;
     done = true;

@@ -1,11 +1,15 @@
 package io.collectives.engine.run;
 
+import io.collectives.Statistics;
 import io.collectives.spi.Region;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.agrona.collections.Long2ObjectHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +25,13 @@ final class Calls {
    */
   static final int WINDOW = Long.SIZE;
 
+  private static final int MOST_MESSAGES = 16;
+  private static final Comparator<Statistics.Kind> ROWS =
+      Comparator.comparing(Statistics.Kind::group)
+          .thenComparing(Statistics.Kind::collective)
+          .thenComparing(Statistics.Kind::algorithm)
+          .thenComparing(Statistics.Kind::mostBytes);
+
   private final HeldFrames heldFrames;
   private final FlightRecorder recorder;
   private final TraceLog trace;
@@ -33,8 +44,13 @@ final class Calls {
   private volatile int failures;
   private @Nullable Failure lastFailure;
 
-  /** The time as of the last poll; an end needs no better. */
+  private final List<String> failureMessages = new ArrayList<>();
+
+  /** The time as of the last start or poll; an end needs no better. */
   long now;
+
+  /** The counters of groups that this rank has left. */
+  private final Map<Statistics.Kind, Statistics.Totals> left = new HashMap<>();
 
   Calls(HeldFrames heldFrames, FlightRecorder recorder, Traffic traffic, TraceLog trace) {
     this.heldFrames = heldFrames;
@@ -60,7 +76,20 @@ final class Calls {
   void remove(Group group) {
     if (groups.remove(group.id) != null) {
       closed.add(group);
+      group.addStatisticsTo(left, Statistics.CLOSED_GROUPS);
     }
+  }
+
+  /** Returns the counters of the calls that have ended, by kind. */
+  List<Statistics.Row> statistics() {
+    Map<Statistics.Kind, Statistics.Totals> sums = new HashMap<>(left);
+    for (Group group : groups.values()) {
+      group.addStatisticsTo(sums, group.isWorld() ? "world" : Long.toHexString(group.id));
+    }
+    return sums.entrySet().stream()
+        .map(row -> new Statistics.Row(row.getKey(), row.getValue()))
+        .sorted(Comparator.comparing(Statistics.Row::kind, ROWS))
+        .toList();
   }
 
   /** The groups that this rank has left not long ago. */
@@ -184,7 +213,7 @@ final class Calls {
     if (trace.isOn) {
       trace.ended(call, why != null);
     }
-    call.end(why);
+    call.end(why, now);
     if (call.hasCompletion()) {
       ended.add(call);
     }
@@ -200,6 +229,11 @@ final class Calls {
   /** Returns why a group has broken last, nothing if none has. */
   @Nullable String lastFailure() {
     return lastFailure == null ? null : lastFailure.message();
+  }
+
+  /** Returns the reasons for which the first groups have broken. */
+  List<String> failureMessages() {
+    return List.copyOf(failureMessages);
   }
 
   /** Breaks a group: its calls stop, and end when it is known why. */
@@ -227,6 +261,9 @@ final class Calls {
     if (group.broken == null && why.kind() != Failure.Kind.CLOSED) {
       failures++;
       lastFailure = why;
+      if (failureMessages.size() < MOST_MESSAGES) {
+        failureMessages.add(why.message());
+      }
       group.cause = why;
     }
     group.end(why);

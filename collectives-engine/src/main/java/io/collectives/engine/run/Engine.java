@@ -2,6 +2,7 @@ package io.collectives.engine.run;
 
 import io.collectives.CollectiveException;
 import io.collectives.ReduceOp;
+import io.collectives.Statistics;
 import io.collectives.UserOp;
 import io.collectives.engine.memory.Memory;
 import io.collectives.internal.CallFingerprint;
@@ -198,6 +199,11 @@ public final class Engine {
     return new RankReport(transport, calls, recorder, inbound, clock.getAsLong()).text(heldFrames);
   }
 
+  /** Returns the counters of the calls that have ended, by kind. */
+  public List<Statistics.Row> statistics() {
+    return calls.statistics();
+  }
+
   /**
    * Returns the number of groups that have broken by a failure, as opposed to having been closed.
    */
@@ -247,6 +253,11 @@ public final class Engine {
   /** Returns where events of other threads are recorded. */
   public TraceLog trace() {
     return trace;
+  }
+
+  /** Returns the reasons for which the first groups have broken. */
+  public List<String> failureMessages() {
+    return calls.failureMessages();
   }
 
   /** Returns the number of groups that this rank has made and not left. */
@@ -312,10 +323,11 @@ public final class Engine {
   public void start(Call call, long timeoutNanos, Call.@Nullable Completion completion) {
     Group group = call.group;
     Program program = call.program;
-    call.start(clock.getAsLong(), timeoutNanos, completion);
+    calls.now = clock.getAsLong();
+    call.start(calls.now, timeoutNanos, completion);
     if (trace.isOn) {
       // It may send at once, so this rank does not wait in others any more.
-      trace.turn(call.startNanos, true, null, inbound);
+      trace.turn(calls.now, true, null, inbound);
     }
     call.isInline = InlineExchanges.fits(call);
     if (callSites) {

@@ -1,5 +1,6 @@
 package io.collectives.engine.run;
 
+import io.collectives.Statistics;
 import io.collectives.internal.CallFingerprint;
 import java.util.ArrayDeque;
 import java.util.Arrays;
@@ -84,6 +85,8 @@ public final class Group {
   /** Calls that have ended and may be used again, by their program. */
   private final Map<Program, Deque<Call>> freeCalls = new IdentityHashMap<>();
 
+  private final Map<Program, CallTally> tallies = new IdentityHashMap<>();
+
   private final long[][] ended = new long[REMEMBERED][CallFingerprint.WORDS];
   private final long[] endedSequences = new long[REMEMBERED];
   private long completed;
@@ -135,6 +138,18 @@ public final class Group {
   @Nullable Call takeFree(Program program) {
     Deque<Call> free = freeCalls.get(program);
     return free == null ? null : free.poll();
+  }
+
+  /** The counters of the calls of a program. */
+  CallTally tally(Program program) {
+    return tallies.computeIfAbsent(program, CallTally::new);
+  }
+
+  /** Adds the counters of the group's calls to those of the same kind. */
+  void addStatisticsTo(Map<Statistics.Kind, Statistics.Totals> sums, String name) {
+    for (CallTally tally : tallies.values()) {
+      tally.addTo(sums, name);
+    }
   }
 
   /** A call has ended that may be used again, unless no more calls can be made. */

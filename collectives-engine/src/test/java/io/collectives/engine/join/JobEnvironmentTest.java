@@ -441,6 +441,14 @@ final class JobEnvironmentTest {
   }
 
   @Test
+  void theDirectoryOfReportsIsSettable() {
+    assertEquals(
+        Path.of("/tmp/reports"),
+        settings(TORCH + "COLLECTIVES_REPORT=/tmp/reports").calls().reportDirectory());
+    assertEquals(null, settings(TORCH).calls().reportDirectory());
+  }
+
+  @Test
   void transportAndDirectoryOfSharedMemoryAreSettable() {
     JobSettings s =
         settings(TORCH + "COLLECTIVES_TRANSPORT=shm COLLECTIVES_MEMORY_DIRECTORY=/mnt/huge");
