@@ -63,7 +63,7 @@ final class StatusPage {
       wrap(finding, out);
     }
     out.println();
-    for (Culprit culprit : Findings.told(culprits, job)) {
+    for (Culprit culprit : Findings.told(job)) {
       RankAnswer answer = job.stacks().get(culprit.rank());
       if (answer != null) {
         stacks(answer, out);

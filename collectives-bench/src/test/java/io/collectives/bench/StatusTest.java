@@ -102,7 +102,7 @@ class StatusTest {
       Run run = statusThatSays("Rank 2 keeps the others waiting: ", Map.of(), sockets.toString());
       run.assertSays(
           0,
-          "ranks 0, 1 and 3 wait in all-reduce #3 of 4000 B",
+          "ranks 0, 1 and 3 wait in all-reduce #3 of 3.91 KiB",
           "and rank 2 is in no call; its last one, all-reduce #2, ended",
           "What rank 2 (pid " + four.get(2).pid() + ") did",
           "at io.collectives.bench.StatusProgram.loadBatch(StatusProgram.java:",

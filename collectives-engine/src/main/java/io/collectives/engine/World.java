@@ -71,13 +71,18 @@ final class World {
       earlier.follow(world, driver::failureMessages);
       reporter = earlier;
     } else if (directory != null) {
-      reporter = new RunReporter(directory, world, driver::failureMessages);
+      reporter = new RunReporter(directory, world, hostName(), driver::failureMessages);
     }
   }
 
   /** Returns the report on the run, or null if nobody wants to know. */
   @Nullable RunReporter reporter() {
     return reporter;
+  }
+
+  /** The name of the host, for people; several hosts may have the same. */
+  private String hostName() {
+    return job == null ? "this JVM" : SharedMemoryDomain.of(job).host();
   }
 
   /** See {@link Communicator#host()}. */

@@ -1,95 +1,62 @@
 package io.collectives.bench.runreport;
 
+import io.collectives.bench.report.Drawing;
+import io.collectives.bench.report.Drawing.Anchor;
+import io.collectives.bench.report.Ink;
+import io.collectives.bench.report.Scale;
+import io.collectives.bench.report.Scale.Unit;
 import io.collectives.bench.runreport.ReducerRun.Point;
 import java.util.List;
-import java.util.Locale;
 
-/** A chart of a curve over the steps of a run, as SVG whose colors the page sets by class. */
+/** A chart of a curve over the steps of a run, both axes as far apart as their numbers. */
 final class LineChart {
-  private static final int WIDTH = 720;
-  private static final int HEIGHT = 220;
-  private static final int LEFT = 64;
-  private static final int BOTTOM = 36;
-  private static final int TOP = 12;
-  private static final int RIGHT = 12;
-  private static final int TICKS = 4;
+  private static final double WIDTH = 880;
+  private static final double HEIGHT = 220;
+  private static final double LEFT = 72;
+  private static final double BOTTOM = HEIGHT - 40;
+  private static final double TOP = 12;
+  private static final double RIGHT = WIDTH - 24;
+  private static final double SIZE = 12;
 
   private LineChart() {}
 
   /**
-   * Returns the chart.
+   * Returns the chart as SVG.
    *
-   * @param label what the curve shows, of the page's own words
+   * @param about what the curve shows
    * @param curve one point or more
    * @param fromZero whether the axis begins with 0
    */
-  static String svg(String label, List<Point> curve, boolean fromZero) {
+  static String svg(String about, List<Point> curve, boolean fromZero) {
     double least = fromZero ? 0 : curve.stream().mapToDouble(Point::value).min().orElse(0);
-    double most = curve.stream().mapToDouble(Point::value).max().orElse(1);
-    double step = tick((most - least) / TICKS);
-    double bottom = Math.floor(least / step) * step;
-    double top = Math.max(bottom + step, Math.ceil(most / step) * step);
-    int decimals = Math.max(0, Math.min(12, (int) Math.ceil(-Math.log10(step) - 1e-9)));
+    double most = curve.stream().mapToDouble(Point::value).max().orElse(0);
     double last = Math.max(1, curve.get(curve.size() - 1).step());
-    StringBuilder svg = new StringBuilder();
-    svg.append(
-        String.format(
-            "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">%n", WIDTH, HEIGHT, label));
-    for (int i = 0; bottom + i * step <= top * (1 + 1e-9); i++) {
-      double value = bottom + i * step;
-      double y = y(value, bottom, top);
-      line(svg, "grid", LEFT, y, WIDTH - RIGHT, y);
-      text(svg, "end", LEFT - 8, y + 4, String.format(Locale.ROOT, "%,." + decimals + "f", value));
+    Scale side = new Scale(Unit.NUMBER, false, least, most > least ? most : least + 1);
+    Scale below = new Scale(Unit.COUNT, false, 0, last);
+    Drawing to = new Drawing(WIDTH, HEIGHT, about);
+    for (Scale.Tick tick : side.ticks(6)) {
+      double y = y(side, tick.value());
+      to.line(Ink.GRID, 1, false, LEFT, y, RIGHT, y);
+      to.text(LEFT - 8, y + 4, tick.label(), Anchor.END, SIZE, Ink.FAINT);
     }
-    double across = tick(last / 6);
-    for (double at = 0; at <= last; at += across) {
-      double x = LEFT + at / last * (WIDTH - LEFT - RIGHT);
-      text(svg, "middle", x, HEIGHT - BOTTOM + 18, String.format(Locale.ROOT, "%,.0f", at));
+    for (Scale.Tick tick : below.ticks(8)) {
+      to.text(x(below, tick.value()), BOTTOM + 18, tick.label(), Anchor.MIDDLE, SIZE, Ink.FAINT);
     }
-    text(svg, "end", WIDTH - RIGHT, HEIGHT - 4, "step");
-    svg.append("<polyline class=\"curve\" points=\"");
-    for (Point point : curve) {
-      double x = LEFT + point.step() / last * (WIDTH - LEFT - RIGHT);
-      svg.append(String.format(Locale.ROOT, "%.1f,%.1f ", x, y(point.value(), bottom, top)));
+    to.text((LEFT + RIGHT) / 2, HEIGHT - 4, "step", Anchor.MIDDLE, SIZE, Ink.FAINT);
+    double[] path = new double[2 * curve.size()];
+    for (int i = 0; i < curve.size(); i++) {
+      path[2 * i] = x(below, curve.get(i).step());
+      path[2 * i + 1] = y(side, curve.get(i).value());
     }
-    return svg.append(String.format("\"/>%n</svg>%n")).toString();
+    to.line(Ink.BLUE, 2, false, path);
+    return to.svg();
   }
 
-  private static double y(double value, double bottom, double top) {
-    return TOP + (top - value) / (top - bottom) * (HEIGHT - TOP - BOTTOM);
+  private static double x(Scale below, double step) {
+    return LEFT + below.at(step) * (RIGHT - LEFT);
   }
 
-  private static void line(
-      StringBuilder svg, String kind, double x1, double y1, double x2, double y2) {
-    svg.append(
-        String.format(
-            Locale.ROOT,
-            "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>%n",
-            kind,
-            x1,
-            y1,
-            x2,
-            y2));
-  }
-
-  private static void text(StringBuilder svg, String anchor, double x, double y, String what) {
-    svg.append(
-        String.format(
-            Locale.ROOT,
-            "<text text-anchor=\"%s\" x=\"%.1f\" y=\"%.1f\">%s</text>%n",
-            anchor,
-            x,
-            y,
-            what));
-  }
-
-  /** Returns 1, 2 or 5 times a power of ten that is as large or larger. */
-  private static double tick(double size) {
-    if (!(size > 0)) {
-      return 1;
-    }
-    double power = Math.pow(10, Math.floor(Math.log10(size)));
-    double digits = size / power;
-    return power * (digits <= 1 ? 1 : digits <= 2 ? 2 : digits <= 5 ? 5 : 10);
+  private static double y(Scale side, double value) {
+    return BOTTOM - side.at(value) * (BOTTOM - TOP);
   }
 }

@@ -1,5 +1,6 @@
 package io.collectives.bench.runreport;
 
+import io.collectives.bench.report.Drawing;
 import io.collectives.bench.runreport.RankReport.Interval;
 import io.collectives.bench.runreport.ReducerRun.Point;
 import java.util.List;
@@ -12,11 +13,11 @@ import java.util.function.ToDoubleFunction;
 public final class ReportPage {
   private static final String STYLE =
       """
-      :root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --ground: #ffffff;
-        --line: #d9dee5; --accent: #1f6feb; --warm: #c2410c; --cool: #0f766e; --note: #fff4e5; }
+      :root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --ground: #ffffff;
+        --line: #dfe4ea; --warm: #d55e00; --note: #fff4e5; }
       @media (prefers-color-scheme: dark) {
-        :root { --ink: #e6ebf2; --soft: #9aa7b6; --ground: #14181f; --line: #303947;
-          --accent: #6cb0ff; --warm: #fb923c; --cool: #4fd1c5; --note: #2b2418; } }
+        :root { --ink: #e6edf3; --soft: #9da7b3; --ground: #0d1117;
+          --line: #2b323b; --warm: #f07b32; --note: #2b2418; } }
       body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground);
         max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
       h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
@@ -28,10 +29,7 @@ public final class ReportPage {
       th, td { padding: .2rem .6rem; border-bottom: 1px solid var(--line); text-align: right; }
       th { color: var(--soft); font-weight: 600; }
       th.word, td.word { text-align: left; }
-      svg { width: 100%; height: auto; font: 12px system-ui, sans-serif; }
-      svg text { fill: var(--soft); } .grid { stroke: var(--line); }
-      .curve { fill: none; stroke: var(--accent); stroke-width: 2; }
-      .before { fill: var(--cool); } .backward { fill: var(--accent); } .await { fill: var(--warm); }
+      svg { max-width: 100%; height: auto; }
       """;
 
   private ReportPage() {}
@@ -111,7 +109,7 @@ public final class ReportPage {
                 interval.first() == 0 && fromZero ? Double.NaN : figure.applyAsDouble(interval));
     if (curve.size() > 1) {
       element(page, "h2", "", title);
-      page.append(LineChart.svg(escaped(title), curve, fromZero));
+      page.append(LineChart.svg(title, curve, fromZero));
     }
   }
 
@@ -138,28 +136,6 @@ public final class ReportPage {
     if (!kind.isEmpty()) {
       page.append(" class=\"").append(kind).append('"');
     }
-    page.append('>').append(escaped(text)).append("</").append(name).append(">\n");
-  }
-
-  /** Returns text without what has a meaning in HTML, and without what XML does not allow. */
-  static String escaped(String text) {
-    StringBuilder escaped = new StringBuilder();
-    text.codePoints()
-        .forEach(
-            c -> {
-              switch (c) {
-                case '<' -> escaped.append("&lt;");
-                case '>' -> escaped.append("&gt;");
-                case '&' -> escaped.append("&amp;");
-                case '"' -> escaped.append("&quot;");
-                case '\'' -> escaped.append("&#39;");
-                default -> {
-                  boolean isText =
-                      c >= ' ' && c != 0xFFFE && c != 0xFFFF && (c < 0xD800 || c > 0xDFFF);
-                  escaped.appendCodePoint(isText || c == '\t' || c == '\n' ? c : 0xFFFD);
-                }
-              }
-            });
-    return escaped.toString();
+    page.append('>').append(Drawing.escaped(text)).append("</").append(name).append(">\n");
   }
 }

@@ -1,73 +1,53 @@
 package io.collectives.bench.runreport;
 
+import io.collectives.bench.report.Drawing;
+import io.collectives.bench.report.Drawing.Anchor;
+import io.collectives.bench.report.Ink;
+import io.collectives.bench.report.Scale.Unit;
 import io.collectives.bench.runreport.ReducerRun.RankRow;
 import io.collectives.bench.runreport.ReducerRun.Times;
 import java.util.List;
-import java.util.Locale;
 
-/** A chart of the parts of a mean step, a bar for each rank, as SVG. */
+/** A chart of the parts of a mean step, a bar for each rank. */
 final class StepBars {
-  private static final int WIDTH = 720;
-  private static final int LEFT = 64;
-  private static final int RIGHT = 72;
-  private static final int ROW = 22;
-  private static final int TOP = 24;
+  private static final double WIDTH = 880;
+  private static final double LEFT = 72;
+  private static final double RIGHT = 80;
+  private static final double ROW = 22;
+  private static final double TOP = 30;
+  private static final double SIZE = 12;
   private static final int MOST_ROWS = 64;
   private static final List<String> PARTS = List.of("before", "backward", "await");
+  private static final List<Ink> INKS = List.of(Ink.GREEN, Ink.BLUE, Ink.VERMILION);
 
   private StepBars() {}
 
+  /** Returns the chart as SVG. */
   static String svg(List<RankRow> all) {
     List<RankRow> rows = all.subList(0, Math.min(MOST_ROWS, all.size()));
     double most = rows.stream().mapToDouble(row -> row.times().step()).max().orElse(1);
-    int height = TOP + ROW * rows.size() + 4;
-    StringBuilder svg = new StringBuilder();
-    svg.append(
-        String.format(
-            "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"parts of a step\">%n",
-            WIDTH, height));
+    Drawing to = new Drawing(WIDTH, TOP + ROW * rows.size() + 4, "parts of a mean step, by rank");
     for (int i = 0; i < PARTS.size(); i++) {
-      int x = LEFT + 150 * i;
-      rectangle(svg, PARTS.get(i), x, 2, 12, 12);
-      text(svg, "start", x + 18, 13, PARTS.get(i));
+      double x = LEFT + 110 * i;
+      to.bar(x, 4, 14, 12, INKS.get(i));
+      to.text(x + 20, 15, PARTS.get(i), Anchor.START, SIZE, Ink.TEXT);
     }
     for (int i = 0; i < rows.size(); i++) {
       Times times = rows.get(i).times();
       double y = TOP + ROW * i;
-      text(svg, "end", LEFT - 8, y + 14, "rank " + rows.get(i).report().job().rank());
+      String rank = "rank " + rows.get(i).report().job().rank();
+      to.text(LEFT - 8, y + 13, rank, Anchor.END, SIZE, Ink.TEXT);
       double[] parts = {times.outside(), times.backward(), times.await()};
       double x = LEFT;
       for (int part = 0; part < parts.length; part++) {
         double width = parts[part] / most * (WIDTH - LEFT - RIGHT);
-        rectangle(svg, PARTS.get(part), x, y, width, ROW - 6);
+        String tip = PARTS.get(part) + ": " + Unit.NANOS.label(1e3 * parts[part], 3);
+        to.bar(x, y, width, ROW - 6, INKS.get(part), tip);
         x += width;
       }
-      text(svg, "start", x + 6, y + 14, String.format(Locale.ROOT, "%.1f ms", times.step() / 1e3));
+      String step = Unit.NANOS.label(1e3 * times.step(), 3);
+      to.text(x + 6, y + 13, step, Anchor.START, SIZE, Ink.TEXT);
     }
-    return svg.append(String.format("</svg>%n")).toString();
-  }
-
-  private static void rectangle(
-      StringBuilder svg, String kind, double x, double y, double width, double height) {
-    svg.append(
-        String.format(
-            Locale.ROOT,
-            "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>%n",
-            kind,
-            x,
-            y,
-            width,
-            height));
-  }
-
-  private static void text(StringBuilder svg, String anchor, double x, double y, String what) {
-    svg.append(
-        String.format(
-            Locale.ROOT,
-            "<text text-anchor=\"%s\" x=\"%.1f\" y=\"%.1f\">%s</text>%n",
-            anchor,
-            x,
-            y,
-            what));
+    return to.svg();
   }
 }

@@ -1,6 +1,6 @@
 package io.collectives.bench.status;
 
-import io.collectives.bench.report.ByteSize;
+import io.collectives.bench.report.Scale;
 import io.collectives.bench.report.Units;
 import io.collectives.bench.status.RankAnswer.Call;
 import io.collectives.bench.status.RankAnswer.EndedCall;
@@ -24,6 +24,7 @@ public final class Findings {
   private static final double FEW_PROCESSORS = 0.1;
   private static final double MANY_PROCESSORS = 0.7;
   private static final long LONG_MICROS = 1_000_000;
+  private static final long CHANCE_MICROS = 250_000;
 
   private final Observation job;
   private final List<String> sentences = new ArrayList<>();
@@ -37,9 +38,9 @@ public final class Findings {
     Findings findings = new Findings(job);
     findings.silent();
     findings.broken();
-    List<Culprit> culprits = job.culprits();
+    List<Culprit> told = told(job);
     boolean circle = false;
-    for (Culprit culprit : told(culprits, job)) {
+    for (Culprit culprit : told) {
       if (culprit.longest().end() != Chain.End.CIRCLE) {
         findings.culprit(culprit);
       } else if (!circle) {
@@ -47,19 +48,26 @@ public final class Findings {
         circle = true;
       }
     }
-    findings.collecting(told(culprits, job));
-    if (culprits.isEmpty()) {
+    findings.collecting(told);
+    if (told.isEmpty()) {
       findings.nobody();
     }
     return findings.sentences;
   }
 
-  /** Returns those that are worth a sentence: what was seen once may be chance. */
-  public static List<Culprit> told(List<Culprit> culprits, Observation job) {
+  /**
+   * Returns the ranks that kept others waiting and are worth a sentence, the worst first. What was
+   * seen at one of many looks, and did not last, is chance.
+   */
+  public static List<Culprit> told(Observation job) {
     List<Culprit> told = new ArrayList<>();
-    for (Culprit culprit : culprits) {
+    for (Culprit culprit : job.culprits()) {
+      boolean isChance =
+          culprit.looks() == 1
+              && job.looks().size() >= LEAST_PART
+              && culprit.longest().micros() < CHANCE_MICROS;
       boolean isFrequent = culprit.looks() * LEAST_PART >= job.looks().size();
-      if (told.isEmpty() || isFrequent && told.size() < MOST_CULPRITS) {
+      if (!isChance && (told.isEmpty() || isFrequent && told.size() < MOST_CULPRITS)) {
         told.add(culprit);
       }
     }
@@ -272,7 +280,9 @@ public final class Findings {
         call.operation().collective()
             + " #"
             + call.sequence()
-            + (call.operation().bytes() > 0 ? " of " + new ByteSize(call.operation().bytes()) : "");
+            + (call.operation().bytes() > 0
+                ? " of " + Scale.Unit.BYTES.label(call.operation().bytes(), 3)
+                : "");
     return in.group().members() == null ? name : name + " of " + ofGroup(in.group());
   }
 

@@ -152,7 +152,7 @@ public record Observation(String run, List<Look> looks, Map<Integer, RankAnswer>
     for (Look look : looks) {
       Map<Integer, List<Chain>> ends = new TreeMap<>();
       for (Chain chain : look.chains()) {
-        if (counts(chain)) {
+        if (counts(chain) && (chain.end() != Chain.End.CIRCLE || isSteady(chain))) {
           ends.computeIfAbsent(chain.last(), rank -> new ArrayList<>()).add(chain);
         }
       }
@@ -186,15 +186,23 @@ public record Observation(String run, List<Look> looks, Map<Integer, RankAnswer>
     return chains.stream().mapToLong(Chain::micros).max().orElse(0);
   }
 
+  /**
+   * Returns whether a rank waited in the same call at all looks; for a circle, whether all of its
+   * ranks did: the answers of one look are not of the same moment, so what goes on may look like a
+   * circle.
+   */
   private boolean isSteady(Chain chain) {
-    InCall call = chain.waits().get(0);
-    for (Look look : looks) {
-      RankAnswer answer = look.answers().get(chain.start());
-      InCall then = answer == null ? null : answer.oldest();
-      if (then == null
-          || !then.group().id().equals(call.group().id())
-          || then.call().sequence() != call.call().sequence()) {
-        return false;
+    int ranks = chain.end() == Chain.End.CIRCLE ? chain.waits().size() : 1;
+    for (int i = 0; i < ranks; i++) {
+      InCall call = chain.waits().get(i);
+      for (Look look : looks) {
+        RankAnswer answer = look.answers().get(chain.ranks().get(i));
+        InCall then = answer == null ? null : answer.oldest();
+        if (then == null
+            || !then.group().id().equals(call.group().id())
+            || then.call().sequence() != call.call().sequence()) {
+          return false;
+        }
       }
     }
     return looks.size() > 1;

@@ -110,6 +110,35 @@ class ChainTest {
         said.get(0).contains("in barrier #0 of 1 KiB of the group of ranks 0 and 1"), said.get(0));
   }
 
+  /** Asynchronous calls of two groups that go on: the answers are not of the same moment. */
+  @Test
+  void aCircleThatIsAnotherOneAtTheNextLookIsNone() {
+    List<Look> looks = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      Map<Integer, RankAnswer> both =
+          answers(
+              world(5 + i) + group("ab", "0,1", 1) + call("ab", 0, "barrier", 1),
+              world(6 + i) + call("1", 5 + i, "all-reduce", 0) + group("ab", "0,1", 0));
+      assertChain(both, 0, Chain.End.CIRCLE, 0, 1, 0);
+      looks.add(new Look(i * 1_000_000_000L, both, Map.of()));
+    }
+    Observation job = new Observation("01234567", looks, Map.of());
+    assertEquals(List.of(), job.culprits());
+    assertEquals(
+        List.of("Nobody keeps the others waiting for long: calls go on, 1 a second at each rank."),
+        Findings.of(job));
+  }
+
+  @Test
+  void aShortWaitThatWasSeenOnceIsChance() {
+    String wait = call("1", 41, "all-reduce", 1).replace("1000000", "50000");
+    List<Look> looks = looks(answers(world(42), world(42)), 3);
+    looks.add(new Look(9_000_000_000L, answers(world(42) + wait, world(41)), Map.of()));
+    Observation job = new Observation("01234567", looks, Map.of());
+    assertEquals(1, job.culprits().size());
+    assertEquals(List.of(), Findings.told(job));
+  }
+
   /** Rank 1 has ended the call: what it sent is on its way, which is no news unless others wait. */
   @Test
   void whatIsOnItsWayIsWaitedFor() {

@@ -51,6 +51,7 @@ public final class RunReporter implements StepListener, AutoCloseable {
   private final List<StepHistory> reducers = new ArrayList<>();
   private final ScheduledExecutorService writer;
   private Communicator world;
+  private final String host;
   private Supplier<List<String>> failures;
 
   /** The counters of worlds that this one has grown from, and their failures. */
@@ -64,10 +65,12 @@ public final class RunReporter implements StepListener, AutoCloseable {
    *
    * @param failures returns the failures of the world so far, in words
    */
-  public RunReporter(Path directory, Communicator world, Supplier<List<String>> failures) {
+  public RunReporter(
+      Path directory, Communicator world, String host, Supplier<List<String>> failures) {
     this.directory = directory;
     this.rank = world.rank();
     this.world = world;
+    this.host = host;
     this.failures = failures;
     this.writer =
         Executors.newSingleThreadScheduledExecutor(
@@ -133,7 +136,7 @@ public final class RunReporter implements StepListener, AutoCloseable {
         "job",
         rank,
         world.size(),
-        world.host(),
+        host,
         begunMillis,
         begunMillis + (System.nanoTime() - begunNanos) / 1_000_000,
         isClosed);
