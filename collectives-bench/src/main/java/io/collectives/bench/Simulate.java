@@ -46,8 +46,9 @@ import picocli.CommandLine.Spec;
       "With --mesh ranks are linked to their neighbours, and what goes further passes every link "
           + "between, along its row first. With --ranks each pair of ranks has a link of its own, "
           + "except that a torus stands on the mesh nearest to a square, unless there are hosts "
-          + "of several ranks, or racks. A torus is planned for the mesh that it stands on: along "
-          + "a dimension that does not wrap, its rings are folded.",
+          + "of several ranks, or racks. torus, weighted-torus and hierarchical are planned for "
+          + "the mesh of --mesh, or with a row for each host: along a dimension that does not "
+          + "wrap, data move from both ends at once.",
       "",
       "dedicated-servers are ranks beside --ranks, each on a host of its own, after those of the "
           + "workers; without S as many as hosts. atomic-servers have one variable or more each, "

@@ -19,7 +19,11 @@ import java.util.regex.Pattern;
 /** The algorithms of this module, each of which plans every collective. */
 public final class TorusPlanProvider implements PlanProvider {
   private static final String HIERARCHICAL = "hierarchical";
-  private static final Pattern MESH = Pattern.compile("(?:(\\d{1,4})x(\\d{1,4}))?");
+  private static final String WEIGHTED = "weighted-torus";
+  private static final String WRITTEN_MESH = "(\\d{1,5}x\\d{1,5}(?: wrap=(?:x|y|none))?)";
+  private static final Pattern MESH = Pattern.compile(WRITTEN_MESH + "?");
+  private static final Pattern MESH_AND_WEIGHTS =
+      Pattern.compile("(?:" + WRITTEN_MESH + "(?:/(\\d{1,2}):(\\d{1,2}))?)?");
 
   private static final List<String> NAMES =
       List.of(
@@ -27,6 +31,7 @@ public final class TorusPlanProvider implements PlanProvider {
           "bidirectional-ring",
           "shortest-way-ring",
           "torus",
+          WEIGHTED,
           HIERARCHICAL,
           "direct",
           "exchange",
@@ -72,6 +77,21 @@ public final class TorusPlanProvider implements PlanProvider {
                   (algorithm, request) ->
                       TorusPlan.of(((Algorithm.Torus) algorithm).mesh(), request))
               .withFigures(TorusPlanProvider::torusSteps, TorusPlanProvider::both);
+      case WEIGHTED ->
+          AlgorithmSpec.of(
+                  name,
+                  "A torus whose two orders have unequal parts, for dimensions that are unlike.",
+                  RingPlan::of)
+              .withParameters(
+                  new AlgorithmSpec.Parameters(
+                      "[:XxY[/COLUMNS:ROWS]]", MESH_AND_WEIGHTS, TorusPlanProvider::weighted),
+                  (algorithm, request) -> {
+                    String text = ((Algorithm.Named) algorithm).parameters();
+                    Mesh mesh = mesh(name, text, request.ranks());
+                    return WeightedTorusPlan.of(mesh, weights(text, mesh), request);
+                  })
+              .withFigures(TorusPlanProvider::weightedSteps, TorusPlanProvider::both)
+              .withCost(TorusPlanProvider::weightedCost);
       case HIERARCHICAL ->
           AlgorithmSpec.of(
                   name,
@@ -81,16 +101,13 @@ public final class TorusPlanProvider implements PlanProvider {
                   new AlgorithmSpec.Parameters(
                       "[:XxY]",
                       MESH,
-                      (text, ranks) ->
-                          Algorithm.named(HIERARCHICAL + ":" + mesh(HIERARCHICAL, text, ranks))),
+                      (text, ranks) -> Algorithm.named(name + ":" + mesh(name, text, ranks))),
                   (algorithm, request) ->
-                      TorusPlan.hierarchical(
-                          mesh(
-                              HIERARCHICAL,
-                              ((Algorithm.Named) algorithm).parameters(),
-                              request.ranks()),
+                      HierarchicalPlan.of(
+                          mesh(name, ((Algorithm.Named) algorithm).parameters(), request.ranks()),
                           request))
-              .withFigures(TorusPlanProvider::torusSteps, TorusPlanProvider::both);
+              .withFigures(TorusPlanProvider::torusSteps, TorusPlanProvider::both)
+              .withCost(TorusPlanProvider::hierarchicalCost);
       case "direct" ->
           AlgorithmSpec.of(name, "Each rank serves one share to all others.", DirectPlans::of)
               .withFigures(n -> n == 1 ? 0 : 2, TorusPlanProvider::both)
@@ -210,8 +227,54 @@ public final class TorusPlanProvider implements PlanProvider {
         known.test(ranks) ? Optional.of(cost.apply(ranks)) : Optional.empty();
   }
 
+  private static int weightedSteps(int ranks) {
+    Mesh mesh = Mesh.torusOf(ranks);
+    return mesh.y() == 1 ? 2 * (mesh.x() - 1) : 4 * (Math.max(mesh.x(), mesh.y()) - 1);
+  }
+
+  /**
+   * Two lanes of opposite directions have half of the payload each. Two places have one link each
+   * way, which both lanes share: there is no formula for these.
+   */
+  private static Optional<Cost> hierarchicalCost(Algorithm algorithm, int ranks) {
+    Mesh mesh = mesh(HIERARCHICAL, ((Algorithm.Named) algorithm).parameters(), ranks);
+    boolean apart =
+        (mesh.x() == 1 || TorusPlan.rows(mesh).closed())
+            && (mesh.y() == 1 || TorusPlan.columns(mesh).closed());
+    return apart
+        ? Optional.of(
+            new Cost(
+                2 * (mesh.x() - 1) + 2 * (mesh.y() - 1), both(ranks) / 2, half(ranks) / 2, false))
+        : Optional.empty();
+  }
+
+  /** On a square that wraps both ways four lanes have a quarter each, and meet on no link. */
+  private static Optional<Cost> weightedCost(Algorithm algorithm, int ranks) {
+    String text = ((Algorithm.Named) algorithm).parameters();
+    Mesh mesh = mesh(WEIGHTED, text, ranks);
+    WeightedTorusPlan.Weights weights = weights(text, mesh);
+    boolean square = mesh.x() == mesh.y() && weights.columns() == weights.rows();
+    return square && TorusPlan.rows(mesh).closed() && TorusPlan.columns(mesh).closed()
+        ? Optional.of(new Cost(4 * (mesh.x() - 1), both(ranks) / 4, half(ranks) / 4, false))
+        : Optional.empty();
+  }
+
   private static Algorithm torus(String text, int ranks) {
     return Algorithm.torus(mesh("torus", text, ranks));
+  }
+
+  private static Algorithm weighted(String text, int ranks) {
+    Mesh mesh = mesh(WEIGHTED, text, ranks);
+    return Algorithm.named(WEIGHTED + ":" + mesh + "/" + weights(text, mesh));
+  }
+
+  /** The weights that are written, or those for the mesh. */
+  private static WeightedTorusPlan.Weights weights(String text, Mesh mesh) {
+    Matcher matcher = MESH_AND_WEIGHTS.matcher(text);
+    return matcher.matches() && matcher.group(2) != null
+        ? new WeightedTorusPlan.Weights(
+            Integer.parseInt(matcher.group(2)), Integer.parseInt(matcher.group(3)))
+        : WeightedTorusPlan.Weights.of(mesh);
   }
 
   /** The mesh that is written, or the one nearest to a square. */
@@ -219,12 +282,9 @@ public final class TorusPlanProvider implements PlanProvider {
     if (text.isEmpty()) {
       return Mesh.torusOf(ranks);
     }
-    Matcher matcher = MESH.matcher(text);
-    if (!matcher.matches()) {
-      throw new IllegalArgumentException(algorithm + ":" + text + ": a mesh is written XxY");
-    }
-    Mesh mesh = Mesh.torus(Integer.parseInt(matcher.group(1)), Integer.parseInt(matcher.group(2)));
-    TorusPlan.requireFit(mesh, ranks);
+    Matcher matcher = MESH_AND_WEIGHTS.matcher(text);
+    Mesh mesh = Mesh.parse(matcher.matches() ? matcher.group(1) : text);
+    TorusPlan.requireFit(algorithm, mesh, ranks);
     return mesh;
   }
 }
