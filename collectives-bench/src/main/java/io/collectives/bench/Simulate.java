@@ -11,6 +11,7 @@ import io.collectives.bench.simulate.Outcome;
 import io.collectives.bench.simulate.PlanChoice;
 import io.collectives.bench.simulate.Quantities;
 import io.collectives.bench.simulate.Scenario;
+import io.collectives.bench.simulate.Service;
 import io.collectives.bench.simulate.Size;
 import io.collectives.bench.simulate.Task;
 import io.collectives.bench.simulate.Wire;
@@ -165,6 +166,16 @@ final class Simulate implements Callable<Integer> {
   private int slabs;
 
   @Option(
+      names = "--serve",
+      defaultValue = "plan",
+      paramLabel = "ORDER",
+      description =
+          "Whom links, NICs and adders serve: plan, what is next in the plan, though a later one "
+              + "may be there already; or arrival, what comes first, for up to 4 million transfers "
+              + "of a slab. Default: ${DEFAULT-VALUE}.")
+  private Service service = Service.PLAN;
+
+  @Option(
       names = "--alpha",
       defaultValue = "1us",
       paramLabel = "TIME",
@@ -271,7 +282,7 @@ final class Simulate implements Callable<Integer> {
 
   private Outcome simulate(Scenario scenario, Costs costs) {
     try {
-      return scenario.run(costs);
+      return scenario.run(costs, service);
     } catch (IllegalArgumentException e) {
       throw Usage.error(spec, scenario.label() + ": " + e.getMessage());
     }
@@ -319,7 +330,8 @@ final class Simulate implements Callable<Integer> {
             + (slabs == 1 ? "1 slab." : slabs + " slabs, all in flight."));
     lines.add(
         "Chunks are equal; hops are cut-through; each lane of a rank adds one thing at a time; "
-            + "links serve in the plan's order.");
+            + service.words()
+            + ".");
     pod.ifPresent(
         shape ->
             lines.add(

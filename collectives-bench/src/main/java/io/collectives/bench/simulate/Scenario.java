@@ -258,7 +258,19 @@ public final class Scenario {
    * @throws IllegalArgumentException if it is too large
    */
   public Outcome run(Costs costs) {
-    return Simulation.run(plan, network, costs);
+    return run(costs, Service.PLAN);
+  }
+
+  /**
+   * Moves clocks through the plan on links that serve in some order.
+   *
+   * @throws IllegalArgumentException if it is too large
+   */
+  public Outcome run(Costs costs, Service service) {
+    return switch (service) {
+      case PLAN -> Simulation.run(plan, network, costs);
+      case ARRIVAL -> ServedByArrival.run(plan, network, costs);
+    };
   }
 
   /** Returns what it takes by a formula, in nanoseconds, if there is one. */
