@@ -260,8 +260,8 @@ public sealed interface Algorithm {
 
   /**
    * Returns the name by which ranks compare their calls, such as {@code ring} or {@code torus:4x2}.
-   * It consists of lower-case letters, digits, spaces and {@code -_=.:+/}, of which the first 24
-   * count.
+   * It consists of lower-case letters, digits, spaces and {@code -_=.:+/}. Calls tell one of more
+   * than 24 characters by its beginning and a hash.
    */
   String name();
 

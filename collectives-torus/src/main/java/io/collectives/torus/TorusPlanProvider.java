@@ -10,6 +10,7 @@ import io.collectives.spi.AlgorithmSpec.Cost;
 import io.collectives.spi.PlanProvider;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
@@ -19,6 +20,7 @@ import java.util.regex.Pattern;
 /** The algorithms of this module, each of which plans every collective. */
 public final class TorusPlanProvider implements PlanProvider {
   private static final String HIERARCHICAL = "hierarchical";
+  private static final String HIERARCHICAL_TREE = "hierarchical-tree";
   private static final String WEIGHTED = "weighted-torus";
   private static final String WRITTEN_MESH = "(\\d{1,5}x\\d{1,5}(?: wrap=(?:x|y|none))?)";
   private static final Pattern MESH = Pattern.compile(WRITTEN_MESH + "?");
@@ -33,6 +35,7 @@ public final class TorusPlanProvider implements PlanProvider {
           "torus",
           WEIGHTED,
           HIERARCHICAL,
+          HIERARCHICAL_TREE,
           "direct",
           "exchange",
           "binomial-tree",
@@ -93,21 +96,18 @@ public final class TorusPlanProvider implements PlanProvider {
               .withFigures(TorusPlanProvider::weightedSteps, TorusPlanProvider::both)
               .withCost(TorusPlanProvider::weightedCost);
       case HIERARCHICAL ->
-          AlgorithmSpec.of(
+          onMesh(
                   name,
                   "Within the rows of a mesh, which are hosts, then between them, and back.",
-                  RingPlan::of)
-              .withParameters(
-                  new AlgorithmSpec.Parameters(
-                      "[:XxY]",
-                      MESH,
-                      (text, ranks) -> Algorithm.named(name + ":" + mesh(name, text, ranks))),
-                  (algorithm, request) ->
-                      HierarchicalPlan.of(
-                          mesh(name, ((Algorithm.Named) algorithm).parameters(), request.ranks()),
-                          request))
+                  HierarchicalPlan::of)
               .withFigures(TorusPlanProvider::torusSteps, TorusPlanProvider::both)
               .withCost(TorusPlanProvider::hierarchicalCost);
+      case HIERARCHICAL_TREE ->
+          onMesh(
+                  name,
+                  "Within the rows of a mesh, which are hosts, by two trees between them, and back.",
+                  HierarchicalTreePlan::of)
+              .withFigures(n -> treeSteps(Mesh.torusOf(n)), n -> treeBytes(Mesh.torusOf(n)));
       case "direct" ->
           AlgorithmSpec.of(name, "Each rank serves one share to all others.", DirectPlans::of)
               .withFigures(n -> n == 1 ? 0 : 2, TorusPlanProvider::both)
@@ -225,6 +225,31 @@ public final class TorusPlanProvider implements PlanProvider {
   private static AlgorithmSpec.CostFormula where(IntPredicate known, IntFunction<Cost> cost) {
     return (algorithm, ranks) ->
         known.test(ranks) ? Optional.of(cost.apply(ranks)) : Optional.empty();
+  }
+
+  /** Describes an algorithm whose parameter is a mesh. */
+  private static AlgorithmSpec onMesh(
+      String name, String description, BiFunction<Mesh, PlanRequest, Plan> plans) {
+    return AlgorithmSpec.of(name, description, RingPlan::of)
+        .withParameters(
+            new AlgorithmSpec.Parameters(
+                "[:XxY]",
+                MESH,
+                (text, ranks) -> Algorithm.named(name + ":" + mesh(name, text, ranks))),
+            (algorithm, request) ->
+                plans.apply(
+                    mesh(name, ((Algorithm.Named) algorithm).parameters(), request.ranks()),
+                    request));
+  }
+
+  private static int treeSteps(Mesh mesh) {
+    return 2 * (mesh.x() - 1) + 2 * levels(core(mesh.y()));
+  }
+
+  /** A rank sends as in a ring within its host, and its share of what a node of both trees does. */
+  private static double treeBytes(Mesh mesh) {
+    double ofTrees = mesh.y() == 1 ? 0 : Math.min(2, mesh.y() / 2.0);
+    return both(mesh.x()) + ofTrees / mesh.x();
   }
 
   private static int weightedSteps(int ranks) {

@@ -106,6 +106,27 @@ class HierarchicalPlanTest {
   }
 
   @Test
+  void everyHierarchyOfTreesTakesTheDocumentedStepsAndBytes() {
+    for (int i = 0; i < MESHES; i++) {
+      Mesh shape = mesh();
+      Mesh mesh = Mesh.torus(shape.x(), shape.y());
+      String text = "hierarchical-tree:" + mesh;
+      Plan plan = plan(text, Collective.ALL_REDUCE, mesh.ranks());
+      PlanFigures figures = PlanVerifier.verify(plan, 1, seed);
+      int levels = Integer.numberOfTrailingZeros(Integer.highestOneBit(mesh.y()));
+      assertEquals(2 * (mesh.x() - 1) + 2 * levels, figures.rounds(), text);
+      long far = 0;
+      Sent sent = Sent.of(plan);
+      for (int from = 0; from < mesh.ranks(); from++) {
+        for (int to = 0; to < mesh.ranks(); to++) {
+          far += from / mesh.x() == to / mesh.x() ? 0 : sent.chunks(from, to);
+        }
+      }
+      assertEquals(2L * plan.chunks() * (mesh.y() - 1), far, text + ": 2M(Y-1) of all hosts");
+    }
+  }
+
+  @Test
   void everyWeightedTorusGivesItsOrdersTheirParts() {
     for (int i = 0; i < MESHES; i++) {
       Mesh mesh = mesh();

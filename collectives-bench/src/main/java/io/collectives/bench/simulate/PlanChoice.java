@@ -71,9 +71,12 @@ public record PlanChoice(String text) {
     return knowsMeshes() && !text.contains(":") ? new PlanChoice(text + ":" + mesh) : this;
   }
 
-  /** Returns the mesh that the plans for a size are made for, if they are made for one. */
+  /**
+   * Returns the mesh to whose links the plans for a size keep, if they keep to any; trees between
+   * hosts do not.
+   */
   public Optional<Mesh> mesh(Size size) {
-    if (!knowsMeshes()) {
+    if (!knowsMeshes() || algorithm(size).family().equals("hierarchical-tree")) {
       return Optional.empty();
     }
     String name = algorithm(size).name();

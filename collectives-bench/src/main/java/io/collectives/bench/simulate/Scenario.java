@@ -206,6 +206,16 @@ public final class Scenario {
             .isPresent();
   }
 
+  /**
+   * Returns the number of those among whom the slowest links are shared out evenly: the hosts of
+   * members that share NICs, if there are several, else the members.
+   */
+  public int parties() {
+    Hosts hosts = network.hosts();
+    int sharing = (members + hosts.ranksPerHost() - 1) / hosts.ranksPerHost();
+    return hosts.nicNanosPerByte() > 0 && sharing > 1 ? sharing : members;
+  }
+
   /** All that are on the network, among them servers that have no payload of their own. */
   public int ranks() {
     return network.ranks();
