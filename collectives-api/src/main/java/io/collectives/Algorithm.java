@@ -90,8 +90,8 @@ public sealed interface Algorithm {
    * of the payload move at once, one along the columns first, the other along the rows first, in
    * 2(X-1)+2(Y-1) rounds.
    *
-   * <p>Along a dimension that does not wrap the ring is folded, so that each rank exchanges data
-   * only with ranks at most two places from it.
+   * <p>Along a dimension that does not wrap data move from both ends of a line at once. So each
+   * rank exchanges data with its neighbours only.
    *
    * <p>A reduce-scatter by itself goes along the columns first, and an all-gather by itself along
    * the rows first, with all of the payload, in (X-1)+(Y-1) rounds (Kumar et al. 2021, section
@@ -260,8 +260,8 @@ public sealed interface Algorithm {
 
   /**
    * Returns the name by which ranks compare their calls, such as {@code ring} or {@code torus:4x2}.
-   * It consists of lower-case letters, digits, spaces and {@code -_=.:+/}, of which the first 24
-   * count.
+   * It consists of lower-case letters, digits, spaces and {@code -_=.:+/}. Calls tell one of more
+   * than 24 characters by its beginning and a hash.
    */
   String name();
 

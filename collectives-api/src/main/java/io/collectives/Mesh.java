@@ -1,5 +1,8 @@
 package io.collectives;
 
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
 /**
  * An arrangement of ranks in {@code y} rows of {@code x}: rank {@code r} is in column {@code r % x}
  * of row {@code r / x}.
@@ -14,6 +17,8 @@ package io.collectives;
  * @param wrapY whether the last row is linked to the first
  */
 public record Mesh(int x, int y, boolean wrapX, boolean wrapY) {
+
+  private static final Pattern FORM = Pattern.compile("(\\d{1,9})x(\\d{1,9})(?: wrap=(x|y|none))?");
 
   /** Checks the shape. */
   public Mesh {
@@ -45,6 +50,27 @@ public record Mesh(int x, int y, boolean wrapX, boolean wrapY) {
       y--;
     }
     return torus(ranks / y, y);
+  }
+
+  /**
+   * Reads a mesh that {@link #toString} wrote: {@code 4x2}, which wraps in both dimensions, or
+   * {@code 128x32 wrap=y}, where {@code wrap=} is followed by {@code x}, {@code y} or {@code none}.
+   *
+   * @throws IllegalArgumentException if the text is none
+   * @since 0.2.0
+   */
+  public static Mesh parse(String text) {
+    Matcher matcher = FORM.matcher(text);
+    if (!matcher.matches()) {
+      throw new IllegalArgumentException(
+          "'" + text + "' is no mesh; write 4x2, or 4x2 wrap=x, wrap=y or wrap=none");
+    }
+    String wraps = matcher.group(3) == null ? "xy" : matcher.group(3);
+    return new Mesh(
+        Integer.parseInt(matcher.group(1)),
+        Integer.parseInt(matcher.group(2)),
+        wraps.contains("x"),
+        wraps.contains("y"));
   }
 
   /** Returns the number of places. */

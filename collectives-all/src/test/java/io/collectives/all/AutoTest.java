@@ -10,6 +10,8 @@ import io.collectives.CallSettings;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.Explanation;
+import io.collectives.FusionSettings;
+import io.collectives.GradientReducer;
 import io.collectives.JobSettings;
 import io.collectives.JoinException;
 import io.collectives.MismatchException;
@@ -252,6 +254,41 @@ class AutoTest {
               });
       assertEquals(Set.copyOf(chosen), Set.of(even == 0 ? "hierarchical:2x2" : "ring"));
     }
+  }
+
+  /** The hierarchy of hosts, which {@code auto} takes for all of these, also with ragged parts. */
+  @Test
+  void gradientsAndShardsOfSeveralHostsAreReduced() throws Exception {
+    long[] counts = {1, 49_999, 0, 50_000};
+    all(
+        4,
+        rank ->
+            Collectives.join(
+                JobSettings.of(rank, 4, directory.toUri()).withHost(rank < 2 ? "a" : "b")),
+        world -> {
+          int rank = world.rank();
+          int[] all = new int[100_000];
+          for (int i = 0; i < all.length; i++) {
+            all[i] = i + rank;
+          }
+          int[] part = new int[(int) counts[rank]];
+          world.reduceScatter(Payload.of(all), Payload.of(part), counts, ReduceOp.SUM);
+          int start = (int) (rank == 0 ? 0 : rank == 1 ? 1 : 50_000);
+          for (int i = 0; i < part.length; i++) {
+            assertEquals(4 * (start + i) + 6, part[i], "element " + (start + i));
+          }
+          world.allGather(Payload.of(part), Payload.of(all), counts);
+          try (GradientReducer reducer =
+              GradientReducer.of(world, FusionSettings.defaults().withOp(ReduceOp.SUM))) {
+            GradientReducer.Tensor tensor = reducer.register("all", Payload.of(all));
+            reducer.ready(tensor);
+            reducer.await();
+          }
+          for (int i = 0; i < all.length; i++) {
+            assertEquals(4 * (4 * i + 6), all[i], "element " + i);
+          }
+          return 0;
+        });
   }
 
   /** Different sizes may mean different algorithms; what the user did wrong is what is told. */

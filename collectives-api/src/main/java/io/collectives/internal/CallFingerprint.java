@@ -82,10 +82,23 @@ public final class CallFingerprint {
   }
 
   /**
+   * Returns an algorithm's {@linkplain io.collectives.Algorithm#name() name} as calls tell it: a
+   * long one is its beginning and a hash of the whole, so that names which differ at the end do not
+   * look alike.
+   */
+  public static String told(String algorithm) {
+    if (algorithm.length() <= NAME_LENGTH) {
+      return algorithm;
+    }
+    String hash =
+        "+" + Integer.toString(algorithm.hashCode() & Integer.MAX_VALUE, Character.MAX_RADIX);
+    return algorithm.substring(0, NAME_LENGTH - hash.length()) + hash;
+  }
+
+  /**
    * Says what ranks do; after the beginning.
    *
-   * @param algorithm its {@linkplain io.collectives.Algorithm#name() name}, which may be an
-   *     allocation to ask for
+   * @param algorithm {@link #told}, which may be an allocation to ask for
    * @param root 0 if the collective has none
    * @param dealt {@link #hash} of the counts of all ranks, 0 if the payload is dealt evenly
    */

@@ -52,6 +52,6 @@ final class MeshLinks {
 
   private static boolean near(int distance, int places, boolean wraps) {
     int away = Math.abs(distance);
-    return wraps ? away == 1 || away == places - 1 : away <= 2;
+    return away == 1 || wraps && away == places - 1;
   }
 }

@@ -63,10 +63,9 @@ import io.collectives.Mesh;
  * entered"; REDUCE unites such sets, and learning of a rank twice does no harm. At the end every
  * rank knows that every rank has entered.
  *
- * <p><b>What holds on a mesh</b>, if one is given. A transfer goes along one row or one column. If
- * that dimension wraps, its ranks are neighbours, the last place being the first one's. If not, it
- * is a line, and its ranks are at most two places apart: a folded ring leaves out every other
- * place, whose two links then carry the transfer. So no transfer needs a link that the mesh lacks.
+ * <p><b>What holds on a mesh</b>, if one is given. A transfer goes along one row or one column,
+ * from a rank to its neighbour; in a dimension that wraps the last place is the first one's. So no
+ * transfer needs a link that the mesh lacks.
  *
  * <p>For up to 64 ranks, and for barriers of any size, the sets are exact and an error names the
  * contributor. Other plans of more ranks are checked by sums of random 64-bit tags, one for each

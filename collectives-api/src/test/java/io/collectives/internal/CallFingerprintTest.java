@@ -291,4 +291,16 @@ class CallFingerprintTest {
     assertThrows(IllegalArgumentException.class, () -> Algorithm.named("a".repeat(65)));
     assertNotEquals(0, CallFingerprint.PAIRWISE);
   }
+
+  /** Ranks whose algorithms differ behind the characters that a call has room for must see it. */
+  @Test
+  void longNamesThatDifferAtTheEndAreTold() {
+    assertEquals("torus:4x2", CallFingerprint.told("torus:4x2"));
+    assertEquals("hierarchical-tree:128x32", CallFingerprint.told("hierarchical-tree:128x32"));
+    String one = CallFingerprint.told("weighted-torus:128x32 wrap=y/2:1");
+    String other = CallFingerprint.told("weighted-torus:128x32 wrap=y/9:1");
+    assertTrue(one.startsWith("weighted-torus:1") && one.length() <= 24, one);
+    assertNotEquals(one, other);
+    assertEquals(one, CallFingerprint.told("weighted-torus:128x32 wrap=y/2:1"));
+  }
 }

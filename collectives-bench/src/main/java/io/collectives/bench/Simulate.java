@@ -11,6 +11,7 @@ import io.collectives.bench.simulate.Outcome;
 import io.collectives.bench.simulate.PlanChoice;
 import io.collectives.bench.simulate.Quantities;
 import io.collectives.bench.simulate.Scenario;
+import io.collectives.bench.simulate.Service;
 import io.collectives.bench.simulate.Size;
 import io.collectives.bench.simulate.Task;
 import io.collectives.bench.simulate.Wire;
@@ -46,8 +47,9 @@ import picocli.CommandLine.Spec;
       "With --mesh ranks are linked to their neighbours, and what goes further passes every link "
           + "between, along its row first. With --ranks each pair of ranks has a link of its own, "
           + "except that a torus stands on the mesh nearest to a square, unless there are hosts "
-          + "of several ranks, or racks. A torus is planned for the mesh that it stands on: along "
-          + "a dimension that does not wrap, its rings are folded.",
+          + "of several ranks, or racks. torus, weighted-torus and hierarchical are planned for "
+          + "the mesh of --mesh, or with a row for each host: along a dimension that does not "
+          + "wrap, data move from both ends at once.",
       "",
       "dedicated-servers are ranks beside --ranks, each on a host of its own, after those of the "
           + "workers; without S as many as hosts. atomic-servers have one variable or more each, "
@@ -164,6 +166,16 @@ final class Simulate implements Callable<Integer> {
   private int slabs;
 
   @Option(
+      names = "--serve",
+      defaultValue = "plan",
+      paramLabel = "ORDER",
+      description =
+          "Whom links, NICs and adders serve: plan, what is next in the plan, though a later one "
+              + "may be there already; or arrival, what comes first, for up to 4 million transfers "
+              + "of a slab. Default: ${DEFAULT-VALUE}.")
+  private Service service = Service.PLAN;
+
+  @Option(
       names = "--alpha",
       defaultValue = "1us",
       paramLabel = "TIME",
@@ -270,7 +282,7 @@ final class Simulate implements Callable<Integer> {
 
   private Outcome simulate(Scenario scenario, Costs costs) {
     try {
-      return scenario.run(costs);
+      return scenario.run(costs, service);
     } catch (IllegalArgumentException e) {
       throw Usage.error(spec, scenario.label() + ": " + e.getMessage());
     }
@@ -318,7 +330,8 @@ final class Simulate implements Callable<Integer> {
             + (slabs == 1 ? "1 slab." : slabs + " slabs, all in flight."));
     lines.add(
         "Chunks are equal; hops are cut-through; each lane of a rank adds one thing at a time; "
-            + "links serve in the plan's order.");
+            + service.words()
+            + ".");
     pod.ifPresent(
         shape ->
             lines.add(

@@ -45,7 +45,7 @@ final class SimulationTable {
   /** A result, beside what a formula says. */
   void row(Scenario scenario, Task task, ByteSize size, Outcome outcome, OptionalDouble closed) {
     double algbw = outcome.nanos() == 0 || !task.moves() ? 0 : size.bytes() / outcome.nanos();
-    double busbw = algbw * (scenario.serves() ? 1 : task.busFactor(scenario.members()));
+    double busbw = algbw * (scenario.serves() ? 1 : task.busFactor(scenario.parties()));
     boolean known = closed.isPresent();
     double ratio = known && closed.getAsDouble() > 0 ? outcome.nanos() / closed.getAsDouble() : 1;
     Map<String, Object> fields = new LinkedHashMap<>();

@@ -2,6 +2,7 @@ package io.collectives.bench;
 
 import io.collectives.Algorithm;
 import io.collectives.Collective;
+import io.collectives.Mesh;
 import io.collectives.bench.report.Fields;
 import io.collectives.bench.report.Progress;
 import io.collectives.bench.report.Units;
@@ -15,6 +16,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -147,7 +149,7 @@ final class Verify implements Callable<Integer> {
             progress.step(label + ", " + collective + ", " + size.ranks() + " ranks");
             PlanFigures figures;
             try {
-              figures = verify(plan, algorithm.algorithm(size));
+              figures = verify(plan, algorithm.mesh(size));
             } catch (InvalidPlanException e) {
               progress.clear();
               spec.commandLine()
@@ -221,15 +223,15 @@ final class Verify implements Callable<Integer> {
     }
   }
 
-  /** A plan of a torus, and that it keeps to the mesh, but where it is made for any two ranks. */
-  private static PlanFigures verify(Plan plan, Algorithm algorithm) {
+  /** Also that a plan for a mesh keeps to it, but where it is made for any two ranks. */
+  private static PlanFigures verify(Plan plan, Optional<Mesh> mesh) {
     boolean anyTwoRanks =
         switch (plan.collective()) {
           case GATHER, SCATTER, ALL_TO_ALL -> true;
           case ALL_REDUCE, BARRIER, REDUCE_SCATTER, ALL_GATHER, BROADCAST, REDUCE -> false;
         };
-    return algorithm instanceof Algorithm.Torus torus && !anyTwoRanks
-        ? PlanVerifier.verify(plan, torus.mesh())
+    return mesh.isPresent() && !anyTwoRanks
+        ? PlanVerifier.verify(plan, mesh.get())
         : PlanVerifier.verify(plan);
   }
 

@@ -36,6 +36,7 @@ class MainTest {
         "compare --help",
         "verify --help",
         "simulate --help",
+        "paper --help",
         "accuracy --help",
         "chaos --help",
         "flight --help",

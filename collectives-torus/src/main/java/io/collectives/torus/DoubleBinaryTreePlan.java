@@ -89,7 +89,7 @@ final class DoubleBinaryTreePlan {
    * @param chunk the chunk that it moves
    * @param leftOut the rank of a leaf that takes no part, or {@link #NOBODY}
    */
-  private record Tree(int ranks, IntUnaryOperator rankOf, int chunk, int leftOut) {
+  record Tree(int ranks, IntUnaryOperator rankOf, int chunk, int leftOut) {
 
     static Tree first(int ranks) {
       return new Tree(ranks, node -> node - 1, 0, NOBODY);
@@ -104,6 +104,11 @@ final class DoubleBinaryTreePlan {
     Tree turned(int turn, int leaf) {
       IntUnaryOperator turned = node -> Math.floorMod(rankOf.applyAsInt(node) + turn, ranks);
       return new Tree(ranks, turned, chunk, leaf);
+    }
+
+    /** Returns this tree between other ranks, those that stand for its own, and for a chunk. */
+    Tree between(IntUnaryOperator others, int otherChunk) {
+      return new Tree(ranks, others.compose(rankOf), otherChunk, NOBODY);
     }
 
     int root() {

@@ -8,7 +8,7 @@ import java.util.function.IntUnaryOperator;
 /**
  * Ranks in two dimensions, of A and B places, whose rings work one after the other on the same
  * chunks: all rings along the first dimension at once, then all along the second (Kumar et al.
- * 2021, section 3.3).
+ * 2021, section 3.3). A dimension that is not closed has {@linkplain Line lines} for rings.
  *
  * <p>The rank at (a, b) owns the k chunks from {@code firstChunk + (a B + b) k} on. Along the first
  * dimension the share of place a consists of the kB chunks of its owners, which follow each other;
@@ -39,59 +39,38 @@ record Hierarchy(
     Dimension first, Dimension second, IntBinaryOperator rankAt, int firstChunk, int chunksOfRank) {
 
   /**
-   * A dimension, one of the two.
-   *
-   * @param places its number of places
-   * @param wraps whether its last place is linked to its first; if not, its rings are {@linkplain
-   *     Ring#folded folded}
-   */
-  record Dimension(int places, boolean wraps) {
-    /**
-     * Returns whether rings of opposite directions share no link. Of two places both directions are
-     * one link, and a folded ring uses each link of its line both ways; there all rings go up.
-     */
-    boolean closed() {
-      return wraps && places > 2;
-    }
-
-    Ring ring(
-        IntUnaryOperator rankAt, IntUnaryOperator chunkAt, IntUnaryOperator countAt, int step) {
-      Ring ring = new Ring(places, rankAt, chunkAt, countAt, closed() ? step : 1);
-      return wraps ? ring : ring.folded();
-    }
-  }
-
-  /**
    * The chunks that one lane moves.
    *
    * @param from the first of its chunks within each share of the first dimension
    * @param to the end of these
-   * @param step the direction of its rings, except where each rank's two chunks go in different
-   *     directions
+   * @param step the direction of its rings, except where {@code apart}
+   * @param apart whether, along the second dimension if that is closed, each rank's two chunks go
+   *     in different directions
    */
-  record Flow(int from, int to, int step) {}
+  record Flow(int from, int to, int step, boolean apart) {}
 
-  /** Makes a flow of all chunks. */
+  /** Makes a flow of all chunks in one direction. */
   Flow whole(int step) {
-    return new Flow(0, shareChunks(), step);
+    return new Flow(0, shareChunks(), step, false);
   }
 
   /**
-   * Makes flows of all chunks in two lanes of opposite directions, or in one if the first dimension
-   * is not closed.
+   * Makes flows of all chunks, of which each rank has one or two, in two lanes of opposite
+   * directions, or in one if the first dimension is not closed.
    */
   Flow[] bothWays() {
     int all = shareChunks();
+    boolean apart = chunksOfRank == 2;
     return first.closed()
-        ? new Flow[] {new Flow(0, all / 2, 1), new Flow(all / 2, all, -1)}
-        : new Flow[] {whole(1)};
+        ? new Flow[] {new Flow(0, all / 2, 1, apart), new Flow(all / 2, all, -1, apart)}
+        : new Flow[] {new Flow(0, all, 1, apart)};
   }
 
   /**
    * Makes the (A-1) + (B-1) rounds after which each rank holds the sums of the chunks that it owns.
    */
   Rounds reduceScatter(Flow flow) {
-    return alongFirst(flow, Ring::reduceScatter).then(alongSecond(flow, Ring::reduceScatter));
+    return alongFirst(flow, Halves::reduceScatter).then(alongSecond(flow, Halves::reduceScatter));
   }
 
   /**
@@ -99,7 +78,7 @@ record Hierarchy(
    * has the chunks of all.
    */
   Rounds allGather(Flow flow) {
-    return alongSecond(flow, Ring::allGather).then(alongFirst(flow, Ring::allGather));
+    return alongSecond(flow, Halves::allGather).then(alongFirst(flow, Halves::allGather));
   }
 
   /**
@@ -110,25 +89,44 @@ record Hierarchy(
     return reduceScatter(flow).then(allGather(flow));
   }
 
+  /**
+   * Makes the rounds of an all-reduce in which every phase but the last one begins at a multiple of
+   * {@code phase} rounds: what is left of a phase, or of the two in the second dimension, is idle.
+   *
+   * @param phase at least A-1 and B-1
+   */
+  Rounds allReduceInPhases(Flow flow, int phase) {
+    return padded(alongFirst(flow, Halves::reduceScatter), phase)
+        .then(
+            padded(
+                alongSecond(flow, Halves::reduceScatter).then(alongSecond(flow, Halves::allGather)),
+                2 * phase))
+        .then(padded(alongFirst(flow, Halves::allGather), phase));
+  }
+
+  private static Rounds padded(Rounds rounds, int count) {
+    return rounds.then(Rounds.of(count - rounds.count(), (round, sink) -> {}));
+  }
+
   /** Returns the number of chunks in the share of a place of the first dimension. */
   private int shareChunks() {
     return second.places() * chunksOfRank;
   }
 
-  private Rounds alongFirst(Flow flow, Function<Ring, Rounds> phase) {
+  private Rounds alongFirst(Flow flow, Function<Halves, Rounds> phase) {
     return Rounds.sideBySide(
         second.places(),
         b ->
             phase.apply(
-                first.ring(
+                first.halves(
                     a -> rankAt.applyAsInt(a, b),
                     a -> firstChunk + a * shareChunks() + flow.from(),
                     a -> flow.to() - flow.from(),
                     flow.step())));
   }
 
-  private Rounds alongSecond(Flow flow, Function<Ring, Rounds> phase) {
-    return chunksOfRank > 1 && second.closed()
+  private Rounds alongSecond(Flow flow, Function<Halves, Rounds> phase) {
+    return flow.apart() && second.closed()
         ? Rounds.sideBySide(
             2 * first.places(),
             i -> phase.apply(alongSecond(flow, i / 2, i % 2, i % 2 + 1, i % 2 == 0 ? 1 : -1)))
@@ -137,13 +135,13 @@ record Hierarchy(
   }
 
   /**
-   * Makes a ring that moves the chunks {@code from} to {@code to} of each rank that belong to the
-   * flow.
+   * Makes the halves that move the chunks {@code from} to {@code to} of each rank that belong to
+   * the flow.
    */
-  private Ring alongSecond(Flow flow, int a, int from, int to, int step) {
+  private Halves alongSecond(Flow flow, int a, int from, int to, int step) {
     IntUnaryOperator start = b -> Math.max(flow.from(), b * chunksOfRank + from);
     IntUnaryOperator end = b -> Math.min(flow.to(), b * chunksOfRank + to);
-    return second.ring(
+    return second.halves(
         b -> rankAt.applyAsInt(a, b),
         b -> firstChunk + a * shareChunks() + start.applyAsInt(b),
         b -> end.applyAsInt(b) - start.applyAsInt(b),

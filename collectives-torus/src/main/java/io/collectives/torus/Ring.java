@@ -35,7 +35,8 @@ record Ring(
     IntUnaryOperator rankAt,
     IntUnaryOperator chunkAt,
     IntUnaryOperator countAt,
-    int step) {
+    int step)
+    implements Halves {
 
   /** Makes a ring with the same number of chunks in each share. */
   Ring(int places, IntUnaryOperator rankAt, IntUnaryOperator chunkAt, int shareChunks, int step) {
@@ -46,7 +47,8 @@ record Ring(
    * Makes the P-1 rounds in which every place sends one share, and after which each place holds the
    * sum of its own.
    */
-  Rounds reduceScatter() {
+  @Override
+  public Rounds reduceScatter() {
     return Rounds.of(
         places - 1,
         (round, sink) -> {
@@ -60,7 +62,8 @@ record Ring(
    * Makes the P-1 rounds in which every place sends one share, and after which each place has got
    * the share of every other.
    */
-  Rounds allGather() {
+  @Override
+  public Rounds allGather() {
     return Rounds.of(
         places - 1,
         (round, sink) -> {
@@ -68,19 +71,6 @@ record Ring(
             send(place, place - step * round, Effect.REPLACE, sink);
           }
         });
-  }
-
-  /**
-   * Returns this ring with its places in the order 0, 2, 4, …, 5, 3, 1: out along a line and back
-   * over the places that were left out, so that no transfer spans more than two places of a line
-   * that is not closed. Each place keeps its rank and its share.
-   *
-   * <p>In a round each link between two places of the line is crossed once each way.
-   */
-  Ring folded() {
-    IntUnaryOperator fold = i -> 2 * i < places ? 2 * i : 2 * (places - i) - 1;
-    return new Ring(
-        places, rankAt.compose(fold), chunkAt.compose(fold), countAt.compose(fold), step);
   }
 
   private void send(int place, int share, Effect effect, Transfer.Sink sink) {

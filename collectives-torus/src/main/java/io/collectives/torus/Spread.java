@@ -17,8 +17,8 @@ import java.util.function.IntBinaryOperator;
  * @param chunk the chunk that is moved
  */
 record Spread(
-    Hierarchy.Dimension first,
-    Hierarchy.Dimension second,
+    Dimension first,
+    Dimension second,
     IntBinaryOperator rankAt,
     int rootFirst,
     int rootSecond,
@@ -27,8 +27,8 @@ record Spread(
   /** Makes one that goes along the root's row first. */
   static Spread of(Mesh mesh, int root, int chunk) {
     return new Spread(
-        new Hierarchy.Dimension(mesh.x(), mesh.wrapX()),
-        new Hierarchy.Dimension(mesh.y(), mesh.wrapY()),
+        new Dimension(mesh.x(), mesh.wrapX()),
+        new Dimension(mesh.y(), mesh.wrapY()),
         mesh::rankAt,
         root % mesh.x(),
         root / mesh.x(),

@@ -1,6 +1,5 @@
 package io.collectives.torus;
 
-import io.collectives.Collective;
 import io.collectives.Mesh;
 import io.collectives.plan.DirectPlans;
 import io.collectives.plan.Effect;
@@ -31,17 +30,17 @@ import java.util.function.IntUnaryOperator;
  * wraps and has 3 places or more. If X = Y, the two orders are in unlike dimensions at any time,
  * and all links carry something all the time; if not, they meet in the longer one.
  *
- * <p>Along a dimension that does not wrap the ring is {@linkplain Ring#folded folded}: a rank sends
- * to places at most two away on its line, and none is sent from one end to the other. Each lane
- * then crosses every link of the line once each way in a round; of a dimension of 2 places both
- * directions are one link anyway. So rings of a second direction gain nothing there, and where
- * neither dimension is closed there are 2n chunks and 2 lanes, one for each order. In a single row
- * or column the two orders are the same: there, too, are 2 lanes, one up and one down. The owners,
- * the steps and the bytes that a rank sends in each dimension are always the same.
+ * <p>Along a dimension that does not wrap data move from {@linkplain Line both ends of a line} at
+ * once, between neighbours only. Each lane then uses every link of the line both ways; of a
+ * dimension of 2 places both directions are one link anyway. So lanes of a second direction gain
+ * nothing there, and where neither dimension is closed there are 2n chunks and 2 lanes, one for
+ * each order. In a single row or column the two orders are the same: there, too, are 2 lanes, one
+ * up and one down. Owners and steps are always the same.
  *
  * <p>Steps: 2(X-1) + 2(Y-1). Bytes: each rank sends M(Y-1)/Y + (M/X)(Y-1)/Y along its column and
  * M(X-1)/X + (M/Y)(X-1)/X along its row, 2M(n-1)/n in all; half of it each way in a closed
- * dimension; on a square torus half of it in each dimension.
+ * dimension; on a square torus half of it in each dimension. Along a line that is an average: a
+ * place between others sends P+1 shares for P-1 in an all-gather, one at an end 1.
  *
  * <p>The parts of ranks are rows of the mesh, one after the other, so a plan that distributes the
  * payload over the ranks has one order: columns first in a reduce-scatter, rows first in an
@@ -60,13 +59,6 @@ import java.util.function.IntUnaryOperator;
  * <p>In a barrier all ranks send to both neighbours in their row the set of ranks that they know to
  * have entered, until the whole row is known, and then do the same in their column. Steps:
  * floor(X/2) or X-1, and floor(Y/2) or Y-1.
- *
- * <p>The <em>hierarchical</em> all-reduce has the order of rows first only, so it is for meshes
- * whose rows are hosts: a rank reduce-scatters within its host, all-reduces its share with the
- * ranks of the same place on other hosts, and all-gathers within its host. Shape: 2n chunks, of
- * which each rank owns two, in 2 lanes if rows are closed; n chunks and 1 lane if no dimension is,
- * 2n and 1 if only columns are. Steps: those of the torus. Bytes: each rank sends 2M(X-1)/X along
- * its row, and along its column only 2(M/X)(Y-1)/Y, where a torus sends (M + M/X)(Y-1)/Y.
  *
  * <p>A gather, a scatter and an all-to-all go straight between any two ranks, whatever lies between
  * them: only these three may use links that the mesh lacks.
@@ -89,24 +81,11 @@ final class TorusPlan {
     };
   }
 
-  /** Plans all-reduces as a hierarchy, and other collectives as {@link #of} does. */
-  static Plan hierarchical(Mesh mesh, PlanRequest request) {
-    if (request.collective() != Collective.ALL_REDUCE) {
-      return of(mesh, request);
-    }
-    requireFit(mesh, request.ranks());
-    int chunksOfRank = anyClosed(rowsFirst(mesh, 0, 1)) ? 2 : 1;
-    Hierarchy order =
-        mesh.x() == 1 ? columnsFirst(mesh, 0, chunksOfRank) : rowsFirst(mesh, 0, chunksOfRank);
-    Rounds[] lanes = Arrays.stream(order.bothWays()).map(order::allReduce).toArray(Rounds[]::new);
-    return Plan.of(request, chunksOfRank * mesh.ranks(), lanes);
-  }
-
   private static Plan allReduce(Mesh mesh, PlanRequest request) {
     int ranks = mesh.ranks();
     Hierarchy columnsFirst = columnsFirst(mesh, 0, 1);
     boolean flat = mesh.x() == 1 || mesh.y() == 1;
-    if (flat || !anyClosed(columnsFirst)) {
+    if (flat || !anyClosed(mesh)) {
       Rounds up = columnsFirst.allReduce(columnsFirst.whole(1));
       Hierarchy rowsFirst = rowsFirst(mesh, ranks, 1);
       return Plan.of(request, 2 * ranks, up, rowsFirst.allReduce(rowsFirst.whole(-1)));
@@ -120,10 +99,13 @@ final class TorusPlan {
     return Plan.of(request, lanes.length * ranks, lanes);
   }
 
-  /** Makes a plan of one half of a {@link Hierarchy}'s all-reduce, in which rank r owns part r. */
-  private static Plan dealt(
+  /**
+   * Makes a plan of one half of a {@link Hierarchy}'s all-reduce, columns first, in which rank r
+   * owns part r.
+   */
+  static Plan dealt(
       Mesh mesh, PlanRequest request, BiFunction<Hierarchy, Hierarchy.Flow, Rounds> half) {
-    int chunksOfRank = anyClosed(columnsFirst(mesh, 0, 1)) ? 2 : 1;
+    int chunksOfRank = anyClosed(mesh) ? 2 : 1;
     // In a single row columns are of one place, and the two orders the same.
     Hierarchy order =
         mesh.y() == 1 ? rowsFirst(mesh, 0, chunksOfRank) : columnsFirst(mesh, 0, chunksOfRank);
@@ -132,7 +114,7 @@ final class TorusPlan {
     return Plan.of(request, chunksOfRank * mesh.ranks(), lanes);
   }
 
-  private static Hierarchy columnsFirst(Mesh mesh, int firstChunk, int chunksOfRank) {
+  static Hierarchy columnsFirst(Mesh mesh, int firstChunk, int chunksOfRank) {
     return new Hierarchy(
         columns(mesh),
         rows(mesh),
@@ -141,20 +123,20 @@ final class TorusPlan {
         chunksOfRank);
   }
 
-  private static Hierarchy rowsFirst(Mesh mesh, int firstChunk, int chunksOfRank) {
+  static Hierarchy rowsFirst(Mesh mesh, int firstChunk, int chunksOfRank) {
     return new Hierarchy(rows(mesh), columns(mesh), mesh::rankAt, firstChunk, chunksOfRank);
   }
 
-  private static Hierarchy.Dimension columns(Mesh mesh) {
-    return new Hierarchy.Dimension(mesh.y(), mesh.wrapY());
+  static Dimension columns(Mesh mesh) {
+    return new Dimension(mesh.y(), mesh.wrapY());
   }
 
-  private static Hierarchy.Dimension rows(Mesh mesh) {
-    return new Hierarchy.Dimension(mesh.x(), mesh.wrapX());
+  static Dimension rows(Mesh mesh) {
+    return new Dimension(mesh.x(), mesh.wrapX());
   }
 
-  private static boolean anyClosed(Hierarchy order) {
-    return order.first().closed() || order.second().closed();
+  static boolean anyClosed(Mesh mesh) {
+    return rows(mesh).closed() || columns(mesh).closed();
   }
 
   private static Rounds barrier(Mesh mesh) {
@@ -188,9 +170,15 @@ final class TorusPlan {
 
   /** Refuses a mesh with other than one place for each rank. */
   static void requireFit(Mesh mesh, int ranks) {
+    requireFit("torus", mesh, ranks);
+  }
+
+  /** Refuses a mesh of some algorithm. */
+  static void requireFit(String algorithm, Mesh mesh, int ranks) {
     if (mesh.ranks() != ranks) {
       throw new IllegalArgumentException(
-          "torus:"
+          algorithm
+              + ":"
               + mesh
               + " has "
               + mesh.ranks()

@@ -10,6 +10,7 @@ import io.collectives.spi.AlgorithmSpec.Cost;
 import io.collectives.spi.PlanProvider;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
@@ -19,7 +20,12 @@ import java.util.regex.Pattern;
 /** The algorithms of this module, each of which plans every collective. */
 public final class TorusPlanProvider implements PlanProvider {
   private static final String HIERARCHICAL = "hierarchical";
-  private static final Pattern MESH = Pattern.compile("(?:(\\d{1,4})x(\\d{1,4}))?");
+  private static final String HIERARCHICAL_TREE = "hierarchical-tree";
+  private static final String WEIGHTED = "weighted-torus";
+  private static final String WRITTEN_MESH = "(\\d{1,5}x\\d{1,5}(?: wrap=(?:x|y|none))?)";
+  private static final Pattern MESH = Pattern.compile(WRITTEN_MESH + "?");
+  private static final Pattern MESH_AND_WEIGHTS =
+      Pattern.compile("(?:" + WRITTEN_MESH + "(?:/(\\d{1,2}):(\\d{1,2}))?)?");
 
   private static final List<String> NAMES =
       List.of(
@@ -27,7 +33,9 @@ public final class TorusPlanProvider implements PlanProvider {
           "bidirectional-ring",
           "shortest-way-ring",
           "torus",
+          WEIGHTED,
           HIERARCHICAL,
+          HIERARCHICAL_TREE,
           "direct",
           "exchange",
           "binomial-tree",
@@ -72,25 +80,34 @@ public final class TorusPlanProvider implements PlanProvider {
                   (algorithm, request) ->
                       TorusPlan.of(((Algorithm.Torus) algorithm).mesh(), request))
               .withFigures(TorusPlanProvider::torusSteps, TorusPlanProvider::both);
-      case HIERARCHICAL ->
+      case WEIGHTED ->
           AlgorithmSpec.of(
                   name,
-                  "Within the rows of a mesh, which are hosts, then between them, and back.",
+                  "A torus whose two orders have unequal parts, for dimensions that are unlike.",
                   RingPlan::of)
               .withParameters(
                   new AlgorithmSpec.Parameters(
-                      "[:XxY]",
-                      MESH,
-                      (text, ranks) ->
-                          Algorithm.named(HIERARCHICAL + ":" + mesh(HIERARCHICAL, text, ranks))),
-                  (algorithm, request) ->
-                      TorusPlan.hierarchical(
-                          mesh(
-                              HIERARCHICAL,
-                              ((Algorithm.Named) algorithm).parameters(),
-                              request.ranks()),
-                          request))
-              .withFigures(TorusPlanProvider::torusSteps, TorusPlanProvider::both);
+                      "[:XxY[/COLUMNS:ROWS]]", MESH_AND_WEIGHTS, TorusPlanProvider::weighted),
+                  (algorithm, request) -> {
+                    String text = ((Algorithm.Named) algorithm).parameters();
+                    Mesh mesh = mesh(name, text, request.ranks());
+                    return WeightedTorusPlan.of(mesh, weights(text, mesh), request);
+                  })
+              .withFigures(TorusPlanProvider::weightedSteps, TorusPlanProvider::both)
+              .withCost(TorusPlanProvider::weightedCost);
+      case HIERARCHICAL ->
+          onMesh(
+                  name,
+                  "Within the rows of a mesh, which are hosts, then between them, and back.",
+                  HierarchicalPlan::of)
+              .withFigures(TorusPlanProvider::torusSteps, TorusPlanProvider::both)
+              .withCost(TorusPlanProvider::hierarchicalCost);
+      case HIERARCHICAL_TREE ->
+          onMesh(
+                  name,
+                  "Within the rows of a mesh, which are hosts, by two trees between them, and back.",
+                  HierarchicalTreePlan::of)
+              .withFigures(n -> treeSteps(Mesh.torusOf(n)), n -> treeBytes(Mesh.torusOf(n)));
       case "direct" ->
           AlgorithmSpec.of(name, "Each rank serves one share to all others.", DirectPlans::of)
               .withFigures(n -> n == 1 ? 0 : 2, TorusPlanProvider::both)
@@ -210,8 +227,79 @@ public final class TorusPlanProvider implements PlanProvider {
         known.test(ranks) ? Optional.of(cost.apply(ranks)) : Optional.empty();
   }
 
+  /** Describes an algorithm whose parameter is a mesh. */
+  private static AlgorithmSpec onMesh(
+      String name, String description, BiFunction<Mesh, PlanRequest, Plan> plans) {
+    return AlgorithmSpec.of(name, description, RingPlan::of)
+        .withParameters(
+            new AlgorithmSpec.Parameters(
+                "[:XxY]",
+                MESH,
+                (text, ranks) -> Algorithm.named(name + ":" + mesh(name, text, ranks))),
+            (algorithm, request) ->
+                plans.apply(
+                    mesh(name, ((Algorithm.Named) algorithm).parameters(), request.ranks()),
+                    request));
+  }
+
+  private static int treeSteps(Mesh mesh) {
+    return 2 * (mesh.x() - 1) + 2 * levels(core(mesh.y()));
+  }
+
+  /** A rank sends as in a ring within its host, and its share of what a node of both trees does. */
+  private static double treeBytes(Mesh mesh) {
+    double ofTrees = mesh.y() == 1 ? 0 : Math.min(2, mesh.y() / 2.0);
+    return both(mesh.x()) + ofTrees / mesh.x();
+  }
+
+  private static int weightedSteps(int ranks) {
+    Mesh mesh = Mesh.torusOf(ranks);
+    return mesh.y() == 1 ? 2 * (mesh.x() - 1) : 4 * (Math.max(mesh.x(), mesh.y()) - 1);
+  }
+
+  /**
+   * Two lanes of opposite directions have half of the payload each. Two places have one link each
+   * way, which both lanes share: there is no formula for these.
+   */
+  private static Optional<Cost> hierarchicalCost(Algorithm algorithm, int ranks) {
+    Mesh mesh = mesh(HIERARCHICAL, ((Algorithm.Named) algorithm).parameters(), ranks);
+    boolean apart =
+        (mesh.x() == 1 || TorusPlan.rows(mesh).closed())
+            && (mesh.y() == 1 || TorusPlan.columns(mesh).closed());
+    return apart
+        ? Optional.of(
+            new Cost(
+                2 * (mesh.x() - 1) + 2 * (mesh.y() - 1), both(ranks) / 2, half(ranks) / 2, false))
+        : Optional.empty();
+  }
+
+  /** On a square that wraps both ways four lanes have a quarter each, and meet on no link. */
+  private static Optional<Cost> weightedCost(Algorithm algorithm, int ranks) {
+    String text = ((Algorithm.Named) algorithm).parameters();
+    Mesh mesh = mesh(WEIGHTED, text, ranks);
+    WeightedTorusPlan.Weights weights = weights(text, mesh);
+    boolean square = mesh.x() == mesh.y() && weights.columns() == weights.rows();
+    return square && TorusPlan.rows(mesh).closed() && TorusPlan.columns(mesh).closed()
+        ? Optional.of(new Cost(4 * (mesh.x() - 1), both(ranks) / 4, half(ranks) / 4, false))
+        : Optional.empty();
+  }
+
   private static Algorithm torus(String text, int ranks) {
     return Algorithm.torus(mesh("torus", text, ranks));
+  }
+
+  private static Algorithm weighted(String text, int ranks) {
+    Mesh mesh = mesh(WEIGHTED, text, ranks);
+    return Algorithm.named(WEIGHTED + ":" + mesh + "/" + weights(text, mesh));
+  }
+
+  /** The weights that are written, or those for the mesh. */
+  private static WeightedTorusPlan.Weights weights(String text, Mesh mesh) {
+    Matcher matcher = MESH_AND_WEIGHTS.matcher(text);
+    return matcher.matches() && matcher.group(2) != null
+        ? new WeightedTorusPlan.Weights(
+            Integer.parseInt(matcher.group(2)), Integer.parseInt(matcher.group(3)))
+        : WeightedTorusPlan.Weights.of(mesh);
   }
 
   /** The mesh that is written, or the one nearest to a square. */
@@ -219,12 +307,9 @@ public final class TorusPlanProvider implements PlanProvider {
     if (text.isEmpty()) {
       return Mesh.torusOf(ranks);
     }
-    Matcher matcher = MESH.matcher(text);
-    if (!matcher.matches()) {
-      throw new IllegalArgumentException(algorithm + ":" + text + ": a mesh is written XxY");
-    }
-    Mesh mesh = Mesh.torus(Integer.parseInt(matcher.group(1)), Integer.parseInt(matcher.group(2)));
-    TorusPlan.requireFit(mesh, ranks);
+    Matcher matcher = MESH_AND_WEIGHTS.matcher(text);
+    Mesh mesh = Mesh.parse(matcher.matches() ? matcher.group(1) : text);
+    TorusPlan.requireFit(algorithm, mesh, ranks);
     return mesh;
   }
 }

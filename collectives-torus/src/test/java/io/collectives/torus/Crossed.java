@@ -5,7 +5,7 @@ import io.collectives.plan.Plan;
 
 /**
  * The numbers of chunks that cross each link of a mesh, in each direction: by direction, then by
- * the place at which the link begins. What goes two places along a line passes both links between.
+ * the place at which the link begins. All transfers are between neighbours.
  */
 record Crossed(Mesh mesh, long[][] chunks) {
   static final int X_UP = 0;
@@ -34,9 +34,9 @@ record Crossed(Mesh mesh, long[][] chunks) {
         (from, to, first, count, effect) -> {
           int x = mesh.x();
           if (from / x == to / x) {
-            pass(from / x * x, 1, x, mesh.wrapX(), from % x, to % x, X_UP, count);
+            pass(from, x, mesh.wrapX(), from % x, to % x, X_UP, count);
           } else {
-            pass(from % x, x, mesh.y(), mesh.wrapY(), from / x, to / x, Y_UP, count);
+            pass(from, mesh.y(), mesh.wrapY(), from / x, to / x, Y_UP, count);
           }
         });
   }
@@ -45,15 +45,9 @@ record Crossed(Mesh mesh, long[][] chunks) {
     return chunks[direction];
   }
 
-  private void pass(
-      int first, int stride, int places, boolean wraps, int from, int to, int up, int count) {
-    int ahead = Math.floorMod(to - from, places);
+  private void pass(int rank, int places, boolean wraps, int from, int to, int up, int count) {
     boolean round = wraps && places > 2;
-    boolean goesUp = round ? ahead == 1 : to > from;
-    int hops = round ? 1 : Math.abs(to - from);
-    for (int hop = 0; hop < hops; hop++) {
-      int place = goesUp ? from + hop : from - hop;
-      chunks[goesUp ? up : up + 1][first + place * stride] += count;
-    }
+    boolean goesUp = round ? Math.floorMod(to - from, places) == 1 : to > from;
+    chunks[goesUp ? up : up + 1][rank] += count;
   }
 }

@@ -1,6 +1,5 @@
 package io.collectives.torus;
 
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
@@ -13,7 +12,6 @@ import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
 import io.collectives.plan.PlanVerifier;
 import io.collectives.plan.Transfer;
-import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -128,10 +126,7 @@ class OwnershipTest {
     }
   }
 
-  /**
-   * A dimension that wraps has links between neighbours, modulo its size; one that does not is a
-   * line, whose rings are folded.
-   */
+  /** A dimension that wraps has links between neighbours, modulo its size. */
   @Test
   void noTransferUsesALinkThatTheMeshLacks() {
     for (int x = 1; x <= 9; x++) {
@@ -179,27 +174,33 @@ class OwnershipTest {
 
   private static boolean reaches(int distance, int places, boolean wraps) {
     int ahead = Math.floorMod(distance, places);
-    return wraps ? ahead == 1 || ahead == places - 1 : distance != 0 && Math.abs(distance) <= 2;
+    return wraps ? ahead == 1 || ahead == places - 1 : Math.abs(distance) == 1;
   }
 
-  /** A frame to a place two away passes both links between. */
+  /** The sum that has the longest way sets out first, so that all are complete in P-1 rounds. */
   @Test
-  void aFoldedRingCrossesEachLinkOfItsLineOnceEachWayInARound() {
+  void aLineMovesSharesFromBothEndsOverOneLinkInARound() {
     for (int places = 2; places <= 9; places++) {
-      Plan plan = torus(new Mesh(places, 1, false, true));
-      for (int lane = 0; lane < 2; lane++) {
-        for (int round = 0; round < plan.rounds(lane); round++) {
-          int[] up = new int[places - 1];
-          int[] down = new int[places - 1];
-          for (Transfer t : plan.transfers(lane, round)) {
-            for (int link = Math.min(t.from(), t.to()); link < Math.max(t.from(), t.to()); link++) {
-              (t.from() < t.to() ? up : down)[link]++;
-            }
+      Mesh line = new Mesh(places, 1, false, true);
+      for (Collective half : List.of(Collective.REDUCE_SCATTER, Collective.ALL_GATHER)) {
+        Plan plan = TorusPlan.of(line, PlanRequest.of(half, places));
+        assertEquals(places - 1, plan.rounds(0));
+        long[][] links = new long[places][places];
+        for (int round = 0; round < plan.rounds(0); round++) {
+          Set<List<Integer>> used = new HashSet<>();
+          for (Transfer t : plan.transfers(0, round)) {
+            assertEquals(1, Math.abs(t.from() - t.to()), t::toString);
+            assertTrue(used.add(List.of(t.from(), t.to())), t::toString);
+            int far = half == Collective.REDUCE_SCATTER ? t.from() : t.to();
+            int left = half == Collective.REDUCE_SCATTER ? places - 1 - round : round + 1;
+            assertEquals(left, Math.abs(t.firstChunk() - far), t::toString);
+            links[t.from()][t.to()] += t.chunkCount();
           }
-          int[] once = new int[places - 1];
-          Arrays.fill(once, 1);
-          assertArrayEquals(once, up);
-          assertArrayEquals(once, down);
+        }
+        for (int i = 0; i < places - 1; i++) {
+          boolean gathers = half == Collective.ALL_GATHER;
+          assertEquals(gathers ? i + 1 : places - 1 - i, links[i][i + 1], "up");
+          assertEquals(gathers ? places - 1 - i : i + 1, links[i + 1][i], "down");
         }
       }
     }

@@ -19,8 +19,8 @@ class TorusLinksTest {
   }
 
   /**
-   * DESIGN's bytes of each dimension: half of them each way where the dimension is closed; where it
-   * is not, all of them on each link each way, as many as a rank sends.
+   * The documented bytes of each dimension, in 2XYths of M: half of them each way where the
+   * dimension is closed. A line carries from both ends what the places beyond have to get.
    */
   @ParameterizedTest
   @EnumSource(names = {"ALL_REDUCE", "REDUCE_SCATTER", "ALL_GATHER"})
@@ -30,29 +30,33 @@ class TorusLinksTest {
             mesh -> {
               Plan plan = plan(mesh, collective);
               Crossed crossed = Crossed.of(plan, mesh);
-              long x = mesh.x();
-              long y = mesh.y();
-              // In XYths of M.
               boolean sum = collective == Collective.ALL_REDUCE;
-              long alongX = sum ? y * (x - 1) + x - 1 : x - 1;
-              long alongY = sum ? x * (y - 1) + y - 1 : x * (y - 1);
-              assertEachWay(plan, crossed, Crossed.X_UP, alongX, mesh.x(), mesh.wrapX());
-              assertEachWay(plan, crossed, Crossed.Y_UP, alongY, mesh.y(), mesh.wrapY());
+              int sharesX = sum ? mesh.y() + 1 : 1;
+              int sharesY = sum ? mesh.x() + 1 : mesh.x();
+              assertEachWay(plan, crossed, Crossed.X_UP, sharesX, mesh.x(), mesh.wrapX());
+              assertEachWay(plan, crossed, Crossed.Y_UP, sharesY, mesh.y(), mesh.wrapY());
             });
   }
 
   /** A line has no link upwards from its last place, and none downwards from its first. */
   private static void assertEachWay(
-      Plan plan, Crossed crossed, int up, long share, int places, boolean wraps) {
+      Plan plan, Crossed crossed, int up, int shares, int places, boolean wraps) {
     Mesh mesh = crossed.mesh();
     boolean closed = wraps && places > 2;
     for (int rank = 0; rank < mesh.ranks(); rank++) {
       int place = up == Crossed.X_UP ? rank % mesh.x() : rank / mesh.x();
       for (int way = 0; way < 2; way++) {
-        boolean end = place == (way == 0 ? places - 1 : 0);
-        long expected = closed ? share : end ? 0 : 2 * share;
+        int behind = way == 0 ? place + 1 : places - place;
+        long onLine =
+            behind == places
+                ? 0
+                : switch (plan.collective()) {
+                  case REDUCE_SCATTER -> 2L * (places - behind);
+                  case ALL_GATHER -> 2L * behind;
+                  default -> places;
+                };
         assertEquals(
-            expected * plan.chunks(),
+            shares * (closed ? places - 1 : onLine) * plan.chunks(),
             2L * mesh.ranks() * crossed.chunks(up + way)[rank],
             plan + " on " + mesh + ", direction " + (up + way) + " from rank " + rank);
       }

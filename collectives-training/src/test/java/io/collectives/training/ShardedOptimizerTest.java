@@ -180,12 +180,25 @@ class ShardedOptimizerTest {
 
   /** Whatever the algorithm: within some roundings of the reduction, and alike on all ranks. */
   @ParameterizedTest
-  @ValueSource(strings = {"ring", "torus", "halving", "tree", "servers", "bidirectional", "auto"})
+  @ValueSource(
+      strings = {
+        "ring",
+        "torus",
+        "hierarchical",
+        "weighted",
+        "halving",
+        "tree",
+        "servers",
+        "bidirectional",
+        "auto"
+      })
   void runsByAnyAlgorithm(String name) throws Exception {
     Algorithm algorithm =
         switch (name) {
           case "ring" -> Algorithm.ring();
           case "torus" -> Algorithm.torus(new Mesh(2, 2, true, true));
+          case "hierarchical" -> Algorithm.named("hierarchical:2x2");
+          case "weighted" -> Algorithm.named("weighted-torus:2x2/2:1");
           case "halving" -> Algorithm.halvingDoubling();
           case "tree" -> Algorithm.doubleBinaryTree();
           case "servers" -> Algorithm.direct();

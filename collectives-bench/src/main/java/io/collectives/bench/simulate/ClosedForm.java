@@ -35,10 +35,9 @@ import org.jspecify.annotations.Nullable;
  *       then rings of X with L/XY: 2(Y-1)(α + L/Y(β+γ/2)) + 2(X-1)(α + L/XY(β+γ/2)). In a single
  *       row or column two lanes of L = M/2;
  *   <li>torus, a reduce-scatter and an all-gather, any X and Y and links: the same with α and β of
- *       the dimension, and M/2 for L where it wraps and has 3 places or more, M where not. What
- *       goes round a folded ring of P > 3 places pays 4P-7 α instead of 2P-2. Rings of X both ways
- *       have a formula if adding takes no time, because a lane may get something to add from both
- *       sides;
+ *       the dimension, and M/2 for L where it wraps and has 3 places or more, M where not. Where a
+ *       lane may get something to add from both sides, which are lines, and rings of X both ways,
+ *       there is a formula if adding takes no time;
  *   <li>rings of k = n ranks each that hop over m places, m of them beside each other: every link
  *       carries m transfers in each round, one latency apart: 2(k-1)m(α + βM/k) + (m-1)α, if adding
  *       is done by the time that a link comes round: γ at most (m-1)β.
@@ -116,7 +115,26 @@ final class ClosedForm {
         return nanos;
       }
     }
-    return network.mesh().isEmpty() && slabs == 1 ? pairs(algorithm, wire) : Double.NaN;
+    if (slabs > 1) {
+      return Double.NaN;
+    }
+    return network.mesh().isEmpty() ? pairs(algorithm, wire) : onItsMesh(algorithm, wire);
+  }
+
+  /** By the cost of an algorithm on the mesh that it is planned for, where links are alike. */
+  private double onItsMesh(Algorithm algorithm, Wire wire) {
+    boolean own = new PlanChoice(algorithm.name()).mesh(Size.of(n)).equals(network.mesh());
+    return own && nic == 0 && task.is(Collective.ALL_REDUCE)
+        ? Algorithms.onClassPath()
+            .spec(algorithm)
+            .cost(algorithm, n)
+            .map(cost -> nanos(cost, wire.alphaNanos(), wire.nanosPerByte()))
+            .orElse(Double.NaN)
+        : Double.NaN;
+  }
+
+  private double nanos(AlgorithmSpec.Cost cost, double alpha, double pace) {
+    return cost.hops() * alpha + bytes * (cost.moved() * pace + cost.added() * add);
   }
 
   /** Returns whether each rank's next is its neighbour. */
@@ -179,7 +197,7 @@ final class ClosedForm {
             ? Algorithms.onClassPath().spec(algorithm).cost(algorithm, n).orElse(null)
             : null;
     if (cost != null && (nic == 0 || cost.oneAtATime())) {
-      return cost.hops() * alpha + bytes * (cost.moved() * pace + cost.added() * add);
+      return nanos(cost, alpha, pace);
     }
     boolean exchange = algorithm.equals(Algorithm.exchange());
     if (exchange && task.is(Collective.ALL_REDUCE)) {
@@ -270,10 +288,8 @@ final class ClosedForm {
     }
     Line first = y.places == 1 ? x : y;
     Line second = y.places == 1 ? y : x;
-    boolean addsFromBothSides = second.closed() && add > 0 && !task.is(Collective.ALL_GATHER);
-    // The two chunks of the middle place are of different lanes.
-    boolean splitsTheLongestWay = first.closed() && second.places == 3 && !second.wraps;
-    if (addsFromBothSides || splitsTheLongestWay && task.sums()) {
+    boolean bothSides = second.closed() || first.isLine() || second.isLine();
+    if (bothSides && add > 0 && !task.is(Collective.ALL_GATHER)) {
       return Double.NaN;
     }
     double alongFirst = bytes / first.ways() / first.places;
@@ -289,13 +305,17 @@ final class ClosedForm {
    * The rings of a dimension.
    *
    * @param places how many there are in each
-   * @param wraps whether its links close a ring; if not, it is folded
+   * @param wraps whether its links close a ring; if not, data move from both ends
    * @param wire of its links
    * @param add for a byte
    */
   private record Line(int places, boolean wraps, Wire wire, double add) {
     boolean closed() {
       return places > 2 && wraps;
+    }
+
+    boolean isLine() {
+      return places > 2 && !wraps;
     }
 
     /** Returns whether two lanes of opposite directions share no link of it. */
@@ -309,29 +329,11 @@ final class ClosedForm {
     }
 
     double allReduce(double share) {
-      return latencies(true) * wire.alphaNanos()
-          + 2 * (places - 1) * share * (wire.nanosPerByte() + add / 2);
+      return 2 * (places - 1) * (wire.alphaNanos() + share * (wire.nanosPerByte() + add / 2));
     }
 
     double half(double share, double adding) {
-      return latencies(false) * wire.alphaNanos()
-          + (places - 1) * share * (wire.nanosPerByte() + adding);
-    }
-
-    /**
-     * Returns how many links a share passes that goes round to its owner, and from there round
-     * again. A share leaves out one hop each time: that after its owner, and that before it. A
-     * folded ring has two hops of one link, at its ends, and the others of two.
-     */
-    private int latencies(boolean twice) {
-      if (places == 1) {
-        return 0;
-      }
-      if (wraps || places == 2) {
-        return (twice ? 2 : 1) * (places - 1);
-      }
-      int round = 2 * (places - 1);
-      return twice ? 2 * round - (places == 3 ? 2 : 3) : round - 1;
+      return (places - 1) * (wire.alphaNanos() + share * (wire.nanosPerByte() + adding));
     }
 
     double flood() {

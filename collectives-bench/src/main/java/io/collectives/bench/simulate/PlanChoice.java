@@ -2,6 +2,7 @@ package io.collectives.bench.simulate;
 
 import io.collectives.Algorithm;
 import io.collectives.Collective;
+import io.collectives.Mesh;
 import io.collectives.UnavailableException;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.plan.Plan;
@@ -10,6 +11,7 @@ import io.collectives.spi.AlgorithmSpec;
 import io.collectives.spi.Algorithms;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * An algorithm that a module on the class path plans, as it is written on the command line. The
@@ -55,22 +57,45 @@ public record PlanChoice(String text) {
   }
 
   /**
-   * The algorithm for a size; a torus takes its mesh, if one is given.
+   * The algorithm for a size; one that is planned for a mesh takes that mesh, if one is given.
    *
    * @throws IllegalArgumentException if it does not fit
    */
   public Algorithm algorithm(Size size) {
-    return text.equals("torus") && size.mesh().isPresent()
-        ? Algorithm.torus(size.mesh().get())
-        : Algorithms.onClassPath().forRanks(Algorithm.named(text), size.ranks());
+    PlanChoice own = size.mesh().map(this::on).orElse(this);
+    return Algorithms.onClassPath().forRanks(Algorithm.named(own.text), size.ranks());
+  }
+
+  /** Returns this choice on a mesh, if it is planned for meshes and leaves open for which. */
+  PlanChoice on(Mesh mesh) {
+    return knowsMeshes() && !text.contains(":") ? new PlanChoice(text + ":" + mesh) : this;
+  }
+
+  /**
+   * Returns the mesh to whose links the plans for a size keep, if they keep to any; trees between
+   * hosts do not.
+   */
+  public Optional<Mesh> mesh(Size size) {
+    if (!knowsMeshes() || algorithm(size).family().equals("hierarchical-tree")) {
+      return Optional.empty();
+    }
+    String name = algorithm(size).name();
+    int weights = name.indexOf('/');
+    return Optional.of(
+        Mesh.parse(name.substring(name.indexOf(':') + 1, weights < 0 ? name.length() : weights)));
+  }
+
+  private boolean knowsMeshes() {
+    return Algorithms.onClassPath()
+        .spec(Algorithm.named(text))
+        .parameters()
+        .form()
+        .startsWith("[:XxY");
   }
 
   /** For people, with what was left open. */
   public String label(Size size) {
-    Algorithm algorithm = algorithm(size);
-    return algorithm instanceof Algorithm.Torus
-        ? algorithm.name()
-        : new AlgorithmChoice(text).label(size.ranks());
+    return knowsMeshes() ? algorithm(size).name() : new AlgorithmChoice(text).label(size.ranks());
   }
 
   /**

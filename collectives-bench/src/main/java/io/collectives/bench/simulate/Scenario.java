@@ -89,7 +89,7 @@ public final class Scenario {
       return dedicated(
           work, dedicated.group(1), Optional.ofNullable(dedicated.group(2)), size, fabric);
     }
-    PlanChoice choice = new PlanChoice(work.algorithm());
+    PlanChoice choice = onHosts(new PlanChoice(work.algorithm()), size, fabric.hosts());
     Size group = size;
     if (work.ways() > 1) {
       Mesh mesh =
@@ -107,8 +107,8 @@ public final class Scenario {
     }
     Algorithm algorithm = choice.algorithm(group);
     Plan plan = plan(choice, work, group);
-    boolean torus = algorithm instanceof Algorithm.Torus;
-    boolean circuit = work.circuit() && !torus && group.mesh().isPresent();
+    Optional<Mesh> planned = choice.mesh(group);
+    boolean circuit = work.circuit() && planned.isEmpty() && group.mesh().isPresent();
     if (circuit) {
       int[] way = Circuit.of(group.mesh().get());
       plan = new GroupsPlan(plan, 1, (only, member) -> way[member]);
@@ -119,13 +119,21 @@ public final class Scenario {
     }
     Optional<Mesh> mesh = size.mesh();
     boolean switched = fabric.hosts().ranksPerHost() > 1 || fabric.hosts().racks();
-    if (algorithm instanceof Algorithm.Torus own && mesh.isEmpty() && !switched) {
-      mesh = Optional.of(own.mesh());
+    if (mesh.isEmpty() && !switched && !algorithm.family().equals("hierarchical")) {
+      mesh = planned;
     }
     Network network =
         mesh.map(fabric::mesh).orElseGet(() -> fabric.pairs(size.ranks(), size.ranks()));
     return new Scenario(
         work, choice.label(group), group.ranks(), plan, network, Optional.of(algorithm), circuit);
+  }
+
+  /** Gives what is planned for a mesh, and leaves it open, a row for each host, as in a job. */
+  private static PlanChoice onHosts(PlanChoice choice, Size size, Hosts hosts) {
+    int perHost = hosts.ranksPerHost();
+    return size.mesh().isEmpty() && perHost > 1 && size.ranks() % perHost == 0
+        ? choice.on(Mesh.torus(perHost, size.ranks() / perHost))
+        : choice;
   }
 
   private static Scenario dedicated(
@@ -198,6 +206,16 @@ public final class Scenario {
             .isPresent();
   }
 
+  /**
+   * Returns the number of those among whom the slowest links are shared out evenly: the hosts of
+   * members that share NICs, if there are several, else the members.
+   */
+  public int parties() {
+    Hosts hosts = network.hosts();
+    int sharing = (members + hosts.ranksPerHost() - 1) / hosts.ranksPerHost();
+    return hosts.nicNanosPerByte() > 0 && sharing > 1 ? sharing : members;
+  }
+
   /** All that are on the network, among them servers that have no payload of their own. */
   public int ranks() {
     return network.ranks();
@@ -250,7 +268,19 @@ public final class Scenario {
    * @throws IllegalArgumentException if it is too large
    */
   public Outcome run(Costs costs) {
-    return Simulation.run(plan, network, costs);
+    return run(costs, Service.PLAN);
+  }
+
+  /**
+   * Moves clocks through the plan on links that serve in some order.
+   *
+   * @throws IllegalArgumentException if it is too large
+   */
+  public Outcome run(Costs costs, Service service) {
+    return switch (service) {
+      case PLAN -> Simulation.run(plan, network, costs);
+      case ARRIVAL -> ServedByArrival.run(plan, network, costs);
+    };
   }
 
   /** Returns what it takes by a formula, in nanoseconds, if there is one. */

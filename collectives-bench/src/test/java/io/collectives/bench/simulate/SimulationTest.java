@@ -101,17 +101,17 @@ class SimulationTest {
   @Test
   void aMeshThatDoesNotWrapIsSlower() {
     Size open = Size.of(4, 4).wrapped(false, false);
-    Plan folded = new PlanChoice("torus").plan(open);
+    Plan lines = new PlanChoice("torus").plan(open);
     Network mesh = Network.of(new Mesh(4, 4, false, false), WIRE);
-    double nanos = Simulation.run(folded, mesh, Costs.of(3200)).nanos();
+    double nanos = Simulation.run(lines, mesh, Costs.of(3200)).nanos();
     assertTrue(nanos > run("torus", Network.of(Mesh.torus(4, 4), WIRE), Costs.of(3200)));
 
     Network atOnce = Network.of(new Mesh(4, 4, false, false), new Wire(0, 2));
     assertEquals(
         run("torus", atOnce, Costs.of(3200)),
-        Simulation.run(folded, atOnce, Costs.of(3200)).nanos(),
+        Simulation.run(lines, atOnce, Costs.of(3200)).nanos(),
         1e-9,
-        "rings both ways that pass all of a line would put as much on its links");
+        "a closed ring takes half each way, and a line as much as its busiest links");
   }
 
   @Test

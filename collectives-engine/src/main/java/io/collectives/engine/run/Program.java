@@ -4,6 +4,7 @@ import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.engine.memory.NarrowWire;
+import io.collectives.internal.CallFingerprint;
 import io.collectives.plan.Chunks;
 import io.collectives.plan.Effect;
 import io.collectives.plan.InvalidPlanException;
@@ -147,7 +148,7 @@ public final class Program {
       boolean pairwise,
       Parts parts) {
     this.algorithm = algorithm;
-    this.algorithmName = algorithm.name();
+    this.algorithmName = CallFingerprint.told(algorithm.name());
     this.collective = plan.collective();
     this.ranks = plan.ranks();
     this.rank = rank;

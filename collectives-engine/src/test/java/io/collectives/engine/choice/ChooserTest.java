@@ -127,6 +127,10 @@ class ChooserTest {
     assertEquals("hierarchical:4x2", name(even, MIB));
     assertEquals("ring", name(uneven, MIB));
     assertEquals("binomial-tree", name(uneven, 8));
+    for (Collective half : List.of(Collective.REDUCE_SCATTER, Collective.ALL_GATHER)) {
+      assertEquals("hierarchical:4x2", even.choose(half, MIB, false).algorithm().name());
+      assertEquals("ring", uneven.choose(half, MIB, false).algorithm().name());
+    }
     List<Row> own = rows("hosts all-reduce: 0-1M: torus, 1M-inf: torus:2x4");
     Chooser torus = chooser(new Placement(Locality.HOSTS, "4x2"), 8, own);
     assertEquals("torus:4x2", name(torus, 8));
