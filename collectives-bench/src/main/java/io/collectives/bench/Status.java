@@ -4,8 +4,10 @@ import io.collectives.bench.status.JobRanks;
 import io.collectives.bench.status.Jobs;
 import io.collectives.bench.status.Observation;
 import io.collectives.bench.status.RankAnswer;
+import io.collectives.bench.status.Records;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -48,6 +50,7 @@ import picocli.CommandLine.Spec;
       "  collectives status /shared/jobs/night the job whose ranks met in that directory",
       "  collectives status 10.0.0.2:29600     the rank that listens there, and its job",
       "  collectives status --watch            again and again, until Ctrl-C",
+      "  collectives status --trace 5 -o dir   what all ranks do in the next five seconds",
       "",
       "Exit status: 0 a job was looked at, or there is none; 1 there is no such job, or none of its "
           + "ranks answers; 2 wrong usage."
@@ -79,17 +82,47 @@ final class Status implements Callable<Integer> {
       description = "Show the links between all pairs, also of jobs of many ranks.")
   private boolean links;
 
+  @Option(
+      names = "--trace",
+      paramLabel = "TIME",
+      description =
+          "Trace all ranks for so long, at most 59 s, and write what they did for collectives "
+              + "timeline, into the directory of --out.")
+  private @Nullable Duration trace;
+
+  @Option(
+      names = "--flight",
+      description =
+          "Write the last calls of all ranks for collectives flight, into the directory of --out.")
+  private boolean flight;
+
+  @Option(
+      names = {"-o", "--out"},
+      defaultValue = "records",
+      paramLabel = "DIRECTORY",
+      description = "Where --trace and --flight write to. Default: ${DEFAULT-VALUE}.")
+  private Path out = Path.of("records");
+
   @Mixin private FormatOption format;
 
   @Mixin private HelpOption help;
 
   @Override
   public Integer call() throws IOException, InterruptedException {
+    Usage.require(
+        trace == null || trace.toMillis() >= 1 && trace.toSeconds() <= 59,
+        spec,
+        "--trace: must be from 0.001 to 59 seconds");
+    Usage.require(
+        !watch || trace == null && !flight, spec, "--watch goes neither with --trace nor --flight");
     Jobs jobs = Jobs.of(which);
     if (jobs.found().size() != 1) {
       return list(jobs);
     }
     JobRanks job = jobs.found().get(0).completed();
+    if (trace != null || flight) {
+      return fetch(job);
+    }
     Observation seen = Observation.of(job, watch ? 2 : LOOKS, PAUSE);
     if (seen.any() == null) {
       print(seen);
@@ -107,6 +140,37 @@ final class Status implements Callable<Integer> {
         return 0;
       }
     }
+  }
+
+  private int fetch(JobRanks job) throws IOException, InterruptedException {
+    int files = 0;
+    if (trace != null) {
+      files += tell(Records.trace(job, trace, out), "timeline");
+    }
+    if (flight) {
+      files += tell(Records.flight(job, out), "flight");
+    }
+    return files > 0 ? 0 : ExitStatus.FAILED;
+  }
+
+  private int tell(Records records, String reader) {
+    PrintWriter err = spec.commandLine().getErr();
+    records.problems().forEach((rank, why) -> err.println("Rank " + rank + why));
+    err.flush();
+    if (!records.files().isEmpty()) {
+      out()
+          .println(
+              "Records of "
+                  + records.files().size()
+                  + " ranks are in "
+                  + out
+                  + ": collectives "
+                  + reader
+                  + " "
+                  + out);
+      out().flush();
+    }
+    return records.files().size();
   }
 
   private PrintWriter out() {

@@ -3,9 +3,12 @@ package io.collectives.bench;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.bench.flight.FlightRecord;
 import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.JavaCommand;
 import io.collectives.bench.process.ProcessGroup;
+import io.collectives.bench.timeline.JobTrace;
+import io.collectives.bench.timeline.Summary;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -117,6 +120,17 @@ class StatusTest {
           .assertSays(1, "is no rank that answers", "rank 2: pid " + four.get(2).pid());
       status(Map.of(), directory.toString()).assertSays(1, "no status socket lies in this");
       status(Map.of(), "nobody").assertSays(1, "'nobody' is neither the number of a process");
+
+      String records = directory.resolve("records").toString();
+      status(Map.of(), meet.toString(), "--trace", "0.2", "--flight", "-o", records)
+          .assertSays(0, "Records of 4 ranks are in " + records + ": collectives timeline");
+      JobTrace traced = JobTrace.read(Path.of(records));
+      assertEquals(4, traced.size());
+      String said = String.join("\n", new Summary(traced).findings());
+      assertTrue(said.contains("for rank 2"), said);
+      assertEquals(2, FlightRecord.read(Path.of(records, "flight-rank-2.tsv")).rank());
+      status(Map.of(), meet.toString(), "--trace", "60")
+          .assertSays(2, "must be from 0.001 to 59 seconds");
 
       signal("STOP", four.get(1));
       status(Map.of(), "" + four.get(0).pid())

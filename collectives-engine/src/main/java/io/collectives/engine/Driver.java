@@ -18,13 +18,10 @@ import io.collectives.spi.MemoryFaults;
 import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.StatusRequests;
 import io.collectives.spi.Transport;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -60,6 +57,7 @@ final class Driver implements StatusSource, AutoCloseable {
   private final Idle idle;
   private final FlightLog flightLog;
   private final Tracing tracing;
+  private final RequestedTrace requestedTrace = new RequestedTrace(this);
   private final ReentrantLock lock = new ReentrantLock(true);
   private final Thread background;
 
@@ -161,6 +159,26 @@ final class Driver implements StatusSource, AutoCloseable {
     } finally {
       lock.unlock();
     }
+  }
+
+  @Override
+  public String flightRecord() {
+    lock();
+    try {
+      return engine.flightRecord();
+    } finally {
+      unlock();
+    }
+  }
+
+  @Override
+  public void beginTrace(long nanos) {
+    requestedTrace.begin(nanos);
+  }
+
+  @Override
+  public @Nullable String takeTrace() {
+    return requestedTrace.take();
   }
 
   /** Lets other processes ask what this rank does, until it is closed. */
@@ -424,6 +442,12 @@ final class Driver implements StatusSource, AutoCloseable {
    * @throws IllegalStateException if this rank is traced already
    */
   Trace beginTrace(Path directory) {
+    beginTracing(directory);
+    return new RunningTrace(this, tracing);
+  }
+
+  /** Does the same for whoever ends it by {@link #endTrace}. */
+  void beginTracing(@Nullable Path directory) {
     lock();
     try {
       if (closed) {
@@ -434,32 +458,10 @@ final class Driver implements StatusSource, AutoCloseable {
     } finally {
       unlock();
     }
-    return new RunningTrace();
   }
 
-  /** The user's end of a trace. */
-  private final class RunningTrace implements Trace {
-    private final AtomicBoolean ended = new AtomicBoolean();
-
-    @Override
-    public void close() {
-      if (ended.getAndSet(true)) {
-        return;
-      }
-      Tracing.Traced traced = endTrace();
-      if (traced != null) {
-        try {
-          tracing.write(traced);
-        } catch (IOException e) {
-          throw new UncheckedIOException(
-              "rank " + transport.rank() + ": the trace cannot be written to " + traced.directory(),
-              e);
-        }
-      }
-    }
-  }
-
-  private Tracing.@Nullable Traced endTrace() {
+  /** Ends the trace of this rank and returns it; nothing if it is not traced. */
+  Tracing.@Nullable Traced endTrace() {
     lock();
     try {
       return tracing.end();

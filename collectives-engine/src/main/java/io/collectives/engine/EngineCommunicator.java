@@ -432,13 +432,7 @@ final class EngineCommunicator implements Communicator, Traceable, StepListener.
 
   @Override
   public String flightRecord() {
-    Driver driver = context.driver;
-    driver.lock();
-    try {
-      return driver.engine().flightRecord();
-    } finally {
-      driver.unlock();
-    }
+    return context.driver.flightRecord();
   }
 
   @Override

@@ -45,7 +45,7 @@ public record JobRanks(String run, Map<Integer, Endpoint> endpoints) {
           return this;
         }
         Map<Integer, Endpoint> all = new TreeMap<>();
-        String roster = known.getValue().ask("roster");
+        String roster = known.getValue().ask("roster", LIMIT);
         for (String line : roster.split("\n", answer.place().size() + 8)) {
           String[] cells = line.split("\t", -1);
           if (cells.length == 3 && cells[0].equals("address") && cells[1].matches("\\d{1,9}")) {
@@ -100,7 +100,7 @@ public record JobRanks(String run, Map<Integer, Endpoint> endpoints) {
     Map<String, Map<Integer, Endpoint>> jobs = new TreeMap<>();
     for (StatusDirectory.Socket socket : StatusDirectory.living(directory)) {
       jobs.computeIfAbsent(socket.job(), run -> new TreeMap<>())
-          .put(socket.rank(), new LocalEndpoint(socket, LIMIT));
+          .put(socket.rank(), new LocalEndpoint(socket));
     }
     List<JobRanks> found = new ArrayList<>();
     jobs.forEach((run, endpoints) -> found.add(new JobRanks(run, endpoints)));

@@ -82,7 +82,7 @@ public record Jobs(List<JobRanks> found, List<String> refused) {
       throws IOException {
     RankAnswer answer;
     try {
-      answer = RankAnswer.parse(remote.ask("status"));
+      answer = RankAnswer.parse(remote.ask("status", JobRanks.LIMIT));
     } catch (SocketTimeoutException e) {
       throw new IOException(
           remote.describe() + " does not answer within " + JobRanks.LIMIT.toSeconds() + " s", e);

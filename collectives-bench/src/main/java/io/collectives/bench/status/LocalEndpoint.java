@@ -14,7 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
 /** The status socket of a rank of this host. */
-record LocalEndpoint(StatusDirectory.Socket socket, Duration limit) implements Endpoint {
+record LocalEndpoint(StatusDirectory.Socket socket) implements Endpoint {
   @Override
   public long pid() {
     return socket.pid();
@@ -26,7 +26,7 @@ record LocalEndpoint(StatusDirectory.Socket socket, Duration limit) implements E
   }
 
   @Override
-  public String ask(String request) throws IOException {
+  public String ask(String request, Duration limit) throws IOException {
     long end = System.nanoTime() + limit.toNanos();
     try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX);
         Selector selector = Selector.open()) {

@@ -62,7 +62,7 @@ public record Look(long nanos, Map<Integer, RankAnswer> answers, Map<Integer, St
     }
     RankAnswer answer;
     try {
-      answer = RankAnswer.parse(endpoint.ask(request));
+      answer = RankAnswer.parse(endpoint.ask(request, JobRanks.LIMIT));
     } catch (IllegalArgumentException e) {
       throw new IOException("its answer cannot be read: " + e.getMessage(), e);
     }
@@ -72,7 +72,8 @@ public record Look(long nanos, Map<Integer, RankAnswer> answers, Map<Integer, St
     return answer;
   }
 
-  private static String why(@Nullable Endpoint endpoint, @Nullable Throwable cause) {
+  /** Says for people why a rank gave no answer. */
+  static String why(@Nullable Endpoint endpoint, @Nullable Throwable cause) {
     String where = endpoint == null ? "" : " (" + endpoint.describe() + ")";
     if (cause instanceof SocketTimeoutException) {
       return where + " does not answer: " + state(endpoint);

@@ -8,6 +8,7 @@ import io.collectives.netty.StatusClient;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.time.Duration;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -48,14 +49,14 @@ record RemoteEndpoint(String host, int port) implements Endpoint {
   }
 
   @Override
-  public String ask(String request) throws IOException {
+  public String ask(String request, Duration limit) throws IOException {
     InetSocketAddress address = new InetSocketAddress(host, port);
     if (address.isUnresolved()) {
       throw new UnknownHostException("the name " + host + " is not known here");
     }
     try {
       Security security = JobEnvironment.security(System.getenv());
-      return StatusClient.ask(address, security, request, JobRanks.LIMIT, LONGEST_ANSWER);
+      return StatusClient.ask(address, security, request, limit, LONGEST_ANSWER);
     } catch (JoinException e) {
       throw new IOException(e.getMessage(), e);
     }

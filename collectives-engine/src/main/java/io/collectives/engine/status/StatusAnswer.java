@@ -17,6 +17,9 @@ import java.time.Duration;
  * status   what this rank does
  * stacks   the same, and what its threads do
  * roster   the addresses at which the ranks of the job listen
+ * flight   the last calls, as a flight record
+ * trace N  nothing; the rank is traced for N milliseconds
+ * traced   what was traced; that ends if it has not
  * </pre>
  *
  * <p>An answer is text: lines with a word for their kind first, and tabs between. Others may be
@@ -33,6 +36,7 @@ import java.time.Duration;
  * ...      the lines of the engine
  * threads  ...             of stacks, see {@link Stacks}
  * address  rank address    of a roster
+ * record                   the lines of a record follow
  * end                      so that nothing is missing
  * </pre>
  */
@@ -42,6 +46,8 @@ final class StatusAnswer {
 
   /** The time for which a thread that drives may keep the engine for itself. */
   private static final long LOCK_NANOS = 1_000_000_000;
+
+  private static final int LONGEST_TRACE_MILLIS = 60_000;
 
   private final JobSettings settings;
   private final Roster roster;
@@ -60,7 +66,8 @@ final class StatusAnswer {
   /** Answers a request, without its end of line. */
   String to(String request) {
     StringBuilder text = new StringBuilder("collectives-status\t1\n");
-    String what = request.strip().split(" ", 2)[0];
+    String[] words = request.strip().split(" ", 2);
+    String what = words[0];
     try {
       switch (what) {
         case "status" -> status(text);
@@ -69,7 +76,20 @@ final class StatusAnswer {
           Stacks.append(text);
         }
         case "roster" -> roster(text);
-        default -> error(text, "this version knows status, stacks and roster, not " + what);
+        case "flight" -> text.append("record\n").append(source.flightRecord());
+        case "trace" -> trace(text, words.length < 2 ? "" : words[1]);
+        case "traced" -> {
+          String record = source.takeTrace();
+          if (record == null) {
+            error(text, "nothing was traced, or longer than a minute ago");
+          } else {
+            text.append("record\n").append(record);
+          }
+        }
+        default ->
+            error(
+                text,
+                "this version knows status, stacks, roster, flight, trace and traced, not " + what);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -78,6 +98,14 @@ final class StatusAnswer {
       error(text, e.toString());
     }
     return text.append("end\n").toString();
+  }
+
+  private void trace(StringBuilder text, String millis) {
+    if (!millis.matches("[1-9]\\d{0,4}") || Integer.parseInt(millis) > LONGEST_TRACE_MILLIS) {
+      error(text, "a trace takes 1 to " + LONGEST_TRACE_MILLIS + " milliseconds, not " + millis);
+    } else {
+      source.beginTrace(Integer.parseInt(millis) * 1_000_000L);
+    }
   }
 
   private static void error(StringBuilder text, String why) {

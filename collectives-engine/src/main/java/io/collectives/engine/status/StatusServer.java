@@ -150,9 +150,8 @@ public final class StatusServer implements Runnable, StatusRequests.Answers, Aut
       String line = StandardCharsets.UTF_8.decode(request.flip()).toString();
       ByteBuffer text = StandardCharsets.UTF_8.encode(answer().to(line));
       key.interestOps(SelectionKey.OP_WRITE);
-      long last = System.nanoTime() + REQUEST_NANOS;
       while (text.hasRemaining()) {
-        await(selector, last);
+        await(selector, System.nanoTime() + REQUEST_NANOS); // A record may be long.
         write(client, text);
       }
     }

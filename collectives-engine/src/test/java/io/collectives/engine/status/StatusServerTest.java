@@ -52,6 +52,21 @@ class StatusServerTest {
           public long memoryLimit() {
             return 4711;
           }
+
+          @Override
+          public String flightRecord() {
+            return "# flight\n";
+          }
+
+          @Override
+          public void beginTrace(long nanos) {
+            throw new IllegalStateException("planted");
+          }
+
+          @Override
+          public @Nullable String takeTrace() {
+            return null;
+          }
         };
     return new StatusServer(
         settings, new Roster(EPOCH, List.of("a:1", "b\u001b:2")), source, List.of(places));
@@ -97,7 +112,12 @@ class StatusServerTest {
       assertFalse(lines.toString().contains(EPOCH.toString()));
       assertTrue(ask(socket, "roster\n").contains("address\t1\tb :2\n"));
       assertTrue(ask(socket, "stacks\n").contains("StatusServerTest.ask"));
-      assertTrue(ask(socket, "trace 5s /tmp\n").contains("error\tthis version knows status"));
+      assertTrue(ask(socket, "kill 1\n").contains("error\tthis version knows status"));
+      assertTrue(ask(socket, "trace 5s\n").contains("error\ta trace takes 1 to 60000"));
+      assertTrue(ask(socket, "trace 60001\n").contains("error\ta trace takes 1 to 60000"));
+      assertTrue(ask(socket, "trace 10\n").contains("planted"));
+      assertTrue(ask(socket, "traced\n").contains("error\tnothing was traced"));
+      assertTrue(ask(socket, "flight\n").endsWith("\nrecord\n# flight\nend\n"));
     }
     assertFalse(Files.exists(socket));
   }
