@@ -127,6 +127,7 @@ public final class Summary {
       named++;
       findings.add(sentence(rank, waited, total));
     }
+    SlowLinks.sentence(job).ifPresent(findings::add);
     for (RankTrace trace : job.traces()) {
       incomplete(trace, findings);
     }

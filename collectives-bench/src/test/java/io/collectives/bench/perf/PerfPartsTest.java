@@ -118,7 +118,7 @@ class PerfPartsTest {
         "torus:4",
         "torus:4x",
         "torus:-4x2",
-        "torus:99999x1",
+        "torus:9999999999x1",
         "direct:",
         "parameter-server:x",
         "parameter-server:+2",
