@@ -250,12 +250,12 @@ final class Arrivals implements FrameSink, ViewSink {
     } else if (in.run().receiveReady(in.step())) {
       in.call = call;
       if (trace.isOn) {
-        in.arrivedNanos = trace.now();
+        in.arrivedNanos = trace.look();
         in.lane = head.lane;
       }
       if (head.length == 0) {
         if (trace.isOn) {
-          trace.received(call, in, in.lane, in.arrivedNanos, in.arrivedNanos);
+          trace.received(call, in, in.lane, in.arrivedNanos);
         }
         in.over();
       }
@@ -490,7 +490,7 @@ final class Arrivals implements FrameSink, ViewSink {
   private @Nullable HeldFrame hold(Inbound in, int peer, FrameHeader head, List<HeldFrame> where) {
     HeldFrame held = heldFrames.take(peer, head, in.isView);
     if (held != null) {
-      held.arrivedNanos = trace.isOn ? trace.now() : 0;
+      held.arrivedNanos = trace.isOn ? trace.look() : 0;
       where.add(held);
       // A frame without a body is complete; the object may soon hold that of another peer.
       in.held = head.length == 0 ? null : held;
@@ -515,7 +515,6 @@ final class Arrivals implements FrameSink, ViewSink {
     Inbound in = inbound[link.peer()];
     liveness.heard(link.peer());
     Call call = in.call;
-    long before = trace.isOn ? trace.now() : 0;
     if (call != null && !call.hasStopped()) {
       try {
         if (call.narrow == null && !in.step().anyOrder || length == in.length) {
@@ -530,12 +529,12 @@ final class Arrivals implements FrameSink, ViewSink {
         failures.abort(call.group, t.toString(), t);
       }
       if (trace.isOn) {
-        applied(call, in, length, before);
+        applied(call, in, length);
       }
     } else if (in.held != null) {
       in.held.take(source, at, length);
       if (trace.isOn) {
-        trace.held(in.held.header, length, before);
+        trace.held(in.held.header, length);
       }
       if (in.held.unwanted && in.held.isComplete()) {
         heldFrames.giveBack(in.held);
@@ -551,11 +550,11 @@ final class Arrivals implements FrameSink, ViewSink {
   }
 
   /** Records that bytes of a frame were applied. */
-  private void applied(Call call, Inbound in, int length, long before) {
+  private void applied(Call call, Inbound in, int length) {
     if (in.received + length == in.length) {
-      trace.received(call, in, in.lane, in.arrivedNanos, before);
+      trace.received(call, in, in.lane, in.arrivedNanos);
     } else {
-      trace.worked(call, in.run().slab, in.lane, length, before);
+      trace.worked(call, in.run().slab, in.lane, length);
     }
   }
 
@@ -568,7 +567,6 @@ final class Arrivals implements FrameSink, ViewSink {
     in.received = in.length;
     if (call != null && !call.hasStopped()) {
       View view = viewOf(source);
-      long before = trace.isOn ? trace.now() : 0;
       try {
         if (!fits(call, link.peer(), in, view)) {
           view.release();
@@ -577,7 +575,7 @@ final class Arrivals implements FrameSink, ViewSink {
           in.drop();
         }
         if (trace.isOn && !call.hasStopped()) {
-          trace.received(call, in, in.lane, in.arrivedNanos, before);
+          trace.received(call, in, in.lane, in.arrivedNanos);
         }
       } catch (Throwable t) {
         view.release();

@@ -328,6 +328,7 @@ public final class Engine {
     if (trace.isOn) {
       // It may send at once, so this rank does not wait in others any more.
       trace.turn(calls.now, true, null, inbound);
+      trace.looked(calls.now);
     }
     call.isInline = InlineExchanges.fits(call);
     if (callSites) {
@@ -441,6 +442,9 @@ public final class Engine {
     long now = clock.getAsLong();
     calls.now = now;
     liveness.begin(now);
+    if (trace.isOn) {
+      trace.looked(now);
+    }
     int work = transport.poll(arrivals);
     List<Call> underWay = calls.underWay();
     for (int i = underWay.size() - 1; i >= 0; i--) {
@@ -524,9 +528,8 @@ public final class Engine {
       call.copyOwn();
       return;
     }
-    long before = trace.now();
     call.copyOwn();
-    trace.worked(call, 0, 0, 0, before);
+    trace.worked(call, 0, 0, 0);
   }
 
   /** Sends what may be sent. Returns whether anything was. */

@@ -111,7 +111,6 @@ final class InlineExchanges {
     int before = lane.nextSend;
     while (lane.nextSend < sends.length) {
       Program.Step step = sends[lane.nextSend];
-      long began = trace.isOn ? trace.now() : 0;
       int peer = call.group.members[step.peer];
       int length = call.frameLength(step, 0);
       FrameBody body = FrameBody.EMPTY;
@@ -123,7 +122,7 @@ final class InlineExchanges {
         break;
       }
       if (trace.isOn) {
-        trace.sent(call, 0, 0, step, began);
+        trace.sentInline(call, step);
       }
       liveness.said(peer);
       calls.traffic().sent(peer, length);
@@ -170,10 +169,9 @@ final class InlineExchanges {
 
   private void complete(Call call, SlabRun run, LaneRun lane) {
     if (call.program.collective == Collective.ALL_REDUCE) {
-      long before = trace.isOn ? trace.now() : 0;
       applier.exchange(call, call.program.fusedReductions[0], taken);
       if (trace.isOn) {
-        trace.worked(call, 0, 0, (int) call.count() * call.elementBytes(), before);
+        trace.worked(call, 0, 0, (int) call.count() * call.elementBytes());
       }
     }
     for (Program.Step[] receives : lane.lane.receives) {

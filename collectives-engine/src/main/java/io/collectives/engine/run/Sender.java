@@ -95,10 +95,9 @@ final class Sender {
     if (!trace.isOn) {
       return send(call, run, lane, step);
     }
-    long before = trace.now();
     boolean sent = send(call, run, lane, step);
     if (sent) {
-      trace.sent(call, run.slab, lane, step, before);
+      trace.sent(call, run.slab, lane, step);
     }
     return sent;
   }

@@ -18,6 +18,11 @@ import org.jspecify.annotations.Nullable;
  * ready, pauses of the garbage collector) comes from other threads, and is kept by itself as {@link
  * Mark marks}, of which the first {@value #MARKS} count.
  *
+ * <p>The clock is looked at when a header comes and when a piece of work ends. A piece of work
+ * begins at the look before it, which is the end of the piece before it or the beginning of the
+ * poll: the engine does one thing after the other, and a look takes as long as the sum of a hundred
+ * floats.
+ *
  * <p><b>Waiting</b> begins with the first poll of the engine in which nothing could be done though
  * calls are under way, and ends with the first one that finds something; both times are those at
  * which the polls began, so that it takes no look at the clock.
@@ -60,7 +65,7 @@ public final class TraceLog {
   boolean isOn;
 
   private long[] ring = {};
-  private int capacity;
+  private int mask;
   private long recorded;
   private long began;
   private final List<Name> names = new ArrayList<>();
@@ -68,6 +73,9 @@ public final class TraceLog {
 
   private final List<Mark> marks = new ArrayList<>();
   private long marksDropped;
+
+  /** The last look at the clock. */
+  private long last;
 
   private boolean waits;
   private long waitBegin;
@@ -99,19 +107,24 @@ public final class TraceLog {
     }
   }
 
-  /** The present time on the clock of the engine. */
-  long now() {
-    return clock.getAsLong();
+  /** Looks at the clock of the engine; what is recorded next begins then. */
+  long look() {
+    return last = clock.getAsLong();
+  }
+
+  /** The engine has looked at its clock; what is recorded next begins then. */
+  void looked(long now) {
+    last = now;
   }
 
   /** Begins to record. */
   void begin() {
     ring = new long[EVENTS * WORDS];
-    capacity = EVENTS;
+    mask = EVENTS - 1;
     recorded = 0;
     names.clear();
     waits = false;
-    began = now();
+    began = look();
     synchronized (marks) {
       marks.clear();
       marksDropped = 0;
@@ -133,7 +146,7 @@ public final class TraceLog {
 
   /** Records that something is so from now on; any thread may call. */
   public void mark(String name) {
-    mark(new Mark("mark", now(), 0, name));
+    mark(new Mark("mark", clock.getAsLong(), 0, name));
   }
 
   /** Records an event of another thread; any may call. The first ones count. */
@@ -148,7 +161,7 @@ public final class TraceLog {
   }
 
   private int put(int kind, long begin, long nanos, long group, long sequence) {
-    int at = (int) (recorded++ % capacity) * WORDS;
+    int at = (int) (recorded++ & mask) * WORDS;
     ring[at] = begin;
     ring[at + 1] = nanos;
     ring[at + 2] = group;
@@ -163,9 +176,9 @@ public final class TraceLog {
     ring[at + 6] = (long) step.firstChunk << 32;
   }
 
-  /** A call has ended. */
+  /** A call has ended, by what was recorded last. */
   void ended(Call call, boolean failed) {
-    call(call, failed ? FAILED : CALL, now());
+    call(call, failed ? FAILED : CALL, last);
   }
 
   private void call(Call call, int state, long now) {
@@ -199,8 +212,13 @@ public final class TraceLog {
   }
 
   /** A frame was handed over to a link. */
-  void sent(Call call, int slab, int lane, Program.Step step, long before) {
-    int at = put(SEND, before, now() - before, call.group.id, call.sequence);
+  void sent(Call call, int slab, int lane, Program.Step step) {
+    long before = last;
+    sent(call, slab, lane, step, look() - before);
+  }
+
+  private void sent(Call call, int slab, int lane, Program.Step step, long nanos) {
+    int at = put(SEND, last - nanos, nanos, call.group.id, call.sequence);
     frame(at, call.group.members[step.peer], lane, slab, step);
     ring[at + 6] |= call.frameLength(step, slab);
     ring[at + 7] = ring[at + 1];
@@ -210,32 +228,36 @@ public final class TraceLog {
    * A frame that has come was applied.
    *
    * @param arrived when its header came
-   * @param before when the last of the work on it began; if there was none by itself, the end
    */
-  void received(Call call, Target target, int lane, long arrived, long before) {
-    received(call, target.run().slab, target.step(), lane, arrived, before);
+  void received(Call call, Target target, int lane, long arrived) {
+    long before = last;
+    received(call, target.run().slab, target.step(), lane, arrived, look() - before);
   }
 
-  /** A frame was applied whose slab and step are known. */
+  /** A frame was applied until just now, the last part of that by itself. */
   private void received(
-      Call call, int slab, Program.Step step, int lane, long arrived, long before) {
-    long now = now();
+      Call call, int slab, Program.Step step, int lane, long arrived, long worked) {
     // If its header came before this was recorded, that time is not known.
-    long since = arrived == 0 || arrived - began < 0 ? before < 0 ? now : before : arrived;
-    int at = put(RECEIVE, since, now - since, call.group.id, call.sequence);
+    long since = arrived == 0 || arrived - began < 0 ? last - worked : arrived;
+    int at = put(RECEIVE, since, last - since, call.group.id, call.sequence);
     frame(at, call.group.members[step.peer], lane, slab, step);
     ring[at + 6] |= call.frameLength(step, slab);
-    ring[at + 7] = before < 0 ? 0 : now - before;
+    ring[at + 7] = worked;
   }
 
-  /** A frame that has come is applied together with others. */
+  /** A frame that has come was applied together with others. */
   void gathered(Call call, HeldFrame frame) {
-    received(call, frame.run().slab, frame.step(), frame.header.lane, frame.arrivedNanos, -1);
+    received(call, frame.run().slab, frame.step(), frame.header.lane, frame.arrivedNanos, 0);
+  }
+
+  /** Bytes were posted by inline exchange, in less time than a look at the clock takes. */
+  void sentInline(Call call, Program.Step step) {
+    sent(call, 0, 0, step, 0);
   }
 
   /** Bytes have come by inline exchange. */
   void receivedInline(Call call, Program.Step step) {
-    received(call, 0, step, 0, now(), -1);
+    received(call, 0, step, 0, look(), 0);
   }
 
   /**
@@ -243,8 +265,9 @@ public final class TraceLog {
    *
    * @param bytes how many it was done on
    */
-  void worked(Call call, int slab, int lane, int bytes, long before) {
-    int at = put(WORK, before, now() - before, call.group.id, call.sequence);
+  void worked(Call call, int slab, int lane, int bytes) {
+    long before = last;
+    int at = put(WORK, before, look() - before, call.group.id, call.sequence);
     ring[at + 4] |= (long) lane << 8 | (long) NOBODY << 32;
     ring[at + 5] = slab & LOW;
     ring[at + 6] = bytes;
@@ -252,8 +275,9 @@ public final class TraceLog {
   }
 
   /** Some bytes of a frame were put aside, because its turn has not come. */
-  void held(FrameHeader header, int bytes, long before) {
-    int at = put(WORK, before, now() - before, header.group, header.sequence);
+  void held(FrameHeader header, int bytes) {
+    long before = last;
+    int at = put(WORK, before, look() - before, header.group, header.sequence);
     ring[at + 4] |= (long) header.lane << 8 | (long) NOBODY << 32;
     ring[at + 5] = header.slab & LOW;
     ring[at + 6] = bytes;
@@ -300,7 +324,7 @@ public final class TraceLog {
     System.arraycopy(ended, 0, events, atEnd, kept * WORDS - atEnd);
     System.arraycopy(ring, 0, events, kept * WORDS, open * WORDS);
     ring = ended;
-    capacity = EVENTS;
+    mask = EVENTS - 1;
     recorded = endedCount; // What has not ended is recorded again when it has.
     List<String> texts = names.stream().map(Name::text).toList();
     List<Mark> others;
@@ -317,7 +341,7 @@ public final class TraceLog {
             + " at "
             + Instant.now()
             + " = "
-            + now()
+            + look()
             + " ns, the last "
             + (kept + open)
             + " of "
@@ -334,10 +358,10 @@ public final class TraceLog {
   private int open(Calls calls) {
     List<Call> queued = new ArrayList<>();
     calls.groups().forEach(group -> queued.addAll(group.waiting));
-    capacity = calls.underWay().size() + queued.size() + 1;
-    ring = new long[capacity * WORDS];
+    mask = Integer.highestOneBit(calls.underWay().size() + queued.size() | 1) * 2 - 1;
+    ring = new long[(mask + 1) * WORDS];
     recorded = 0;
-    long now = now();
+    long now = look();
     if (waits) {
       waited(now);
     }

@@ -75,7 +75,6 @@ final class Turns {
           return true;
         }
       } else if (frame.isComplete() && frame.run().receiveReady(frame.step())) {
-        long before = trace.isOn ? trace.now() : 0;
         boolean valid = true;
         if (frame.view != null) {
           valid = applier.view(call, frame.run(), frame.step(), frame.view);
@@ -84,7 +83,7 @@ final class Turns {
           applier.bytes(call, frame.run(), frame.step(), 0, frame.bytes(), 0, frame.header.length);
         }
         if (trace.isOn) {
-          trace.received(call, frame, frame.header.lane, frame.arrivedNanos, before);
+          trace.received(call, frame, frame.header.lane, frame.arrivedNanos);
         }
         if (valid) {
           frame.run().receiveOver(frame.step());
@@ -113,11 +112,9 @@ final class Turns {
         || !gather(call, run, fused)) {
       return false;
     }
-    long before = trace.isOn ? trace.now() : 0;
     int failed = applier.reduceFused(call, run, fused, call.contributions);
     if (trace.isOn) {
-      trace.worked(
-          call, run.slab, 0, receives.length * call.frameLength(fused.first, run.slab), before);
+      trace.worked(call, run.slab, 0, receives.length * call.frameLength(fused.first, run.slab));
     }
     List<HeldFrame> held = call.held;
     for (int i = held.size() - 1; i >= 0; i--) {
