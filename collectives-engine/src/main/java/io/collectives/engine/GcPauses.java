@@ -1,5 +1,6 @@
 package io.collectives.engine;
 
+import io.collectives.engine.report.GarbageCollection;
 import io.collectives.engine.run.TraceLog;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
@@ -15,16 +16,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Records the pauses of the garbage collector until it is closed. The JVM tells of them after they
  * are over, on a thread of its own, in milliseconds since its start.
- *
- * <p>It is loaded only by a rank that is traced, because it takes the module {@code
- * java.management}.
  */
 final class GcPauses implements NotificationListener, AutoCloseable {
   /** The type of a notification, and the names of what it holds; see its documentation. */
   private static final String PAUSE = "com.sun.management.gc.notification";
-
-  /** Collectors that run beside the program have a bean for their cycles, too. */
-  private static final String NO_PAUSE = "Cycles";
 
   private final TraceLog trace;
   private final List<NotificationEmitter> emitters = new ArrayList<>();
@@ -36,8 +31,8 @@ final class GcPauses implements NotificationListener, AutoCloseable {
     this.trace = trace;
     long uptimeMillis = ManagementFactory.getRuntimeMXBean().getUptime();
     this.jvmStartNanos = System.nanoTime() - uptimeMillis * 1_000_000;
-    for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
-      if (bean instanceof NotificationEmitter emitter && !bean.getName().endsWith(NO_PAUSE)) {
+    for (GarbageCollectorMXBean bean : GarbageCollection.collectors()) {
+      if (bean instanceof NotificationEmitter emitter) {
         emitter.addNotificationListener(this, null, null);
         emitters.add(emitter);
       }

@@ -4,47 +4,28 @@ import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.List;
 
-/**
- * The time that garbage collections have taken in this process. It needs the module
- * java.management, which programs on the module path may lack; then there is none.
- */
-final class GarbageCollection {
-  private static final boolean IS_KNOWN =
-      ModuleLayer.boot().findModule("java.management").isPresent();
+/** The garbage collections of this process that stop the program. */
+public final class GarbageCollection {
+  /** Collectors that run beside the program have a bean for their cycles, too. */
+  private static final List<GarbageCollectorMXBean> STOPPING =
+      ManagementFactory.getGarbageCollectorMXBeans().stream()
+          .filter(bean -> !bean.getName().endsWith("Cycles"))
+          .toList();
 
   private GarbageCollection() {}
 
-  /** Returns the milliseconds of all collections that stop the program; 0 if nobody knows. */
-  static long millis() {
-    return IS_KNOWN ? Beans.millis() : 0;
+  /** Returns the beans of the collectors that stop the program. */
+  public static List<GarbageCollectorMXBean> collectors() {
+    return STOPPING;
   }
 
-  /** Returns the number of collections; 0 if nobody knows. */
-  static long collections() {
-    return IS_KNOWN ? Beans.collections() : 0;
+  /** Returns how many milliseconds they have taken since the process started. */
+  public static long millis() {
+    return STOPPING.stream().mapToLong(bean -> Math.max(0, bean.getCollectionTime())).sum();
   }
 
-  /** A class of its own, so that nothing of that module is loaded where it is not. */
-  private static final class Beans {
-    private static final List<GarbageCollectorMXBean> STOPPING =
-        ManagementFactory.getGarbageCollectorMXBeans().stream()
-            .filter(bean -> !bean.getName().contains("Cycles")) // They run beside the program.
-            .toList();
-
-    static long millis() {
-      long sum = 0;
-      for (GarbageCollectorMXBean bean : STOPPING) {
-        sum += Math.max(0, bean.getCollectionTime());
-      }
-      return sum;
-    }
-
-    static long collections() {
-      long sum = 0;
-      for (GarbageCollectorMXBean bean : STOPPING) {
-        sum += Math.max(0, bean.getCollectionCount());
-      }
-      return sum;
-    }
+  /** Returns how many there were since the process started. */
+  public static long collections() {
+    return STOPPING.stream().mapToLong(bean -> Math.max(0, bean.getCollectionCount())).sum();
   }
 }

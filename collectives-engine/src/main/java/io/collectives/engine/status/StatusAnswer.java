@@ -1,10 +1,10 @@
 package io.collectives.engine.status;
 
 import io.collectives.JobSettings;
+import io.collectives.engine.report.GarbageCollection;
 import io.collectives.engine.sharedmemory.SharedMemoryDomain;
 import io.collectives.spi.Roster;
 import java.lang.management.BufferPoolMXBean;
-import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
 import java.time.Duration;
@@ -147,13 +147,8 @@ final class StatusAnswer {
       text.append('\t').append(bytes);
     }
     text.append('\t').append(source.memoryLimit()).append('\n');
-    long collections = 0;
-    long millis = 0;
-    for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
-      collections += Math.max(0, collector.getCollectionCount());
-      millis += Math.max(0, collector.getCollectionTime());
-    }
-    text.append("gc\t").append(collections).append('\t').append(millis).append('\n');
+    text.append("gc\t").append(GarbageCollection.collections());
+    text.append('\t').append(GarbageCollection.millis()).append('\n');
   }
 
   private void roster(StringBuilder text) {
