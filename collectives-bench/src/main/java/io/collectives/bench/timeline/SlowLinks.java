@@ -76,7 +76,8 @@ final class SlowLinks {
     Map<Pair, List<Double>> all = new TreeMap<>();
     for (Frame frame : frames) {
       long nanos = frame.received().end() - frame.received().begin();
-      if (frame.sent().bytes() >= LEAST_BYTES && nanos > 0) {
+      boolean isWhole = !frame.received().name().isEmpty(); // In memory that both ranks share.
+      if (frame.sent().bytes() >= LEAST_BYTES && nanos > 0 && !isWhole) {
         all.computeIfAbsent(new Pair(frame.from(), frame.to()), key -> new ArrayList<>())
             .add((double) frame.sent().bytes() / nanos);
       }

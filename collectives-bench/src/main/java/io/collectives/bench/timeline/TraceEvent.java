@@ -8,7 +8,8 @@ package io.collectives.bench.timeline;
  * @param peer the rank that a frame goes to or comes from, or that is waited for; -1 if there is
  *     none
  * @param bytes of the payload of the call, or of the frame
- * @param name of a call, a mark or a pause; else empty
+ * @param name of a call, a mark or a pause; of a frame that has come {@code shared memory} if that
+ *     is what it came by; else empty
  */
 record TraceEvent(Kind kind, Span time, Place place, int peer, long bytes, String name) {
 

@@ -72,7 +72,9 @@ class JobTraceTest {
   @Test
   void everyFrameHasTwoEndsAndEveryRankDoesOneThingAtATime() throws Exception {
     trace();
-    Traces.check(directory, RANKS, CALLS);
+    JobTrace job = Traces.check(directory, RANKS, CALLS);
+    assertTrue(
+        job.frames().stream().anyMatch(frame -> frame.received().name().equals("shared memory")));
   }
 
   /** A trace may begin and end while the job runs, at one rank only. */

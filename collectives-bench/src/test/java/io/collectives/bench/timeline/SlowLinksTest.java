@@ -12,8 +12,11 @@ class SlowLinksTest {
   private static final int RANKS = 4;
   private static final int BYTES = 1 << 20;
 
+  /** The way by which frames have come, as far as traces tell it. */
+  private String by = "";
+
   /** All ranks send all others a few frames, which take as long as is said for the pair. */
-  private static JobTrace job(LongBinaryOperator nanos) {
+  private JobTrace job(LongBinaryOperator nanos) {
     List<List<TraceEvent>> events = new ArrayList<>();
     for (int rank = 0; rank < RANKS; rank++) {
       events.add(new ArrayList<>());
@@ -38,9 +41,9 @@ class SlowLinksTest {
     return JobTrace.of(traces);
   }
 
-  private static TraceEvent event(
+  private TraceEvent event(
       TraceEvent.Kind kind, long begin, long nanos, TraceEvent.Place place, int peer) {
-    return new TraceEvent(kind, new TraceEvent.Span(begin, nanos, 0), place, peer, BYTES, "");
+    return new TraceEvent(kind, new TraceEvent.Span(begin, nanos, 0), place, peer, BYTES, by);
   }
 
   @Test
@@ -57,6 +60,14 @@ class SlowLinksTest {
     assertEquals(
         Optional.of("What rank 2 sends and gets" + rest + " of its host."),
         SlowLinks.sentence(job((from, to) -> from == 2 || to == 2 ? slow : fast)));
+  }
+
+  /** Frames wait there for their turn, or for a processor. */
+  @Test
+  void sharedMemoryIsNoLink() {
+    by = "shared memory";
+    assertEquals(
+        Optional.empty(), SlowLinks.sentence(job((from, to) -> from == 3 ? 20 << 20 : 1 << 20)));
   }
 
   @Test

@@ -255,7 +255,7 @@ final class Arrivals implements FrameSink, ViewSink {
       }
       if (head.length == 0) {
         if (trace.isOn) {
-          trace.received(call, in, in.lane, in.arrivedNanos);
+          trace.received(call, in, in.lane);
         }
         in.over();
       }
@@ -552,7 +552,7 @@ final class Arrivals implements FrameSink, ViewSink {
   /** Records that bytes of a frame were applied. */
   private void applied(Call call, Inbound in, int length) {
     if (in.received + length == in.length) {
-      trace.received(call, in, in.lane, in.arrivedNanos);
+      trace.received(call, in, in.lane);
     } else {
       trace.worked(call, in.run().slab, in.lane, length);
     }
@@ -575,7 +575,7 @@ final class Arrivals implements FrameSink, ViewSink {
           in.drop();
         }
         if (trace.isOn && !call.hasStopped()) {
-          trace.received(call, in, in.lane, in.arrivedNanos);
+          trace.received(call, in, in.lane);
         }
       } catch (Throwable t) {
         view.release();

@@ -24,9 +24,6 @@ final class HeldFrame extends Target {
   /** The number of bytes that it takes of the memory of {@link HeldFrames}. */
   long size;
 
-  /** The time at which its header came, if that is recorded. */
-  long arrivedNanos;
-
   private FrameBytes bytes = new FrameBytes(ByteBuffer.allocateDirect(0));
   private int received;
 

@@ -72,6 +72,7 @@ final class HeldFrames {
     heldBytes += size;
     held++;
     frame.begin(peer, header, size);
+    frame.isView = isView;
     return frame;
   }
 

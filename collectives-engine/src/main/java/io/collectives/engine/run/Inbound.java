@@ -14,17 +14,11 @@ final class Inbound extends Target {
   int length;
   int received;
 
-  /** If true, its body is read where it is. */
-  boolean isView;
-
   @Nullable Call call;
   @Nullable HeldFrame held;
 
   /** The call that the held frame is of, if this rank had entered it when the frame came. */
   @Nullable Call heldFor;
-
-  /** The time at which the header came of the frame that is applied, if that is recorded. */
-  long arrivedNanos;
 
   int lane;
 

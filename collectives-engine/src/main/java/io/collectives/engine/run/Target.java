@@ -4,6 +4,12 @@ import org.jspecify.annotations.Nullable;
 
 /** The place that a frame goes to, once its call has accepted it. */
 abstract class Target {
+  /** If true, its body is read where it is, in memory of its sender. */
+  boolean isView;
+
+  /** The time at which its header came, if that is recorded. */
+  long arrivedNanos;
+
   private @Nullable SlabRun run;
   private Program.@Nullable Step step;
 

@@ -57,6 +57,9 @@ public final class TraceLog {
   private static final int WAIT = 7;
   private static final int NOBODY = -1;
 
+  /** The bit of a frame whose body was read in the memory of its sender. */
+  private static final long VIEW = 1 << 16;
+
   private final int rank;
   private final int size;
   private final LongSupplier clock;
@@ -224,30 +227,24 @@ public final class TraceLog {
     ring[at + 7] = ring[at + 1];
   }
 
-  /**
-   * A frame that has come was applied.
-   *
-   * @param arrived when its header came
-   */
-  void received(Call call, Target target, int lane, long arrived) {
+  /** A frame that has come was applied. */
+  void received(Call call, Target target, int lane) {
     long before = last;
-    received(call, target.run().slab, target.step(), lane, arrived, look() - before);
-  }
-
-  /** A frame was applied until just now, the last part of that by itself. */
-  private void received(
-      Call call, int slab, Program.Step step, int lane, long arrived, long worked) {
-    // If its header came before this was recorded, that time is not known.
-    long since = arrived == 0 || arrived - began < 0 ? last - worked : arrived;
-    int at = put(RECEIVE, since, last - since, call.group.id, call.sequence);
-    frame(at, call.group.members[step.peer], lane, slab, step);
-    ring[at + 6] |= call.frameLength(step, slab);
-    ring[at + 7] = worked;
+    received(call, target, lane, look() - before);
   }
 
   /** A frame that has come was applied together with others. */
   void gathered(Call call, HeldFrame frame) {
-    received(call, frame.run().slab, frame.step(), frame.header.lane, frame.arrivedNanos, 0);
+    received(call, frame, frame.header.lane, 0);
+  }
+
+  private void received(Call call, Target target, int lane, long worked) {
+    // If its header came before this was recorded, that time is not known.
+    long arrived = target.arrivedNanos;
+    long since = arrived == 0 || arrived - began < 0 ? last - worked : arrived;
+    int at = received(call, target.run().slab, target.step(), lane, since);
+    ring[at + 4] |= target.isView ? VIEW : 0;
+    ring[at + 7] = worked;
   }
 
   /** Bytes were posted by inline exchange, in less time than a look at the clock takes. */
@@ -257,7 +254,16 @@ public final class TraceLog {
 
   /** Bytes have come by inline exchange. */
   void receivedInline(Call call, Program.Step step) {
-    received(call, 0, step, 0, look(), 0);
+    received(call, 0, step, 0, look());
+  }
+
+  /** A frame was applied until just now. */
+  private int received(Call call, int slab, Program.Step step, int lane, long since) {
+    int at = put(RECEIVE, since, last - since, call.group.id, call.sequence);
+    frame(at, call.group.members[step.peer], lane, slab, step);
+    ring[at + 6] |= call.frameLength(step, slab);
+    ring[at + 7] = 0;
+    return at;
   }
 
   /**
@@ -427,6 +433,8 @@ public final class TraceLog {
         int index = (int) events[at + 5];
         String name = index < names.size() ? names.get(index) : "another call";
         line.append(name, 0, Math.min(name.length(), LONGEST_NAME));
+      } else if ((events[at + 4] & VIEW) != 0) {
+        line.append("shared memory");
       }
       line.append('\n');
     }

@@ -83,7 +83,7 @@ final class Turns {
           applier.bytes(call, frame.run(), frame.step(), 0, frame.bytes(), 0, frame.header.length);
         }
         if (trace.isOn) {
-          trace.received(call, frame, frame.header.lane, frame.arrivedNanos);
+          trace.received(call, frame, frame.header.lane);
         }
         if (valid) {
           frame.run().receiveOver(frame.step());
