@@ -3,11 +3,9 @@ package io.collectives;
 import io.collectives.BufferReduction.BufferLength;
 import io.collectives.FusionBuffer.Slice;
 import io.collectives.GradientReducer.Tensor;
+import io.collectives.internal.FusionRule;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,14 +41,20 @@ final class FusionLayout {
     this.tensors = tensors;
     this.settings = settings;
     this.cut = settings.balanced() ? cutLength(reduction) : null;
-    List<Fused> all = cut == null ? fuse(order) : cut(order, cut.bytes());
-    all.sort(Comparator.comparingInt(fused -> fused.last));
+    FusionRule rule =
+        new FusionRule(
+            tensors.stream().map(tensor -> tensor.payload.type()).toList(),
+            tensors.stream().mapToLong(tensor -> tensor.payload.count()).toArray());
+    List<FusionRule.Buffer> all =
+        cut == null
+            ? rule.whole(order, settings.firstBufferLength(), settings.bufferLength())
+            : rule.cut(order, cut.bytes());
     lanes = Math.max(1, Math.min(reduction.lanes(), all.size()));
     buffers = new FusionBuffer[all.size()];
     List<List<FusionBuffer>> some = new ArrayList<>();
     tensors.forEach(tensor -> some.add(new ArrayList<>(1)));
     for (int i = 0; i < buffers.length; i++) {
-      buffers[i] = new FusionBuffer(i, lanes, all.get(i).slices);
+      buffers[i] = new FusionBuffer(i, lanes, slices(all.get(i)));
       for (Slice slice : buffers[i].slices) {
         some.get(slice.tensor().index).add(buffers[i]);
       }
@@ -62,6 +66,12 @@ final class FusionLayout {
   /** Returns the buffers that hold a tensor. */
   FusionBuffer[] of(Tensor tensor) {
     return ofTensors[tensor.index];
+  }
+
+  private List<Slice> slices(FusionRule.Buffer buffer) {
+    return buffer.slices().stream()
+        .map(slice -> new Slice(tensors.get(slice.tensor()), slice.offset(), slice.count()))
+        .toList();
   }
 
   private BufferLength cutLength(BufferReduction reduction) {
@@ -84,73 +94,6 @@ final class FusionLayout {
       text.append(tensor).append(" of ").append(tensor.shape()).append('\n');
     }
     return text.toString();
-  }
-
-  /** Tensors, or parts of them, that fit into a buffer. */
-  private static final class Fused {
-    final List<Slice> slices = new ArrayList<>();
-    final long limit;
-    long length;
-
-    /** The place of the last one in the order. */
-    int last;
-
-    Fused(long limit) {
-      this.limit = limit;
-    }
-
-    void add(Tensor tensor, long offset, long count, int place) {
-      slices.add(new Slice(tensor, offset, count));
-      length += count * tensor.payload.type().bytes();
-      last = place;
-    }
-
-    /** Returns the number of elements of a type that still fit. */
-    long room(ElementType type) {
-      return (limit - length) / type.bytes();
-    }
-  }
-
-  /** Puts whole tensors into buffers, in their order. */
-  private List<Fused> fuse(int[] order) {
-    Map<ElementType, Fused> open = new EnumMap<>(ElementType.class);
-    List<Fused> all = new ArrayList<>();
-    for (int place = 0; place < order.length; place++) {
-      Tensor tensor = tensors.get(order[place]);
-      ElementType type = tensor.payload.type();
-      Fused fused = open.get(type);
-      if (fused == null || fused.length + tensor.payload.length() > fused.limit) {
-        fused = new Fused(all.isEmpty() ? settings.firstBufferLength() : settings.bufferLength());
-        open.put(type, fused);
-        all.add(fused);
-      }
-      fused.add(tensor, 0, tensor.payload.count(), place);
-    }
-    return all;
-  }
-
-  /** Puts tensors into buffers, in their order, and cuts them where a buffer is full. */
-  private List<Fused> cut(int[] order, int length) {
-    Map<ElementType, Fused> open = new EnumMap<>(ElementType.class);
-    List<Fused> all = new ArrayList<>();
-    for (int place = 0; place < order.length; place++) {
-      Tensor tensor = tensors.get(order[place]);
-      ElementType type = tensor.payload.type();
-      long end = tensor.payload.count();
-      long from = 0;
-      do {
-        Fused fused = open.get(type);
-        if (fused == null || from < end && fused.room(type) == 0) {
-          fused = new Fused(Math.max(type.bytes(), length));
-          open.put(type, fused);
-          all.add(fused);
-        }
-        long count = Math.min(end - from, fused.room(type));
-        fused.add(tensor, from, count, place);
-        from += count;
-      } while (from < end);
-    }
-    return all;
   }
 
   /** Describes how tensors are fused and why the buffers have their length. */

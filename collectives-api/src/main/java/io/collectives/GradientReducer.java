@@ -1,6 +1,7 @@
 package io.collectives;
 
 import io.collectives.internal.Extents;
+import io.collectives.internal.FusionRule;
 import io.collectives.internal.StepListener;
 import io.collectives.internal.Traceable;
 import java.util.ArrayList;
@@ -101,7 +102,6 @@ import org.jspecify.annotations.Nullable;
  * way, and the first error.
  */
 public final class GradientReducer implements AutoCloseable {
-  private static final int LANES = 2;
   private static final byte WAITING = 0;
   private static final byte READY = 1;
   private static final byte UNUSED = 2;
@@ -192,7 +192,7 @@ public final class GradientReducer implements AutoCloseable {
    *     reducer's
    */
   public static GradientReducer of(Communicator group, FusionSettings settings) {
-    return of(group, settings, BufferReduction.allReduce(group, LANES));
+    return of(group, settings, BufferReduction.allReduce(group, FusionRule.LANES));
   }
 
   /**

@@ -7,6 +7,7 @@ import io.collectives.bench.report.Units;
 import io.collectives.bench.simulate.LinkClass;
 import io.collectives.bench.simulate.Outcome;
 import io.collectives.bench.simulate.PaperFigure;
+import io.collectives.bench.simulate.StepFigure;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -37,10 +38,15 @@ import picocli.CommandLine.Spec;
       "time is what the plan takes on links that serve in its order, as simulate says; by arrival, "
           + "on links that serve what comes first, for plans of up to 1,024 ranks that are not too "
           + "long. least is a time that no plan can go below on these links, because so many bytes "
-          + "must cross them. Below the table stands what was assumed."
+          + "must cross them. Below the table stands what was assumed.",
+      "",
+      "Figures about whole steps come from the model of simulate --step: time is that of a step, "
+          + "calls what its calls take one after the other, exposed by how much the step is longer "
+          + "than its computing. Beside the paper's number stands the constant that would give it."
     },
     footer = {
       "  collectives paper herring-10 herring-iii",
+      "  collectives paper kumar-6 kumar-8",
       "  collectives paper ying-7 --format tsv",
       "",
       "Exit status: 0 all went well; 2 wrong usage."
@@ -52,7 +58,9 @@ final class Paper implements Callable<Integer> {
       paramLabel = "FIGURE",
       arity = "0..*",
       hideParamSyntax = true,
-      description = "Which: ying-7, kumar-pods, herring-10 or herring-iii. Default: all of them.")
+      description =
+          "Which: ying-7, kumar-pods, herring-10 or herring-iii, about calls; kumar-6, kumar-8, "
+              + "herring-11 or herring-i, about whole steps. Default: all of them.")
   private List<String> figures = List.of();
 
   @Mixin private FormatOption format;
@@ -62,33 +70,14 @@ final class Paper implements Callable<Integer> {
   @Override
   public Integer call() {
     PrintWriter out = spec.commandLine().getOut();
-    for (PaperFigure figure : wanted()) {
-      FigureTable table =
-          new FigureTable(
-              2,
-              "algorithm",
-              "network",
-              "ranks",
-              "bytes",
-              "slabs",
-              figure.isOfBytes() ? "MB" : "time",
-              "by arrival",
-              "least",
-              "time/least",
-              "paper",
-              "ratio");
-      try (Progress progress = new Progress(spec.commandLine().getErr())) {
-        for (PaperFigure.Case each : figure.cases()) {
-          progress.step(figure + ": " + each.label() + " on " + each.scenario().network());
-          row(table, figure, each);
-        }
-        progress.clear();
+    List<Object> all = new ArrayList<>(List.of(PaperFigure.values()));
+    all.addAll(List.of(StepFigure.values()));
+    for (Object each : wanted(all)) {
+      if (each instanceof PaperFigure figure) {
+        calls(figure, out);
+      } else if (each instanceof StepFigure figure) {
+        steps(figure, out);
       }
-      if (format.wanted() == Format.TABLE) {
-        out.println(figure + ": " + figure.title());
-        out.println();
-      }
-      table.print(format.wanted(), out, figure.notes());
       if (format.wanted() == Format.TABLE) {
         out.println();
       }
@@ -96,9 +85,51 @@ final class Paper implements Callable<Integer> {
     return 0;
   }
 
-  private List<PaperFigure> wanted() {
-    List<PaperFigure> all = List.of(PaperFigure.values());
-    List<PaperFigure> wanted = new ArrayList<>();
+  private void steps(StepFigure figure, PrintWriter out) {
+    StepFigureTable table = new StepFigureTable(figure);
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
+      table.fill(progress);
+      progress.clear();
+    }
+    title(figure, figure.title(), out);
+    table.print(format.wanted(), out);
+  }
+
+  private void title(Object figure, String title, PrintWriter out) {
+    if (format.wanted() == Format.TABLE) {
+      out.println(figure + ": " + title);
+      out.println();
+    }
+  }
+
+  private void calls(PaperFigure figure, PrintWriter out) {
+    FigureTable table =
+        new FigureTable(
+            2,
+            "algorithm",
+            "network",
+            "ranks",
+            "bytes",
+            "slabs",
+            figure.isOfBytes() ? "MB" : "time",
+            "by arrival",
+            "least",
+            "time/least",
+            "paper",
+            "ratio");
+    try (Progress progress = new Progress(spec.commandLine().getErr())) {
+      for (PaperFigure.Case each : figure.cases()) {
+        progress.step(figure + ": " + each.label() + " on " + each.scenario().network());
+        row(table, figure, each);
+      }
+      progress.clear();
+    }
+    title(figure, figure.title(), out);
+    table.print(format.wanted(), out, figure.notes());
+  }
+
+  private List<Object> wanted(List<Object> all) {
+    List<Object> wanted = new ArrayList<>();
     for (String name : figures) {
       wanted.add(
           all.stream()
@@ -112,7 +143,7 @@ final class Paper implements Callable<Integer> {
                               + name
                               + "' is no figure; there are "
                               + all.stream()
-                                  .map(PaperFigure::toString)
+                                  .map(Object::toString)
                                   .collect(Collectors.joining(", ")))));
     }
     return wanted.isEmpty() ? all : wanted;

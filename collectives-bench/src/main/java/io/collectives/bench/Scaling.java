@@ -1,6 +1,7 @@
 package io.collectives.bench;
 
 import io.collectives.Collectives;
+import io.collectives.ElementType;
 import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.bench.digits.DigitsEpoch;
@@ -14,9 +15,11 @@ import io.collectives.bench.report.Provenance;
 import io.collectives.bench.report.Scale;
 import io.collectives.bench.report.Spread;
 import io.collectives.bench.report.Units;
+import io.collectives.bench.simulate.CallPrices;
 import io.collectives.bench.simulate.Fabric;
 import io.collectives.bench.simulate.Hosts;
 import io.collectives.bench.simulate.Quantities;
+import io.collectives.bench.simulate.Size;
 import io.collectives.bench.simulate.StepModel;
 import io.collectives.bench.simulate.Wire;
 import io.collectives.ps.store.Staleness;
@@ -69,6 +72,10 @@ import picocli.CommandLine.Spec;
 final class Scaling implements Callable<Integer> {
   /** Of epochs with all images; the last one counts. */
   private static final int EPOCHS = 2;
+
+  /** Of which each simulated call takes the fastest. */
+  private static final List<String> ALGORITHMS =
+      List.of("torus", "halving-doubling", "double-binary-tree");
 
   @Spec private CommandSpec spec;
 
@@ -145,10 +152,17 @@ final class Scaling implements Callable<Integer> {
     SHARDING(true, true, false),
     FUSION(true, true, true);
 
+    private final boolean fuses;
     private final StepModel.Means model;
 
     Means(boolean overlaps, boolean shards, boolean fuses) {
-      this.model = new StepModel.Means(overlaps, shards, fuses);
+      this.fuses = fuses;
+      this.model = new StepModel.Means(StepModel.Fusion.reducer(length()), overlaps, shards, 0);
+    }
+
+    /** Returns the length of buffers; in short ones each tensor is alone. */
+    int length() {
+      return fuses ? DigitsTask.Reduction.BUFFER_LENGTH : 1;
     }
 
     @Override
@@ -258,7 +272,7 @@ final class Scaling implements Callable<Integer> {
             Repeatability.FASTEST,
             true,
             means.model.overlaps(),
-            means.model.fuses() ? DigitsTask.Reduction.BUFFER_LENGTH : 1),
+            means.length()),
         new DigitsTask.Schedule(epochs, batch * count, 1, 0),
         // Each rank normalises by itself, so that only the update communicates.
         DigitsTask.Layout.whole(1),
@@ -307,19 +321,16 @@ final class Scaling implements Callable<Integer> {
 
   private Map<Means, double[]> simulated(DigitsProfile profile, int count, Fabric fabric) {
     int normCalls = rule == DigitsTask.Rule.LAMB ? 2 : 1;
+    StepModel.Backward backward =
+        new StepModel.Backward(
+            ElementType.FLOAT32, profile.counts(), profile.readyNanos(), profile.computeNanos());
     StepModel model =
         new StepModel(
-            new StepModel.Compute(
-                profile.lengths(),
-                profile.readyNanos(),
-                profile.computeNanos(),
-                profile.updateNanos(),
-                normCalls),
-            count,
-            fabric);
+            new StepModel.Compute(backward, 0, profile.updateNanos(), 0, normCalls),
+            new CallPrices(ALGORITHMS, Size.of(count), fabric, CallPrices.Software.NONE));
     Map<Means, double[]> found = new EnumMap<>(Means.class);
     for (Means means : Means.values()) {
-      found.put(means, new double[] {batch * count * 1e9 / model.nanos(means.model)});
+      found.put(means, new double[] {batch * count * 1e9 / model.step(means.model).nanos()});
     }
     return found;
   }

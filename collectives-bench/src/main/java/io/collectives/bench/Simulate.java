@@ -4,6 +4,7 @@ import io.collectives.Mesh;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Chart;
 import io.collectives.bench.report.Progress;
+import io.collectives.bench.simulate.CallPrices;
 import io.collectives.bench.simulate.Costs;
 import io.collectives.bench.simulate.Fabric;
 import io.collectives.bench.simulate.Hosts;
@@ -51,6 +52,9 @@ import picocli.CommandLine.Spec;
           + "the mesh of --mesh, or with a row for each host: along a dimension that does not "
           + "wrap, data move from both ends at once.",
       "",
+      "With --step it is a training step: gradients become ready in a backward pass, and fill the "
+          + "buffers of a gradient reducer, each of which is a simulated call.",
+      "",
       "dedicated-servers are ranks beside --ranks, each on a host of its own, after those of the "
           + "workers; without S as many as hosts. atomic-servers have one variable or more each, "
           + "whole: those of table II of the Herring paper, in proportion to the payload."
@@ -63,6 +67,8 @@ import picocli.CommandLine.Spec;
       "  collectives simulate --algorithm ring,torus --mesh 2x2,4x4,8x8,16x16 --wrap none,xy --circuit --chart figure.png",
       "  collectives simulate --algorithm ring,dedicated-servers --ranks 64..512 --ranks-per-host 8 --host-bandwidth 100Gbit/s",
       "  collectives simulate --algorithm direct --ranks 64 --host-bandwidth 100Gbit/s --hosts-per-rack 16 --oversubscription 3",
+      "  collectives simulate --step resnet50 --batch 16 --flops 50TFLOP/s --mesh 128x32 --wrap y --algorithm hierarchical --shard --no-overlap",
+      "  collectives simulate --step bert-large --backward 300ms --forward 150ms --ranks 8,64,512 --chart steps.svg",
       "",
       "Exit status: 0 all went well; 1 the picture could not be written; 2 wrong usage."
     })
@@ -235,11 +241,13 @@ final class Simulate implements Callable<Integer> {
           "How much more the NICs of a rack can carry than its uplinks. Default: ${DEFAULT-VALUE}.")
   private double oversubscription;
 
+  @Mixin private StepOptions steps = new StepOptions();
+
   @Option(
       names = "--chart",
       paramLabel = "FILE",
       description =
-          "Draw the times over the ranks, or over the bytes if ranks are always as many, as FILE.png or FILE.svg.")
+          "Draw the times over the ranks, or over the bytes if ranks are always as many, or a single --step, as FILE.png or FILE.svg.")
   private Optional<Path> chart = Optional.empty();
 
   @Mixin private FormatOption format;
@@ -252,6 +260,11 @@ final class Simulate implements Callable<Integer> {
     Usage.require(
         slabs >= 1 && slabs <= 65_536, spec, "--slabs " + slabs + ": must be from 1 to 65536");
     Usage.requireChart(chart, spec);
+    steps.check(spec);
+    if (steps.areWanted()) {
+      steps(add);
+      return 0;
+    }
     List<Run> runs = runs(fabric());
     boolean overBytes =
         sizes.size() > 1 && runs.stream().mapToInt(run -> run.size.ranks()).distinct().count() == 1;
@@ -278,6 +291,22 @@ final class Simulate implements Callable<Integer> {
       picture.write(title(overBytes, runs), where(), chart.get());
     }
     return 0;
+  }
+
+  private void steps(double add) throws IOException {
+    List<Size> wrapped = new ArrayList<>();
+    for (Wrap wrap : wraps.isEmpty() ? List.of(Wrap.XY) : wraps) {
+      sizes().forEach(size -> wrapped.add(wrap.of(size)));
+    }
+    CallPrices.Software software = new CallPrices.Software(slabs, add, steps.callNanos(spec));
+    StepRun run = new StepRun(spec, steps, fabric(), software);
+    List<String> below = new ArrayList<>(assumptions());
+    below.remove(below.size() - 1); // No closed form of a step.
+    run.run(algorithms, wrapped, below);
+    run.print(format.wanted());
+    if (chart.isPresent()) {
+      run.draw(chart.get(), where());
+    }
   }
 
   private Outcome simulate(Scenario scenario, Costs costs) {

@@ -10,13 +10,13 @@ import java.util.List;
 /**
  * The times of the parts of a step of one rank that has no others: medians of many steps.
  *
- * @param lengths the bytes of each parameter, in the order in which their gradients are ready
+ * @param counts the elements of each parameter, in the order in which their gradients are ready
  * @param readyNanos when the gradients of each are ready, after the beginning of the step
  * @param computeNanos when the backward pass is over
  * @param updateNanos what the update of all parameters takes
  */
 public record DigitsProfile(
-    long[] lengths, double[] readyNanos, double computeNanos, double updateNanos) {
+    long[] counts, double[] readyNanos, double computeNanos, double updateNanos) {
   private static final int WARM_UP = 60;
   private static final int STEPS = 41;
 
@@ -66,12 +66,12 @@ public record DigitsProfile(
       }
     }
     double[] medians = Arrays.stream(nanos).mapToDouble(DigitsProfile::median).toArray();
-    long[] lengths = new long[count];
+    long[] counts = new long[count];
     for (int i = 0; i < count; i++) {
-      lengths[i] = (long) Float.BYTES * parameters.get(count - 1 - i).weights().length;
+      counts[i] = parameters.get(count - 1 - i).weights().length;
     }
     return new DigitsProfile(
-        lengths, Arrays.copyOf(medians, count), medians[count], medians[count + 1]);
+        counts, Arrays.copyOf(medians, count), medians[count], medians[count + 1]);
   }
 
   private static double median(double[] values) {

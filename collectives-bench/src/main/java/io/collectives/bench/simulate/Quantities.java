@@ -69,6 +69,34 @@ public final class Quantities {
   }
 
   /**
+   * Reads a rate of floating-point operations, as {@code 50TFLOP/s}.
+   *
+   * @return operations a nanosecond
+   * @throws IllegalArgumentException if it is none
+   */
+  public static double flopsPerNano(String text) {
+    Matcher matcher = FORM.matcher(text.strip());
+    double unit =
+        matcher.matches()
+            ? switch (matcher.group(2)) {
+              case "GFLOP/s" -> 1;
+              case "TFLOP/s" -> 1e3;
+              case "PFLOP/s" -> 1e6;
+              default -> Double.NaN;
+            }
+            : Double.NaN;
+    double rate = Double.isNaN(unit) ? 0 : Double.parseDouble(matcher.group(1)) * unit;
+    if (!(rate > 0)) {
+      throw new IllegalArgumentException(
+          "'"
+              + text
+              + "' is no rate of computing above 0; write it with its unit, as 500GFLOP/s or"
+              + " 50TFLOP/s");
+    }
+    return rate;
+  }
+
+  /**
    * Reads a time for a byte, as {@code 0.01ns/B}.
    *
    * @return nanoseconds a byte

@@ -1,0 +1,103 @@
+package io.collectives.bench.simulate;
+
+import io.collectives.Collective;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The times of calls of some ranks on a network, each by that of some algorithms that takes the
+ * least time: clocks are moved through the plans that the engine runs.
+ *
+ * <p>Instances remember what they have simulated, and are for one thread.
+ */
+public final class CallPrices {
+  private final List<String> algorithms;
+  private final Size size;
+  private final Fabric fabric;
+  private final Software software;
+  private final Map<Collective, List<Scenario>> scenarios = new HashMap<>();
+  private final Map<String, Double> simulated = new HashMap<>();
+
+  /**
+   * What ranks do beside sending.
+   *
+   * @param slabs into how many parts each chunk is cut, which follow each other
+   * @param addNanosPerByte how long it takes to add a byte
+   * @param callNanos what a call costs beside its transfers
+   */
+  public record Software(int slabs, double addNanosPerByte, double callNanos) {
+    /** One slab, where only links take time. */
+    public static final Software NONE = new Software(1, 0, 0);
+  }
+
+  /**
+   * Prices of calls.
+   *
+   * @param algorithms as for {@link Scenario.Work}, at least one
+   */
+  public CallPrices(List<String> algorithms, Size size, Fabric fabric, Software software) {
+    this.algorithms = List.copyOf(algorithms);
+    this.size = size;
+    this.fabric = fabric;
+    this.software = software;
+  }
+
+  /** Returns how many ranks there are. */
+  public int ranks() {
+    return size.ranks();
+  }
+
+  /**
+   * Returns a text for people: the first algorithm that plans the collective, and the network.
+   *
+   * @throws IllegalArgumentException as {@link #nanos}
+   */
+  public Scenario first(Collective collective) {
+    return scenarios(collective).get(0);
+  }
+
+  /**
+   * Returns the time of a call in nanoseconds; with no bytes, what latencies alone take.
+   *
+   * @throws IllegalArgumentException if no algorithm plans it for so many ranks
+   */
+  public double nanos(Collective collective, double bytes) {
+    return simulated.computeIfAbsent(
+        collective + " " + bytes,
+        key ->
+            software.callNanos()
+                + scenarios(collective).stream()
+                    .mapToDouble(each -> nanos(each, bytes))
+                    .min()
+                    .orElseThrow());
+  }
+
+  private double nanos(Scenario scenario, double bytes) {
+    return scenario
+        .run(scenario.costs(bytes, software.slabs(), software.addNanosPerByte()))
+        .nanos();
+  }
+
+  private List<Scenario> scenarios(Collective collective) {
+    return scenarios.computeIfAbsent(collective, key -> plan(collective));
+  }
+
+  private List<Scenario> plan(Collective collective) {
+    List<Scenario> planned = new ArrayList<>();
+    String why = "";
+    for (String algorithm : algorithms) {
+      try {
+        Scenario.Work work = new Scenario.Work(algorithm, Task.of(collective), 0, 1, false);
+        planned.add(Scenario.of(work, size, fabric));
+      } catch (IllegalArgumentException e) {
+        why = e.getMessage(); // It does not plan this, or not for so many ranks.
+      }
+    }
+    if (planned.isEmpty()) {
+      throw new IllegalArgumentException(why);
+    }
+    return planned;
+  }
+}
