@@ -21,14 +21,14 @@ public final class CallPrices {
   private final Map<String, Double> simulated = new HashMap<>();
 
   /**
-   * What ranks do beside sending.
+   * The costs of ranks beside those of links.
    *
    * @param slabs into how many parts each chunk is cut, which follow each other
    * @param addNanosPerByte how long it takes to add a byte
    * @param callNanos what a call costs beside its transfers
    */
   public record Software(int slabs, double addNanosPerByte, double callNanos) {
-    /** One slab, where only links take time. */
+    /** Only links take time, and chunks are whole. */
     public static final Software NONE = new Software(1, 0, 0);
   }
 

@@ -104,7 +104,7 @@ public final class StepModel {
     /** A call for each tensor, one after the other. */
     public static final Fusion EACH = new Fusion(1, 1, false, 1);
 
-    /** One call for all. */
+    /** A single call for all. */
     public static final Fusion ONE = new Fusion(Long.MAX_VALUE, Long.MAX_VALUE, false, 1);
 
     /** Returns the buffers of a gradient reducer, the first of which is short. */
@@ -245,7 +245,7 @@ public final class StepModel {
     return buckets;
   }
 
-  /** As a shard's layout rounds it up, so that each rank has as many whole blocks. */
+  /** Rounds a length up as a shard's layout does, so that each rank has as many whole blocks. */
   private long bucketLength(long wanted) {
     int width = compute.backward().type().bytes();
     long granule = (long) BLOCK * prices.ranks();
@@ -275,7 +275,8 @@ public final class StepModel {
     void add(Bucket bucket) {
       Collective what = means.shards() ? Collective.REDUCE_SCATTER : Collective.ALL_REDUCE;
       double nanos = prices.nanos(what, bucket.bytes());
-      double latency = Math.min(nanos, prices.nanos(what, 0));
+      // Alone in its lane, and the only one, a call does not share anything.
+      double latency = laneFree.length == 1 ? 0 : Math.min(nanos, prices.nanos(what, 0));
       int lane = calls.size() % laneFree.length;
       double ready = means.overlaps() ? bucket.readyNanos() : compute.backward().nanos();
       double begin = Math.max(progress(ready), laneFree[lane]);

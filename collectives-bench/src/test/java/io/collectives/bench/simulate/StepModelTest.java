@@ -72,13 +72,20 @@ class StepModelTest {
     Step two = new StepModel(compute, prices).step(lanes(2));
     assertEquals(2000 + 4000 + 200, two.nanos(), NEAR);
     assertEquals(2200, two.calls().get(0).end(), NEAR);
+    // Of three calls the third waits for a lane, if there are two.
+    Backward ready = new Backward(ElementType.FLOAT32, new long[] {1, 1, 1}, new double[3], 0);
+    Compute three = new Compute(ready, 0, 0, 0, 0);
+    CallPrices latencies = prices(2, 100, 0);
+    assertEquals(600, nanos(three, latencies, lanes(1)), NEAR);
+    assertEquals(400, nanos(three, latencies, lanes(2)), NEAR);
+    assertEquals(200, nanos(three, latencies, lanes(3)), NEAR);
   }
 
   private static Means lanes(int lanes) {
     return new Means(new Fusion(1, 1, false, lanes), true, false, 0);
   }
 
-  /** Where computing stands still during calls, the second tensor is ready later by the first. */
+  /** If computing stands still during calls, the first one delays the second tensor. */
   @Test
   void contentionDelaysWhatIsNotReady() {
     CallPrices prices = prices(2, 100, 0);
