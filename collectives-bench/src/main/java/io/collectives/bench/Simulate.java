@@ -302,6 +302,9 @@ final class Simulate implements Callable<Integer> {
     StepRun run = new StepRun(spec, steps, fabric(), software);
     List<String> below = new ArrayList<>(assumptions());
     below.remove(below.size() - 1); // No closed form of a step.
+    if (steps.areLinksMeasured()) {
+      below.set(0, below.get(0).replace(alpha + " and " + bandwidth, "what was measured"));
+    }
     run.run(algorithms, wrapped, below);
     run.print(format.wanted());
     if (chart.isPresent()) {

@@ -61,7 +61,7 @@ final class StepOptions {
     }
   }
 
-  /** What the time of a backward pass is dealt out by. */
+  /** The measure by which the time of a backward pass is dealt out to tensors. */
   enum Ready {
     WORK,
     ELEMENTS;
@@ -222,6 +222,11 @@ final class StepOptions {
   /** Returns whether steps are wanted. */
   boolean areWanted() {
     return !models.isEmpty();
+  }
+
+  /** Returns whether links are those of measured calls. */
+  boolean areLinksMeasured() {
+    return !measured.isEmpty();
   }
 
   /** Checks everything but what depends on the model. */
