@@ -4,8 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.bench.simulate.PaperFigure;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -50,6 +53,84 @@ class PaperTest {
     }
   }
 
+  /**
+   * Half of the peak, which is assumed, gives the paper's 22 and 27.3 % within a fifth; and what
+   * all-reduces take hardly grows from 16 to 4,096 chips, as the paper says.
+   */
+  @Test
+  void sharesOfAllReducesAreNearThoseOfThePaper() {
+    for (String figure : List.of("kumar-6", "kumar-8")) {
+      List<Map<String, String>> rows = rows(figure);
+      assertEquals(5, rows.size());
+      Map<String, String> last = rows.get(4);
+      assertEquals("4096", last.get("ranks"));
+      assertEquals(1, number(last, "ratio"), 0.2, last.toString());
+      assertTrue(last.get("needed").matches("efficiency \\d\\d %"), last.toString());
+      for (int i = 0; i < 5; i++) {
+        assertEquals(1, number(rows.get(i), "all_reduce_ms") / calls(rows), 0.45, figure);
+        assertTrue(number(last, "modelled") >= number(rows.get(i), "modelled"), figure);
+        assertEquals(0, number(rows.get(i), "hidden_ms"), 1e-6);
+      }
+    }
+  }
+
+  private static double calls(List<Map<String, String>> rows) {
+    return number(rows.get(0), "all_reduce_ms");
+  }
+
+  /** Shorter buffers cost latencies, and hide nothing where computing stands still. */
+  @Test
+  void shorterBuffersDoNotShortenAStepOfTableOne() {
+    List<Map<String, String>> rows = rows("herring-i");
+    assertEquals(4, rows.size());
+    for (int i = 0; i < 4; i++) {
+      assertEquals(1, number(rows.get(i), "ratio"), 0.18, rows.get(i).toString());
+      assertTrue(
+          i == 0 || number(rows.get(i), "step_ms") > number(rows.get(i - 1), "step_ms"),
+          rows.toString());
+    }
+  }
+
+  /** Servers scale to 85 % at least, all-reduces by trees to 48 to 66 %, and servers do better. */
+  @Test
+  @Tag("long")
+  void serversScaleBetterThanAllReduces() {
+    List<Map<String, String>> rows = rows("herring-11");
+    assertEquals(16, rows.size());
+    for (Map<String, String> row : rows) {
+      double linear = number(row, "modelled");
+      if (row.get("step").startsWith("Herring")) {
+        assertTrue(linear >= 85 && linear < 99, row.toString());
+      } else {
+        assertTrue(linear >= 48 && linear <= 66, row.toString());
+      }
+      if (row.get("step").equals("DDP") && row.get("ranks").equals("512")) {
+        assertEquals(56, linear, 8, row.toString());
+      }
+    }
+  }
+
+  private static List<Map<String, String>> rows(String figure) {
+    Invocation run = Invocation.of("paper", figure, "--format", "tsv");
+    assertEquals(0, run.status(), run.err());
+    List<String> lines = run.out().lines().toList();
+    String[] names = lines.get(0).split("\t");
+    List<Map<String, String>> rows = new ArrayList<>();
+    for (String line : lines.subList(1, lines.size())) {
+      String[] values = line.split("\t");
+      Map<String, String> row = new HashMap<>();
+      for (int i = 0; i < names.length; i++) {
+        row.put(names[i], values[i]);
+      }
+      rows.add(row);
+    }
+    return rows;
+  }
+
+  private static double number(Map<String, String> row, String name) {
+    return Double.parseDouble(row.get(name));
+  }
+
   @Test
   void whatIsPrintedForPeopleSaysWhatIsAssumed() {
     Invocation run = Invocation.of("paper", "herring-iii");
@@ -68,6 +149,7 @@ class PaperTest {
     Invocation run = Invocation.of("paper", "herring-4");
     assertEquals(2, run.status());
     assertTrue(run.err().contains("herring-10"), run.err());
+    assertTrue(run.err().contains("kumar-6"), run.err());
     assertEquals(1, run.err().lines().count(), run.err());
   }
 }
