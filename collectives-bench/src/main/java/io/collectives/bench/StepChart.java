@@ -56,7 +56,7 @@ final class StepChart {
     bar(TOP, 0, at, Ink.VERMILION, "waits for input");
     bar(TOP, at, at + step.forwardNanos(), Ink.GREEN, "forward");
     at += step.forwardNanos();
-    bar(TOP, at, at + step.backwardNanos(), Ink.PURPLE, "backward");
+    bar(TOP, at, step.backwardEnd(), Ink.PURPLE, "backward");
     double gathers =
         step.calls().stream()
             .filter(call -> call.collective() == Collective.ALL_GATHER)

@@ -75,7 +75,7 @@ final class StepFigureTable {
             Units.time(step.nanos()),
             Units.time(computing),
             Units.time(step.callNanos()),
-            Units.time(step.hiddenNanos()),
+            step.hiddenNanos() < 1 ? Fields.NONE : Units.time(step.hiddenNanos()),
             Units.time(step.exposedNanos()),
             String.format(Locale.ROOT, "%.1f", found),
             printed ? String.format(Locale.ROOT, "%.1f", each.paper()) : Fields.NONE,

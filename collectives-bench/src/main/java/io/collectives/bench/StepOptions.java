@@ -396,6 +396,9 @@ final class StepOptions {
                     + Math.round(100 * (1 - contention))
                     + " % of its speed.");
     if (shards) {
+      if (ways.contains(Way.FUSED)) {
+        lines.add("Buckets of " + buffer + " are full, as a sharded optimizer's; one at a time.");
+      }
       lines.add(
           "Each rank updates a part of the weights, after two small all-reduces for norms; weights"
               + " are gathered after that.");

@@ -50,7 +50,7 @@ public final class CallPrices {
   }
 
   /**
-   * Returns a text for people: the first algorithm that plans the collective, and the network.
+   * Returns the plan of the first algorithm that plans a collective, on its network.
    *
    * @throws IllegalArgumentException as {@link #nanos}
    */

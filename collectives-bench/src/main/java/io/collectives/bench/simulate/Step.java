@@ -9,6 +9,7 @@ import java.util.List;
  * @param inputNanos how long the step waits for its input
  * @param forwardNanos of the forward pass
  * @param backwardNanos of the backward pass, if nothing disturbed it
+ * @param backwardEnd when that pass is over, after the beginning of the step
  * @param updateNanos of what a rank updates
  * @param nanos of the whole step
  * @param calls all calls, in the order in which they begin
@@ -17,6 +18,7 @@ public record Step(
     double inputNanos,
     double forwardNanos,
     double backwardNanos,
+    double backwardEnd,
     double updateNanos,
     double nanos,
     List<Call> calls) {

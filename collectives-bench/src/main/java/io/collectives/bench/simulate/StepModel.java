@@ -159,14 +159,16 @@ public final class StepModel {
     double start = compute.forwardNanos();
     double update = compute.updateNanos() / (means.shards() ? prices.ranks() : 1);
     List<Step.Call> calls = new ArrayList<>();
-    double end = start + backward.nanos();
+    double backwardEnd = start + backward.nanos();
+    double end = backwardEnd;
     if (prices.ranks() > 1) {
       Timeline line = new Timeline(means);
       for (Bucket bucket : buckets(means)) {
         line.add(bucket);
       }
       calls.addAll(line.calls);
-      end = Math.max(line.progress(backward.nanos()), line.end());
+      backwardEnd = line.progress(backward.nanos());
+      end = Math.max(backwardEnd, line.end());
       if (means.shards()) {
         end = norms(calls, end);
       }
@@ -177,7 +179,13 @@ public final class StepModel {
     }
     double wait = Math.max(0, compute.inputNanos() - end);
     return new Step(
-        wait, compute.forwardNanos(), backward.nanos(), update, end + wait, moved(calls, wait));
+        wait,
+        compute.forwardNanos(),
+        backward.nanos(),
+        backwardEnd + wait,
+        update,
+        end + wait,
+        moved(calls, wait));
   }
 
   private double norms(List<Step.Call> calls, double from) {

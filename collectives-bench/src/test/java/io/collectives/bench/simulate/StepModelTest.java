@@ -93,6 +93,7 @@ class StepModelTest {
     Step step = new StepModel(twoTensors(), prices).step(half);
     assertEquals(900, step.calls().get(0).begin(), NEAR);
     assertEquals(1300 + 100, step.calls().get(1).begin(), NEAR);
+    assertEquals(1400, step.backwardEnd(), NEAR);
     assertEquals(1400 + 200 + 500, step.nanos(), NEAR);
   }
 
