@@ -1,11 +1,7 @@
 package io.collectives.bench.network;
 
-import io.collectives.bench.process.Command;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.security.SecureRandom;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -30,13 +26,10 @@ import org.jspecify.annotations.Nullable;
  * it on, so that none has to be cut; that much is sent at once after a pause. Its queue holds half
  * a second, so that some ten hosts can send to one without loss.
  *
- * <p>A namespace has no name; it lasts as long as a process that lives in it. That is {@code cat},
- * which ends when its standard input does, so also when this JVM is killed: nothing is left behind.
- * What is needed: the rights of root, {@code unshare} and {@code nsenter} of util-linux, and {@code
- * ip} of iproute2, and for a rate its {@code tc}.
+ * <p>What is needed: the rights of root, {@code unshare} and {@code nsenter} of util-linux, and
+ * {@code ip} of iproute2, and for a rate its {@code tc}.
  */
-public final class Network implements AutoCloseable {
-  private static final int SECRET_LENGTH = 32;
+public final class Network implements Hosts {
 
   /** A piece of 64 KiB with a header for each of its packets, and some to spare. */
   private static final int LEAST_BURST = 80 << 10;
@@ -46,18 +39,9 @@ public final class Network implements AutoCloseable {
 
   private static final String QUEUE = "500ms";
 
-  /**
-   * Reno, which every kernel has, fills a link whose queue loses nothing, and keeps its window over
-   * a pause. BBR, the default of some, takes a connection that had nothing to send for a slow link,
-   * and leaves a quarter of the real one unused.
-   */
-  private static final String PATIENT_TCP =
-      "cd /proc/sys/net/ipv4 && echo reno > tcp_congestion_control && echo 0 >"
-          + " tcp_slow_start_after_idle";
-
-  private final Process router;
-  private final List<Process> hosts = new ArrayList<>();
-  private final String secret;
+  private final Namespace router;
+  private final List<Namespace> hosts = new ArrayList<>();
+  private final Secret secret = new Secret();
 
   /**
    * Makes one whose links are as fast as the machine.
@@ -76,13 +60,10 @@ public final class Network implements AutoCloseable {
    * @throws IOException if that is not possible here, saying why
    */
   public Network(int ranks, @Nullable LinkRate rate) throws IOException {
-    byte[] bytes = new byte[SECRET_LENGTH];
-    new SecureRandom().nextBytes(bytes);
-    secret = HexFormat.of().formatHex(bytes);
-    router = namespace();
+    router = new Namespace();
     try {
       for (int rank = 0; rank < ranks; rank++) {
-        hosts.add(namespace());
+        hosts.add(new Namespace());
       }
       plug();
       if (rate != null) {
@@ -118,25 +99,6 @@ public final class Network implements AutoCloseable {
     }
   }
 
-  private static Process namespace() throws IOException {
-    Process process =
-        new ProcessBuilder("unshare", "--net", "cat").redirectErrorStream(true).start();
-    String answer;
-    try {
-      process.getOutputStream().write("in\n".getBytes(StandardCharsets.US_ASCII));
-      process.getOutputStream().flush();
-      answer = process.inputReader().readLine();
-    } catch (IOException e) {
-      answer = "it ended at once";
-    }
-    // What cat says, it says from within.
-    if (!"in".equals(answer)) {
-      process.destroyForcibly();
-      throw new IOException("unshare --net cat: " + answer);
-    }
-    return process;
-  }
-
   private void plug() throws IOException {
     List<String> links = new ArrayList<>();
     for (int rank = 0; rank < hosts.size(); rank++) {
@@ -145,16 +107,17 @@ public final class Network implements AutoCloseable {
       links.add("address add 10.77." + rank + ".1/24 dev r" + rank);
       links.add("link set r" + rank + " up");
     }
-    ip(router, links);
-    Command.run(in(router, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"));
+    router.ip(links);
+    router.forward();
     for (int rank = 0; rank < hosts.size(); rank++) {
-      ip(
-          hosts.get(rank),
-          List.of(
-              "link set lo up",
-              "address add " + address(rank) + "/24 dev eth0",
-              "link set eth0 up",
-              "route add default via 10.77." + rank + ".1"));
+      hosts
+          .get(rank)
+          .ip(
+              List.of(
+                  "link set lo up",
+                  "address add " + address(rank) + "/24 dev eth0",
+                  "link set eth0 up",
+                  "route add default via 10.77." + rank + ".1"));
     }
   }
 
@@ -165,61 +128,34 @@ public final class Network implements AutoCloseable {
     List<String> ends = new ArrayList<>();
     for (int rank = 0; rank < hosts.size(); rank++) {
       ends.add("qdisc add dev r" + rank + bucket);
-      tc(hosts.get(rank), List.of("qdisc add dev eth0" + bucket));
-      Command.run(in(hosts.get(rank), "sh", "-c", PATIENT_TCP));
+      hosts.get(rank).tc(List.of("qdisc add dev eth0" + bucket));
+      hosts.get(rank).waitPatiently();
     }
-    tc(router, ends);
+    router.tc(ends);
   }
 
   private static String address(int rank) {
     return "10.77." + rank + ".2";
   }
 
-  private static void ip(Process namespace, List<String> commands) throws IOException {
-    Command.run(String.join("\n", commands) + "\n", in(namespace, "ip", "-batch", "-"));
-  }
-
-  private static void tc(Process namespace, List<String> commands) throws IOException {
-    Command.run(String.join("\n", commands) + "\n", in(namespace, "tc", "-batch", "-"));
-  }
-
-  private static List<String> in(Process namespace, String... command) {
-    List<String> whole = new ArrayList<>();
-    whole.add("nsenter");
-    whole.add("--net=/proc/" + namespace.pid() + "/ns/net");
-    whole.addAll(List.of(command));
-    return whole;
-  }
-
-  /** The command that runs a command on a rank's host, as the same process. */
+  @Override
   public List<String> on(int rank, List<String> command) {
-    return in(hosts.get(rank), command.toArray(String[]::new));
+    return hosts.get(rank).in(command);
   }
 
-  /** Returns how many hosts there are. */
+  @Override
   public int hosts() {
     return hosts.size();
   }
 
-  /** Returns what the process of a rank must know of its host and the others'. */
+  @Override
   public Map<String, String> variables(int rank) {
-    return Map.of(
-        "MASTER_ADDR",
-        address(0),
-        // Below those that the host gives to whoever asks for any.
-        "MASTER_PORT",
-        "29500",
-        "COLLECTIVES_LISTEN",
-        address(rank),
-        // Other addresses than loopback are not listened on without one.
-        "COLLECTIVES_SECRET",
-        secret);
+    return secret.variables(address(0), address(rank));
   }
 
   /** From now on packets between two ranks vanish. */
   public void cut(int one, int other) throws IOException {
-    ip(
-        router,
+    router.ip(
         List.of(
             "rule add from " + address(one) + " to " + address(other) + " blackhole",
             "rule add from " + address(other) + " to " + address(one) + " blackhole"));
@@ -227,8 +163,7 @@ public final class Network implements AutoCloseable {
 
   /** From now on packets from and to a rank vanish. */
   public void isolate(int rank) throws IOException {
-    ip(
-        router,
+    router.ip(
         List.of(
             "rule add from " + address(rank) + " blackhole",
             "rule add to " + address(rank) + " blackhole"));
@@ -236,7 +171,7 @@ public final class Network implements AutoCloseable {
 
   @Override
   public void close() {
-    hosts.forEach(Process::destroyForcibly);
-    router.destroyForcibly();
+    hosts.forEach(Namespace::close);
+    router.close();
   }
 }

@@ -4,7 +4,7 @@ import io.collectives.CallSettings;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.JobSettings;
-import io.collectives.bench.network.Network;
+import io.collectives.bench.network.Hosts;
 import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.ParentLines;
 import io.collectives.bench.process.ProcessGroup;
@@ -26,6 +26,9 @@ public final class ProcessRanks implements Ranks {
   private static final String READY = "ready";
   private static final String WARM_UP = "warm-up ";
   private static final String MEASURE = "measure ";
+
+  private static final String SILENCE_LIMIT = "COLLECTIVES_SILENCE_LIMIT";
+  private static final String PATIENT_SECONDS = "60";
 
   /** The port at which ranks meet is another one. */
   private static final int NETWORK_SAYS = 0;
@@ -64,20 +67,23 @@ public final class ProcessRanks implements Ranks {
 
   /**
    * Starts a process on each host of a network, where they talk by TCP, and waits until they have
-   * joined.
+   * joined. There may be many on few processors, so they take longer than usual for a dead rank,
+   * unless the environment says otherwise.
    *
-   * @param network has to last as long as the ranks
+   * @param hosts have to last as long as the ranks
    * @param command runs {@link #serve} in a JVM of its own
    */
-  public static ProcessRanks start(Network network, List<String> command, PrintStream err)
+  public static ProcessRanks start(Hosts hosts, List<String> command, PrintStream err)
       throws IOException {
     return start(
-        Seating.alone(network.hosts()).processes(),
+        Seating.alone(hosts.hosts()).processes(),
         (group, rank, threads) -> {
-          RankEnvironment place = new RankEnvironment(rank, network.hosts(), NETWORK_SAYS);
+          RankEnvironment place = new RankEnvironment(rank, hosts.hosts(), NETWORK_SAYS);
           Map<String, String> environment = new HashMap<>(place.variables("tcp"));
-          environment.putAll(network.variables(rank));
-          return Worker.start(group, rank, network.on(rank, command), environment, err);
+          environment.putAll(hosts.variables(rank));
+          environment.put(
+              SILENCE_LIMIT, System.getenv().getOrDefault(SILENCE_LIMIT, PATIENT_SECONDS));
+          return Worker.start(group, rank, hosts.on(rank, command), environment, err);
         });
   }
 
@@ -118,7 +124,8 @@ public final class ProcessRanks implements Ranks {
     for (int thread = 0; thread < threads; thread++) {
       Map<String, String> own = new HashMap<>(environment);
       own.put("RANK", "" + (Integer.parseInt(environment.getOrDefault("RANK", "0")) + thread));
-      ranks.add(Collectives.settings(own).withCalls(calls));
+      JobSettings settings = Collectives.settings(own);
+      ranks.add(settings.withCalls(calls.withSilenceLimit(settings.calls().silenceLimit())));
     }
     try (ThreadRanks joined = ThreadRanks.joined(ranks)) {
       answer(out, READY + " " + String.join(",", joined.transports()));

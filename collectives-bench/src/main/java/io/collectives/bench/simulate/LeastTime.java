@@ -1,6 +1,7 @@
 package io.collectives.bench.simulate;
 
 import io.collectives.Mesh;
+import io.collectives.bench.network.MeshLinks;
 import java.util.OptionalDouble;
 
 /**
@@ -35,35 +36,18 @@ final class LeastTime {
   }
 
   private static double onMesh(Network network, Mesh mesh, double bytes) {
-    int[] path = new int[network.longestPath()];
+    MeshLinks links = new MeshLinks(mesh);
     double all = 0;
     double slowest = Double.POSITIVE_INFINITY;
     for (int rank = 0; rank < mesh.ranks(); rank++) {
-      int column = rank % mesh.x();
-      int row = rank / mesh.x();
       double own = 0;
-      for (int step = -1; step <= 1; step += 2) {
-        int across = neighbour(column, step, mesh.x(), mesh.wrapX());
-        int down = neighbour(row, step, mesh.y(), mesh.wrapY());
-        own += across < 0 ? 0 : rate(network, rank, mesh.rankAt(across, row), path);
-        own += down < 0 ? 0 : rate(network, rank, mesh.rankAt(column, down), path);
+      for (int direction = 0; direction < MeshLinks.DIRECTIONS; direction++) {
+        int link = direction * mesh.ranks() + rank;
+        own += links.has(link) ? 1 / network.wire(link).nanosPerByte() : 0;
       }
       all += own;
       slowest = Math.min(slowest, own);
     }
     return Math.max(2 * bytes * (mesh.ranks() - 1) / all, bytes / slowest);
-  }
-
-  /** The place that a link leads to; of two places, which share one, only one step does. */
-  private static int neighbour(int place, int step, int places, boolean wraps) {
-    int next = place + step;
-    return next >= 0 && next < places
-        ? next
-        : wraps && places > 2 ? Math.floorMod(next, places) : -1;
-  }
-
-  private static double rate(Network network, int from, int to, int[] path) {
-    network.path(from, to, path);
-    return 1 / network.wire(path[0]).nanosPerByte();
   }
 }

@@ -1,6 +1,7 @@
 package io.collectives.bench.simulate;
 
 import io.collectives.Mesh;
+import io.collectives.bench.network.MeshLinks;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -9,14 +10,12 @@ import java.util.Optional;
  * Ranks and the directed links between them: a mesh, or a link for each pair of ranks; and what the
  * ranks of a host, and the hosts of a rack, {@linkplain Hosts share}.
  *
- * <p>On a mesh a rank has a link to each neighbour, and what goes further goes along its row first,
- * then along the column, the shorter way round where a dimension wraps (up if both are equally
- * long). Two ranks have one link each way at most: a dimension of two places has no second one for
- * its wrap. A mesh can be laid out in pods, all of one size; links from pod to pod, also those of a
- * wrap, are a class of their own.
+ * <p>On a mesh a rank has a link to each neighbour, and what goes further passes several of them,
+ * as {@link MeshLinks} says. A mesh can be laid out in pods, all of one size; links from pod to
+ * pod, also those of a wrap, are a class of their own.
  *
- * <p>Links have numbers: page times ranks plus the rank that sends. Pages are directions on a mesh
- * (+x, -x, +y, -y), and distances from the sender otherwise; so few are used by most plans.
+ * <p>Links have numbers: page times ranks plus the rank that sends. Pages are directions on a mesh,
+ * and distances from the sender otherwise; so few are used by most plans.
  */
 public final class Network {
   /** The most ranks on a mesh. */
@@ -26,6 +25,7 @@ public final class Network {
 
   private final int ranks;
   private final Optional<Mesh> mesh;
+  private final Optional<MeshLinks> meshLinks;
   private final Wire[] wires = new Wire[LinkClass.values().length];
   private final Map<Integer, Wire> single = new HashMap<>();
   private int podX;
@@ -45,6 +45,7 @@ public final class Network {
     this.ranks = ranks;
     this.firstAlone = ranks;
     this.mesh = mesh;
+    this.meshLinks = mesh.map(MeshLinks::new);
     LinkClass.between().forEach(each -> wires[each.ordinal()] = wire);
   }
 
@@ -223,7 +224,7 @@ public final class Network {
   }
 
   int pages() {
-    return mesh.isPresent() ? 4 : ranks;
+    return mesh.isPresent() ? MeshLinks.DIRECTIONS : ranks;
   }
 
   LinkClass linkClass(int link) {
@@ -253,7 +254,7 @@ public final class Network {
   }
 
   int longestPath() {
-    return mesh.map(m -> Math.max(1, m.x() + m.y())).orElse(1);
+    return meshLinks.map(MeshLinks::longestPath).orElse(1);
   }
 
   /** Writes the links from one rank to another in order; returns how many there are. */
@@ -263,50 +264,13 @@ public final class Network {
       links[0] = distance * ranks + from;
       return 1;
     }
-    Mesh m = mesh.get();
-    int column = from % m.x();
-    int row = from / m.x();
-    int hops = 0;
-    for (int left = steps(column, to % m.x(), m.x(), m.wrapX()); left != 0; ) {
-      int step = left > 0 ? 1 : -1;
-      links[hops++] = (left > 0 ? 0 : 1) * ranks + row * m.x() + column;
-      column = Math.floorMod(column + step, m.x());
-      left -= step;
-    }
-    for (int left = steps(row, to / m.x(), m.y(), m.wrapY()); left != 0; ) {
-      int step = left > 0 ? 1 : -1;
-      links[hops++] = (left > 0 ? 2 : 3) * ranks + row * m.x() + column;
-      row = Math.floorMod(row + step, m.y());
-      left -= step;
-    }
-    return hops;
-  }
-
-  /** Returns how many places up, or down if negative, the way leads along a dimension. */
-  private static int steps(int from, int to, int places, boolean wraps) {
-    int plain = to - from;
-    if (!wraps || places == 2) {
-      return plain;
-    }
-    int up = Math.floorMod(plain, places);
-    return 2 * up <= places ? up : up - places;
+    return meshLinks.get().path(from, to, links);
   }
 
   /** A link as {@code 3->4}. */
   String name(int link) {
     int from = link % ranks;
-    int page = link / ranks;
-    int to;
-    if (mesh.isEmpty()) {
-      to = (from + page) % ranks;
-    } else {
-      Mesh m = mesh.get();
-      int step = page % 2 == 0 ? 1 : -1;
-      to =
-          page < 2
-              ? m.rankAt(Math.floorMod(from % m.x() + step, m.x()), from / m.x())
-              : m.rankAt(from % m.x(), Math.floorMod(from / m.x() + step, m.y()));
-    }
+    int to = meshLinks.map(of -> of.end(link)).orElse((from + link / ranks) % ranks);
     return from + "->" + to;
   }
 
