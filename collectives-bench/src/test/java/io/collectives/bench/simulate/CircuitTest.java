@@ -13,14 +13,14 @@ class CircuitTest {
 
   @Test
   void itComesByEveryPlaceOnceAndHome() {
-    int circuits = 0;
     for (int x = 1; x <= 9; x++) {
       for (int y = 1; y <= 9; y++) {
         boolean line = x == 1 || y == 1;
-        Mesh mesh = new Mesh(x, y, line, line);
-        if (!line && x % 2 == 1 && y % 2 == 1) {
-          assertThrows(IllegalArgumentException.class, () -> Circuit.of(mesh));
-          continue;
+        boolean odd = x % 2 == 1 && y % 2 == 1;
+        Mesh mesh = new Mesh(x, y, line || odd, line || odd);
+        if (odd && !line) {
+          Mesh half = new Mesh(x, y, true, false);
+          assertThrows(IllegalArgumentException.class, () -> Circuit.of(half));
         }
         int[] way = Circuit.of(mesh);
         int[] sorted = way.clone();
@@ -32,10 +32,8 @@ class CircuitTest {
               network.path(way[i], way[(i + 1) % way.length], new int[network.longestPath()]);
           assertEquals(1, hops, mesh + " at " + i);
         }
-        circuits++;
       }
     }
-    assertEquals(81 - 16, circuits);
     assertThrows(IllegalArgumentException.class, () -> Circuit.of(new Mesh(5, 1, false, true)));
   }
 }
