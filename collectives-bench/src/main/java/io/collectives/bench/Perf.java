@@ -20,9 +20,7 @@ import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.perf.ProcessRanks;
 import io.collectives.bench.perf.Ranks;
 import io.collectives.bench.perf.Seating;
-import io.collectives.bench.perf.StartUp;
 import io.collectives.bench.perf.ThreadRanks;
-import io.collectives.bench.process.ClassArchive;
 import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.JavaCommand;
 import io.collectives.bench.process.ParentLines;
@@ -117,6 +115,8 @@ import picocli.CommandLine.Spec;
       "                                                                        hosts with slow links, as many servers as workers",
       "  collectives perf --workers 4 --algorithm ring,parameter-server:0+n --tensors table2 --scale 16 --way fused,atomic,negotiated",
       "                                                                        whole tensors on servers, and what negotiation costs",
+      "  collectives perf --mesh 4x4 --link 20Mbit/s --bytes 4M --algorithm ring,bidirectional-ring,torus --check",
+      "                                                                        16 hosts, each with a link to each neighbor",
       "  collectives perf --ranks 2,4,8,16 --bytes 1M --chart growth.svg       how time grows, drawn",
       "  collectives perf --start-up                                           from JVM start to the first sum, and to steady sums",
       "  collectives perf --format tsv --wait-near > figures.tsv               for a program to read",
@@ -125,9 +125,6 @@ import picocli.CommandLine.Spec;
     })
 final class Perf implements Callable<Integer> {
   private static final int ATTEMPTS = 3;
-
-  /** The length of the run that tells the steady speed of a job that has just started. */
-  private static final int STEADY_SECONDS = 5;
 
   /**
    * Larger payloads are not repeated to warm up: they need more time, and compile nothing that
@@ -270,6 +267,8 @@ final class Perf implements Callable<Integer> {
 
   @Mixin private TensorOptions tensors = new TensorOptions();
 
+  @Mixin private MeshOptions mesh = new MeshOptions();
+
   @Option(
       names = "--memory",
       defaultValue = "array",
@@ -336,25 +335,7 @@ final class Perf implements Callable<Integer> {
       description = "Of the values. Default: ${DEFAULT-VALUE}.")
   private long seed;
 
-  @Option(
-      names = "--start-up",
-      arity = "0..1",
-      fallbackValue = "5",
-      paramLabel = "N",
-      description =
-          "Measure instead, N times, how long a job of processes takes from the start of "
-              + "its JVMs to its first sum, over --transport or over each; and until its sums "
-              + "are steady: the first 100 whose median is at most 1/0.9 of the median of the "
-              + "last quarter of 5 s of sums. Default without a number: 5.")
-  private Optional<Integer> startUps = Optional.empty();
-
-  @Option(
-      names = "--aot",
-      paramLabel = "FILE",
-      description =
-          "With --start-up: JVMs use the archive of classes in FILE, which is made first "
-              + "if it is not there or does not fit; see launch --aot.")
-  private Optional<Path> archiveFile = Optional.empty();
+  @Mixin private StartUpOptions startUp = new StartUpOptions();
 
   @Option(
       names = "--tune-table",
@@ -377,15 +358,30 @@ final class Perf implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
+    mesh.check(spec);
     Placement placement = placement();
     Transport transport = transport(placement);
     CallSettings settings = calls.checked(spec);
     List<List<PerfCase>> jobs = counts().stream().map(this::cases).toList();
     Usage.requireChart(chart, spec);
-    Usage.require(
-        archiveFile.isEmpty() || startUps.isPresent(), spec, "--aot goes with --start-up");
-    if (startUps.isPresent()) {
-      return startUp(startUps.get());
+    startUp.check(spec);
+    if (mesh.areWanted()) {
+      return new PerfMesh(spec, mesh, onMesh(settings)).run(jobs);
+    }
+    if (startUp.isWanted()) {
+      Usage.require(
+          wantedTransport.orElse(Transport.AUTO) != Transport.INPROCESS
+              && placement == Placement.PROCESSES,
+          spec,
+          "--start-up is of processes; --placement threads and --transport inprocess have none");
+      Usage.require(
+          linkRate.isEmpty() && workerCounts.isEmpty(),
+          spec,
+          "--start-up is of --ranks on this host, without --link-bandwidth and --workers");
+      startUp
+          .measured(spec, rankCounts, wantedTransport)
+          .print(format.wanted(), spec.commandLine().getOut());
+      return 0;
     }
     if (linkRate.isPresent()) {
       Optional<String> whyNot = Network.whyNoRates();
@@ -475,7 +471,9 @@ final class Perf implements Callable<Integer> {
 
   /** Returns the numbers of ranks of the jobs, or of workers if {@code --workers} is given. */
   private List<Integer> counts() {
-    return workerCounts.isEmpty() ? rankCounts : workerCounts;
+    return mesh.areWanted()
+        ? mesh.groupSizes()
+        : workerCounts.isEmpty() ? rankCounts : workerCounts;
   }
 
   private boolean overRanks() {
@@ -561,61 +559,9 @@ final class Perf implements Callable<Integer> {
         line.time().median());
   }
 
-  /** The command with --start-up. */
-  private int startUp(int times) throws IOException {
-    Usage.require(
-        times >= 1 && times <= 1_000, spec, "--start-up " + times + ": must be from 1 to 1000");
-    Usage.require(
-        wantedTransport.orElse(Transport.AUTO) != Transport.INPROCESS
-            && wantedPlacement.orElse(Placement.PROCESSES) == Placement.PROCESSES,
-        spec,
-        "--start-up is of processes; --placement threads and --transport inprocess have none");
-    Usage.require(
-        linkRate.isEmpty() && workerCounts.isEmpty(),
-        spec,
-        "--start-up is of --ranks on this host, without --link-bandwidth and --workers");
-    List<Transport> transports =
-        wantedTransport
-            .map(List::of)
-            .orElse(List.of(Transport.AUTO, Transport.SHM, Transport.UNIX, Transport.TCP));
-    List<String> command = StartUp.command(STEADY_SECONDS);
-    Optional<ClassArchive> archive =
-        archiveFile.map(
-            file ->
-                new ClassArchive(
-                    file,
-                    command,
-                    text -> spec.commandLine().getErr().println("collectives perf: " + text)));
-    StartUpTable table;
-    try (Progress progress = new Progress(spec.commandLine().getErr())) {
-      if (archive.isPresent() && !archive.get().fits()) {
-        progress.step("an archive of classes");
-        ClassArchive made = archive.get();
-        StartUp.measure(
-            rankCounts.get(0),
-            rank -> rank == 0 ? made.listingCommand() : command,
-            transports.get(0).toString(),
-            System.err);
-        made.make();
-      }
-      List<String> measuredCommand = archive.map(ClassArchive::command).orElse(command);
-      progress.expect((double) rankCounts.size() * transports.size() * times);
-      table = new StartUpTable(archive.isPresent() && archive.get().fits());
-      for (int ranks : rankCounts) {
-        for (Transport transport : transports) {
-          List<StartUp> measured = new ArrayList<>();
-          for (int i = 1; i <= times; i++) {
-            progress.step(ranks + " ranks over " + transport + ": start " + i + " of " + times);
-            measured.add(
-                StartUp.measure(ranks, rank -> measuredCommand, transport.toString(), System.err));
-            progress.done(1);
-          }
-          table.row(transport, ranks, measured);
-        }
-      }
-    }
-    table.print(format.wanted(), spec.commandLine().getOut());
-    return 0;
+  private PerfMesh.Manner onMesh(CallSettings settings) {
+    return new PerfMesh.Manner(
+        rounds, warmUpSeconds, settings.frameLength(), calls.arguments(), format.wanted(), chart);
   }
 
   private String settings(CallSettings settings) {

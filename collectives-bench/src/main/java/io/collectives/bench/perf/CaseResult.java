@@ -1,7 +1,9 @@
 package io.collectives.bench.perf;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * The result of a case.
@@ -11,10 +13,28 @@ import java.util.Optional;
  *     they were not checked
  * @param messages what all ranks sent in an iteration to agree on what is ready; 0 if they did not
  * @param traffic what hosts sent and received in an iteration, if it was counted
+ * @param linkBytes what each link of a mesh carried in an iteration, by its number; empty if that
+ *     was not counted
  * @param chosen the name of the algorithm that was chosen for it, {@link #NOTHING} if none was
  */
 public record CaseResult(
-    Times times, long wrong, long messages, Optional<HostTraffic> traffic, String chosen) {
+    Times times,
+    long wrong,
+    long messages,
+    Optional<HostTraffic> traffic,
+    List<Long> linkBytes,
+    String chosen) {
+  /** Its own list. */
+  public CaseResult {
+    linkBytes = List.copyOf(linkBytes);
+  }
+
+  /** A result of ranks on no mesh. */
+  public CaseResult(
+      Times times, long wrong, long messages, Optional<HostTraffic> traffic, String chosen) {
+    this(times, wrong, messages, traffic, List.of(), chosen);
+  }
+
   /**
    * The times of all iterations, each of which is that of the slowest rank.
    *
@@ -54,7 +74,12 @@ public record CaseResult(
             chosen)
         + BETWEEN
         + messages
-        + traffic.map(CaseResult::word).orElse("");
+        + BETWEEN
+        + traffic.map(CaseResult::word).orElse(NOTHING)
+        + BETWEEN
+        + (linkBytes.isEmpty()
+            ? NOTHING
+            : linkBytes.stream().map(String::valueOf).collect(Collectors.joining(",")));
   }
 
   /**
@@ -71,13 +96,17 @@ public record CaseResult(
             Long.parseLong(fields[3])),
         Long.parseLong(fields[4]),
         parts.length > 1 ? Long.parseLong(parts[1]) : 0,
-        parts.length > 2 ? Optional.of(traffic(parts[2])) : Optional.empty(),
+        has(parts, 2) ? Optional.of(traffic(parts[2])) : Optional.empty(),
+        has(parts, 3) ? Arrays.stream(parts[3].split(",")).map(Long::valueOf).toList() : List.of(),
         fields[5]);
   }
 
+  private static boolean has(String[] parts, int number) {
+    return parts.length > number && !parts[number].equals(NOTHING);
+  }
+
   private static String word(HostTraffic traffic) {
-    return BETWEEN
-        + traffic.mostSent()
+    return traffic.mostSent()
         + ","
         + traffic.leastSent()
         + ","

@@ -6,8 +6,13 @@ import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
+import io.collectives.bench.network.MeshLinks;
+import io.collectives.bench.network.MeshNetwork;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -39,7 +44,7 @@ public final class CaseRun implements AutoCloseable {
   private final Communicator world;
   private final PerfCase work;
 
-  /** The ranks that take part: the first ones, this one among them. */
+  /** The ranks that take part together with this one. */
   private final @Nullable Communicator members;
 
   private final @Nullable Operation operation;
@@ -47,14 +52,32 @@ public final class CaseRun implements AutoCloseable {
   private CaseRun(Communicator world, PerfCase work) {
     this.world = world.within(LIMIT);
     this.work = work;
-    if (world.rank() >= work.ranks()) {
+    Optional<int[]> group = group();
+    if (group.isEmpty()) {
       members = null;
       operation = null;
       return;
     }
-    members =
-        isPartOfJob() ? this.world.group(IntStream.range(0, work.ranks()).toArray()) : this.world;
+    members = isWholeJob(group.get()) ? this.world : this.world.group(group.get());
     operation = Operation.of(members.using(algorithm()), work);
+  }
+
+  /** The ranks of the group that this rank is in, if it is in any. */
+  private Optional<int[]> group() {
+    List<List<Integer>> groups = work.members().groups();
+    if (groups.isEmpty()) {
+      return world.rank() < work.ranks()
+          ? Optional.of(IntStream.range(0, work.ranks()).toArray())
+          : Optional.empty();
+    }
+    return groups.stream()
+        .filter(group -> group.contains(world.rank()))
+        .findFirst()
+        .map(group -> group.stream().mapToInt(Integer::intValue).toArray());
+  }
+
+  private boolean isWholeJob(int[] group) {
+    return Arrays.equals(group, IntStream.range(0, world.size()).toArray());
   }
 
   /**
@@ -129,15 +152,10 @@ public final class CaseRun implements AutoCloseable {
       tune(members);
     }
     long wrong = checked();
-    long each = each();
-    long wanted =
-        work.method().iterations() > 0
-            ? work.method().iterations()
-            : Math.max(
-                LEAST_ITERATIONS, Math.min(MOST_ITERATIONS, work.method().minNanos() / each));
-    long[] nanos = new long[(int) rankZeroSays(wanted)];
+    long[] nanos = new long[(int) iterations()];
     long messages = operation == null ? 0 : operation.negotiationMessages();
-    Optional<HostTraffic> traffic = timedAndCounted(nanos);
+    List<Long> linkBytes = new ArrayList<>();
+    Optional<HostTraffic> traffic = timedAndCounted(nanos, linkBytes);
     messages = (operation == null ? 0 : operation.negotiationMessages()) - messages;
     world.allReduce(nanos, ReduceOp.MAX);
     wrong += checked();
@@ -146,7 +164,25 @@ public final class CaseRun implements AutoCloseable {
         work.method().check() ? wrong : -1,
         Math.round((double) messages / nanos.length),
         traffic,
+        linkBytes,
         chosen());
+  }
+
+  private long iterations() {
+    long given = work.method().iterations();
+    boolean onMesh = !work.members().groups().isEmpty();
+    if (onMesh && given > 0) {
+      // One call wakes up ranks that have slept; on slow links several would take long.
+      timed(work.method().check() ? 0 : 1);
+      return given;
+    }
+    long each = each();
+    long wanted =
+        given > 0
+            ? given
+            : Math.max(
+                LEAST_ITERATIONS, Math.min(MOST_ITERATIONS, work.method().minNanos() / each));
+    return rankZeroSays(wanted);
   }
 
   /**
@@ -202,8 +238,17 @@ public final class CaseRun implements AutoCloseable {
   /**
    * Also counts bytes, if that is wanted. Before and after it all ranks have what was sent to them,
    * so all of it was on the wire.
+   *
+   * @param linkBytes gets what the links of a mesh carried
    */
-  private Optional<HostTraffic> timedAndCounted(long[] nanos) {
+  private Optional<HostTraffic> timedAndCounted(long[] nanos, List<Long> linkBytes) {
+    if (!work.members().groups().isEmpty()) {
+      Map<String, HostBytes> before = HostBytes.byInterface();
+      timed(nanos);
+      world.barrier();
+      linkBytes.addAll(ofLinks(before, HostBytes.byInterface(), nanos.length));
+      return Optional.empty();
+    }
     if (!work.method().hostTraffic()) {
       timed(nanos);
       return Optional.empty();
@@ -220,6 +265,22 @@ public final class CaseRun implements AutoCloseable {
     }
     world.allReduce(extremes, ReduceOp.MAX);
     return Optional.of(new HostTraffic(extremes[0], -extremes[1], extremes[2], -extremes[3]));
+  }
+
+  /** Returns what links carried in an iteration, by number; a rank knows those it sends by. */
+  private List<Long> ofLinks(
+      Map<String, HostBytes> before, Map<String, HostBytes> after, int iterations) {
+    long[] bytes = new long[MeshLinks.DIRECTIONS * world.size()];
+    for (int direction = 0; direction < MeshLinks.DIRECTIONS; direction++) {
+      HostBytes now = after.get(MeshNetwork.interfaceOf(direction));
+      HostBytes then = before.get(MeshNetwork.interfaceOf(direction));
+      if (now != null && then != null) {
+        bytes[direction * world.size() + world.rank()] =
+            Math.round((double) (now.sent() - then.sent()) / iterations);
+      }
+    }
+    world.allReduce(bytes, ReduceOp.SUM);
+    return Arrays.stream(bytes).boxed().toList();
   }
 
   /**

@@ -4,14 +4,17 @@ import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * A collective to be measured, with all settings on which ranks have to agree. The payload is the
  * whole one: the input of an all-reduce, the output of an all-gather. The root, if there is one, is
  * rank 0.
  *
- * @param ranks how many ranks of the job take part, the first ones
+ * @param members the ranks of the job that take part
  * @param operand the elements of the payload
  * @param buffers the memory in which they lie
  * @param persistent whether it is one {@linkplain io.collectives.PersistentCall persistent call}
@@ -20,7 +23,7 @@ import java.util.Optional;
  */
 public record PerfCase(
     Collective collective,
-    int ranks,
+    Members members,
     AlgorithmChoice algorithm,
     Operand operand,
     Buffers buffers,
@@ -29,6 +32,54 @@ public record PerfCase(
   private static final String BETWEEN = "\t";
 
   private static final String NOBODY = "-";
+  private static final String GROUPS = "groups:";
+
+  /** A case of which the first ranks of the job take part, in one group. */
+  public PerfCase(
+      Collective collective,
+      int ranks,
+      AlgorithmChoice algorithm,
+      Operand operand,
+      Buffers buffers,
+      boolean persistent,
+      Method method) {
+    this(
+        collective, new Members(ranks, List.of()), algorithm, operand, buffers, persistent, method);
+  }
+
+  /**
+   * The ranks that take part.
+   *
+   * @param ranks how many make up a group
+   * @param groups the ranks of each group in their order, all of which do the same at once; if
+   *     there are none, the first ranks of the job are the only one. Groups are those of a mesh,
+   *     whose links are counted
+   */
+  public record Members(int ranks, List<List<Integer>> groups) {
+    /** Its own lists. */
+    public Members {
+      groups = groups.stream().map(List::copyOf).toList();
+    }
+
+    private String word() {
+      return groups.isEmpty()
+          ? Integer.toString(ranks)
+          : groups.stream()
+              .map(group -> group.stream().map(String::valueOf).collect(Collectors.joining(",")))
+              .collect(Collectors.joining(";", GROUPS, ""));
+    }
+
+    private static Members parse(String word) {
+      if (!word.startsWith(GROUPS)) {
+        return new Members(Integer.parseInt(word), List.of());
+      }
+      List<List<Integer>> groups =
+          Arrays.stream(word.substring(GROUPS.length()).split(";"))
+              .map(group -> Arrays.stream(group.split(",")).map(Integer::valueOf).toList())
+              .toList();
+      return new Members(groups.get(0).size(), groups);
+    }
+  }
 
   /**
    * The elements of a payload.
@@ -63,6 +114,22 @@ public record PerfCase(
    */
   public record Method(int iterations, long minNanos, boolean check, boolean hostTraffic) {}
 
+  /** Returns how many ranks make up a group. */
+  public int ranks() {
+    return members.ranks;
+  }
+
+  /** Returns this case with another algorithm, for groups of ranks of a mesh. */
+  public PerfCase on(AlgorithmChoice other, List<List<Integer>> groups) {
+    Members seated = new Members(groups.get(0).size(), groups);
+    return new PerfCase(collective, seated, other, operand, buffers, persistent, method);
+  }
+
+  /** Returns this case of other elements. */
+  public PerfCase of(Operand other) {
+    return new PerfCase(collective, members, algorithm, other, buffers, persistent, method);
+  }
+
   /** Returns what is called, and how, and of whose tensors if not of one piece. */
   public String title() {
     return operand.tensors.map(ModelTensors::toString).orElse(collective.toString())
@@ -72,9 +139,9 @@ public record PerfCase(
   /** Returns how many ranks contribute to an all-reduce: all but dedicated servers. */
   public int contributors() {
     return collective == Collective.ALL_REDUCE
-            && algorithm.forRanks(ranks) instanceof Algorithm.ParameterServer servers
-        ? ranks - servers.dedicated()
-        : ranks;
+            && algorithm.forRanks(ranks()) instanceof Algorithm.ParameterServer servers
+        ? ranks() - servers.dedicated()
+        : ranks();
   }
 
   /** Returns whether elements are reduced, so that the op matters. */
@@ -87,7 +154,7 @@ public record PerfCase(
 
   /** Returns this case made by one persistent call. */
   public PerfCase asPersistent() {
-    return new PerfCase(collective, ranks, algorithm, operand, buffers, true, method);
+    return new PerfCase(collective, members, algorithm, operand, buffers, true, method);
   }
 
   /** The length of the payload in bytes. */
@@ -100,7 +167,7 @@ public record PerfCase(
     return String.join(
         BETWEEN,
         collective.name(),
-        Integer.toString(ranks),
+        members.word(),
         algorithm.toString(),
         operand.type.name(),
         operand.op.name(),
@@ -121,7 +188,7 @@ public record PerfCase(
     String[] fields = line.split(BETWEEN);
     return new PerfCase(
         Collective.valueOf(fields[0]),
-        Integer.parseInt(fields[1]),
+        Members.parse(fields[1]),
         new AlgorithmChoice(fields[2]),
         new Operand(
             ElementType.valueOf(fields[3]),

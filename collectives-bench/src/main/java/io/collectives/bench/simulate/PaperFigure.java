@@ -94,7 +94,7 @@ public enum PaperFigure {
 
     /** Returns a time that no plan can go below, if there is one. */
     public OptionalDouble least() {
-      return LeastTime.nanos(scenario, bytes);
+      return scenario.least(bytes);
     }
 
     private Costs costs() {

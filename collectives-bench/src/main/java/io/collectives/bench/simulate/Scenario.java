@@ -90,17 +90,7 @@ public final class Scenario {
           work, dedicated.group(1), Optional.ofNullable(dedicated.group(2)), size, fabric);
     }
     PlanChoice choice = onHosts(new PlanChoice(work.algorithm()), size, fabric.hosts());
-    Size group = size;
-    if (work.ways() > 1) {
-      Mesh mesh =
-          size.mesh()
-              .orElseThrow(
-                  () ->
-                      new IllegalArgumentException(
-                          work.ways() + "-way model parallelism without a mesh"));
-      Mesh replicas = new ModelParallelMesh(mesh, work.ways()).replicaMesh();
-      group = new Size(replicas.ranks(), Optional.of(replicas));
-    }
+    Size group = group(size, work.ways());
     if (work.root() >= group.ranks()) {
       throw new IllegalArgumentException(
           "root " + work.root() + ": ranks of a group are 0 to " + (group.ranks() - 1));
@@ -126,6 +116,19 @@ public final class Scenario {
         mesh.map(fabric::mesh).orElseGet(() -> fabric.pairs(size.ranks(), size.ranks()));
     return new Scenario(
         work, choice.label(group), group.ranks(), plan, network, Optional.of(algorithm), circuit);
+  }
+
+  /** The size of the groups in which ranks that share a model are apart. */
+  private static Size group(Size size, int ways) {
+    if (ways == 1) {
+      return size;
+    }
+    Mesh mesh =
+        size.mesh()
+            .orElseThrow(
+                () -> new IllegalArgumentException(ways + "-way model parallelism without a mesh"));
+    Mesh replicas = new ModelParallelMesh(mesh, ways).replicaMesh();
+    return new Size(replicas.ranks(), Optional.of(replicas));
   }
 
   /** Gives what is planned for a mesh, and leaves it open, a row for each host, as in a job. */
@@ -246,6 +249,51 @@ public final class Scenario {
   /** Returns whether servers have whole variables, not equal shares. */
   boolean atomic() {
     return label.startsWith(ATOMIC);
+  }
+
+  /**
+   * Returns the ranks of each group on a mesh, in the order in which the plan numbers them: all of
+   * them are at work at once.
+   */
+  public List<List<Integer>> groups() {
+    Size whole = new Size(network.ranks(), network.mesh());
+    int[] way = circuit ? Circuit.of(group(whole, work.ways()).mesh().get()) : new int[0];
+    List<List<Integer>> groups = new ArrayList<>();
+    for (int shard = 0; shard < work.ways(); shard++) {
+      List<Integer> ranks = new ArrayList<>();
+      for (int member = 0; member < members; member++) {
+        ranks.add(shard + work.ways() * (circuit ? way[member] : member));
+      }
+      groups.add(ranks);
+    }
+    return groups;
+  }
+
+  /** Returns what each link of a mesh carries of payloads of so many bytes. */
+  public List<LinkLoad> loads(double bytes) {
+    return LinkLoad.of(plan, network, costs(bytes, 1, 0).bytes());
+  }
+
+  /** Returns a time in nanoseconds that no plan can go below, if one is known. */
+  public OptionalDouble least(double bytes) {
+    return LeastTime.nanos(this, bytes);
+  }
+
+  /**
+   * Returns into how many slabs the library cuts payloads.
+   *
+   * @param frameLength the most bytes of a frame
+   */
+  public int slabs(double bytes, int frameLength) {
+    int[] most = {1};
+    for (int lane = 0; lane < plan.lanes(); lane++) {
+      for (int round = 0; round < plan.rounds(lane); round++) {
+        plan.transfers(
+            lane, round, (from, to, first, count, effect) -> most[0] = Math.max(most[0], count));
+      }
+    }
+    double longest = costs(bytes, 1, 0).bytes() / plan.chunks() * most[0];
+    return (int) Math.max(1, Math.ceil(longest / frameLength));
   }
 
   /** Returns how many servers there are beside the members. */

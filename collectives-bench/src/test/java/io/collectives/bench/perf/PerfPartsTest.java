@@ -193,12 +193,19 @@ class PerfPartsTest {
             new PerfCase.Method(9, 10, true, true));
     assertEquals(fused, PerfCase.parse(fused.line()));
     assertEquals("bert-large/16:fused", fused.title());
+    PerfCase onMesh =
+        work.on(new AlgorithmChoice("torus:2x1 wrap=none"), List.of(List.of(0, 2), List.of(3, 1)));
+    assertEquals(onMesh, PerfCase.parse(onMesh.line()));
+    assertEquals(2, onMesh.ranks());
     HostTraffic traffic = new HostTraffic(9, 7, 8, 6);
     CaseResult.Times times = new CaseResult.Times(1, 2, 3, 4);
     for (Optional<HostTraffic> counted :
         List.of(Optional.<HostTraffic>empty(), Optional.of(traffic))) {
       CaseResult result = new CaseResult(times, -1, 5, counted, "torus 2x2");
       assertEquals(result, CaseResult.parse(result.line()));
+      CaseResult ofLinks =
+          new CaseResult(times, -1, 5, counted, List.of(0L, 5_000_000_000L), "torus 2x2");
+      assertEquals(ofLinks, CaseResult.parse(ofLinks.line()));
     }
     assertEquals(
         new CaseResult(times, 0, 0, Optional.empty(), "-"), CaseResult.parse("1 2 3 4 0 -"));
