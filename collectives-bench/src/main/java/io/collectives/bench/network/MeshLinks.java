@@ -3,7 +3,7 @@ package io.collectives.bench.network;
 import io.collectives.Mesh;
 
 /**
- * The directed links of a mesh, and the ways along them. A rank has a link to each neighbour, and
+ * The directed links of a mesh, and the ways along them. A rank has a link to each neighbor, and
  * what goes further goes along its row first, then along the column, the shorter way round where a
  * dimension wraps (up if both are equally long). Two ranks have one link each way at most: a
  * dimension of two places has no second one for its wrap.

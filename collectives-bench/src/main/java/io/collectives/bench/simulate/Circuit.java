@@ -3,7 +3,7 @@ package io.collectives.bench.simulate;
 import io.collectives.Mesh;
 
 /**
- * A way round a mesh that comes by every place once, from neighbour to neighbour, and back to its
+ * A way round a mesh that comes by every place once, from neighbor to neighbor, and back to its
  * first: where a ring of all ranks would be laid.
  *
  * <pre>
@@ -39,7 +39,7 @@ public final class Circuit {
       throw new IllegalArgumentException(
           "mesh "
               + mesh
-              + " has no circuit from neighbour to neighbour: one needs an even number of rows or"
+              + " has no circuit from neighbor to neighbor: one needs an even number of rows or"
               + " columns, wraps in both dimensions, or one line that wraps");
     }
     int x = mesh.x();

@@ -43,7 +43,7 @@ public final class Scenario {
    * @param root 0 if the task has none
    * @param ways on a mesh: of this many ranks beside each other, which share a model, each belongs
    *     to another group; all groups are at work at once
-   * @param circuit on a mesh: whether ranks are numbered along a circuit of neighbours, unless the
+   * @param circuit on a mesh: whether ranks are numbered along a circuit of neighbors, unless the
    *     algorithm knows the mesh
    */
   public record Work(String algorithm, Task task, int root, int ways, boolean circuit) {
@@ -241,7 +241,7 @@ public final class Scenario {
     return algorithm;
   }
 
-  /** Returns whether members are numbered along a circuit of neighbours. */
+  /** Returns whether members are numbered along a circuit of neighbors. */
   boolean circuit() {
     return circuit;
   }
