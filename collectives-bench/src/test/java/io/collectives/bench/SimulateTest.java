@@ -220,7 +220,7 @@ class SimulateTest {
         "--model-parallel 0 --mesh 8x8 | --model-parallel 0: must be at least 1",
         "--model-parallel 2 | --circuit and --model-parallel: need --mesh",
         "--circuit | --circuit and --model-parallel: need --mesh",
-        "--circuit --mesh 3x3 | mesh 3x3 has no circuit from neighbour to neighbour",
+        "--circuit --mesh 3x3 --wrap none | mesh 3x3 wrap=none has no circuit from neighbor to neighbor",
         "--ranks-per-host 0 | --ranks-per-host 0: must be at least 1",
         "--ranks-per-host 4 --mesh 4x4 | --ranks-per-host and --hosts-per-rack: ranks of a --mesh have links of their own",
         "--hosts-per-rack 4 | --hosts-per-rack: needs --host-bandwidth",
