@@ -207,8 +207,8 @@ public sealed interface Algorithm {
 
   /**
    * Uses parameter servers as {@link #parameterServer(int, int)} does, for ranks that share hosts
-   * (Herring, Thangakrishnan et al. 2020, sections III-3 and III-A). Each of two extensions adds 2
-   * rounds to the 2:
+   * (Herring, Thangakrishnan et al. 2020, sections III-3 and III-A). There are two extensions, of
+   * which the first adds 2 rounds to the 2, the second at most as many as a server has proxies:
    *
    * <ul>
    *   <li><b>Hierarchy.</b> The workers of a host reduce-scatter among themselves first, so that
@@ -217,13 +217,14 @@ public sealed interface Algorithm {
    *       workers are on one host, there is nothing to reduce first, and each counts as alone on
    *       its host.
    *   <li><b>Proxies.</b> Dedicated servers on the same host are the proxies of <em>one</em>
-   *       server. Each exchanges data with its share of the workers; among themselves they
-   *       reduce-scatter what they received, and all-gather the sums. A server of P proxies has no
-   *       more connections to workers than one without proxies, and at most P(P-1)/2 between the
-   *       proxies.
+   *       server. Each exchanges data with its share of the workers, and adds up a Pth of the
+   *       server's part; what its workers contribute to the rest it passes on as it is. A server of
+   *       P proxies has no more connections to workers than one without proxies, and at most
+   *       P(P-1)/2 between the proxies.
    * </ul>
    *
-   * <p>Partial sums are passed on, so sums cannot be taken in the order of ranks, or exactly.
+   * <p>In a hierarchy partial sums are passed on, so sums cannot be taken in the order of ranks, or
+   * exactly; with proxies alone they can.
    *
    * @param servers the number of ranks that serve, from 1 to the size of the group
    * @param dedicated the number of servers that do nothing else, less than the size of the group

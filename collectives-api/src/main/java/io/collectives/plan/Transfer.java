@@ -19,5 +19,18 @@ public record Transfer(int from, int to, int firstChunk, int chunkCount, Effect 
   public interface Sink {
     /** Takes a transfer; see {@link Transfer} for the parameters. */
     void transfer(int from, int to, int firstChunk, int chunkCount, Effect effect);
+
+    /**
+     * Takes a transfer whose frames go by a third rank, which receives them into memory that is set
+     * apart for them and sends them on as they are. So the two ranks need no link with each other,
+     * and the plan is the same in all else; whoever does not ask how frames travel takes it as a
+     * transfer from one end to the other.
+     *
+     * @param by a rank that serves, neither {@code from} nor {@code to}
+     * @since 0.2.0
+     */
+    default void relayed(int from, int by, int to, int firstChunk, int chunkCount, Effect effect) {
+      transfer(from, to, firstChunk, chunkCount, effect);
+    }
   }
 }

@@ -89,7 +89,7 @@ class VerifyTest {
         Invocation.of(
             "verify --algorithm parameter-server:0+2x2/2 --ranks 8 --format tsv".split(" "));
     assertEquals(
-        List.of("parameter-server:0+2x2/2\tall-reduce\t8\t4\t2\t6\t24\t1.5\t1.0\t1\t16\t2"),
+        List.of("parameter-server:0+2x2/2\tall-reduce\t8\t4\t2\t6\t28\t1.5\t1.0\t1\t20\t3"),
         run.out().lines().skip(1).toList(),
         run.err());
   }

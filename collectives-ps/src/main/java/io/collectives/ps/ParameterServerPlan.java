@@ -7,6 +7,7 @@ import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
 import io.collectives.plan.Rounds;
 import io.collectives.plan.Transfer;
+import java.util.List;
 import java.util.stream.IntStream;
 
 /**
@@ -33,10 +34,14 @@ import java.util.stream.IntStream;
  * server M H/S, of H hosts. Each part has a lane of its own, because a worker's transfers of one
  * part do not wait for those of another.
  *
- * <p><b>Proxies</b> (section III-3): a server consists of P ranks, each of which exchanges data
- * with a share of the workers, and then, in two steps in the middle, with the other proxies: it
- * receives their contributions to the chunks that it adds up, at most M/S (P-1)/P, and sends them
- * the sums. Each proxy has links to about a Pth of the workers, and to the other proxies.
+ * <p><b>Proxies</b> (section III-3): a server consists of P ranks, each of which exchanges frames
+ * with a share of the workers, and adds up a Pth of the part. What a worker contributes to the
+ * chunks of another proxy is {@linkplain Transfer.Sink#relayed relayed}: it lands in memory that
+ * the proxies share, and the other one adds it to the sum from there, once and in the same order as
+ * if the worker had sent it straight. The sums go to the other proxies in a step in the middle, at
+ * most M/S (P-1)/P, and from them to the workers. Each proxy has links to about a Pth of the
+ * workers, and to the other proxies. So one rank sees all contributions to a chunk, as without
+ * proxies, and adds them in the same order, to the same bits.
  */
 final class ParameterServerPlan {
   private final Shares shares;
@@ -67,10 +72,9 @@ final class ParameterServerPlan {
   /** Makes the rounds to the servers and back the same way. */
   private Rounds rounds() {
     return onHosts(Effect.REDUCE)
-        .then(withServers(Effect.REDUCE))
-        .then(betweenProxies(Effect.REDUCE))
-        .then(betweenProxies(Effect.REPLACE))
-        .then(withServers(Effect.REPLACE))
+        .then(toServers())
+        .then(toProxies())
+        .then(fromServers())
         .then(onHosts(Effect.REPLACE));
   }
 
@@ -79,22 +83,59 @@ final class ParameterServerPlan {
     return Rounds.of(needed ? 1 : 0, round);
   }
 
-  private Rounds withServers(Effect effect) {
-    int workers = shares.workers;
+  private Rounds toServers() {
     return round(
         shares.ranks > 1,
-        (round, sink) -> {
-          for (int distance = 0; distance < workers; distance++) {
-            for (int server = firstServer; server < endServer; server++) {
-              int worker = (server + distance) % workers;
-              if (shares.speaks(server, worker)) {
-                int from = shares.from(server, worker);
-                int count = shares.to(server, worker) - from;
-                move(sink, worker, shares.proxy(server, worker), server, from, count, effect);
-              }
-            }
-          }
-        });
+        (round, sink) ->
+            eachPair(
+                (server, worker) -> {
+                  int proxy = shares.proxy(server, worker);
+                  for (Shares.Run run : shares.runs(server, worker)) {
+                    int first = server * shares.chunksOfPart + run.from();
+                    int owner = run.owner();
+                    if (owner == proxy) {
+                      sink.transfer(worker, owner, first, run.count(), Effect.REDUCE);
+                    } else {
+                      sink.relayed(worker, proxy, owner, first, run.count(), Effect.REDUCE);
+                    }
+                  }
+                }));
+  }
+
+  /** Makes a round for each run, so that frames are as long as those to the servers. */
+  private Rounds fromServers() {
+    return Rounds.of(
+        shares.mostRuns(),
+        (round, sink) ->
+            eachPair(
+                (server, worker) -> {
+                  List<Shares.Run> runs = shares.runs(server, worker);
+                  if (round < runs.size()) {
+                    Shares.Run run = runs.get(round);
+                    int first = server * shares.chunksOfPart + run.from();
+                    int proxy = shares.proxy(server, worker);
+                    sink.transfer(proxy, worker, first, run.count(), Effect.REPLACE);
+                  }
+                }));
+  }
+
+  /** A function of a server and a worker that exchanges chunks with it. */
+  @FunctionalInterface
+  private interface Pair {
+    void of(int server, int worker);
+  }
+
+  /** Passes all servers and workers to a function by their distance. */
+  private void eachPair(Pair pair) {
+    int workers = shares.workers;
+    for (int distance = 0; distance < workers; distance++) {
+      for (int server = firstServer; server < endServer; server++) {
+        int worker = (server + distance) % workers;
+        if (shares.speaks(server, worker)) {
+          pair.of(server, worker);
+        }
+      }
+    }
   }
 
   private Rounds onHosts(Effect effect) {
@@ -119,7 +160,7 @@ final class ParameterServerPlan {
         });
   }
 
-  private Rounds betweenProxies(Effect effect) {
+  private Rounds toProxies() {
     return round(
         shares.hasProxies(),
         (round, sink) -> {
@@ -134,7 +175,8 @@ final class ParameterServerPlan {
                     server,
                     owner,
                     other,
-                    (from, count) -> move(sink, proxies[other], to, part, from, count, effect));
+                    (from, count) ->
+                        move(sink, proxies[other], to, part, from, count, Effect.REPLACE));
               }
             }
           }

@@ -230,6 +230,43 @@ final class Shares {
         : proxies[server][dealt[server].proxyOfWorker[worker]];
   }
 
+  /** Returns the number of runs of chunks in which one worker exchanges a part, at most. */
+  int mostRuns() {
+    int most = 0;
+    for (int server = 0; server < servers; server++) {
+      for (int worker = 0; worker < workers; worker++) {
+        most = Math.max(most, speaks(server, worker) ? runs(server, worker).size() : 0);
+      }
+    }
+    return most;
+  }
+
+  /** Returns the chunks of a part that a worker exchanges with its server, by who adds them up. */
+  List<Run> runs(int server, int worker) {
+    int from = from(server, worker);
+    int to = to(server, worker);
+    Dealt deal = dealt[server];
+    if (deal == null) {
+      return List.of(new Run(proxies[server][0], from, to - from));
+    }
+    List<Run> runs = new ArrayList<>();
+    for (int start = from, end; start < to; start = end) {
+      int owner = deal.ownerOfChunk[start];
+      for (end = start + 1; end < to && deal.ownerOfChunk[end] == owner; ) {
+        end++;
+      }
+      runs.add(new Run(proxies[server][owner], start, end - start));
+    }
+    return runs;
+  }
+
+  /**
+   * Some chunks of a part.
+   *
+   * @param owner the rank that adds them up
+   */
+  record Run(int owner, int from, int count) {}
+
   /** Returns whether any server has several proxies. */
   boolean hasProxies() {
     return Arrays.stream(proxies).anyMatch(ranks -> ranks.length > 1);

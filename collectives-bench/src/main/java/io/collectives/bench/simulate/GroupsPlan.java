@@ -1,6 +1,7 @@
 package io.collectives.bench.simulate;
 
 import io.collectives.Collective;
+import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
 import io.collectives.plan.Transfer;
 import java.util.function.IntBinaryOperator;
@@ -45,13 +46,21 @@ record GroupsPlan(Plan ofGroup, int groups, IntBinaryOperator rankOf) implements
       ofGroup.transfers(
           lane,
           round,
-          (from, to, first, count, effect) ->
-              sink.transfer(
-                  rankOf.applyAsInt(group, from),
-                  rankOf.applyAsInt(group, to),
-                  first,
-                  count,
-                  effect));
+          new Transfer.Sink() {
+            @Override
+            public void transfer(int from, int to, int first, int count, Effect effect) {
+              sink.transfer(rank(from), rank(to), first, count, effect);
+            }
+
+            @Override
+            public void relayed(int from, int by, int to, int first, int count, Effect effect) {
+              sink.relayed(rank(from), rank(by), rank(to), first, count, effect);
+            }
+
+            private int rank(int ofGroup) {
+              return rankOf.applyAsInt(group, ofGroup);
+            }
+          });
     }
   }
 }

@@ -2,6 +2,7 @@ package io.collectives.bench.simulate;
 
 import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
+import io.collectives.plan.Transfer;
 import java.util.Arrays;
 
 /**
@@ -87,12 +88,20 @@ final class ServedByArrival {
       double now = agenda.firstTime();
       int piece = agenda.removeFirst();
       int transfer = transfers.ofPiece[piece];
-      int ways = route.lead(transfers.from[transfer], transfers.to[transfer]);
+      int from = transfers.from[transfer];
+      int by = transfers.by[transfer];
       int stage = stages[piece]++;
+      int start = 0;
+      int ways = by < 0 ? 0 : route.lead(from, by);
+      if (stage >= ways) {
+        // All of what is relayed lands before it goes on.
+        start = ways;
+        ways += route.lead(by < 0 ? from : by, transfers.to[transfer]);
+      }
       if (stage < ways) {
         route.head = now;
-        route.tail = stage == 0 ? now : tails[piece];
-        route.pass(stage, pieceBytes * transfers.chunks(transfer));
+        route.tail = stage == start ? now : tails[piece];
+        route.pass(stage - start, pieceBytes * transfers.chunks(transfer));
         tails[piece] = route.tail;
         agenda.add(stage + 1 < ways ? route.head : route.tail, piece);
       } else if (stage == ways) {
@@ -138,6 +147,10 @@ final class ServedByArrival {
   private static final class Transfers {
     private int[] from = new int[1024];
     private int[] to = new int[1024];
+
+    /** The rank that each transfer goes by; -1 if it goes straight. */
+    private int[] by = new int[1024];
+
     private int[] firsts = new int[1024];
     private int[] widths = new int[1024];
     private int[] lane = new int[1024];
@@ -182,7 +195,18 @@ final class ServedByArrival {
             plan.transfers(
                 of,
                 round,
-                (f, t, first, width, effect) -> note(inLane, f, t, first, width, effect));
+                new Transfer.Sink() {
+                  @Override
+                  public void transfer(int f, int t, int first, int width, Effect effect) {
+                    note(inLane, f, t, first, width, effect);
+                  }
+
+                  @Override
+                  public void relayed(int f, int b, int t, int first, int width, Effect effect) {
+                    note(inLane, f, t, first, width, effect);
+                    by[count - 1] = b;
+                  }
+                });
             if ((long) count * slabs > MOST_PIECES) {
               throw tooMany("more than " + MOST_PIECES + " transfers of a slab");
             }
@@ -198,6 +222,7 @@ final class ServedByArrival {
       if (count == from.length) {
         from = Arrays.copyOf(from, 2 * count);
         to = Arrays.copyOf(to, 2 * count);
+        by = Arrays.copyOf(by, 2 * count);
         firsts = Arrays.copyOf(firsts, 2 * count);
         widths = Arrays.copyOf(widths, 2 * count);
         lane = Arrays.copyOf(lane, 2 * count);
@@ -206,6 +231,7 @@ final class ServedByArrival {
       }
       from[count] = f;
       to[count] = t;
+      by[count] = -1;
       firsts[count] = first;
       widths[count] = effect == Effect.REDUCE ? width : -width;
       lane[count++] = inLane;

@@ -2,6 +2,7 @@ package io.collectives.bench.simulate;
 
 import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
+import io.collectives.plan.Transfer;
 import java.util.Arrays;
 
 /**
@@ -46,6 +47,10 @@ public final class Simulation {
   private int count;
   private int[] senders = new int[64];
   private int[] receivers = new int[64];
+
+  /** The rank that each transfer goes by; -1 if it goes straight. */
+  private int[] relays = new int[64];
+
   private int[] firsts = new int[64];
 
   /** The number of chunks of each transfer; negative if they are replaced. */
@@ -53,6 +58,7 @@ public final class Simulation {
 
   private double[] arrivals = new double[64];
 
+  private final Notes notes = new Notes();
   private double end;
   private long transfers;
 
@@ -88,7 +94,7 @@ public final class Simulation {
       for (int lane = 0; lane < plan.lanes(); lane++) {
         if (round < plan.rounds(lane)) {
           count = 0;
-          plan.transfers(lane, round, this::note);
+          plan.transfers(lane, round, notes);
           transfers += count;
           if ((long) count * slabs > arrivals.length) {
             arrivals = new double[Math.multiplyExact(receivers.length, slabs)];
@@ -106,8 +112,21 @@ public final class Simulation {
     return route.outcome(end, rounds, transfers);
   }
 
-  private void note(int from, int to, int firstChunk, int chunkCount, Effect effect) {
+  private final class Notes implements Transfer.Sink {
+    @Override
+    public void transfer(int from, int to, int firstChunk, int chunkCount, Effect effect) {
+      note(from, -1, to, firstChunk, effect == Effect.REDUCE ? chunkCount : -chunkCount);
+    }
+
+    @Override
+    public void relayed(int from, int by, int to, int firstChunk, int chunkCount, Effect effect) {
+      note(from, by, to, firstChunk, effect == Effect.REDUCE ? chunkCount : -chunkCount);
+    }
+  }
+
+  private void note(int from, int by, int to, int firstChunk, int width) {
     if (count == receivers.length) {
+      relays = Arrays.copyOf(relays, 2 * count);
       senders = Arrays.copyOf(senders, 2 * count);
       receivers = Arrays.copyOf(receivers, 2 * count);
       firsts = Arrays.copyOf(firsts, 2 * count);
@@ -116,7 +135,8 @@ public final class Simulation {
     senders[count] = from;
     receivers[count] = to;
     firsts[count] = firstChunk;
-    widths[count] = effect == Effect.REDUCE ? chunkCount : -chunkCount;
+    relays[count] = by;
+    widths[count] = width;
     count++;
   }
 
@@ -127,11 +147,22 @@ public final class Simulation {
     double bytes = pieceBytes * chunks;
     route.head = ready.latest(from, firsts[transfer], chunks, slab);
     route.tail = route.head;
+    int by = relays[transfer];
+    if (by >= 0) {
+      go(from, by, bytes);
+      route.head = route.tail; // All of it lands before it goes on.
+      go(by, to, bytes);
+    } else {
+      go(from, to, bytes);
+    }
+    arrivals[transfer * slabs + slab] = route.tail;
+  }
+
+  private void go(int from, int to, double bytes) {
     int passed = route.lead(from, to);
     for (int number = 0; number < passed; number++) {
       route.pass(number, bytes);
     }
-    arrivals[transfer * slabs + slab] = route.tail;
   }
 
   private void write(int firstAdder) {

@@ -457,7 +457,10 @@ public abstract class CallRun {
 
   /** The number of elements of a slab's piece of a chunk. */
   int pieceCount(int chunk, int slab) {
-    long chunkCount = plain ? Chunks.count(count, chunk, program.chunks) : layout.chunkCount(chunk);
+    long chunkCount =
+        plain
+            ? Chunks.count(count, chunk, program.chunks)
+            : layout.chunkCount(program.chunkAt(chunk));
     int pieces = pieces(chunk);
     return (int) (pieces == 1 ? chunkCount : Chunks.count(chunkCount, slab, pieces));
   }

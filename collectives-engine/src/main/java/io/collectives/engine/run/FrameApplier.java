@@ -56,7 +56,7 @@ final class FrameApplier {
     int left = length;
     int pieceAt = 0;
     for (int i = 0; i < step.chunkCount && left > 0; i++) {
-      int chunk = step.firstChunk + i;
+      int chunk = step.at + i;
       int pieceBytes = call.pieceCount(chunk, run.slab) * elementBytes;
       int skip = from - pieceAt;
       if (skip < pieceBytes) {
@@ -93,7 +93,7 @@ final class FrameApplier {
       CallRun call, SlabRun run, Program.Step step, NarrowWire narrow, FrameBytes source, int at) {
     int position = at;
     for (int i = 0; i < step.chunkCount; i++) {
-      int chunk = step.firstChunk + i;
+      int chunk = step.at + i;
       int count = call.pieceCount(chunk, run.slab);
       Memory result = call.memory(chunk, run.slab, false);
       long to = call.position(chunk, run.slab, false);
@@ -139,7 +139,7 @@ final class FrameApplier {
 
   private void pieces(CallRun call, SlabRun run, Program.Step step, View source) {
     for (int i = 0; i < step.chunkCount; i++) {
-      int chunk = step.firstChunk + i;
+      int chunk = step.at + i;
       int count = call.pieceCount(chunk, run.slab);
       Memory result = call.memory(chunk, run.slab, false);
       long to = call.position(chunk, run.slab, false);

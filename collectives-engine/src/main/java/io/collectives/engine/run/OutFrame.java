@@ -140,22 +140,22 @@ final class OutFrame implements View, LeasableBody {
 
   @Override
   public Memory source(ElementType type, int piece) {
-    return call().memory(step().firstChunk + piece, slab, step().untouched[piece]);
+    return call().memory(step().at + piece, slab, step().untouched[piece]);
   }
 
   @Override
   public long sourceAt(int piece) {
-    return call().position(step().firstChunk + piece, slab, step().untouched[piece]);
+    return call().position(step().at + piece, slab, step().untouched[piece]);
   }
 
   @Override
   public Memory target(ElementType type, int piece) {
-    return call().memory(step().firstChunk + piece, slab, false);
+    return call().memory(step().at + piece, slab, false);
   }
 
   @Override
   public long targetAt(int piece) {
-    return call().position(step().firstChunk + piece, slab, false);
+    return call().position(step().at + piece, slab, false);
   }
 
   @Override
@@ -204,7 +204,7 @@ final class OutFrame implements View, LeasableBody {
     Program.Step sent = step();
     int position = at;
     for (int i = 0; i < sent.chunkCount; i++) {
-      int chunk = sent.firstChunk + i;
+      int chunk = sent.at + i;
       int count = of.pieceCount(chunk, slab);
       boolean untouched = sent.untouched[i];
       Memory memory = of.memory(chunk, slab, untouched);

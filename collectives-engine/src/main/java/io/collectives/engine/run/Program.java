@@ -59,6 +59,10 @@ import org.jspecify.annotations.Nullable;
  * of the user's. Its chunks hold nothing at first, so the first contribution is put there, and the
  * others are added to it.
  *
+ * <p><b>Relays.</b> What a rank relays lands in a place of its own, as if it were a chunk more, and
+ * goes on from there: in the same round, but after the receive. No other step waits for it, so the
+ * order of all steps holds with relays behind the sends of their round.
+ *
  * <p>A chunk that this rank is to have in the end is written to the user's output. Other chunks
  * that pass through this rank, as partial sums do, have a {@linkplain #workSlots slot} in memory of
  * the library.
@@ -110,6 +114,9 @@ public final class Program {
 
   /** The number of slots. */
   final int workSlotCount;
+
+  /** The chunks, of other ranks, that this rank relays, each in a place of its own. */
+  private final int[] landed;
 
   /**
    * The chunks of a reduction that this rank neither sends nor is sent, because it alone
@@ -202,10 +209,14 @@ public final class Program {
               + dealt
               + " is needed");
     }
-    int[] slots = new int[chunks];
+    this.landed = parts.landed;
+    int[] slots = new int[places()];
     int used = 0;
     for (int chunk = 0; chunk < chunks; chunk++) {
       slots[chunk] = writes[chunk] > 0 && !isResult(chunk) ? used++ : -1;
+    }
+    for (int place = chunks; place < slots.length; place++) {
+      slots[place] = used++;
     }
     this.workSlots = used == 0 ? null : slots;
     this.workSlotCount = used;
@@ -232,6 +243,16 @@ public final class Program {
       case REDUCE_SCATTER, SCATTER -> chunk / chunksOfPart() == rank;
       case ALL_TO_ALL -> chunk / chunksOfPart() % ranks == rank;
     };
+  }
+
+  /** Returns the number of chunks and of places for what this rank relays, which follow them. */
+  int places() {
+    return chunks + landed.length;
+  }
+
+  /** Returns the chunk that is in a place. */
+  int chunkAt(int place) {
+    return place < chunks ? place : landed[place - chunks];
   }
 
   /** Returns the number of chunks of a part, where the payload is distributed to the ranks. */
@@ -317,6 +338,7 @@ public final class Program {
    * The parts that a compiler has made of a plan; the fields of the same names say what each is.
    *
    * @param writes by chunk, how often it is written at this rank
+   * @param landed the chunk that is in each place beyond those of the chunks
    */
   record Parts(
       int[] peers,
@@ -324,7 +346,8 @@ public final class Program {
       Lane[] lanes,
       FusedReduction[] fusedReductions,
       int widestTransfer,
-      int[] writes) {}
+      int[] writes,
+      int[] landed) {}
 
   /** The steps of one lane. */
   static final class Lane {
@@ -371,14 +394,14 @@ public final class Program {
       this.first = receives.get(0);
       this.receives = receives.toArray(Step[]::new);
       if (inRankOrder) {
-        Arrays.sort(this.receives, Comparator.comparingInt(step -> step.peer));
+        Arrays.sort(this.receives, Comparator.comparingInt(step -> step.origin));
       }
     }
 
     /** The index of the contribution of a rank, which has one. */
-    int placeOf(int peer) {
+    int placeOf(int contributor) {
       int place = 0;
-      while (receives[place].peer != peer) {
+      while (receives[place].origin != contributor) {
         place++;
       }
       return place;
@@ -392,6 +415,12 @@ public final class Program {
     final int firstChunk;
     final int chunkCount;
     final Effect effect;
+
+    /** The place of the first chunk: that chunk, or where this rank keeps what it relays. */
+    final int at;
+
+    /** The rank whose contribution a receive brings, which is the peer unless that relays it. */
+    final int origin;
 
     /** The number of times that each chunk must have been written before. */
     final int[] writesBefore;
@@ -429,8 +458,15 @@ public final class Program {
     @Nullable FusedReduction fused;
 
     Step(int round, int peer, int firstChunk, int chunkCount, Effect effect) {
+      this(round, peer, peer, firstChunk, firstChunk, chunkCount, effect);
+    }
+
+    private Step(
+        int round, int peer, int origin, int at, int firstChunk, int chunkCount, Effect effect) {
       this.round = round;
       this.peer = peer;
+      this.origin = origin;
+      this.at = at;
       this.firstChunk = firstChunk;
       this.chunkCount = chunkCount;
       this.effect = effect;
@@ -440,6 +476,24 @@ public final class Program {
       this.untouched = new boolean[chunkCount];
       this.completes = new boolean[chunkCount];
       this.exchanges = new boolean[chunkCount];
+    }
+
+    /** A receive of what another rank than the peer has sent. */
+    static Step relayed(
+        int round, int peer, int origin, int firstChunk, int chunkCount, Effect effect) {
+      return new Step(round, peer, origin, firstChunk, firstChunk, chunkCount, effect);
+    }
+
+    /** A receive of what is to be sent on, into places of its own. */
+    static Step landing(int round, int peer, int at, int firstChunk, int chunkCount) {
+      return new Step(round, peer, peer, at, firstChunk, chunkCount, Effect.REPLACE);
+    }
+
+    /** The send that follows {@link #landing}. */
+    Step onwards(int to) {
+      Step send = new Step(round, to, peer, at, firstChunk, chunkCount, Effect.REPLACE);
+      Arrays.fill(send.writesBefore, 1);
+      return send;
     }
 
     boolean hasSameChunks(Step other) {

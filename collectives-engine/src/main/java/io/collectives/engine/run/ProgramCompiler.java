@@ -6,12 +6,14 @@ import io.collectives.plan.DirectPlans;
 import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
+import io.collectives.plan.Transfer;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +34,9 @@ public final class ProgramCompiler {
 
   /** By rank that serves: the contributors that it exchanges frames with. */
   private final Map<Integer, BitSet> contributorsOf = new HashMap<>();
+
+  /** The chunks that this rank relays, each in a place of its own. */
+  private final List<Integer> landed = new ArrayList<>();
 
   private int widest = 1;
 
@@ -83,6 +88,7 @@ public final class ProgramCompiler {
     List<List<Program.Step>> receives = new ArrayList<>();
     List<Program.Step> roundSends = new ArrayList<>();
     List<Program.Step> roundReceives = new ArrayList<>();
+    List<Program.Step> relays = new ArrayList<>();
     for (int lane = 0; lane < plan.lanes(); lane++) {
       List<Program.Step> laneSends = new ArrayList<>();
       List<Program.Step> laneReceives = new ArrayList<>();
@@ -91,30 +97,43 @@ public final class ProgramCompiler {
         plan.transfers(
             lane,
             round,
-            (from, to, first, count, effect) -> {
-              widest = Math.max(widest, count);
-              if (rank >= plan.contributors()) {
-                serves(Math.max(from, to), Math.min(from, to));
+            new Transfer.Sink() {
+              @Override
+              public void transfer(int from, int to, int first, int count, Effect effect) {
+                ends(round, from, to, first, count, effect);
+                if (from == rank) {
+                  roundSends.add(new Program.Step(round, to, first, count, effect));
+                } else if (to == rank) {
+                  roundReceives.add(new Program.Step(round, from, first, count, effect));
+                }
               }
-              if (contributions != null) {
-                contributions.transfer(from, to, first, count, effect);
-              }
-              if (owners != null) {
-                owners.transfer(round, from, to, first, count, effect);
-              }
-              if (from == rank) {
-                roundSends.add(new Program.Step(round, to, first, count, effect));
-              } else if (to == rank) {
-                roundReceives.add(new Program.Step(round, from, first, count, effect));
+
+              @Override
+              public void relayed(int from, int by, int to, int first, int count, Effect effect) {
+                ends(round, from, to, first, count, effect);
+                serves(by, from);
+                if (from == rank) {
+                  roundSends.add(new Program.Step(round, by, first, count, effect));
+                } else if (to == rank) {
+                  roundReceives.add(Program.Step.relayed(round, by, from, first, count, effect));
+                } else if (by == rank) {
+                  int at = plan.chunks() + landed.size();
+                  IntStream.range(first, first + count).forEach(landed::add);
+                  roundReceives.add(Program.Step.landing(round, from, at, first, count));
+                  relays.add(roundReceives.get(roundReceives.size() - 1).onwards(to));
+                }
               }
             });
-        order(roundSends, roundReceives);
+        List<Program.Step> ended = roundReceives.stream().filter(this::endsHere).toList();
+        order(roundSends, ended);
         if (contributions != null) {
-          contributions.endRound(rank, roundReceives);
+          contributions.endRound(rank, ended);
         }
         laneSends.addAll(roundSends);
+        laneSends.addAll(relays);
         laneReceives.addAll(roundReceives);
         roundSends.clear();
+        relays.clear();
         roundReceives.clear();
       }
       sends.add(laneSends);
@@ -164,11 +183,30 @@ public final class ProgramCompiler {
             lanes,
             fusedReductions.toArray(Program.FusedReduction[]::new),
             widest,
-            writes));
+            writes,
+            landed.stream().mapToInt(Integer::intValue).toArray()));
+  }
+
+  /** Notes a transfer between its two ends. */
+  private void ends(int round, int from, int to, int first, int count, Effect effect) {
+    widest = Math.max(widest, count);
+    serves(Math.max(from, to), Math.min(from, to));
+    if (contributions != null) {
+      contributions.transfer(from, to, first, count, effect);
+    }
+    if (owners != null) {
+      owners.transfer(round, from, to, first, count, effect);
+    }
+  }
+
+  private boolean endsHere(Program.Step receive) {
+    return receive.at < plan.chunks();
   }
 
   private void serves(int server, int other) {
-    if (server >= plan.contributors() && other < plan.contributors()) {
+    if (rank >= plan.contributors()
+        && server >= plan.contributors()
+        && other < plan.contributors()) {
       contributorsOf.computeIfAbsent(server, key -> new BitSet()).set(other);
     }
   }

@@ -43,8 +43,8 @@ final class SlabRun {
   int openSteps;
 
   SlabRun(Program program) {
-    writes = new int[program.chunks];
-    reads = new int[program.chunks];
+    writes = new int[program.places()];
+    reads = new int[program.places()];
     lanes = new LaneRun[program.lanes.length];
     for (int i = 0; i < lanes.length; i++) {
       lanes[i] = new LaneRun(program.lanes[i]);
@@ -123,12 +123,12 @@ final class SlabRun {
 
   /** Returns whether incoming data completes chunk i of a step. */
   boolean completes(Program.Step receive, int i) {
-    return receive.completes[i] && writes[receive.firstChunk + i] == receive.writesAtMost[i];
+    return receive.completes[i] && writes[receive.at + i] == receive.writesAtMost[i];
   }
 
   boolean sendReady(Program.Step step) {
     for (int i = 0; i < step.chunkCount; i++) {
-      if (writes[step.firstChunk + i] != step.writesBefore[i]) {
+      if (writes[step.at + i] != step.writesBefore[i]) {
         return false;
       }
     }
@@ -137,7 +137,7 @@ final class SlabRun {
 
   boolean receiveReady(Program.Step step) {
     for (int i = 0; i < step.chunkCount; i++) {
-      int chunk = step.firstChunk + i;
+      int chunk = step.at + i;
       if (writes[chunk] < step.writesBefore[i]
           || writes[chunk] > step.writesAtMost[i]
           || reads[chunk] != step.readsBefore[i]) {
@@ -149,14 +149,14 @@ final class SlabRun {
 
   void sendOver(Program.Step step) {
     for (int i = 0; i < step.chunkCount; i++) {
-      reads[step.firstChunk + i]++;
+      reads[step.at + i]++;
     }
     openSteps--;
   }
 
   void receiveOver(Program.Step step) {
     for (int i = 0; i < step.chunkCount; i++) {
-      writes[step.firstChunk + i]++;
+      writes[step.at + i]++;
     }
     openSteps--;
   }
