@@ -174,7 +174,7 @@ public final class JobSettings {
   /**
    * Returns the address or host name on which this rank accepts its peers; loopback by default;
    * {@code auto} is the address of this host by which rank 0 is reached, where {@code rendezvous}
-   * is {@code tcp://}.
+   * is {@code tcp://}. Several, separated by commas, are as many paths; see {@link #withPaths}.
    */
   public String listen() {
     return values.listen;
@@ -196,6 +196,34 @@ public final class JobSettings {
   /** Returns the time to wait until all ranks have joined. */
   public Duration joinTimeout() {
     return values.joinTimeout;
+  }
+
+  /**
+   * Returns these settings with several connections between each pair of ranks by TCP, over which
+   * frames are sprayed (Herring, Thangakrishnan et al. 2020, section V-A). All ranks must have the
+   * same number of them. More than one is worth it where hosts have several links, or where one
+   * connection does not fill a link. Path i listens at address i of {@link #listen}, or, if there
+   * are fewer addresses than paths, at the first ones again.
+   *
+   * @param paths from the number of addresses, or 1, to 16
+   * @since 0.2.0
+   */
+  public JobSettings withPaths(int paths) {
+    String[] addresses = values.listen.split(",", -1);
+    if (paths < addresses.length || paths > 16) {
+      throw new IllegalArgumentException(
+          paths
+              + " TCP paths to each rank, and "
+              + addresses.length
+              + " addresses to listen on: there must be from "
+              + addresses.length
+              + " to 16 paths");
+    }
+    StringBuilder all = new StringBuilder(values.listen);
+    for (int path = addresses.length; path < paths; path++) {
+      all.append(',').append(addresses[path % addresses.length]);
+    }
+    return withListen(all.toString(), values.port);
   }
 
   /** Returns these settings with another time limit for joining. */

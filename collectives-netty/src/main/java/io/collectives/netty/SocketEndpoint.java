@@ -3,7 +3,6 @@ package io.collectives.netty;
 import io.collectives.JobSettings;
 import io.collectives.internal.Log;
 import io.collectives.spi.Roster;
-import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider;
 import org.jspecify.annotations.Nullable;
 
@@ -18,6 +17,7 @@ final class SocketEndpoint implements TransportProvider.Endpoint {
   private final int slotCount;
   private final @Nullable Tls tls;
   private final @Nullable SocketDirectory directory;
+  private final int envelopeLength;
   private boolean done;
 
   /**
@@ -33,12 +33,29 @@ final class SocketEndpoint implements TransportProvider.Endpoint {
       int slotCount,
       @Nullable Tls tls,
       @Nullable SocketDirectory directory) {
+    this(settings, listening, address, slotCount, tls, directory, 0);
+  }
+
+  /**
+   * Takes over a socket of one of several paths.
+   *
+   * @param envelopeLength what bodies may be longer by than the settings say
+   */
+  SocketEndpoint(
+      JobSettings settings,
+      Listening listening,
+      String address,
+      int slotCount,
+      @Nullable Tls tls,
+      @Nullable SocketDirectory directory,
+      int envelopeLength) {
     this.settings = settings;
     this.listening = listening;
     this.address = address;
     this.slotCount = slotCount;
     this.tls = tls;
     this.directory = directory;
+    this.envelopeLength = envelopeLength;
   }
 
   @Override
@@ -47,14 +64,17 @@ final class SocketEndpoint implements TransportProvider.Endpoint {
   }
 
   @Override
-  public synchronized Transport open(Roster roster) {
+  public synchronized TcpTransport open(Roster roster) {
     if (done) {
       throw new IllegalStateException("the endpoint " + address + " has been opened or closed");
     }
     if (directory != null) {
       directory.checkPeers(settings, roster);
+    } else {
+      PathsTransport.rosters(roster, settings.rank(), 1); // All have one path.
     }
-    Transport transport = new TcpTransport(settings, roster, listening, slotCount, tls, directory);
+    TcpTransport transport =
+        new TcpTransport(settings, roster, listening, slotCount, tls, directory, envelopeLength);
     done = true;
     if (!listening.kind().isNative()) {
       SocketKind.advice().ifPresent(LOG::info);

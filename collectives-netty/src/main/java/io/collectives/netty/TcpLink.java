@@ -158,6 +158,17 @@ final class TcpLink implements Link {
     }
   }
 
+  /** Returns whether a frame would be accepted, and not for nothing. */
+  boolean hasRoom() {
+    transport.loop().enter();
+    try {
+      TcpConnection to = life.connection();
+      return !life.isLost() && (to == null || to.isWritable()) && freeSlot() != null;
+    } finally {
+      transport.loop().leave();
+    }
+  }
+
   private @Nullable Slot freeSlot() {
     for (int i = 0; i < slots.length; i++) {
       Slot slot = slots[i];

@@ -117,6 +117,7 @@ final class TcpTransport implements Transport, PromptWaits {
   private final DrivenEventLoop loop;
   private final ServerChannel server;
   private final int slotCount;
+  private final int envelopeLength;
   private final @Nullable Tls tls;
   private final @Nullable SocketDirectory directory;
   private final SecureRandom random = new SecureRandom();
@@ -153,6 +154,22 @@ final class TcpTransport implements Transport, PromptWaits {
       int slotCount,
       @Nullable Tls tls,
       @Nullable SocketDirectory directory) {
+    this(settings, roster, listening, slotCount, tls, directory, 0);
+  }
+
+  /**
+   * Begins to accept peers, as one of several paths.
+   *
+   * @param envelopeLength what bodies may be longer by than the settings say
+   */
+  TcpTransport(
+      JobSettings settings,
+      Roster roster,
+      Listening listening,
+      int slotCount,
+      @Nullable Tls tls,
+      @Nullable SocketDirectory directory,
+      int envelopeLength) {
     if (roster.addresses().size() != settings.size()) {
       throw new IllegalArgumentException(
           roster.addresses().size() + " addresses for a job of " + settings.size() + " ranks");
@@ -163,6 +180,7 @@ final class TcpTransport implements Transport, PromptWaits {
     this.loop = listening.loop();
     this.server = listening.server();
     this.slotCount = slotCount;
+    this.envelopeLength = envelopeLength;
     this.tls = tls;
     this.directory = directory;
     links = new TcpLink[settings.size()];
@@ -202,7 +220,12 @@ final class TcpTransport implements Transport, PromptWaits {
     }
   }
 
-  private TcpLink at(int peer) {
+  /** Returns the link to a peer, if there is one. */
+  @Nullable TcpLink known(int peer) {
+    return links[peer];
+  }
+
+  TcpLink at(int peer) {
     TcpLink link = links[peer];
     if (link == null) {
       link = links[peer] = new TcpLink(this, peer);
@@ -506,7 +529,7 @@ final class TcpTransport implements Transport, PromptWaits {
 
   /** The length of the longest body that may be sent or received. */
   int bodyLimit() {
-    return Math.max(settings.calls().frameLimit(), CONTROL_LENGTH);
+    return Math.max(settings.calls().frameLimit(), CONTROL_LENGTH) + envelopeLength;
   }
 
   long connectTimeoutNanos() {

@@ -7,11 +7,15 @@ import io.collectives.spi.TransportProvider;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Supplier;
 
 /**
  * Transport {@code tcp}: between processes on one or several hosts. Listens on {@code
- * settings.listen()} only, and on other addresses than loopback only with a job secret.
+ * settings.listen()} only, and on other addresses than loopback only with a job secret. With
+ * several addresses there, separated by commas, there are as many connections for each pair of
+ * ranks; see {@link JobSettings#withPaths}.
  */
 public final class TcpTransportProvider implements TransportProvider {
   private static final Log LOG = Log.of(TcpTransportProvider.class);
@@ -49,6 +53,25 @@ public final class TcpTransportProvider implements TransportProvider {
   @Override
   public Endpoint listen(JobSettings settings) {
     NettyClasses.check(settings);
+    String[] addresses = settings.listen().split(",", -1);
+    if (addresses.length == 1) {
+      return listen(settings, 0);
+    }
+    List<SocketEndpoint> paths = new ArrayList<>();
+    try {
+      for (int path = 0; path < addresses.length; path++) {
+        // Another path at the same address cannot have the same port.
+        int port = List.of(addresses).indexOf(addresses[path]) == path ? settings.port() : 0;
+        paths.add(listen(settings.withListen(addresses[path], port), PathsLink.PREFIX_LENGTH));
+      }
+    } catch (RuntimeException e) {
+      paths.forEach(SocketEndpoint::close);
+      throw e;
+    }
+    return new PathsEndpoint(settings, paths);
+  }
+
+  private SocketEndpoint listen(JobSettings settings, int envelopeLength) {
     InetAddress address = address(settings);
     Tls tls = Tls.of(settings);
     Listening listening;
@@ -68,7 +91,7 @@ public final class TcpTransportProvider implements TransportProvider {
     }
     int port = ((InetSocketAddress) listening.server().localAddress()).getPort();
     return new SocketEndpoint(
-        settings, listening, HostPort.format(address, port), slotCount, tls, null);
+        settings, listening, HostPort.format(address, port), slotCount, tls, null, envelopeLength);
   }
 
   private static InetAddress address(JobSettings settings) {

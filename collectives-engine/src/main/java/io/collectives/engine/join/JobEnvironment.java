@@ -50,14 +50,15 @@ import org.jspecify.annotations.Nullable;
  * on this host if the launcher started ranks on no other, on the first host of Slurm's list, or in
  * the first pod of Kubernetes' job; and on a port that every rank derives from the launcher's
  * number of the job. COLLECTIVES_RENDEZVOUS overrides all of that, and COLLECTIVES_JOB,
- * COLLECTIVES_TRANSPORT, COLLECTIVES_LISTEN, COLLECTIVES_JOIN_TIMEOUT, COLLECTIVES_CALL_TIMEOUT,
- * COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_AUTO (rows for {@link Algorithm#auto(String)}, or
- * {@code @} and a file that holds them), COLLECTIVES_REPEATABILITY (arrival-order, fastest,
- * rank-order or exact, see {@link Repeatability}), COLLECTIVES_FLIGHT_DIRECTORY,
- * COLLECTIVES_FLIGHT_SITES (true or false), COLLECTIVES_TRACE and COLLECTIVES_REPORT (directories),
- * COLLECTIVES_MEMORY_DIRECTORY (of the transports {@code shm} and {@code unix}), COLLECTIVES_STATUS
- * (on or off, see {@link JobSettings#status}) and COLLECTIVES_HOST (see {@link JobSettings#host})
- * what their names say. Empty variables count as not set.
+ * COLLECTIVES_TRANSPORT, COLLECTIVES_LISTEN, COLLECTIVES_TCP_PATHS, COLLECTIVES_JOIN_TIMEOUT,
+ * COLLECTIVES_CALL_TIMEOUT, COLLECTIVES_SILENCE_LIMIT, COLLECTIVES_AUTO (rows for {@link
+ * Algorithm#auto(String)}, or {@code @} and a file that holds them), COLLECTIVES_REPEATABILITY
+ * (arrival-order, fastest, rank-order or exact, see {@link Repeatability}),
+ * COLLECTIVES_FLIGHT_DIRECTORY, COLLECTIVES_FLIGHT_SITES (true or false), COLLECTIVES_TRACE and
+ * COLLECTIVES_REPORT (directories), COLLECTIVES_MEMORY_DIRECTORY (of the transports {@code shm} and
+ * {@code unix}), COLLECTIVES_STATUS (on or off, see {@link JobSettings#status}) and
+ * COLLECTIVES_HOST (see {@link JobSettings#host}) what their names say. Empty variables count as
+ * not set.
  *
  * <p>What keeps others out, see {@link Security}: COLLECTIVES_SECRET_FILE, a file that only its
  * owner may read, or COLLECTIVES_SECRET, the secret itself; COLLECTIVES_TLS_CERTIFICATE,
@@ -207,6 +208,22 @@ public final class JobEnvironment {
     if (has("COLLECTIVES_STATUS")) {
       settings = settings.withStatus(isOn("COLLECTIVES_STATUS"));
     }
+    return withPaths(listens(settings, rendezvous));
+  }
+
+  private JobSettings withPaths(JobSettings settings) {
+    if (!has("COLLECTIVES_TCP_PATHS")) {
+      return settings;
+    }
+    int paths = number("COLLECTIVES_TCP_PATHS", value("COLLECTIVES_TCP_PATHS"), 1, 16);
+    try {
+      return settings.withPaths(paths);
+    } catch (IllegalArgumentException e) {
+      throw wrong("COLLECTIVES_TCP_PATHS", message(e));
+    }
+  }
+
+  private JobSettings listens(JobSettings settings, URI rendezvous) {
     if (has("COLLECTIVES_LISTEN")) {
       return listening(settings);
     }
