@@ -1,6 +1,7 @@
 package io.collectives.bench;
 
 import io.collectives.Algorithm;
+import io.collectives.Algorithm.ParameterServer;
 import io.collectives.CallSettings;
 import io.collectives.Collective;
 import io.collectives.Collectives;
@@ -8,7 +9,7 @@ import io.collectives.ElementType;
 import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.WireType;
-import io.collectives.bench.network.LinkRate;
+import io.collectives.bench.network.Hosts;
 import io.collectives.bench.network.Network;
 import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.perf.CaseResult;
@@ -168,14 +169,7 @@ final class Perf implements Callable<Integer> {
           "How they talk: ${COMPLETION-CANDIDATES}. auto takes for each pair of ranks the fastest that reaches from one to the other. Default: auto for processes, inprocess for threads.")
   private Optional<Transport> wantedTransport = Optional.empty();
 
-  @Option(
-      names = "--link-bandwidth",
-      paramLabel = "RATE",
-      description =
-          "Each rank is a process on a host of its own, whose link carries so much each way, as "
-              + "200Mbit/s; they talk by TCP. What hosts sent and received is counted. The hosts "
-              + "are network namespaces of Linux, which needs root.")
-  private Optional<LinkRate> linkRate = Optional.empty();
+  @Mixin private final LinkOptions links = new LinkOptions();
 
   @Option(
       names = "--collective",
@@ -375,7 +369,7 @@ final class Perf implements Callable<Integer> {
           spec,
           "--start-up is of processes; --placement threads and --transport inprocess have none");
       Usage.require(
-          linkRate.isEmpty() && workerCounts.isEmpty(),
+          links.rate().isEmpty() && workerCounts.isEmpty(),
           spec,
           "--start-up is of --ranks on this host, without --link-bandwidth and --workers");
       startUp
@@ -383,7 +377,7 @@ final class Perf implements Callable<Integer> {
           .print(format.wanted(), spec.commandLine().getOut());
       return 0;
     }
-    if (linkRate.isPresent()) {
+    if (links.rate().isPresent()) {
       Optional<String> whyNot = Network.whyNoRates();
       if (whyNot.isPresent()) {
         throw new IOException("--link-bandwidth: " + whyNot.get());
@@ -398,15 +392,16 @@ final class Perf implements Callable<Integer> {
       PerfPrinter printer = new PerfPrinter(format.wanted(), spec.commandLine().getOut());
       PerfBaselines baselines = new PerfBaselines();
       PerfBest best = new PerfBest();
-      printer.start(jobs, linkRate, algorithms.size() > 1 || tensors.areSeveral(), rounds);
+      printer.start(jobs, links.rate(), algorithms.size() > 1 || tensors.areSeveral(), rounds);
       progress.expect(jobs.stream().mapToDouble(this::seconds).sum());
       for (List<PerfCase> cases : jobs) {
         int ranks = cases.stream().mapToInt(PerfCase::ranks).max().orElseThrow();
         progress.step("starting " + ranks + " " + placement);
-        try (Network network = linkRate.isPresent() ? new Network(ranks, linkRate.get()) : null;
+        try (Hosts network = network(ranks);
             Ranks job =
                 network != null
-                    ? ProcessRanks.start(network, rankCommand(calls.arguments()), System.err)
+                    ? ProcessRanks.start(
+                        network, seating(ranks), rankCommand(calls.arguments()), System.err)
                     : start(seating(ranks), placement, transport, settings, calls.arguments())) {
           progress.clear();
           via = via(transport, job);
@@ -514,7 +509,7 @@ final class Perf implements Callable<Integer> {
   }
 
   private String links() {
-    return linkRate.map(rate -> " with links of " + rate).orElse("");
+    return links.rate().map(rate -> " with links of " + rate).orElse("");
   }
 
   /** Returns the line of progress that says which case is measured now. */
@@ -594,7 +589,8 @@ final class Perf implements Callable<Integer> {
   }
 
   private Transport transport(Placement placement) {
-    if (linkRate.isPresent()) {
+    links.check(spec);
+    if (links.rate().isPresent()) {
       Usage.require(
           placement == Placement.PROCESSES
               && wantedTransport.orElse(Transport.TCP) == Transport.TCP,
@@ -602,9 +598,11 @@ final class Perf implements Callable<Integer> {
           "--link-bandwidth: each rank is a process on a host of its own, and they talk by TCP; "
               + "leave out --placement and --transport");
       Usage.require(
-          proxies == 1 && workersPerHost == 1,
+          proxies == 1 && workersPerHost == 1
+              || links.areShared() && proxiesIn == Placement.PROCESSES,
           spec,
-          "--link-bandwidth: each rank is a process on a host of its own; leave out --proxies and --workers-per-host");
+          "--link-bandwidth: each rank is a process on a host of its own; leave out --proxies and "
+              + "--workers-per-host, or give --endpoint-bandwidth, without --proxies-in");
       return Transport.TCP;
     }
     return transport(wantedTransport, placement, spec);
@@ -761,16 +759,25 @@ final class Perf implements Callable<Integer> {
     return algorithm;
   }
 
+  private @Nullable Hosts network(int ranks) throws IOException {
+    if (links.rate().isEmpty()) {
+      return null;
+    }
+    List<Integer> hosts =
+        ParameterServer.hosts(ranks - dedicatedRanks(), workersPerHost, dedicatedRanks(), proxies);
+    return links.hosts(ranks, Seating.numbered(hosts));
+  }
+
+  private int dedicatedRanks() {
+    return dedicated ? servers.orElseThrow() * proxies : 0;
+  }
+
   /** Returns which ranks share a host or a process. */
   private Seating seating(int ranks) {
     return proxies == 1 && workersPerHost == 1
         ? Seating.alone(ranks)
         : Seating.onHosts(
-            ranks,
-            workersPerHost,
-            dedicated ? servers.orElseThrow() * proxies : 0,
-            proxies,
-            proxiesIn == Placement.THREADS);
+            ranks, workersPerHost, dedicatedRanks(), proxies, proxiesIn == Placement.THREADS);
   }
 
   private PerfCase newCase(
@@ -788,7 +795,8 @@ final class Perf implements Callable<Integer> {
         new PerfCase.Operand(type, op, count, seed, model),
         new PerfCase.Buffers(memory, outOfPlace),
         false,
-        new PerfCase.Method(iterations, (long) (minSeconds * 1e9), check, linkRate.isPresent()));
+        new PerfCase.Method(
+            iterations, (long) (minSeconds * 1e9), check, links.rate().isPresent()));
   }
 
   private int count(ByteSize size, ElementType type) {
@@ -905,7 +913,7 @@ final class Perf implements Callable<Integer> {
       before = cores.await(probe, spec, progress);
       result = job.measure(work);
       after = probe.nanos();
-    } while (linkRate.isEmpty()
+    } while (links.rate().isEmpty()
         && CoreDistance.of(before) != CoreDistance.of(after)
         && ++attempt < ATTEMPTS);
     return new PerfRow(

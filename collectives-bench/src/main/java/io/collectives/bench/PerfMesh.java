@@ -9,6 +9,7 @@ import io.collectives.bench.perf.AlgorithmChoice;
 import io.collectives.bench.perf.CaseResult;
 import io.collectives.bench.perf.PerfCase;
 import io.collectives.bench.perf.ProcessRanks;
+import io.collectives.bench.perf.Seating;
 import io.collectives.bench.process.JavaCommand;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Chart;
@@ -156,7 +157,9 @@ final class PerfMesh {
         .forEach(load -> rates.put(load.link(), options.rate(load.links())));
     progress.step("starting " + mesh.ranks() + " processes on a mesh " + mesh);
     try (MeshNetwork network = new MeshNetwork(mesh, rates::get);
-        ProcessRanks ranks = ProcessRanks.start(network, command(lines), System.err)) {
+        ProcessRanks ranks =
+            ProcessRanks.start(
+                network, Seating.alone(network.hosts()), command(lines), System.err)) {
       for (MeshTable.Line line : lines) {
         progress.step(mesh + ", " + line.scenario().label() + ": warming up");
         ranks.warmUp(shortened(line.work()), (long) (manner.warmUpSeconds() * 1e9 / lines.size()));

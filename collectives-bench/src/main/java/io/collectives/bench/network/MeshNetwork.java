@@ -22,9 +22,9 @@ import java.util.function.IntFunction;
  * </pre>
  *
  * <p>A host has one address, which the interfaces of its links answer for. It knows the interface
- * by which each other host is reached: that of the link for a neighbor, and for others the first
- * on the {@linkplain MeshLinks way} there. Hosts pass on what is not for them. So a transfer to a
- * rank that is no neighbor takes the bandwidth of every link between.
+ * by which each other host is reached: that of the link for a neighbor, and for others the first on
+ * the {@linkplain MeshLinks way} there. Hosts pass on what is not for them. So a transfer to a rank
+ * that is no neighbor takes the bandwidth of every link between.
  *
  * <p>A token bucket (tbf of tc) stands at both ends of each link, so each direction has the rate.
  * Packets are jumbo frames, so that headers take 1 % of it, and the kernel hands on two of them in

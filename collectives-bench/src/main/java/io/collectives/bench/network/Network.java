@@ -122,9 +122,7 @@ public final class Network implements Hosts {
   }
 
   private void shape(LinkRate rate) throws IOException {
-    long burst = Math.max(LEAST_BURST, (long) (rate.bitsPerSecond() / 8 * BURST_SECONDS));
-    String bucket =
-        " root tbf rate " + rate.bitsPerSecond() + "bit burst " + burst + " latency " + QUEUE;
+    String bucket = bucket(rate);
     List<String> ends = new ArrayList<>();
     for (int rank = 0; rank < hosts.size(); rank++) {
       ends.add("qdisc add dev r" + rank + bucket);
@@ -132,6 +130,12 @@ public final class Network implements Hosts {
       hosts.get(rank).waitPatiently();
     }
     router.tc(ends);
+  }
+
+  /** Returns what gives the sending end of a link a rate. */
+  static String bucket(LinkRate rate) {
+    long burst = Math.max(LEAST_BURST, (long) (rate.bitsPerSecond() / 8 * BURST_SECONDS));
+    return " root tbf rate " + rate.bitsPerSecond() + "bit burst " + burst + " latency " + QUEUE;
   }
 
   private static String address(int rank) {

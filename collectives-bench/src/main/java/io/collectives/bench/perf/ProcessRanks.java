@@ -12,6 +12,7 @@ import io.collectives.bench.process.RankEnvironment;
 import io.collectives.bench.process.Worker;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -66,23 +67,28 @@ public final class ProcessRanks implements Ranks {
   }
 
   /**
-   * Starts a process on each host of a network, where they talk by TCP, and waits until they have
-   * joined. There may be many on few processors, so they take longer than usual for a dead rank,
-   * unless the environment says otherwise.
+   * Starts a process on each host of a network, where they talk by TCP, or by shared memory with
+   * others of the same host, and waits until they have joined. There may be many on few processors,
+   * so they take longer than usual for a dead rank, unless the environment says otherwise.
    *
    * @param hosts have to last as long as the ranks
    * @param command runs {@link #serve} in a JVM of its own
    */
-  public static ProcessRanks start(Hosts hosts, List<String> command, PrintStream err)
-      throws IOException {
+  public static ProcessRanks start(
+      Hosts hosts, Seating seating, List<String> command, PrintStream err) throws IOException {
+    List<String> names = seating.hosts();
     return start(
-        Seating.alone(hosts.hosts()).processes(),
+        seating.processes(),
         (group, rank, threads) -> {
           RankEnvironment place = new RankEnvironment(rank, hosts.hosts(), NETWORK_SAYS);
-          Map<String, String> environment = new HashMap<>(place.variables("tcp"));
+          Map<String, String> environment =
+              new HashMap<>(place.variables(names.isEmpty() ? "tcp" : "auto"));
           environment.putAll(hosts.variables(rank));
           environment.put(
               SILENCE_LIMIT, System.getenv().getOrDefault(SILENCE_LIMIT, PATIENT_SECONDS));
+          if (!names.isEmpty()) {
+            environment.put("COLLECTIVES_HOST", names.get(rank));
+          }
           return Worker.start(group, rank, hosts.on(rank, command), environment, err);
         });
   }
@@ -125,7 +131,7 @@ public final class ProcessRanks implements Ranks {
       Map<String, String> own = new HashMap<>(environment);
       own.put("RANK", "" + (Integer.parseInt(environment.getOrDefault("RANK", "0")) + thread));
       JobSettings settings = Collectives.settings(own);
-      ranks.add(settings.withCalls(calls.withSilenceLimit(settings.calls().silenceLimit())));
+      ranks.add(settings.withCalls(withEnvironment(calls, settings.calls())));
     }
     try (ThreadRanks joined = ThreadRanks.joined(ranks)) {
       answer(out, READY + " " + String.join(",", joined.transports()));
@@ -134,6 +140,15 @@ public final class ProcessRanks implements Ranks {
         answer(out, joined.all(world -> work(world, wanted)).get(0));
       }
     }
+  }
+
+  /** Returns the settings of calls with those that only the environment has. */
+  private static CallSettings withEnvironment(CallSettings calls, CallSettings environment) {
+    CallSettings both = calls.withSilenceLimit(environment.silenceLimit());
+    Path trace = environment.traceDirectory();
+    Path report = environment.reportDirectory();
+    both = trace == null ? both : both.withTraceDirectory(trace);
+    return report == null ? both : both.withReportDirectory(report);
   }
 
   @Override

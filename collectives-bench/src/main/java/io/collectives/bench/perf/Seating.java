@@ -40,6 +40,12 @@ public record Seating(List<Integer> processes, List<String> hosts) {
     return new Seating(processes, hosts);
   }
 
+  /** Numbers what hosts are called, in the order of their first ranks. */
+  public static List<Integer> numbered(List<Integer> hosts) {
+    List<Integer> names = hosts.stream().distinct().toList();
+    return hosts.stream().map(names::indexOf).toList();
+  }
+
   /** The number of ranks. */
   public int ranks() {
     return processes.stream().mapToInt(Integer::intValue).sum();
