@@ -67,8 +67,9 @@ final class PathsLink implements Link, PathsArrivals.Out {
   private final PathsArrivals arrivals;
   private final FrameHeader outgoing = new FrameHeader();
   private final Envelope envelope = new Envelope();
-  private long next; // The number of the next segment of the next frame.
-  private long unsent; // That of the next one to be sent.
+  private @Nullable Body waiting; // The frame of which segments are to be sent.
+  private int waitingFrom; // Where the next of them begins in its body.
+  private long next; // The number of the next segment to be sent.
   private long oldest; // That of the oldest that has not come.
   private boolean isLost;
   private @Nullable Throwable cause;
@@ -121,36 +122,43 @@ final class PathsLink implements Link, PathsArrivals.Out {
       body.release();
       return true;
     }
-    int segments = Math.max(1, (length + SEGMENT_LENGTH - 1) / SEGMENT_LENGTH);
     // A frame is taken when the one before is under way, so that little waits when this rank
     // leaves.
-    if (unsent < next || next - oldest + segments > Math.max(WINDOW, segments) || best(-1) < 0) {
+    if (waiting != null || isWindowFull() || best(-1) < 0) {
       return false;
     }
     Body stored = free.poll();
     if (stored == null) {
       stored = new Body();
     }
-    stored.fill(header, body, segments);
+    stored.fill(header, body, Math.max(1, (length + SEGMENT_LENGTH - 1) / SEGMENT_LENGTH));
     body.release();
-    for (int i = 0; i < segments; i++) {
-      int from = i * SEGMENT_LENGTH;
-      keptAt(next).begin(next++, stored, from, Math.min(SEGMENT_LENGTH, length - from));
-    }
+    waiting = stored;
+    waitingFrom = 0;
     sendOn();
     return true;
+  }
+
+  private boolean isWindowFull() {
+    return next - oldest >= WINDOW;
   }
 
   /** Sends what waits, as far as there is room. Returns how many segments. */
   private int sendOn() {
     int count = 0;
-    while (unsent < next) {
+    for (Body frame; (frame = waiting) != null && !isWindowFull(); count++) {
       int path = best(-1);
       if (path < 0) {
         break;
       }
-      send(path, keptAt(unsent++));
-      count++;
+      int left = frame.header.length - waitingFrom;
+      Kept segment = keptAt(next);
+      segment.begin(next++, frame, waitingFrom, Math.min(SEGMENT_LENGTH, left));
+      waitingFrom += segment.length;
+      if (segment.length == left) {
+        waiting = null;
+      }
+      send(path, segment);
     }
     return count;
   }
@@ -242,7 +250,7 @@ final class PathsLink implements Link, PathsArrivals.Out {
         keptAt(number).hasCome = true;
       }
     }
-    while (oldest < unsent && keptAt(oldest).hasCome) {
+    while (oldest < next && keptAt(oldest).hasCome) {
       Body body = keptAt(oldest++).body;
       if (body != null && --body.segments == 0) {
         free.add(body);
@@ -270,7 +278,7 @@ final class PathsLink implements Link, PathsArrivals.Out {
       return 0;
     }
     int done = arrivals.deliverHeld() + sendOn() + tell();
-    if (oldest < unsent) {
+    if (oldest < next) {
       Kept first = keptAt(oldest);
       Way way = ways[first.path];
       if (way.isLost) {
@@ -300,7 +308,7 @@ final class PathsLink implements Link, PathsArrivals.Out {
   /** Sends what is under way on a path by others, as far as these have room. */
   private int sendAgain(int path) {
     int count = 0;
-    for (long number = oldest; number < unsent; number++) {
+    for (long number = oldest; number < next; number++) {
       Kept segment = keptAt(number);
       if (segment.path == path && !segment.hasCome) {
         int other = best(path);
