@@ -10,8 +10,10 @@ import io.collectives.Explanation;
 import io.collectives.Mesh;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
+import io.collectives.plan.Effect;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
+import io.collectives.plan.Transfer;
 import io.collectives.spi.Algorithms;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -200,7 +202,18 @@ class LinkBytesTest {
         plan.transfers(
             lane,
             round,
-            (from, to, first, count, effect) -> bytes[from][to] += count * bytesOfChunk);
+            new Transfer.Sink() {
+              @Override
+              public void transfer(int from, int to, int first, int count, Effect effect) {
+                bytes[from][to] += count * bytesOfChunk;
+              }
+
+              @Override
+              public void relayed(int from, int by, int to, int first, int count, Effect effect) {
+                transfer(from, by, first, count, effect);
+                transfer(by, to, first, count, effect);
+              }
+            });
       }
     }
     return bytes;

@@ -144,6 +144,11 @@ public final class PathLinks implements Hosts {
     return "10." + (FIRST_NET + link) + "." + rank + "." + last;
   }
 
+  /** From now on nothing passes on one link of a rank, and nobody is told. */
+  public void cut(int rank, int link) throws IOException {
+    router.ip(List.of("link set l" + link + "r" + rank + " down"));
+  }
+
   @Override
   public int hosts() {
     return hosts.size();
