@@ -18,6 +18,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -85,6 +86,7 @@ class PathsTransportContractTest {
   }
 
   @Nested
+  @Tag("long")
   class ThreeOfNio extends Contract {
     ThreeOfNio() {
       super(SocketKind.NIO, 3);
@@ -106,6 +108,7 @@ class PathsTransportContractTest {
   }
 
   @Nested
+  @Tag("long")
   class WithTls extends Contract {
     WithTls() {
       super(SocketKind.best(), 2);
