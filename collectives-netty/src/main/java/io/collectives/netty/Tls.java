@@ -14,7 +14,6 @@ import io.netty.handler.ssl.SslHandshakeTimeoutException;
 import io.netty.handler.ssl.SslProvider;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.channels.ClosedChannelException;
 import java.nio.file.Files;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
@@ -208,7 +207,8 @@ final class Tls {
             : problem;
     return cause instanceof SSLException
             && !(cause instanceof SslHandshakeTimeoutException)
-            && !(cause.getCause() instanceof ClosedChannelException)
+            && !(cause.getCause() instanceof IOException transport
+                && !(transport instanceof SSLException))
         ? cause
         : null;
   }

@@ -3,6 +3,8 @@ package io.collectives.netty;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,6 +15,7 @@ import io.collectives.ProtocolException;
 import io.collectives.Security;
 import io.collectives.TlsFiles;
 import io.collectives.testkit.Certificates;
+import io.netty.handler.codec.DecoderException;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.JdkSslContext;
 import io.netty.handler.ssl.SslContextBuilder;
@@ -23,11 +26,14 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.ClosedChannelException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLHandshakeException;
 import javax.net.ssl.SSLSocket;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
@@ -230,6 +236,22 @@ class TcpTlsTest {
       }
       assertEquals(0, ranks.get(0).losses);
     }
+  }
+
+  /**
+   * A peer that dies in the handshake is gone; it has not said that it wants other certificates.
+   */
+  @Test
+  void aConnectionThatEndsInTheHandshakeIsNoRefusal() {
+    for (IOException end :
+        List.of(new ClosedChannelException(), new IOException("Connection reset by peer"))) {
+      Throwable write = new SSLException("failure when writing TLS control frames", end);
+      assertNull(Tls.refusal(write), write.toString());
+    }
+    SSLException alert = new SSLHandshakeException("certificate_unknown");
+    assertSame(alert, Tls.refusal(new DecoderException(alert)));
+    SSLException about = new SSLException("no trust", alert);
+    assertSame(about, Tls.refusal(about));
   }
 
   private static ServerSocket server(TlsFiles files) throws Exception {
