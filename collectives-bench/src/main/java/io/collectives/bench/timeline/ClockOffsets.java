@@ -44,6 +44,9 @@ final class ClockOffsets {
       Arrays.fill(row, UNKNOWN);
     }
     for (Frame frame : frames) {
+      if (frame.received().isInline()) {
+        continue; // It came at some time in a poll, of which the beginning is recorded.
+      }
       int from = places.get(frame.from());
       int to = places.get(frame.to());
       long difference = frame.received().begin() - frame.sent().begin();

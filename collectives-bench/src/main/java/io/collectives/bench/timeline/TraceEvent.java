@@ -9,7 +9,8 @@ package io.collectives.bench.timeline;
  *     none
  * @param bytes of the payload of the call, or of the frame
  * @param name of a call, a mark or a pause; of a frame that has come {@code shared memory} if that
- *     is what it came by; else empty
+ *     is what it came by, {@code inline} if it came by an inline exchange that was not timed; else
+ *     empty
  */
 record TraceEvent(Kind kind, Span time, Place place, int peer, long bytes, String name) {
 
@@ -66,6 +67,11 @@ record TraceEvent(Kind kind, Span time, Place place, int peer, long bytes, Strin
     boolean isInCallOf(Place other) {
       return group == other.group && sequence == other.sequence;
     }
+  }
+
+  /** Returns whether it is a frame of which only the call is recorded. */
+  boolean isInline() {
+    return name.equals("inline") && kind == Kind.RECEIVE;
   }
 
   /** Returns when it began. */

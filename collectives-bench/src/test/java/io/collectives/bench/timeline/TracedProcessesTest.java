@@ -64,6 +64,10 @@ class TracedProcessesTest {
     String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertEquals(0, process.waitFor(), said);
     JobTrace job = Traces.check(directory, RANKS, CALLS);
+    assertEquals(
+        transport.equals("shm"),
+        job.frames().stream().anyMatch(frame -> frame.received().isInline()),
+        "calls of few bytes go by inline exchange in shared memory only");
     for (int rank = 1; rank < RANKS; rank++) {
       assertTrue(job.offsets().error(rank) < 10_000_000_000L, said);
     }

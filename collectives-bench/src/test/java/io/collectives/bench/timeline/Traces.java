@@ -96,11 +96,16 @@ final class Traces {
         .count();
   }
 
-  /** No frame comes before it was sent, but by the errors of the clocks. */
+  /**
+   * No frame comes before it was sent, but by the errors of the clocks. An inline exchange that was
+   * not timed may have come later than in the moment that is recorded.
+   */
   private static void forwards(JobTrace job) {
     for (Frame frame : job.frames()) {
       long error = job.offsets().error(frame.from()) + job.offsets().error(frame.to());
-      assertTrue(frame.received().begin() - frame.sent().begin() >= -error, frame::toString);
+      assertTrue(
+          frame.received().isInline() || frame.received().begin() - frame.sent().begin() >= -error,
+          frame::toString);
     }
   }
 }

@@ -26,6 +26,13 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Waiting</b> begins with the first poll of the engine in which nothing could be done though
  * calls are under way, and ends with the first one that finds something; both times are those at
  * which the polls began, so that it takes no look at the clock.
+ *
+ * <p><b>Calls by inline exchange</b> take less time than ten looks at the clock, so such a call is
+ * one event, with no look of its own, of which the others are made when the record is written: its
+ * frames were sent when it began and came at the beginning of the poll that completed it, and its
+ * sum took no time. Receives with such times are called {@code inline}; they may be earlier than
+ * the bytes by what a poll takes. So that the times of some are known, and clocks can be compared,
+ * all that happens in one call of {@value #TIMED} is recorded by itself.
  */
 public final class TraceLog {
   /** The number of events that are kept; they take 16 MiB. */
@@ -34,9 +41,13 @@ public final class TraceLog {
   /** The number of marks that are kept. */
   static final int MARKS = 1 << 16;
 
+  /** Of so many calls by inline exchange the frames of one are timed; a power of two. */
+  static final int TIMED = 64;
+
   private static final int WORDS = 8;
   private static final long LOW = 0xffff_ffffL;
   private static final int DELAY_BITS = 44;
+  private static final int INLINE_BITS = 16;
   private static final int LONGEST_NAME = 256;
   private static final int MOST_NAMES = 1 << 12;
   private static final String COLUMNS =
@@ -55,6 +66,7 @@ public final class TraceLog {
   private static final int RECEIVE = 5;
   private static final int WORK = 6;
   private static final int WAIT = 7;
+  private static final int INLINE = 8;
   private static final int NOBODY = -1;
 
   /** The bit of a frame whose body was read in the memory of its sender. */
@@ -70,6 +82,10 @@ public final class TraceLog {
   private long[] ring = {};
   private int mask;
   private long recorded;
+
+  /** The number of events as which those that are recorded are written. */
+  private long written;
+
   private long began;
   private final List<Name> names = new ArrayList<>();
   private int lastName;
@@ -79,6 +95,9 @@ public final class TraceLog {
 
   /** The last look at the clock. */
   private long last;
+
+  /** The beginning of the poll, or of the start of a call, in which the engine is. */
+  private long turned;
 
   private boolean waits;
   private long waitBegin;
@@ -102,8 +121,8 @@ public final class TraceLog {
    */
   public record Mark(String kind, long begin, long nanos, String name) {}
 
-  /** The name that calls of one program have. */
-  private record Name(Program program, String site) {
+  /** The name that calls of one program have in a group with these members. */
+  private record Name(Program program, String site, int[] members) {
     String text() {
       String call = program.collective + " by " + program.algorithm.name();
       return site.isEmpty() ? call : call + " at " + site;
@@ -115,9 +134,13 @@ public final class TraceLog {
     return last = clock.getAsLong();
   }
 
-  /** The engine has looked at its clock; what is recorded next begins then. */
+  /**
+   * The engine has looked at its clock at the beginning of a poll or a call; what is recorded next
+   * begins then.
+   */
   void looked(long now) {
     last = now;
+    turned = now;
   }
 
   /** Begins to record. */
@@ -125,6 +148,7 @@ public final class TraceLog {
     ring = new long[EVENTS * WORDS];
     mask = EVENTS - 1;
     recorded = 0;
+    written = 0;
     names.clear();
     waits = false;
     began = look();
@@ -165,6 +189,7 @@ public final class TraceLog {
 
   private int put(int kind, long begin, long nanos, long group, long sequence) {
     int at = (int) (recorded++ & mask) * WORDS;
+    written++;
     ring[at] = begin;
     ring[at + 1] = nanos;
     ring[at + 2] = group;
@@ -181,7 +206,35 @@ public final class TraceLog {
 
   /** A call has ended, by what was recorded last. */
   void ended(Call call, boolean failed) {
-    call(call, failed ? FAILED : CALL, last);
+    if (call.isInline && !failed && !isTimed(call)) {
+      exchanged(call);
+    } else {
+      call(call, failed ? FAILED : CALL, last);
+    }
+  }
+
+  /** Returns whether that which happens in a call by inline exchange is recorded by itself. */
+  static boolean isTimed(Call call) {
+    return (call.sequence & (TIMED - 1)) == 0;
+  }
+
+  /** Records a call by inline exchange with all that has happened in it. */
+  private void exchanged(Call call) {
+    long begin = call.startNanos;
+    int at = put(INLINE, begin, turned - begin, call.group.id, call.sequence);
+    int name = name(call);
+    ring[at + 5] = name;
+    ring[at + 6] = call.bytes() | (call.begunNanos - begin) << INLINE_BITS;
+    written += name < MOST_NAMES ? 2L * call.program.peers.length : 0;
+    if (waits && waitSequence == call.sequence && waitGroup == call.group.id) {
+      waits = false;
+      written++;
+      ring[at + 4] |= (long) waitPeer << 32;
+      ring[at + 7] = waitBegin - begin;
+    } else {
+      ring[at + 4] |= (long) NOBODY << 32;
+      ring[at + 7] = 0;
+    }
   }
 
   private void call(Call call, int state, long now) {
@@ -205,13 +258,15 @@ public final class TraceLog {
     if (names.size() == MOST_NAMES) {
       return MOST_NAMES;
     }
-    names.add(new Name(call.program, call.site));
+    names.add(new Name(call.program, call.site, call.group.members));
     return lastName = names.size() - 1;
   }
 
   private boolean isName(int index, Call call) {
     Name name = names.get(index);
-    return name.program == call.program && name.site.equals(call.site);
+    return name.program == call.program
+        && name.members == call.group.members
+        && name.site.equals(call.site);
   }
 
   /** A frame was handed over to a link. */
@@ -247,12 +302,12 @@ public final class TraceLog {
     ring[at + 7] = worked;
   }
 
-  /** Bytes were posted by inline exchange, in less time than a look at the clock takes. */
+  /** Bytes were posted by a timed inline exchange, in less time than a look at the clock takes. */
   void sentInline(Call call, Program.Step step) {
     sent(call, 0, 0, step, 0);
   }
 
-  /** Bytes have come by inline exchange. */
+  /** Bytes have come by a timed inline exchange. */
   void receivedInline(Call call, Program.Step step) {
     received(call, 0, step, 0, look());
   }
@@ -321,7 +376,17 @@ public final class TraceLog {
   Record record(Calls calls) {
     long[] ended = ring;
     long endedCount = recorded;
-    int kept = (int) Math.min(endedCount, EVENTS);
+    long endedWritten = written;
+    int kept = 0;
+    int lines = 0;
+    while (kept < Math.min(endedCount, EVENTS)) {
+      int more = lines(ended, (int) ((endedCount - kept - 1) % EVENTS) * WORDS);
+      if (lines + more > EVENTS) {
+        break;
+      }
+      kept++;
+      lines += more;
+    }
     int first = (int) ((endedCount - kept) % EVENTS) * WORDS;
     int open = open(calls);
     long[] events = new long[(kept + open) * WORDS];
@@ -332,7 +397,7 @@ public final class TraceLog {
     ring = ended;
     mask = EVENTS - 1;
     recorded = endedCount; // What has not ended is recorded again when it has.
-    List<String> texts = names.stream().map(Name::text).toList();
+    written = endedWritten;
     List<Mark> others;
     long othersDropped;
     synchronized (marks) {
@@ -349,15 +414,27 @@ public final class TraceLog {
             + " = "
             + look()
             + " ns, the last "
-            + (kept + open)
+            + (lines + open)
             + " of "
-            + (endedCount + open)
+            + (endedWritten + open)
             + " events, the first "
             + others.size()
             + " of "
             + (others.size() + othersDropped)
             + " marks\n";
-    return new Record(head, events, texts, others);
+    return new Record(head, events, List.copyOf(names), others);
+  }
+
+  /** Returns as how many events one is written. */
+  private int lines(long[] events, int at) {
+    if ((events[at + 4] & 0xff) != INLINE) {
+      return 1;
+    }
+    int name = (int) events[at + 5];
+    boolean waited = events[at + 4] >> 32 != NOBODY;
+    return 1
+        + (waited ? 1 : 0)
+        + (name < names.size() ? 2 * names.get(name).program.peers.length : 0);
   }
 
   /** Records what has not ended in a ring of its own. Returns how many events that are. */
@@ -380,13 +457,15 @@ public final class TraceLog {
   public static final class Record {
     private final String head;
     private final long[] events;
-    private final List<String> names;
+    private final List<Name> names;
+    private final List<String> texts;
     private final List<Mark> marks;
 
-    private Record(String head, long[] events, List<String> names, List<Mark> marks) {
+    private Record(String head, long[] events, List<Name> names, List<Mark> marks) {
       this.head = head;
       this.events = events;
       this.names = names;
+      this.texts = names.stream().map(Name::text).toList();
       this.marks = marks;
     }
 
@@ -400,7 +479,11 @@ public final class TraceLog {
       StringBuilder line = new StringBuilder();
       for (int at = 0; at < events.length; at += WORDS) {
         line.setLength(0);
-        append(line, at);
+        if ((events[at + 4] & 0xff) == INLINE) {
+          exchanged(line, at);
+        } else {
+          append(line, at);
+        }
         out.append(line);
       }
       for (Mark mark : marks) {
@@ -414,14 +497,58 @@ public final class TraceLog {
       out.append("# end\n");
     }
 
+    /** Appends the events of a call by inline exchange. */
+    private void exchanged(StringBuilder line, int at) {
+      long begin = events[at];
+      long end = begin + events[at + 1];
+      long delay = events[at + 6] >> INLINE_BITS;
+      long bytes = events[at + 6] & (1 << INLINE_BITS) - 1;
+      int peer = (int) (events[at + 4] >> 32);
+      int index = (int) events[at + 5];
+      begin(line, "call", begin, end - begin, delay, at).append("\t0\t0\t0\t0\t-1\t");
+      line.append(bytes).append('\t');
+      named(line, index);
+      if (peer != NOBODY) {
+        long waited = events[at + 7];
+        begin(line, "wait", begin + waited, end - begin - waited, 0, at);
+        line.append("\t0\t0\t0\t0\t").append(peer).append("\t0\t\n");
+      }
+      if (index < names.size()) {
+        Name name = names.get(index);
+        Program.Lane lane = name.program.lanes[0];
+        for (Program.Step step : lane.sends) {
+          begin(line, "send", begin + delay, 0, 0, at);
+          frame(line, step, name).append(bytes).append("\t\n");
+        }
+        for (Program.Step[] steps : lane.receives) {
+          begin(line, "receive", end, 0, 0, at);
+          frame(line, steps[0], name).append(bytes).append("\tinline\n");
+        }
+      }
+    }
+
+    private StringBuilder begin(
+        StringBuilder line, String kind, long begin, long nanos, long worked, int at) {
+      line.append(kind).append('\t').append(begin).append('\t').append(nanos);
+      line.append('\t').append(worked).append('\t').append(Long.toHexString(events[at + 2]));
+      return line.append('\t').append(events[at + 3]);
+    }
+
+    private static StringBuilder frame(StringBuilder line, Program.Step step, Name name) {
+      line.append("\t0\t0\t").append(step.round).append('\t').append(step.firstChunk);
+      return line.append('\t').append(name.members[step.peer]).append('\t');
+    }
+
+    private void named(StringBuilder line, int index) {
+      String name = index < texts.size() ? texts.get(index) : "another call";
+      line.append(name, 0, Math.min(name.length(), LONGEST_NAME)).append('\n');
+    }
+
     private void append(StringBuilder line, int at) {
       int kind = (int) (events[at + 4] & 0xff);
       boolean isCall = kind <= QUEUED;
       boolean isFrame = kind == SEND || kind == RECEIVE;
-      line.append(KINDS[kind]).append('\t').append(events[at]);
-      line.append('\t').append(events[at + 1]).append('\t').append(events[at + 7]);
-      line.append('\t').append(Long.toHexString(events[at + 2]));
-      line.append('\t').append(events[at + 3]);
+      begin(line, KINDS[kind], events[at], events[at + 1], events[at + 7], at);
       line.append('\t').append(events[at + 4] >>> 8 & 0xff);
       line.append('\t').append(isCall ? 0 : (int) events[at + 5]);
       line.append('\t').append(isCall ? 0 : events[at + 5] >> 32);
@@ -430,13 +557,10 @@ public final class TraceLog {
       line.append('\t').append(isFrame ? events[at + 6] & LOW : events[at + 6]);
       line.append('\t');
       if (isCall) {
-        int index = (int) events[at + 5];
-        String name = index < names.size() ? names.get(index) : "another call";
-        line.append(name, 0, Math.min(name.length(), LONGEST_NAME));
-      } else if ((events[at + 4] & VIEW) != 0) {
-        line.append("shared memory");
+        named(line, (int) events[at + 5]);
+      } else {
+        line.append((events[at + 4] & VIEW) != 0 ? "shared memory\n" : "\n");
       }
-      line.append('\n');
     }
   }
 }
