@@ -5,9 +5,6 @@ import java.util.stream.IntStream;
 /** A reduction by all-reduces, with a group of the same ranks for each lane. */
 final class AllReduceLanes implements BufferReduction {
 
-  /** The number of calls under way for which the engine keeps frames. */
-  private static final int MOST_LANES = 8;
-
   private final Communicator[] lanes;
 
   /** True if the rounding error of a buffer is kept and added in its next step. */

@@ -18,6 +18,13 @@ package io.collectives;
 public interface BufferReduction extends AutoCloseable {
 
   /**
+   * The most lanes that the reductions of this library have; each is a group of its own.
+   *
+   * @since 0.2.0
+   */
+  int MOST_LANES = 64;
+
+  /**
    * Makes a reduction that all-reduces each buffer in place by the group's algorithm.
    *
    * <p>Each lane is a group of its own, with the group's ranks and settings, so that its calls have
@@ -33,8 +40,8 @@ public interface BufferReduction extends AutoCloseable {
    * @param group the ranks; all of them call this method, in the same order as they make other
    *     groups; if the group {@linkplain Communicator#checkingFinite() checks} its numbers, so do
    *     the reductions
-   * @param lanes the number of calls that may be under way at once, from 1 to 8, the same on all
-   *     ranks
+   * @param lanes the number of calls that may be under way at once, from 1 to {@value #MOST_LANES},
+   *     the same on all ranks
    */
   static BufferReduction allReduce(Communicator group, int lanes) {
     return new AllReduceLanes(group, lanes);

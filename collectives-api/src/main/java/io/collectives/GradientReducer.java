@@ -51,9 +51,9 @@ import org.jspecify.annotations.Nullable;
  * first buffer of a lane that some rank has not reduced yet. All ranks have reduced the buffers
  * before it, so each rank starts to reduce it as soon as its own backward pass has made it ready,
  * whatever happens in other lanes. One lane is the strict order of PyTorch's data-parallel
- * training; a lane for each buffer would be Herring's arbitrary order, at the price of as many
- * calls under way. Two lanes, the default, let a buffer overtake the one before it, and a new one
- * begin while another ends.
+ * training; a lane for each buffer, of which there are 64 at most, is Herring's arbitrary order, at
+ * the price of as many groups and calls under way. Two lanes, the default, let a buffer overtake
+ * the one before it, and a new one begin while another ends.
  *
  * <p><b>Errors.</b> The first error ends the reducer on all ranks: reductions under way end, and
  * every rank gets the same {@link CollectiveException}, from the method that it is in or calls

@@ -519,6 +519,41 @@ abstract class ParameterServersJobs {
         });
   }
 
+  /** With a lane for each buffer, those that are ready are summed, whatever comes before them. */
+  @Test
+  void withALaneForEachBufferNoneWaitsForAnother() throws Exception {
+    Roles roles = new Roles(List.of(Role.WORKER, Role.SERVER, Role.WORKER));
+    RankThreads.run(
+        ranks(3),
+        world -> {
+          try (ParameterServers servers = ParameterServers.of(world, roles, 16)) {
+            if (!servers.isWorker()) {
+              servers.serve();
+              return;
+            }
+            Model model = new Model(servers, SUMS);
+            model.step(model.reducer, 0); // Rank 0 makes them ready from the first to the last.
+            for (int tensor = COUNTS.length - 1; tensor >= 0; tensor--) {
+              Arrays.fill(model.gradients[tensor], tensor);
+              model.reducer.ready(model.tensors.get(tensor));
+              if (tensor == COUNTS.length - 2) {
+                Tensor last = model.tensors.get(tensor + 1);
+                long deadline = System.nanoTime() + CALLS.timeout().toNanos();
+                while (!model.reducer.isReduced(last)) {
+                  assertTrue(System.nanoTime() < deadline, "the last buffer waits for another");
+                  Thread.onSpinWait();
+                }
+              }
+            }
+            model.reducer.await();
+            for (int tensor = 0; tensor < COUNTS.length; tensor++) {
+              assertEquals(2 * tensor, model.gradients[tensor][0]);
+            }
+            model.reducer.close();
+          }
+        });
+  }
+
   /** A way of reducing for each step of a job. */
   private enum Manner {
     FLOAT16 {

@@ -1,8 +1,10 @@
 package io.collectives.bench;
 
 import io.collectives.Algorithm;
+import io.collectives.BufferReduction;
 import io.collectives.bench.model.Model;
 import io.collectives.bench.perf.ModelTensors;
+import io.collectives.internal.FusionRule;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,6 +39,18 @@ final class TensorOptions {
   private List<ModelTensors.Way> ways = List.of();
 
   @Option(
+      names = "--lanes",
+      split = ",",
+      defaultValue = "" + FusionRule.LANES,
+      paramLabel = "N,...",
+      hideParamSyntax = true,
+      description =
+          "How many buffers --way fused has under way at once, from 1 to "
+              + BufferReduction.MOST_LANES
+              + ". Default: ${DEFAULT-VALUE}.")
+  private List<Integer> lanes = List.of();
+
+  @Option(
       names = "--scale",
       defaultValue = "1",
       paramLabel = "N",
@@ -59,7 +73,7 @@ final class TensorOptions {
 
   /** Returns whether there are several cases of each algorithm. */
   boolean areSeveral() {
-    return models.size() * ways.size() > 1;
+    return models.size() * ways.size() * lanes.size() > 1;
   }
 
   /** Checks everything but whether algorithms fit. */
@@ -69,9 +83,19 @@ final class TensorOptions {
         spec,
         "--scale " + scale + ": must be from 1 to " + MOST_SCALE);
     Usage.require(
-        areWanted() || scale == 1 && backward.isZero(),
+        areWanted() || scale == 1 && backward.isZero() && lanes.equals(List.of(FusionRule.LANES)),
         spec,
-        "--scale and --backward are of --tensors");
+        "--scale, --backward and --lanes are of --tensors");
+    for (int count : lanes) {
+      Usage.require(
+          count >= 1 && count <= BufferReduction.MOST_LANES,
+          spec,
+          "--lanes " + count + ": must be from 1 to " + BufferReduction.MOST_LANES);
+    }
+    Usage.require(
+        lanes.equals(List.of(FusionRule.LANES)) || ways.contains(ModelTensors.Way.FUSED),
+        spec,
+        "--lanes: is of --way fused, not of " + ways);
   }
 
   /** Checks that each way goes with one of these algorithms at least. */
@@ -94,8 +118,11 @@ final class TensorOptions {
     List<ModelTensors> all = new ArrayList<>();
     for (Model model : models) {
       for (ModelTensors.Way way : ways) {
-        if (fits(way, algorithm)) {
-          all.add(new ModelTensors(model, way, scale, backward.toNanos()));
+        boolean isFused = way == ModelTensors.Way.FUSED;
+        for (int count : isFused ? lanes : List.of(FusionRule.LANES)) {
+          if (fits(way, algorithm)) {
+            all.add(new ModelTensors(model, way, count, scale, backward.toNanos()));
+          }
         }
       }
     }

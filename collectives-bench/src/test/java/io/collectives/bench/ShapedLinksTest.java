@@ -60,7 +60,7 @@ class ShapedLinksTest {
         rows.stream()
             .map(row -> row.get("collective") + " " + row.get("algorithm") + " " + row.get("ranks"))
             .toList());
-    int[] counts = new ModelTensors(Model.TABLE2, ModelTensors.Way.ONE, SCALE, 0).counts();
+    int[] counts = new ModelTensors(Model.TABLE2, ModelTensors.Way.ONE, 2, SCALE, 0).counts();
     long all = 4L * Arrays.stream(counts).sum();
     int[] places = WholeTensors.deal(counts, 2);
     long[] whole = new long[2];

@@ -73,8 +73,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threads.</b> The rules are those of {@link BufferReduction} and {@link Communicator}.
  */
 public final class ParameterServers implements AutoCloseable {
+
   private static final int LANES = 2;
-  private static final int MOST_LANES = 8;
 
   private final Communicator world;
   private final Roles roles;
@@ -114,7 +114,7 @@ public final class ParameterServers implements AutoCloseable {
    *
    * @param world the job, as in {@link #of(Communicator, Roles)}
    * @param roles the role of each rank, the same on all ranks
-   * @param lanes the number of buffers that may be under way at once, from 1 to 8, the same on all
+   * @param lanes the number of buffers that may be under way at once, from 1 to 64, the same on all
    *     ranks
    * @throws CollectiveException if a rank is lost, or does not call this in time
    */
@@ -123,8 +123,9 @@ public final class ParameterServers implements AutoCloseable {
       throw new IllegalArgumentException(
           roles.size() + " roles for " + world.size() + " ranks: each needs one");
     }
-    if (lanes < 1 || lanes > MOST_LANES) {
-      throw new IllegalArgumentException(lanes + " lanes: must be from 1 to " + MOST_LANES);
+    if (lanes < 1 || lanes > BufferReduction.MOST_LANES) {
+      throw new IllegalArgumentException(
+          lanes + " lanes: must be from 1 to " + BufferReduction.MOST_LANES);
     }
     roles.requireFit();
     ParameterServers servers = new ParameterServers(world, roles, lanes);

@@ -1,6 +1,7 @@
 package io.collectives.bench.perf;
 
 import io.collectives.Algorithm;
+import io.collectives.BufferReduction;
 import io.collectives.Communicator;
 import io.collectives.FusionSettings;
 import io.collectives.GradientReducer;
@@ -26,20 +27,24 @@ final class FusedSums implements TensorSums {
    * Of these.
    *
    * @param algorithm by which the group sums
-   * @param tensors as many as payloads; only their names count
+   * @param tensors as many as payloads; their names and the number of lanes count
    */
   FusedSums(
       Communicator group,
       Algorithm algorithm,
       ReduceOp op,
-      List<Tensor> tensors,
+      ModelTensors tensors,
       List<Payload> payloads,
       BackwardPass backward) {
     this.backward = backward;
-    servers = servers(group, algorithm);
+    servers = servers(group, algorithm, tensors.lanes());
     if (servers == null) {
       serving = null;
-      reducer = GradientReducer.of(group, FusionSettings.defaults().withOp(op));
+      reducer =
+          GradientReducer.of(
+              group,
+              FusionSettings.defaults().withOp(op),
+              BufferReduction.allReduce(group, tensors.lanes()));
     } else if (servers.isWorker()) {
       serving = null;
       FusionSettings balanced = FusionSettings.balancedBuffers().withOp(op);
@@ -52,14 +57,16 @@ final class FusedSums implements TensorSums {
       reducer = null;
     }
     if (reducer != null) {
-      for (int i = 0; i < tensors.size(); i++) {
-        registered.add(reducer.register(tensors.get(i).name(), payloads.get(i)));
+      List<Tensor> named = tensors.model().tensors();
+      for (int i = 0; i < named.size(); i++) {
+        registered.add(reducer.register(named.get(i).name(), payloads.get(i)));
       }
     }
   }
 
   /** With dedicated servers, which take part in what the workers' reducers do. */
-  private static @Nullable ParameterServers servers(Communicator group, Algorithm wanted) {
+  private static @Nullable ParameterServers servers(
+      Communicator group, Algorithm wanted, int lanes) {
     if (wanted instanceof Algorithm.ParameterServer algorithm && algorithm.dedicated() > 0) {
       int workers = group.size() - algorithm.dedicated();
       List<Role> roles = new ArrayList<>();
@@ -72,7 +79,8 @@ final class FusedSums implements TensorSums {
           group,
           hosts.isEmpty()
               ? new Roles(roles)
-              : new Roles(roles, hosts.stream().map(hosts::indexOf).toList()));
+              : new Roles(roles, hosts.stream().map(hosts::indexOf).toList()),
+          lanes);
     }
     return null;
   }

@@ -2,6 +2,7 @@ package io.collectives.bench.perf;
 
 import io.collectives.bench.model.Model;
 import io.collectives.bench.model.Tensor;
+import io.collectives.internal.FusionRule;
 import java.util.Arrays;
 import java.util.Locale;
 
@@ -9,11 +10,12 @@ import java.util.Locale;
  * The tensors of a model, each in memory of its own, all-reduced in one of several ways.
  *
  * @param way how
+ * @param lanes how many buffers a gradient reducer has under way at once; others ignore it
  * @param divisor what the length of each tensor is divided by, at least 1
  * @param backwardNanos how long the backward pass takes in which they become ready; 0 if all are at
  *     once
  */
-public record ModelTensors(Model model, Way way, int divisor, long backwardNanos) {
+public record ModelTensors(Model model, Way way, int lanes, int divisor, long backwardNanos) {
 
   /** The ways of all-reducing many tensors. */
   public enum Way {
@@ -68,6 +70,7 @@ public record ModelTensors(Model model, Way way, int divisor, long backwardNanos
         ":",
         model.toString(),
         way.toString(),
+        Integer.toString(lanes),
         Integer.toString(divisor),
         Long.toString(backwardNanos));
   }
@@ -84,14 +87,20 @@ public record ModelTensors(Model model, Way way, int divisor, long backwardNanos
         model,
         Way.valueOf(words[1].toUpperCase(Locale.ROOT)),
         Integer.parseInt(words[2]),
-        Long.parseLong(words[3]));
+        Integer.parseInt(words[3]),
+        Long.parseLong(words[4]));
   }
 
   /**
-   * Returns a text such as {@code resnet50:fused}, or {@code resnet50/8:fused} of an eighth of it.
+   * Returns a text such as {@code resnet50:fused}, {@code resnet50/8:fused} of an eighth of it, or
+   * {@code resnet50:fused:4} in another number of lanes than the reducer's default.
    */
   @Override
   public String toString() {
-    return model + (divisor == 1 ? "" : "/" + divisor) + ":" + way;
+    return model
+        + (divisor == 1 ? "" : "/" + divisor)
+        + ":"
+        + way
+        + (lanes == FusionRule.LANES ? "" : ":" + lanes);
   }
 }

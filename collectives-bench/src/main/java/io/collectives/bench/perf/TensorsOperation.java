@@ -33,8 +33,7 @@ final class TensorsOperation extends Operation {
     Algorithm algorithm = work.algorithm().forRanks(group.size());
     return switch (tensors.way()) {
       case FUSED ->
-          new FusedSums(
-              group, algorithm, work.operand().op(), tensors.model().tensors(), payloads, backward);
+          new FusedSums(group, algorithm, work.operand().op(), tensors, payloads, backward);
       case EACH ->
           () -> {
             backward.start();

@@ -187,12 +187,12 @@ class PerfPartsTest {
                 ReduceOp.SUM,
                 336_226_108,
                 -11,
-                Optional.of(new ModelTensors(Model.BERT_LARGE, ModelTensors.Way.FUSED, 16, 17))),
+                Optional.of(new ModelTensors(Model.BERT_LARGE, ModelTensors.Way.FUSED, 5, 16, 17))),
             new PerfCase.Buffers(Memory.ARRAY, false),
             false,
             new PerfCase.Method(9, 10, true, true));
     assertEquals(fused, PerfCase.parse(fused.line()));
-    assertEquals("bert-large/16:fused", fused.title());
+    assertEquals("bert-large/16:fused:5", fused.title());
     PerfCase onMesh =
         work.on(new AlgorithmChoice("torus:2x1 wrap=none"), List.of(List.of(0, 2), List.of(3, 1)));
     assertEquals(onMesh, PerfCase.parse(onMesh.line()));
