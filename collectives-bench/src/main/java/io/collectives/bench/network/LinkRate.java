@@ -7,18 +7,19 @@ import java.util.regex.Pattern;
 /**
  * The largest rate of a link in each direction.
  *
- * @param bitsPerSecond from 1 million to 100 billion
+ * @param bitsPerSecond from 50 thousand to 100 billion
  */
 public record LinkRate(long bitsPerSecond) {
+  private static final long LEAST = 50_000;
   private static final long MEGA = 1_000_000;
   private static final long GIGA = 1_000_000_000;
   private static final Pattern FORM = Pattern.compile("(\\d{1,6}(?:\\.\\d{1,6})?) ?([MG])bit/s");
 
   /** Checks the range. */
   public LinkRate {
-    if (bitsPerSecond < MEGA || bitsPerSecond > 100 * GIGA) {
+    if (bitsPerSecond < LEAST || bitsPerSecond > 100 * GIGA) {
       throw new IllegalArgumentException(
-          "a link of " + bitsPerSecond + " bit/s: must be from 1Mbit/s to 100Gbit/s");
+          "a link of " + bitsPerSecond + " bit/s: must be from 0.05Mbit/s to 100Gbit/s");
     }
   }
 

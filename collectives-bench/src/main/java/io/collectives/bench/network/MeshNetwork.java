@@ -27,9 +27,9 @@ import java.util.function.IntFunction;
  * that is no neighbor takes the bandwidth of every link between.
  *
  * <p>A token bucket (tbf of tc) stands at both ends of each link, so each direction has the rate.
- * Packets are jumbo frames, so that headers take 1 % of it, and the kernel hands on two of them in
- * one piece at most: that is what a bucket holds, and what is sent at once after a pause. A queue
- * loses nothing.
+ * Packets are jumbo frames, so that headers take 1 % of it, or on slower links what passes in
+ * {@link #PACKET_SECONDS}. The kernel hands on two of them in one piece at most: that is what a
+ * bucket holds, and what is sent at once after a pause. A queue loses nothing.
  */
 public final class MeshNetwork implements Hosts {
   /** The most hosts. */
@@ -37,11 +37,15 @@ public final class MeshNetwork implements Hosts {
 
   private static final String[] INTERFACES = {"x+", "x-", "y+", "y-"};
 
-  private static final int PACKET = 9_000;
-  private static final int PIECE = 2 * PACKET;
+  private static final int LONGEST_PACKET = 9_000;
 
-  /** A piece with a header for each of its packets. */
-  private static final int BURST = PIECE + 1_000;
+  /** The least that every IPv4 link carries. */
+  private static final int SHORTEST_PACKET = 576;
+
+  /**
+   * A packet takes no longer, so that a bucket of two is no more than some hops of short frames.
+   */
+  private static final double PACKET_SECONDS = 0.036;
 
   /** The time of the bytes that pass while a busy kernel is late to look at the bucket. */
   private static final double BURST_SECONDS = 0.002;
@@ -70,7 +74,7 @@ public final class MeshNetwork implements Hosts {
         plug(rank);
       }
       for (int rank = 0; rank < mesh.ranks(); rank++) {
-        direct(rank);
+        direct(rank, rates);
         shape(rank, rates);
       }
     } catch (IOException | RuntimeException e) {
@@ -115,13 +119,15 @@ public final class MeshNetwork implements Hosts {
     hosts.get(rank).ip(commands);
   }
 
-  private void direct(int rank) throws IOException {
+  private void direct(int rank, IntFunction<LinkRate> rates) throws IOException {
     List<String> commands = new ArrayList<>();
     commands.add("link set lo up");
     commands.add("address add " + address(rank) + "/32 dev lo");
     for (int link = rank; link < MeshLinks.DIRECTIONS * hosts.size(); link += hosts.size()) {
       if (links.has(link)) {
-        commands.add("link set " + at(link) + " mtu " + PACKET + " gso_max_size " + PIECE + " up");
+        int packet = packet(rates.apply(link));
+        commands.add(
+            "link set " + at(link) + " mtu " + packet + " gso_max_size " + 2 * packet + " up");
       }
     }
     int[] way = new int[links.longestPath()];
@@ -151,7 +157,8 @@ public final class MeshNetwork implements Hosts {
     for (int link = rank; link < MeshLinks.DIRECTIONS * hosts.size(); link += hosts.size()) {
       if (links.has(link)) {
         long rate = rates.apply(link).bitsPerSecond();
-        long burst = Math.max(BURST, (long) (rate / 8 * BURST_SECONDS));
+        int piece = 2 * packet(rates.apply(link));
+        long burst = Math.max(piece + piece / 16 + 64, (long) (rate / 8 * BURST_SECONDS));
         commands.add(
             "qdisc add dev "
                 + at(link)
@@ -164,6 +171,11 @@ public final class MeshNetwork implements Hosts {
       }
     }
     hosts.get(rank).tc(commands);
+  }
+
+  private static int packet(LinkRate rate) {
+    double bytes = rate.bitsPerSecond() / 8.0 * PACKET_SECONDS;
+    return (int) Math.max(SHORTEST_PACKET, Math.min(LONGEST_PACKET, bytes));
   }
 
   private String at(int link) {

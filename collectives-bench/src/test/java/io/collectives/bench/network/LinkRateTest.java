@@ -26,7 +26,7 @@ class LinkRateTest {
         "200mbit/s",
         "200MB/s",
         "-1Mbit/s",
-        "0.5Mbit/s",
+        "0.04Mbit/s",
         "0Mbit/s",
         "101Gbit/s"
       })
