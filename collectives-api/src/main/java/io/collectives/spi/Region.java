@@ -11,7 +11,8 @@ import java.nio.ByteBuffer;
  * <p>A life: every rank makes a region, and tells the others its number; every rank maps those of
  * all others; when all have, every rank shares its own. From then on bodies that lie in it may be
  * leased instead of copied (see {@link LeasableBody}), until one of the two ranks closes its
- * region.
+ * region. A region of one rank alone is {@linkplain #announce announced} instead: no region of its
+ * peers belongs with it.
  *
  * <p><b>Threads.</b> Any thread may call any method.
  */
@@ -38,6 +39,17 @@ public interface Region extends AutoCloseable {
    * them.
    */
   void share();
+
+  /**
+   * Has the peers map this region without one of their own, instead of {@link #map} and {@link
+   * #share}. Returns at once: each peer maps it when it hears of it, within its next {@link
+   * Transport#poll}. What lies in it is copied to a peer until that has said that it has, and for
+   * good if it cannot. Memory in which what one rank passes on to others lands is such a region
+   * (Herring, section III-3).
+   *
+   * @since 0.2.0
+   */
+  void announce();
 
   /**
    * Gives the memory back, and the regions of peers as soon as these cannot lease them to this rank

@@ -85,7 +85,7 @@ final class Driver implements StatusSource, AutoCloseable {
       tracing.begin(calls.traceDirectory());
     }
     this.transport = transport;
-    this.leases = transport.capability(MemoryLeases.class);
+    this.leases = MemoryLeases.ofAll(transport);
     this.memoryFaults = MemoryFaults.of(transport);
     this.idle = new Idle(engine, transport, oversubscribed);
     engine.lookForCallSites(calls.callSites());
@@ -103,7 +103,7 @@ final class Driver implements StatusSource, AutoCloseable {
     return engine;
   }
 
-  /** Returns the capability that makes regions, or null if the transport has none. */
+  /** Returns the capability that makes regions, or null if the transport has none for all. */
   @Nullable MemoryLeases leases() {
     return leases;
   }

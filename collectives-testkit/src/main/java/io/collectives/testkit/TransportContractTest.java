@@ -19,8 +19,10 @@ import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.InlineExchange;
+import io.collectives.spi.LeasableBody;
 import io.collectives.spi.Link;
 import io.collectives.spi.MemoryLeases;
+import io.collectives.spi.Region;
 import io.collectives.spi.Transport;
 import io.collectives.spi.ViewSink;
 import java.nio.ByteBuffer;
@@ -77,6 +79,11 @@ public abstract class TransportContractTest {
   /** Ends a transport as if its process had died: without a goodbye. */
   protected void kill(Transport transport) {
     Assumptions.abort("this transport cannot be killed");
+  }
+
+  /** Returns whether bodies are copied wherever they lie, as those that have checksums are. */
+  protected boolean copiesAllBodies() {
+    return false;
   }
 
   /** Closes what a test has left open, all at once: one that closes alone waits for the others. */
@@ -449,6 +456,71 @@ public abstract class TransportContractTest {
       assertEquals(1, bodies.get(i).releases.get(), "releases of " + lengths[i] + " bytes");
     }
     assertEquals(10, to.views, "every frame with a body, and no other");
+  }
+
+  /**
+   * A body in a region that a rank has announced is leased to the peers that it reaches as soon as
+   * they have mapped it, and copied before that, after its end, and to all others.
+   */
+  @Test
+  void leasesWhatLiesInAnAnnouncedRegionToWhomItReaches() throws Exception {
+    open(3);
+    List<@Nullable MemoryLeases> leases = new ArrayList<>();
+    for (Peer peer : peers) {
+      MemoryLeases of = peer.transport.capability(MemoryLeases.class);
+      leases.add(of);
+      if (of != null) {
+        of.viewBy(peer);
+      }
+    }
+    Assumptions.assumeTrue(leases.stream().anyMatch(Objects::nonNull), "no leases");
+    for (int from = 0; from < 3; from++) {
+      MemoryLeases of = leases.get(from);
+      if (of == null) {
+        continue;
+      }
+      Region region = of.createRegion(FRAME_LENGTH + 64, new int[] {0, 1, 2});
+      region.announce();
+      for (int to = 0; to < 3; to++) {
+        MemoryLeases theirs = leases.get(to);
+        if (to == from) {
+          continue;
+        }
+        assertEquals(of.reaches(to), theirs != null && theirs.reaches(from), from + " and " + to);
+        boolean reaches = of.reaches(to) && !copiesAllBodies();
+        int views = peers.get(to).views;
+        int copies = 0;
+        RegionBody body = sendFrom(region, from, to, 0);
+        while (reaches && body.lease == null) {
+          assertTrue(copies++ < 100, "rank " + to + " has polled, but maps nothing");
+          body = sendFrom(region, from, to, copies);
+        }
+        assertEquals(reaches ? views + 1 : views, peers.get(to).views);
+        assertEquals(!reaches, body.isReleased);
+        LeasableBody.Lease lease = body.lease;
+        if (lease != null) {
+          pumpUntil(lease::isOver);
+        }
+      }
+      region.close();
+      exchange(from, (from + 1) % 3);
+      exchange(from, (from + 2) % 3);
+      assertTrue(peers.stream().allMatch(peer -> peer.lost.isEmpty()), "its end is no loss");
+    }
+  }
+
+  /** Sends other bytes of a region each time, and checks what arrives. */
+  private RegionBody sendFrom(Region region, int from, int to, int number) {
+    byte[] content = content(FRAME_LENGTH, number).content;
+    region.bytes().put(64, content);
+    RegionBody body = new RegionBody(region, 64, FRAME_LENGTH);
+    int sent = peers.get(to).from(from).size() + 1;
+    while (!peers.get(from).link(to).trySend(frame(number, FRAME_LENGTH), body)) {
+      peers.forEach(Peer::pollOnce);
+    }
+    pumpUntil(() -> peers.get(to).from(from).size() == sent);
+    peers.get(to).from(from).get(sent - 1).check(number, "from rank " + from + " to " + to);
+    return body;
   }
 
   /**

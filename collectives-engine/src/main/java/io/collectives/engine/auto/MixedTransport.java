@@ -3,8 +3,12 @@ package io.collectives.engine.auto;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.Link;
 import io.collectives.spi.MemoryFaults;
+import io.collectives.spi.MemoryLeases;
+import io.collectives.spi.Region;
 import io.collectives.spi.StatusRequests;
 import io.collectives.spi.Transport;
+import io.collectives.spi.ViewSink;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -31,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * closed one after the other, in the same order at all ranks, so that two that close together go
  * through the same steps; each has a limit of its own for that.
  */
-final class MixedTransport implements Transport, MemoryFaults {
+final class MixedTransport implements Transport, MemoryFaults, MemoryLeases {
   private static final long SLEEP_NANOS = 200_000;
 
   private final int rank;
@@ -39,6 +43,7 @@ final class MixedTransport implements Transport, MemoryFaults {
   private final Transport[] all;
   private final MemoryFaults[] faults;
   private final Transport sleeper;
+  private final @Nullable Transport sharing; // Of those one at most shares memory.
 
   /**
    * Joins transports.
@@ -51,6 +56,11 @@ final class MixedTransport implements Transport, MemoryFaults {
     this.all = transports.values().toArray(Transport[]::new);
     this.faults = Arrays.stream(all).map(MemoryFaults::of).toArray(MemoryFaults[]::new);
     this.sleeper = all[all.length - 1];
+    this.sharing =
+        Arrays.stream(all)
+            .filter(part -> part.capability(MemoryLeases.class) != null)
+            .findFirst()
+            .orElse(null);
     this.leading = new Transport[names.size()];
     for (int peer = 0; peer < leading.length; peer++) {
       String name = names.get(peer);
@@ -89,15 +99,36 @@ final class MixedTransport implements Transport, MemoryFaults {
   }
 
   /**
-   * Returns null for capabilities that all pairs must have, such as leases and exchanges, which a
-   * mixture has not. Only TCP, which is the last of all, takes requests for the status.
+   * Returns null for capabilities that all pairs must have, such as exchanges, which a mixture has
+   * not. Leases reach those with whom memory is shared. Only TCP, which is the last of all, takes
+   * requests for the status.
    */
   @Override
   public <C> @Nullable C capability(Class<C> kind) {
-    if (kind == MemoryFaults.class) {
+    if (kind == MemoryFaults.class || kind == MemoryLeases.class && sharing != null) {
       return kind.cast(this);
     }
     return kind == StatusRequests.class ? sleeper.capability(kind) : null;
+  }
+
+  private MemoryLeases leases() {
+    return Objects.requireNonNull(
+        sharing == null ? null : sharing.capability(MemoryLeases.class), "nobody shares memory");
+  }
+
+  @Override
+  public boolean reaches(int peer) {
+    return sharing != null && leading[Objects.checkIndex(peer, leading.length)] == sharing;
+  }
+
+  @Override
+  public void viewBy(ViewSink sink) {
+    leases().viewBy(sink);
+  }
+
+  @Override
+  public Region createRegion(int length, int[] peers) throws IOException {
+    return leases().createRegion(length, Arrays.stream(peers).filter(this::reaches).toArray());
   }
 
   @Override

@@ -50,7 +50,7 @@ public enum Locality {
   public static Locality of(Transport transport) {
     return transport.capability(BodyViews.class) != null
         ? THREADS
-        : transport.capability(MemoryLeases.class) != null ? SHARED_MEMORY : SOCKETS;
+        : MemoryLeases.ofAll(transport) != null ? SHARED_MEMORY : SOCKETS;
   }
 
   /** The settings with what they leave to the transport. */

@@ -10,6 +10,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The frames of two ranks to each other, in memory that both have mapped.
@@ -35,7 +36,7 @@ import java.util.Objects;
  *      LEASED, number of pieces, index of its state (-1: it is there already), 0
  *      for each piece: region, where in it, length; target region (-1: none), where in it; 0
  *      padding to a multiple of 64, header
- *   a record of the end of a region: GONE, number of the region, padding to 128 bytes
+ *   a record of a {@link RegionNote}: its word, number of the region, length, padding to 128 bytes
  * </pre>
  *
  * <p>Tail and head count bytes since the beginning and never turn back: tail is what has been
@@ -108,7 +109,6 @@ final class Ring {
   private static final int WORD_DISTANCE = 128;
   private static final int SKIP = 'S' | 'K' << 8 | 'I' << 16 | 'P' << 24;
   private static final int LEASED = 'L' | 'E' << 8 | 'N' << 16 | 'T' << 24;
-  private static final int GONE = 'G' | 'O' << 8 | 'N' << 16 | 'E' << 24;
   private static final int PIECES_AT = 16;
   private static final int PIECE_LENGTH = 24;
   private static final VarHandle WORD =
@@ -257,10 +257,11 @@ final class Ring {
       words.putInt(to + 20, 0);
     }
 
-    /** Writes a record of the end of a region. */
-    void gone(int at, int region) {
-      words.putInt(at, GONE);
-      words.putInt(at + 4, region);
+    /** Writes a record of a note. */
+    void note(int at, RegionNote note) {
+      words.putInt(at, note.kind().word);
+      words.putInt(at + 4, note.region());
+      words.putInt(at + 8, note.length());
     }
 
     /** Shows the reader what was claimed and has been written. */
@@ -308,7 +309,7 @@ final class Ring {
     private int at; // Where the head is in the ring.
     private int length; // Of the present record.
     private int recordAt; // The index of the present record,
-    private int kind; // LEASED, GONE, or 0 for one with a body,
+    private int kind; // LEASED, the word of a note, or 0 for one with a body,
     private int pieces; // and of a leased body.
     private final FrameBytes copy = // Of the present header.
         new FrameBytes(ByteBuffer.allocateDirect(FrameCodec.HEADER_LENGTH));
@@ -389,14 +390,16 @@ final class Ring {
       }
       recordAt = base + at;
       int word = words.getInt(recordAt);
-      kind = word == LEASED || word == GONE ? word : 0;
-      if (kind == GONE) {
+      if (word == LEASED) {
+        kind = word;
+        return nextLeased(codec, header, room);
+      }
+      if (RegionNote.Kind.isAny(word)) {
+        kind = word;
         length = SMALLEST_RECORD;
         return recordAt;
       }
-      if (kind == LEASED) {
-        return nextLeased(codec, header, room);
-      }
+      kind = 0;
       decode(codec, base + at, header);
       long recordLength = recordLength(header.length);
       if (recordLength > room) {
@@ -430,13 +433,11 @@ final class Ring {
       return FrameCodec.bodyChecksum(copy, 0);
     }
 
-    /** Returns whether the present record only says that a region has gone: {@link #goneRegion}. */
-    boolean isGone() {
-      return kind == GONE;
-    }
-
-    int goneRegion() {
-      return words.getInt(recordAt + 4);
+    /** Returns the note that the present record is; null if it is of a frame. */
+    @Nullable RegionNote note() {
+      return kind == 0 || kind == LEASED
+          ? null
+          : RegionNote.of(kind, words.getInt(recordAt + 4), words.getInt(recordAt + 8));
     }
 
     /** Returns whether the present record says where a leased body is. */

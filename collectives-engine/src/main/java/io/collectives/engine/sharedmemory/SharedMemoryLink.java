@@ -50,7 +50,8 @@ import org.jspecify.annotations.Nullable;
  * {@link Ring}. A rank that closes its region stops leasing it and says so in its ring, behind all
  * that it has leased; the peer unmaps it then, stops leasing its own, and says so in turn. So each
  * unmaps what the other one cannot name any more, in whatever order they close, and if only one
- * does, frames are copied.
+ * does, frames are copied. A region that is announced belongs with none: its owner says in its ring
+ * that it is there, the peer maps it and says so in its own, and from then on it is leased.
  *
  * <p><b>Memory that goes.</b> When somebody shortens a file that the two have mapped, whoever finds
  * out ends the link and says so; nothing touches that memory any more. What a frame said is asked
@@ -96,7 +97,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
   private final Leases leases;
   private final Int2ObjectHashMap<PeerRegion> regions = new Int2ObjectHashMap<>(); // Of the peer.
   private final Set<Integer> goneBefore = new HashSet<>(); // Regions that ended before mapped here.
-  private final Queue<Integer> endedRegions = new ArrayDeque<>(); // Which the peer is to hear of.
+  private final Queue<RegionNote> notes = new ArrayDeque<>(); // Which the peer is to hear.
   private final long[] leasesBegun = new long[Ring.LeaseStates.COUNT]; // By state, the last number.
   private final Deque<LeasedFrame> freeFrames = new ArrayDeque<>();
 
@@ -352,8 +353,8 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
     PairMemory from = memory();
     int count = 0;
     if (from != null && life.isLinked()) {
-      if (!endedRegions.isEmpty()) {
-        tellOfEndedRegions(from);
+      if (!notes.isEmpty()) {
+        tellNotes(from);
       }
       try {
         if (look(from)) {
@@ -407,8 +408,12 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
       if (at < 0) {
         return false;
       }
-      if (from.in.isGone()) {
-        regionGone(from.in.goneRegion());
+      RegionNote note = from.in.note();
+      if (note != null) {
+        if (loseIfCutOff(from)) {
+          return false;
+        }
+        heard(note);
         from.in.consume();
         return true;
       }
@@ -595,22 +600,40 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
 
   /** Tells the peer that this rank leases it a region no more. */
   void endRegion(int number) {
+    tell(new RegionNote(RegionNote.Kind.GONE, number, 0));
+  }
+
+  /**
+   * Tells the peer of a region that it is to map, and opens the link for that.
+   *
+   * @return whether an answer, or the loss of the link, will come
+   */
+  boolean announce(int number, int length) {
+    if (life.isLost() || transport.isClosing()) {
+      return false;
+    }
+    open();
+    tell(new RegionNote(RegionNote.Kind.ANNOUNCED, number, length));
+    return true;
+  }
+
+  private void tell(RegionNote note) {
     if (!life.isLost()) {
-      endedRegions.add(number);
+      notes.add(note);
       if (memory != null) {
-        tellOfEndedRegions(memory);
+        tellNotes(memory);
       }
     }
   }
 
-  private void tellOfEndedRegions(PairMemory to) {
+  private void tellNotes(PairMemory to) {
     try {
-      while (!endedRegions.isEmpty() && life.isLinked() && !ending) {
+      while (!notes.isEmpty() && life.isLinked() && !ending) {
         int at = to.out.claim(Ring.SMALLEST_RECORD);
         if (at < 0) {
           return; // The next poll tries again.
         }
-        to.out.gone(at, endedRegions.remove());
+        to.out.note(at, notes.remove());
         to.out.publish();
         if (to.sleep.mustWake(true)) {
           wakePeer();
@@ -621,6 +644,32 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
     } catch (InternalError e) {
       transport.survive(e);
     }
+  }
+
+  private void heard(RegionNote note) {
+    switch (note.kind()) {
+      case GONE -> regionGone(note.region());
+      case ANNOUNCED -> announced(note.region(), note.length());
+      case MAPPED -> transport.answered(peer, note.region(), true);
+      case NOT_MAPPED -> transport.answered(peer, note.region(), false);
+    }
+  }
+
+  /** Maps a region that the peer has announced, and tells it whether that was possible. */
+  private void announced(int number, int length) {
+    if (length < 1 || regions.containsKey(number)) {
+      throw new ProtocolException("region " + number + " of " + length + " bytes is announced");
+    }
+    RegionNote.Kind answer = RegionNote.Kind.MAPPED;
+    try {
+      MappedMemory mapped =
+          RingFile.open(transport.regionOf(peer, number), length, transport.rank());
+      regions.put(number, new PeerRegion(mapped, () -> {}));
+    } catch (IOException | OutOfMemoryError e) {
+      answer = RegionNote.Kind.NOT_MAPPED;
+      transport.log().debug("{} cannot map region {}", this, number, e);
+    }
+    tell(new RegionNote(answer, number, 0));
   }
 
   /** Ends a region that the peer leases no more. */
@@ -997,7 +1046,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
     }
     regions.values().forEach(PeerRegion::gone);
     regions.clear();
-    endedRegions.clear();
+    notes.clear();
     if (file != null) {
       try {
         Files.deleteIfExists(file);

@@ -1,6 +1,7 @@
 package io.collectives.engine.sharedmemory;
 
 import io.collectives.JobSettings;
+import io.collectives.ProtocolException;
 import io.collectives.internal.HostAddress;
 import io.collectives.internal.Log;
 import io.collectives.internal.RankDirectory;
@@ -56,7 +57,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Memory.</b> For each peer that it is linked with two rings, which the two share, of four
  * longest records each (of two, if these are longer than 256 KiB), and until then at most one
- * longest record. A frame allocates nothing. Regions, which users ask for, come on top of that.
+ * longest record. A frame allocates nothing. Regions, which users ask for, and the engine for what
+ * it relays, come on top of that.
  *
  * <p><b>Threads.</b> One at a time is inside; {@link #close} from another one raises {@code
  * closing}, wakes the one inside, waits for it to leave, and only then unmaps. From within the sink
@@ -253,6 +255,28 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
       throw new IOException("rank " + rank() + " leaves");
     }
     return region;
+  }
+
+  /** Returns where a region of a peer is, or was. */
+  Path regionOf(int peer, int number) {
+    return address(peer).directory().resolve(RankDirectory.REGION + number);
+  }
+
+  /**
+   * A peer has mapped a region that this rank has announced, or cannot. With the lock held.
+   *
+   * @throws ProtocolException if it was not announced to that peer
+   */
+  void answered(int peer, int number, boolean mapped) {
+    if (number < 1 || number > regionsMade) {
+      throw new ProtocolException("region " + number + " is mapped, which was not announced");
+    }
+    for (SharedRegion region : regions) {
+      if (region.number() == number) {
+        region.answered(peer, mapped);
+        return;
+      }
+    }
   }
 
   /** A region has ended. With the lock held. */
@@ -516,6 +540,9 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
       linked.remove(link);
       to.lost(link, link.cause()); // Who may still take what the peer has left.
       link.free();
+      for (int i = 0; i < regions.size(); i++) {
+        regions.get(i).lost(link.peer());
+      }
       count++;
     }
     if (count > 0) {

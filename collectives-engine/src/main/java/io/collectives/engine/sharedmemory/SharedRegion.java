@@ -1,6 +1,6 @@
 package io.collectives.engine.sharedmemory;
 
-import io.collectives.internal.RankDirectory;
+import io.collectives.ProtocolException;
 import io.collectives.spi.Region;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -24,6 +24,9 @@ final class SharedRegion implements Region {
   /** By peer: whether this region may be leased to it. */
   private final boolean[] isShared;
 
+  /** By peer: whether it is still to say that it has mapped this region, or cannot. */
+  private final boolean[] isAwaited;
+
   private @Nullable Path file;
   private boolean closed;
 
@@ -42,6 +45,7 @@ final class SharedRegion implements Region {
     bytes = memory.bytes();
     isKnown = new boolean[transport.size()];
     isShared = new boolean[transport.size()];
+    isAwaited = new boolean[transport.size()];
     for (int peer : peers) {
       isKnown[peer] = peer != transport.rank();
     }
@@ -59,8 +63,8 @@ final class SharedRegion implements Region {
 
   @Override
   public void map(int peer, int theirs) throws IOException {
-    Path path = transport.address(peer).directory().resolve(RankDirectory.REGION + theirs);
-    MappedMemory mapped = RingFile.open(path, bytes.capacity(), transport.rank());
+    MappedMemory mapped =
+        RingFile.open(transport.regionOf(peer, theirs), bytes.capacity(), transport.rank());
     transport.enter();
     try {
       transport.linkTo(peer).mapped(theirs, new PeerRegion(mapped, () -> endFor(peer)));
@@ -78,6 +82,52 @@ final class SharedRegion implements Region {
     } finally {
       transport.leave();
     }
+  }
+
+  @Override
+  public void announce() {
+    transport.enter();
+    try {
+      for (int peer = 0; peer < isKnown.length; peer++) {
+        // Bodies that have checksums are not leased.
+        isKnown[peer] &= !closed && !transport.hasChecksums();
+        if (isKnown[peer]) {
+          isAwaited[peer] = true; // The answer may come at once.
+          isAwaited[peer] &= transport.linkTo(peer).announce(number, bytes.capacity());
+        }
+      }
+      deleteFileIfAllKnow();
+    } finally {
+      transport.leave();
+    }
+  }
+
+  /** A peer has mapped this region, or cannot. The transport's lock is held. */
+  void answered(int peer, boolean mapped) {
+    if (!isAwaited[peer]) {
+      throw new ProtocolException("region " + number + " is mapped, which was not announced");
+    }
+    isAwaited[peer] = false;
+    isShared[peer] = mapped && isKnown[peer];
+    isKnown[peer] &= mapped;
+    deleteFileIfAllKnow();
+  }
+
+  /** The link to a peer is lost. The transport's lock is held. */
+  void lost(int peer) {
+    if (isAwaited[peer]) {
+      isAwaited[peer] = false;
+      deleteFileIfAllKnow();
+    }
+  }
+
+  private void deleteFileIfAllKnow() {
+    for (boolean awaited : isAwaited) {
+      if (awaited) {
+        return;
+      }
+    }
+    deleteFile();
   }
 
   @Override

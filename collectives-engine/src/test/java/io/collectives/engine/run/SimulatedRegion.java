@@ -56,5 +56,8 @@ final class SimulatedRegion implements Region, BufferMemory.InRegion {
   public void share() {}
 
   @Override
+  public void announce() {}
+
+  @Override
   public void close() {}
 }

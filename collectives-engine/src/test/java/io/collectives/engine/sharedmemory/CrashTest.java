@@ -98,7 +98,7 @@ class CrashTest {
       case GONE ->
           List.of(
               () -> at[0] = writer.claim(Ring.SMALLEST_RECORD),
-              () -> writer.gone(at[0], frame),
+              () -> writer.note(at[0], new RegionNote(RegionNote.Kind.GONE, frame, 0)),
               writer::publish,
               () -> sleep.mustWake(true));
     };
@@ -126,8 +126,7 @@ class CrashTest {
         assertTrue(leases.isGranted(frame, 1));
       }
       case GONE -> {
-        assertTrue(reader.isGone());
-        assertEquals(frame, reader.goneRegion());
+        assertEquals(new RegionNote(RegionNote.Kind.GONE, frame, 0), reader.note());
       }
     }
     reader.consume();

@@ -255,6 +255,92 @@ class LeasedBodyTest {
     assertNull(heard.get(1).lost);
   }
 
+  /** A region that is announced needs no other one, and no file once it is mapped. */
+  @Test
+  void whatIsAnnouncedIsLeasedFromWhenThePeerHasMappedIt() throws Exception {
+    open(false);
+    Region alone = opened.get(0).createRegion(LENGTH, new int[] {0, 1});
+    Path file = opened.get(0).directory().resolve("region-" + alone.number());
+    assertTrue(Files.exists(file));
+    alone.announce();
+    assertFalse(opened.get(0).isShared(alone, 1), "nobody has mapped it");
+    pumpUntil(() -> opened.get(0).isShared(alone, 1));
+    assertTrue(Files.notExists(file));
+    alone.bytes().put(100, (byte) 7);
+    FrameHeader header = new FrameHeader();
+    header.length = 8;
+    assertTrue(link(0).trySend(header, new Offer(alone, 96, 8)));
+    LeasedBody body = nextLeased();
+    assertEquals(7, body.region(0).bytes().get(body.offset(0) + 4));
+    body.release();
+    alone.close();
+    pumpUntil(() -> link(1).regionOfPeer(alone.number()) == null);
+    assertTrue(lease(0, 8).lease != null, "other regions stay");
+  }
+
+  /** Bodies are copied then, and nothing is left. */
+  @Test
+  void whatIsAnnouncedAndCannotBeMappedIsNotLeased() throws Exception {
+    open(false);
+    Region lost = opened.get(0).createRegion(LENGTH, new int[] {0, 1});
+    Region next = opened.get(0).createRegion(LENGTH, new int[] {0, 1});
+    Files.delete(opened.get(0).directory().resolve("region-" + lost.number()));
+    lost.announce();
+    next.announce();
+    pumpUntil(() -> opened.get(0).isShared(next, 1)); // The answer to the first came before.
+    assertFalse(opened.get(0).isShared(lost, 1));
+    lost.close();
+    next.close();
+    lease(0, 8);
+    nextLeased();
+    assertNull(heard.get(0).lost);
+    assertNull(heard.get(1).lost);
+  }
+
+  /** The file of a region does not wait for the answer of a peer that is gone. */
+  @Test
+  void thePeerOfAnAnnouncedRegionDies() throws Exception {
+    open(false);
+    Region alone = opened.get(0).createRegion(LENGTH, new int[] {0, 1});
+    alone.announce();
+    opened.get(1).kill();
+    pumpUntil(() -> heard.get(0).lost != null);
+    pumpUntil(() -> Files.notExists(opened.get(0).directory()));
+    alone.close();
+  }
+
+  /** The error in what is said of a region. */
+  enum FaultyNote {
+    MAPPED_UNASKED(RegionNote.Kind.MAPPED, 0, 0),
+    MAPPED_BEFORE_IT_IS_MADE(RegionNote.Kind.MAPPED, 1, 0),
+    EMPTY(RegionNote.Kind.ANNOUNCED, 5, 0),
+    NEGATIVE(RegionNote.Kind.ANNOUNCED, 5, -1),
+    TWICE(RegionNote.Kind.ANNOUNCED, 0, LENGTH);
+
+    final RegionNote.Kind kind;
+    final int offset;
+    final int length;
+
+    FaultyNote(RegionNote.Kind kind, int offset, int length) {
+      this.kind = kind;
+      this.offset = offset;
+      this.length = length;
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void faultyNotesCostTheLinkAndNothingElse(FaultyNote what) throws Exception {
+    open(false);
+    Ring.Writer writer = memory(0).out;
+    int region = regions.get(what.kind == RegionNote.Kind.MAPPED ? 1 : 0).number() + what.offset;
+    writer.note(writer.claim(Ring.SMALLEST_RECORD), new RegionNote(what.kind, region, what.length));
+    writer.publish();
+    pumpUntil(() -> heard.get(1).lost != null && heard.get(0).lost != null);
+    assertInstanceOf(ProtocolException.class, heard.get(1).lost);
+    assertInstanceOf(BrokenLinkException.class, heard.get(0).lost);
+  }
+
   @Test
   void whatIsLeasedStaysMappedWhenItsRegionIsClosed() throws Exception {
     open(false);

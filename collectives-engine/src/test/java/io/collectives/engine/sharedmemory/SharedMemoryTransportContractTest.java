@@ -66,5 +66,10 @@ class SharedMemoryTransportContractTest {
     Security security() {
       return Security.none().withChecksums(true);
     }
+
+    @Override
+    protected boolean copiesAllBodies() {
+      return true;
+    }
   }
 }
