@@ -189,7 +189,15 @@ class ArchitectureTest {
                       "FusedOwners",
                       "Program",
                       "ProgramCompiler")
-                  .then("call", "CallOptions", "CallRun", "Finding", "LaneRun", "Layout", "SlabRun")
+                  .then(
+                      "call",
+                      "CallOptions",
+                      "CallRun",
+                      "Finding",
+                      "Landing",
+                      "LaneRun",
+                      "Layout",
+                      "SlabRun")
                   .then(
                       "frame",
                       "LeasedFrame",

@@ -80,6 +80,9 @@ class ProxiesProcessesTest {
           say(rank, "was not told");
         } catch (RankFailedException e) {
           say(rank, "lost rank " + e.worldRank());
+          if (landsInSharedMemory()) {
+            say(rank, "lands in shared memory");
+          }
         }
         train(servers.on(world.shrink().group()), rank, false);
         say(rank, "went on");
@@ -122,6 +125,15 @@ class ProxiesProcessesTest {
 
     private static void say(int rank, String text) {
       System.out.println("rank " + rank + ": " + text);
+    }
+
+    /** Returns whether this process has made a region in which what it passes on lands. */
+    private static boolean landsInSharedMemory() {
+      try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
+        return maps.anyMatch(line -> line.contains("/region-"));
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
     }
 
     /** Returns how many TCP connections this process has. */
@@ -173,6 +185,7 @@ class ProxiesProcessesTest {
       await(rank, (rank < 6 ? 1 : 2) + " connections");
     }
     processes.get(processOf(LOST)).destroyForcibly();
+    await(LOST - 1, "lands in shared memory"); // It was leased to the one that is dead now.
     for (int rank = 0; rank < SIZE; rank++) {
       if (rank != LOST) {
         await(rank, "lost rank " + LOST);

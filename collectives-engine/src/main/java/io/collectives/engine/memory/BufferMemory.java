@@ -52,6 +52,19 @@ public final class BufferMemory extends FlatMemory {
         offset);
   }
 
+  /**
+   * A memory of elements that lie in a region.
+   *
+   * @param offset the byte of the region with which the first begins
+   */
+  public static BufferMemory in(Region region, ElementType type, int offset, int count) {
+    return new BufferMemory(
+        ElementTypes.of(type),
+        region.bytes().slice(offset, count * type.bytes()).order(ByteOrder.LITTLE_ENDIAN),
+        region,
+        offset);
+  }
+
   /** A buffer that may lie in a region. */
   public interface InRegion extends CollectiveBuffer {
     /** The region whose first byte is its first, if there is one. */

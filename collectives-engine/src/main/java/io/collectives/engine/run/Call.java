@@ -36,6 +36,9 @@ public final class Call extends CallRun {
   /** Copies that a link has refused, and that cannot be made again. */
   private final List<OutFrame> refused = new ArrayList<>();
 
+  /** The ranks of the job to which this rank relays. */
+  private final int[] relaysTo;
+
   /** Room for the frames of a fused reduction. */
   final HeldFrame[] contributions;
 
@@ -101,6 +104,8 @@ public final class Call extends CallRun {
     this.tally = group.tally(program);
     this.framesTo = new int[program.peers.length];
     this.framesFrom = new int[program.peers.length];
+    this.relaysTo =
+        Arrays.stream(program.relaysTo).map(member -> group.members[member]).sorted().toArray();
     this.contributions =
         new HeldFrame[program.fusedReductions.length == 0 ? 0 : program.fusedContributions()];
   }
@@ -120,6 +125,11 @@ public final class Call extends CallRun {
     completion = whenEnded;
     stopped = false;
     done = false;
+  }
+
+  /** Takes room for what this rank relays, before any of it arrives. */
+  void land(Landing at) {
+    land(at, relaysTo);
   }
 
   /** A link has refused a copy, which is to be offered again. */

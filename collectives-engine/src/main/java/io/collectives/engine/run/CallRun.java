@@ -28,7 +28,8 @@ import org.jspecify.annotations.Nullable;
  * room in memory of the library, for each slab of the window. With as many slabs as the window has,
  * that is at most {@code 2 * slabsInFlight * workSlotCount * frameLength} bytes, and it is never
  * much more than the payload, because a payload of fewer slabs has fewer of them. The call keeps it
- * for the next call, that of each element type by itself.
+ * for the next call, that of each element type by itself. What is relayed has as much room for each
+ * of its places, in a {@link Landing} or in memory that the call keeps, too.
  */
 public abstract class CallRun {
   private static final ArrayMemory[] NO_WORK = {};
@@ -97,6 +98,15 @@ public abstract class CallRun {
 
   /** The room for one piece of work memory, in elements. */
   private int workPiece;
+
+  /** Room for what is relayed, as that of {@link #workByType}, where peers do not reach it. */
+  private final ArrayMemory[][] landingByType = new ArrayMemory[ElementType.values().length][0];
+
+  /** Room for what this rank relays, by slab of the window; of a call under way. */
+  private Memory[] landing = NO_WORK;
+
+  /** The part of the landing that this call has, if peers reach where it lands. */
+  private Landing.@Nullable Place place;
 
   /**
    * The lowest slab that is not over; slabs from here to {@code firstOpen + 2 * slabsInFlight - 1}
@@ -185,10 +195,13 @@ public abstract class CallRun {
       dealt = CallFingerprint.hash(given);
     }
     count = layout.count();
-    plain = layout.isPlain() && program.workSlots == null;
+    plain = layout.isPlain() && program.workSlots == null && program.landings() == 0;
     long longest = layout.longest();
     slabs = Program.slabs(longest, perFrame);
-    prepareWork(type, longest);
+    workPiece = (int) ((longest + slabs - 1) / slabs);
+    if (program.workSlotCount > 0) {
+      work = rooms(workByType, type, program.workSlotCount);
+    }
     CallFingerprint.begin(fingerprint, program.collective, reduceOp, type);
     CallFingerprint.numbers(
         fingerprint, wire, reduces() ? options.repeatability() : Repeatability.FASTEST);
@@ -297,22 +310,42 @@ public abstract class CallRun {
     return !checksFinite || Finding.isPossible(findingOfFrame, program.ranks, count);
   }
 
-  private void prepareWork(ElementType type, long longest) {
-    if (program.workSlotCount == 0) {
-      return;
-    }
-    int piece = (int) ((longest + slabs - 1) / slabs);
+  /** Returns memory with room for so many pieces for each slab of the window. */
+  private ArrayMemory[] rooms(ArrayMemory[][] byType, ElementType type, int pieces) {
     int rooms = Math.min(window.length, slabs);
-    int room = Math.multiplyExact(piece, program.workSlotCount);
-    work = workByType[type.ordinal()];
-    if (work.length < rooms || work[0].count() < room) {
-      work = new ArrayMemory[rooms];
+    int room = Math.multiplyExact(workPiece, pieces);
+    ArrayMemory[] made = byType[type.ordinal()];
+    if (made.length < rooms || made[0].count() < room) {
+      made = new ArrayMemory[rooms];
       for (int i = 0; i < rooms; i++) {
-        work[i] = ArrayMemory.ofZeros(type, room);
+        made[i] = ArrayMemory.ofZeros(type, room);
       }
-      workByType[type.ordinal()] = work;
+      byType[type.ordinal()] = made;
     }
-    workPiece = piece;
+    return made;
+  }
+
+  /**
+   * Takes room for what this rank relays, before any of it arrives.
+   *
+   * @param peers to whom it goes on, counted in the job
+   */
+  final void land(Landing at, int[] peers) {
+    ElementType type = input.type();
+    int rooms = Math.min(window.length, slabs);
+    long room = (long) workPiece * program.landings();
+    // What is in memory is not what is to arrive if numbers are narrow.
+    place = narrow == null ? at.take(type, rooms, room, peers) : null;
+    landing = place == null ? rooms(landingByType, type, program.landings()) : place.rooms();
+  }
+
+  /** Gives back the room for what this rank relays; nothing of it is leased any more. */
+  final void leaveLanding() {
+    if (place != null) {
+      place.giveBack();
+      place = null;
+      landing = NO_WORK; // Else threads may still look at it, after a failure.
+    }
   }
 
   private void begin(SlabRun run, int slab) {
@@ -427,6 +460,9 @@ public abstract class CallRun {
     if (untouched) {
       return input;
     }
+    if (chunk >= program.chunks) {
+      return landing[slab % window.length];
+    }
     int[] slots = program.workSlots;
     return slots == null || slots[chunk] < 0 ? output : work[slab % window.length];
   }
@@ -446,6 +482,9 @@ public abstract class CallRun {
       }
       return start
           + Chunks.start(Chunks.start(count, chunk + 1, program.chunks) - start, slab, slabs);
+    }
+    if (chunk >= program.chunks) {
+      return (long) (chunk - program.chunks) * workPiece;
     }
     int[] slots = program.workSlots;
     if (!untouched && slots != null && slots[chunk] >= 0) {

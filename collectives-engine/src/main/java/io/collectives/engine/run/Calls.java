@@ -209,6 +209,7 @@ final class Calls {
       call.views.get(i).revoke();
     }
     call.views.clear();
+    call.leaveLanding();
     recorder.ended(call, why, now);
     if (trace.isOn) {
       trace.ended(call, why != null);

@@ -81,6 +81,7 @@ public final class Engine {
   private final FrameApplier applier = new FrameApplier();
   private final Sender sender;
   private final Turns turns;
+  private final Landing landing;
 
   private boolean callSites;
 
@@ -128,6 +129,7 @@ public final class Engine {
     if (leases != null) {
       leases.viewBy(arrivals);
     }
+    this.landing = new Landing(leases, heldLimit, warnings);
   }
 
   /**
@@ -144,10 +146,11 @@ public final class Engine {
    * The most bytes of frames that this engine holds: those whose turn has not come, with what each
    * takes beside its body, and, a quarter of that at most, copies of what is sent from memory that
    * is written to meanwhile or as narrow numbers, and what has arrived of frames that are applied
-   * as a whole.
+   * as a whole; and the memory that peers reach in which what this rank relays lands, as it is now,
+   * which is as much as the held frames at most. Any thread may call this.
    */
   public long memoryLimit() {
-    return heldFrames.limit() + heldFrames.limit() / 4;
+    return heldFrames.limit() + heldFrames.limit() / 4 + landing.bytes();
   }
 
   /** Makes a group known. Frames of it that have come already are waiting. */
@@ -180,6 +183,7 @@ public final class Engine {
       failures.notices().tellLosses(group);
       failures.close(group);
     }
+    landing.close();
   }
 
   /**
@@ -503,6 +507,9 @@ public final class Engine {
 
   private void begin(Call call) {
     try {
+      if (call.program.landings() > 0) {
+        call.land(landing);
+      }
       if (!call.isInline) {
         issue(call);
       }

@@ -61,7 +61,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Relays.</b> What a rank relays lands in a place of its own, as if it were a chunk more, and
  * goes on from there: in the same round, but after the receive. No other step waits for it, so the
- * order of all steps holds with relays behind the sends of their round.
+ * order of all steps holds with relays behind the sends of their round. If the next rank reaches
+ * memory of this one, that is where it reads what has landed ({@link Landing}).
  *
  * <p>A chunk that this rank is to have in the end is written to the user's output. Other chunks
  * that pass through this rank, as partial sums do, have a {@linkplain #workSlots slot} in memory of
@@ -117,6 +118,9 @@ public final class Program {
 
   /** The chunks, of other ranks, that this rank relays, each in a place of its own. */
   private final int[] landed;
+
+  /** The ranks of the group to which this rank relays them, ascending. */
+  final int[] relaysTo;
 
   /**
    * The chunks of a reduction that this rank neither sends nor is sent, because it alone
@@ -210,13 +214,18 @@ public final class Program {
               + " is needed");
     }
     this.landed = parts.landed;
-    int[] slots = new int[places()];
+    this.relaysTo =
+        Arrays.stream(lanes)
+            .flatMap(lane -> Arrays.stream(lane.sends))
+            .filter(send -> send.at >= chunks)
+            .mapToInt(send -> send.peer)
+            .distinct()
+            .sorted()
+            .toArray();
+    int[] slots = new int[chunks];
     int used = 0;
     for (int chunk = 0; chunk < chunks; chunk++) {
       slots[chunk] = writes[chunk] > 0 && !isResult(chunk) ? used++ : -1;
-    }
-    for (int place = chunks; place < slots.length; place++) {
-      slots[place] = used++;
     }
     this.workSlots = used == 0 ? null : slots;
     this.workSlotCount = used;
@@ -243,6 +252,11 @@ public final class Program {
       case REDUCE_SCATTER, SCATTER -> chunk / chunksOfPart() == rank;
       case ALL_TO_ALL -> chunk / chunksOfPart() % ranks == rank;
     };
+  }
+
+  /** Returns the number of places for what this rank relays. */
+  int landings() {
+    return landed.length;
   }
 
   /** Returns the number of chunks and of places for what this rank relays, which follow them. */

@@ -61,6 +61,43 @@ class ServiceTest {
     return plan;
   }
 
+  /**
+   * A server of two proxies, the last ranks, each of which owns a chunk and speaks with every other
+   * worker (Herring, section III-3).
+   */
+  private static Plan planOfProxies(int workers) {
+    Rounds in =
+        Rounds.of(
+            1,
+            (round, sink) -> {
+              for (int worker = 0; worker < workers; worker++) {
+                int proxy = workers + worker % 2;
+                int other = workers + 1 - worker % 2;
+                sink.transfer(worker, proxy, proxy - workers, 1, Effect.REDUCE);
+                sink.relayed(worker, proxy, other, other - workers, 1, Effect.REDUCE);
+              }
+            });
+    Rounds between =
+        Rounds.of(
+            1,
+            (round, sink) -> {
+              sink.transfer(workers, workers + 1, 0, 1, Effect.REPLACE);
+              sink.transfer(workers + 1, workers, 1, 1, Effect.REPLACE);
+            });
+    Rounds out =
+        Rounds.of(
+            1,
+            (round, sink) -> {
+              for (int worker = 0; worker < workers; worker++) {
+                sink.transfer(workers + worker % 2, worker, 0, 2, Effect.REPLACE);
+              }
+            });
+    PlanRequest request = PlanRequest.of(Collective.ALL_REDUCE, workers + 2);
+    Plan plan = Plan.of(request, workers, 2, in.then(between).then(out));
+    PlanVerifier.verify(plan);
+    return plan;
+  }
+
   private interface Sink {
     void transfer(int from, int to, int first, int count, Effect effect);
   }
@@ -373,7 +410,31 @@ class ServiceTest {
       int dedicated = 1 + random.nextInt(2);
       int ranks = workers + dedicated;
       int victim = random.nextInt(4) == 0 ? -1 : random.nextInt(ranks);
-      named += new Fault(seed, random, workers, dedicated, victim).run();
+      Carrier carrier = random.nextBoolean() ? Carrier.VIEWS : Carrier.BYTES;
+      Plan plan = plan(workers, random.nextInt(workers + 1), dedicated);
+      named += new Fault(seed, random, carrier, plan, victim).run();
+    }
+    assertTrue(named > 150, named + " errors");
+  }
+
+  /**
+   * Proxies pass on what workers contribute, in any way, and a rank dies: what was leased is not
+   * written before it is given back, and nobody waits for what a dead rank had leased.
+   */
+  @ParameterizedTest
+  @EnumSource
+  void whoeverDiesWhileProxiesPassOnTheOthersNameIt(Carrier carrier) {
+    int named = 0;
+    for (long seed = 0; seed < 200; seed++) {
+      Random random = random(seed);
+      int workers = 2 + random.nextInt(3);
+      int victim = random.nextInt(3) == 0 ? -1 : random.nextInt(workers + 2);
+      Fault job = new Fault(seed, random, carrier, planOfProxies(workers), victim);
+      named += job.run();
+      if (victim < 0) {
+        boolean landed = job.engines.get(workers).memoryLimit() > (1 << 20) * 5 / 4;
+        assertEquals(carrier == Carrier.LEASES_AND_SLOTS, landed, job.what);
+      }
     }
     assertTrue(named > 150, named + " errors");
   }
@@ -401,26 +462,27 @@ class ServiceTest {
     private long now = 1;
     private boolean dead;
 
-    Fault(long seed, Random random, int workers, int dedicated, int victim) {
+    Fault(long seed, Random random, Carrier carrier, Plan plan, int victim) {
+      this.workers = plan.contributors();
+      this.ranks = plan.ranks();
       this.what =
-          "seed " + seed + ", " + workers + " workers, " + dedicated + " servers, victim " + victim;
+          "seed "
+              + seed
+              + ", "
+              + workers
+              + " workers, "
+              + (ranks - workers)
+              + " servers, victim "
+              + victim
+              + ", "
+              + carrier;
       this.random = random;
-      this.workers = workers;
-      this.ranks = workers + dedicated;
       this.victim = victim;
       this.op = random.nextBoolean() ? ReduceOp.SUM : ReduceOp.AVERAGE;
       this.left = new boolean[workers];
       this.over = new boolean[ranks];
       this.values = new int[workers][CALLS][COUNT];
-      network =
-          new SimulatedNetwork(
-              ranks,
-              () -> now,
-              random,
-              200_000,
-              random.nextBoolean() ? Carrier.VIEWS : Carrier.BYTES,
-              0);
-      Plan plan = plan(workers, random.nextInt(workers + 1), dedicated);
+      network = new SimulatedNetwork(ranks, () -> now, random, 200_000, carrier, 0);
       for (int rank = 0; rank < ranks; rank++) {
         Engine engine =
             new Engine(network.transport(rank), () -> now, 1 << 20, Bench.SILENCE, text -> {});

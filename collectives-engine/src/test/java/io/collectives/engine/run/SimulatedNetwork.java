@@ -1,5 +1,6 @@
 package io.collectives.engine.run;
 
+import io.collectives.ElementType;
 import io.collectives.internal.InlineSlots;
 import io.collectives.spi.BodyViews;
 import io.collectives.spi.BrokenLinkException;
@@ -498,7 +499,7 @@ final class SimulatedNetwork {
 
     @Override
     public Region createRegion(int length, int[] peers) {
-      throw new UnsupportedOperationException("bodies are lent whatever they lie in");
+      return new SimulatedRegion(ElementType.INT8, length);
     }
 
     @Override
