@@ -68,6 +68,10 @@ class CollectiveBufferTest {
             .withAlgorithm(Algorithm.direct())
             .withFrameLength(1024)
             .withTimeout(Duration.ofSeconds(20));
+    if (transport.equals("mixed")) {
+      worlds.addAll(MixedJobs.join(RANKS, directory, calls));
+      return;
+    }
     worlds.addAll(
         transport.equals("inprocess")
             ? Collectives.inProcess(RANKS, calls)
@@ -85,7 +89,7 @@ class CollectiveBufferTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"inprocess", "tcp", "unix", "shm"})
+  @ValueSource(strings = {"inprocess", "tcp", "unix", "shm", "mixed"})
   void holdsWhatIsPutIntoItAndAnyRangeCanBePassed(String transport) throws Exception {
     open(transport);
     RankThreads.run(

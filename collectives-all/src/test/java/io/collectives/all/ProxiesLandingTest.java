@@ -90,6 +90,8 @@ class ProxiesLandingTest {
       // Until the other one has mapped it, what has landed is copied.
       assertTrue(of.leasedBytes > passedOn / 2, of.leasedBytes + " of " + passedOn);
       assertTrue(of.copiedBytes >= passedOn / 2, "sums are copied");
+      // Eight calls are under way at most, of two sizes.
+      assertTrue(of.regions > 0 && of.regions <= 16, of.regions + " regions");
     }
     for (int worker = 0; worker < WORKERS; worker++) {
       assertEquals(0, leased.transports.get(worker).leasedBytes);

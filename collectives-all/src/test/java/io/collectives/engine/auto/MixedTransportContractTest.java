@@ -1,10 +1,13 @@
 package io.collectives.engine.auto;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import io.collectives.CallSettings;
 import io.collectives.JobSettings;
+import io.collectives.engine.choice.Locality;
 import io.collectives.spi.JobEpoch;
+import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.Roster;
 import io.collectives.spi.Transport;
 import io.collectives.spi.TransportProvider;
@@ -26,6 +29,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -127,6 +131,21 @@ class MixedTransportContractTest {
   class SharedMemoryBesideTcp extends Contract {
     SharedMemoryBesideTcp() {
       super("tcp", "shm");
+    }
+
+    /** Leases that reach some ranks only do not make a job one of shared memory. */
+    @Test
+    void isNotTakenForSharedMemory() throws Exception {
+      List<Transport> opened = open(3, CallSettings.defaults());
+      try {
+        for (Transport transport : opened) {
+          assertNotNull(transport.capability(MemoryLeases.class));
+          assertEquals(transport.rank() == 1, MemoryLeases.ofAll(transport) != null);
+        }
+        assertEquals(Locality.SOCKETS, Locality.of(opened.get(0)));
+      } finally {
+        opened.forEach(Transport::close);
+      }
     }
   }
 

@@ -568,8 +568,9 @@ class ServiceTest {
       }
       boolean failed = made.stream().anyMatch(call -> call.isDone() && call.error() != null);
       if (!failed && made.size() < CALLS) {
-        int[] mine = values[worker][made.size()];
-        Arrays.setAll(mine, i -> (worker + 1) * i);
+        int call = made.size();
+        int[] mine = values[worker][call];
+        Arrays.setAll(mine, i -> (worker + 1) * (i + 7 * call));
         made.add(submit(worker, Memories.of(Payload.of(mine))));
       } else if (made.stream().allMatch(Call::isDone)) {
         engines.get(worker).leave(groups.get(worker));
@@ -599,7 +600,9 @@ class ServiceTest {
           CollectiveException error = calls.get(worker).get(call).error();
           errors += error == null ? 0 : named(error);
           if (error == null) {
-            int[] expected = IntStream.range(0, COUNT).map(i -> sum * i / divisor).toArray();
+            int shift = 7 * call;
+            int[] expected =
+                IntStream.range(0, COUNT).map(i -> sum * (i + shift) / divisor).toArray();
             assertArrayEquals(expected, values[worker][call], what + ", call " + call);
           }
         }
