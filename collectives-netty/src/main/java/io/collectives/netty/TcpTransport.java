@@ -103,8 +103,11 @@ final class TcpTransport implements Transport, PromptWaits {
   private static final long LOOK_NANOS = 50_000;
   private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** On a busy machine a peer that lives may need this long to come to the goodbye. */
-  private static final long CLOSE_MOST_NANOS = TimeUnit.SECONDS.toNanos(5);
+  /**
+   * A peer that still sends lives, and takes what it gets whenever it polls; on a busy machine it
+   * may need many seconds to come to the goodbye.
+   */
+  private static final long CLOSE_MOST_NANOS = TimeUnit.SECONDS.toNanos(20);
 
   /** The time for which the listening socket of a killed process may outlive its connections. */
   private static final long PROBE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
