@@ -75,6 +75,9 @@ public final class Call extends CallRun {
   /** If true, the bytes of this call go by {@link InlineExchanges}, not by frames. */
   boolean isInline;
 
+  /** If true, a trace has the times of what happens in this call by inline exchange. */
+  boolean isTimed;
+
   /** If true, no data of this call moves any more, though it may not have ended. */
   private boolean stopped;
 

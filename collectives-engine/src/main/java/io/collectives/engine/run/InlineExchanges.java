@@ -121,7 +121,7 @@ final class InlineExchanges {
       if (!by.post(peer, call.group.inlineTurn, call.sequence + 1, call.fingerprint, body)) {
         break;
       }
-      if (trace.isOn && TraceLog.isTimed(call)) {
+      if (trace.isOn && call.isTimed) {
         trace.sentInline(call, step);
       }
       liveness.said(peer);
@@ -151,7 +151,7 @@ final class InlineExchanges {
             failures.fail(group, FrameErrors.mismatch(call, rank, header));
             return true;
           }
-          if (trace.isOn && TraceLog.isTimed(call)) {
+          if (trace.isOn && call.isTimed) {
             trace.receivedInline(call, lane.lane.receives[i][0]);
           }
           lane.nextReceive[i] = 1;
@@ -170,7 +170,7 @@ final class InlineExchanges {
   private void complete(Call call, SlabRun run, LaneRun lane) {
     if (call.program.collective == Collective.ALL_REDUCE) {
       applier.exchange(call, call.program.fusedReductions[0], taken);
-      if (trace.isOn && TraceLog.isTimed(call)) {
+      if (trace.isOn && call.isTimed) {
         trace.worked(call, 0, 0, (int) call.count() * call.elementBytes());
       }
     }

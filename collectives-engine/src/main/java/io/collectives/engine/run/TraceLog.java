@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * frames were sent when it began and came at the beginning of the poll that completed it, and its
  * sum took no time. Receives with such times are called {@code inline}; they may be earlier than
  * the bytes by what a poll takes. So that the times of some are known, and clocks can be compared,
- * all that happens in one call of {@value #TIMED} is recorded by itself.
+ * all that happens in one of them is recorded by itself every millisecond.
  */
 public final class TraceLog {
   /** The number of events that are kept; they take 16 MiB. */
@@ -41,8 +41,8 @@ public final class TraceLog {
   /** The number of marks that are kept. */
   static final int MARKS = 1 << 16;
 
-  /** Of so many calls by inline exchange the frames of one are timed; a power of two. */
-  static final int TIMED = 64;
+  /** So long after a call by inline exchange of which the frames were timed, another one is. */
+  private static final long TIMED_NANOS = 1_000_000;
 
   private static final int WORDS = 8;
   private static final long LOW = 0xffff_ffffL;
@@ -88,7 +88,7 @@ public final class TraceLog {
 
   private long began;
   private final List<Name> names = new ArrayList<>();
-  private int lastName;
+  private @Nullable Name lastName;
 
   private final List<Mark> marks = new ArrayList<>();
   private long marksDropped;
@@ -98,6 +98,9 @@ public final class TraceLog {
 
   /** The beginning of the poll, or of the start of a call, in which the engine is. */
   private long turned;
+
+  /** The beginning of the call by inline exchange of which the frames were timed last. */
+  private long timed;
 
   private boolean waits;
   private long waitBegin;
@@ -121,8 +124,16 @@ public final class TraceLog {
    */
   public record Mark(String kind, long begin, long nanos, String name) {}
 
-  /** The name that calls of one program have in a group with these members. */
-  private record Name(Program program, String site, int[] members) {
+  /**
+   * The name that calls of one program have in a group with these members.
+   *
+   * @param frames as how many events the frames of such a call are written
+   */
+  private record Name(int index, Program program, String site, int[] members, int frames) {
+    boolean isOf(Call call) {
+      return program == call.program && members == call.group.members && site.equals(call.site);
+    }
+
     String text() {
       String call = program.collective + " by " + program.algorithm.name();
       return site.isEmpty() ? call : call + " at " + site;
@@ -150,8 +161,10 @@ public final class TraceLog {
     recorded = 0;
     written = 0;
     names.clear();
+    lastName = null;
     waits = false;
     began = look();
+    timed = began - TIMED_NANOS;
     synchronized (marks) {
       marks.clear();
       marksDropped = 0;
@@ -206,67 +219,74 @@ public final class TraceLog {
 
   /** A call has ended, by what was recorded last. */
   void ended(Call call, boolean failed) {
-    if (call.isInline && !failed && !isTimed(call)) {
+    if (call.isInline && !call.isTimed && !failed) {
       exchanged(call);
     } else {
       call(call, failed ? FAILED : CALL, last);
     }
   }
 
-  /** Returns whether that which happens in a call by inline exchange is recorded by itself. */
-  static boolean isTimed(Call call) {
-    return (call.sequence & (TIMED - 1)) == 0;
+  /**
+   * Returns whether that which happens in a call by inline exchange is recorded by itself.
+   *
+   * @param now when it begins
+   */
+  boolean times(long now) {
+    if (now - timed < TIMED_NANOS) {
+      return false;
+    }
+    timed = now;
+    return true;
   }
 
   /** Records a call by inline exchange with all that has happened in it. */
   private void exchanged(Call call) {
+    long[] to = ring;
+    int at = (int) (recorded++ & mask) * WORDS;
     long begin = call.startNanos;
-    int at = put(INLINE, begin, turned - begin, call.group.id, call.sequence);
-    int name = name(call);
-    ring[at + 5] = name;
-    ring[at + 6] = call.bytes() | (call.begunNanos - begin) << INLINE_BITS;
-    written += name < MOST_NAMES ? 2L * call.program.peers.length : 0;
-    if (waits && waitSequence == call.sequence && waitGroup == call.group.id) {
-      waits = false;
-      written++;
-      ring[at + 4] |= (long) waitPeer << 32;
-      ring[at + 7] = waitBegin - begin;
-    } else {
-      ring[at + 4] |= (long) NOBODY << 32;
-      ring[at + 7] = 0;
-    }
+    Name name = name(call);
+    boolean waited = waits && waitSequence == call.sequence && waitGroup == call.group.id;
+    waits &= !waited;
+    written += 1 + (waited ? 1 : 0) + (name == null ? 0 : name.frames);
+    to[at] = begin;
+    to[at + 1] = turned - begin;
+    to[at + 2] = call.group.id;
+    to[at + 3] = call.sequence;
+    to[at + 4] = INLINE | (long) (waited ? waitPeer : NOBODY) << 32;
+    to[at + 5] = name == null ? MOST_NAMES : name.index;
+    to[at + 6] = call.bytes() | (call.begunNanos - begin) << INLINE_BITS;
+    to[at + 7] = waited ? waitBegin - begin : 0;
   }
 
   private void call(Call call, int state, long now) {
     int at = put(state, call.startNanos, now - call.startNanos, call.group.id, call.sequence);
     ring[at + 4] |= (long) NOBODY << 32;
-    ring[at + 5] = name(call);
+    Name name = name(call);
+    ring[at + 5] = name == null ? MOST_NAMES : name.index;
     ring[at + 6] = call.bytes();
     long delay = Math.max(0, (state == QUEUED ? now : call.begunNanos) - call.startNanos);
     ring[at + 7] = Math.min(delay, (1L << DELAY_BITS) - 1);
   }
 
-  private int name(Call call) {
-    if (lastName < names.size() && isName(lastName, call)) {
-      return lastName;
+  /** Returns the name of a call, nothing if there is no room for one more. */
+  private @Nullable Name name(Call call) {
+    Name last = lastName;
+    if (last != null && last.isOf(call)) {
+      return last;
     }
     for (int i = 0; i < names.size(); i++) {
-      if (isName(i, call)) {
-        return lastName = i;
+      if (names.get(i).isOf(call)) {
+        return lastName = names.get(i);
       }
     }
     if (names.size() == MOST_NAMES) {
-      return MOST_NAMES;
+      return null;
     }
-    names.add(new Name(call.program, call.site, call.group.members));
-    return lastName = names.size() - 1;
-  }
-
-  private boolean isName(int index, Call call) {
-    Name name = names.get(index);
-    return name.program == call.program
-        && name.members == call.group.members
-        && name.site.equals(call.site);
+    Program program = call.program;
+    int frames = 2 * program.peers.length;
+    lastName = new Name(names.size(), program, call.site, call.group.members, frames);
+    names.add(lastName);
+    return lastName;
   }
 
   /** A frame was handed over to a link. */
@@ -432,9 +452,7 @@ public final class TraceLog {
     }
     int name = (int) events[at + 5];
     boolean waited = events[at + 4] >> 32 != NOBODY;
-    return 1
-        + (waited ? 1 : 0)
-        + (name < names.size() ? 2 * names.get(name).program.peers.length : 0);
+    return 1 + (waited ? 1 : 0) + (name < names.size() ? names.get(name).frames : 0);
   }
 
   /** Records what has not ended in a ring of its own. Returns how many events that are. */
