@@ -298,7 +298,7 @@ final class Simulate implements Callable<Integer> {
     for (Wrap wrap : wraps.isEmpty() ? List.of(Wrap.XY) : wraps) {
       sizes().forEach(size -> wrapped.add(wrap.of(size)));
     }
-    CallPrices.Software software = new CallPrices.Software(slabs, add, steps.callNanos(spec));
+    CallPrices.Software software = new CallPrices.Software(slabs, add, steps.callCost(spec));
     StepRun run = new StepRun(spec, steps, fabric(), software);
     List<String> below = new ArrayList<>(assumptions());
     below.remove(below.size() - 1); // No closed form of a step.

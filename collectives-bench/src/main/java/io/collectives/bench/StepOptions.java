@@ -7,6 +7,7 @@ import io.collectives.bench.model.Tensor;
 import io.collectives.bench.report.ByteSize;
 import io.collectives.bench.report.Units;
 import io.collectives.bench.simulate.Calibration;
+import io.collectives.bench.simulate.CallPrices;
 import io.collectives.bench.simulate.Quantities;
 import io.collectives.bench.simulate.StepModel;
 import io.collectives.bench.simulate.Wire;
@@ -189,7 +190,9 @@ final class StepOptions {
       names = "--call-cost",
       defaultValue = "0us",
       paramLabel = "TIME",
-      description = "What a call costs beside its transfers. Default: ${DEFAULT-VALUE}.")
+      description =
+          "What a call costs beside its transfers, as 100us, or as 60us/rank for each of its"
+              + " ranks. Default: ${DEFAULT-VALUE}.")
   private String callCost = "";
 
   @Option(
@@ -331,9 +334,9 @@ final class StepOptions {
     return new StepModel.Means(fusion, !inTurn, shards, contention);
   }
 
-  /** Returns what a call costs beside its transfers, in nanoseconds. */
-  double callNanos(CommandSpec spec) {
-    return read(spec, "--call-cost", callCost, Quantities::nanos);
+  /** Returns what a call costs beside its transfers. */
+  CallPrices.CallCost callCost(CommandSpec spec) {
+    return read(spec, "--call-cost", callCost, CallPrices.CallCost::parse);
   }
 
   /** Returns the calls that were measured, if there are any. */

@@ -54,21 +54,25 @@ class PaperTest {
   }
 
   /**
-   * Half of the peak, which is assumed, gives the paper's 22 and 27.3 % within a fifth; and what
-   * all-reduces take hardly grows from 16 to 4,096 chips, as the paper says.
+   * The assumed efficiencies give the paper's 22 and 27.3 %; what all-reduces take hardly grows
+   * from 16 to 4,096 chips, and their share is larger in BERT at every size, as the paper says.
    */
   @Test
   void sharesOfAllReducesAreNearThoseOfThePaper() {
-    for (String figure : List.of("kumar-6", "kumar-8")) {
-      List<Map<String, String>> rows = rows(figure);
+    List<Map<String, String>> resnet = rows("kumar-6");
+    List<Map<String, String>> bert = rows("kumar-8");
+    for (int i = 0; i < 5; i++) {
+      assertTrue(number(bert.get(i), "modelled") > number(resnet.get(i), "modelled"), "row " + i);
+    }
+    for (List<Map<String, String>> rows : List.of(resnet, bert)) {
       assertEquals(5, rows.size());
       Map<String, String> last = rows.get(4);
       assertEquals("4096", last.get("ranks"));
-      assertEquals(1, number(last, "ratio"), 0.2, last.toString());
+      assertEquals(1, number(last, "ratio"), 0.01, last.toString());
       assertTrue(last.get("needed").matches("efficiency \\d\\d %"), last.toString());
       for (int i = 0; i < 5; i++) {
-        assertEquals(1, number(rows.get(i), "all_reduce_ms") / calls(rows), 0.45, figure);
-        assertTrue(number(last, "modelled") >= number(rows.get(i), "modelled"), figure);
+        assertEquals(1, number(rows.get(i), "all_reduce_ms") / calls(rows), 0.45, "row " + i);
+        assertTrue(number(last, "modelled") >= number(rows.get(i), "modelled"), "row " + i);
         assertEquals(0, number(rows.get(i), "hidden_ms"), 1e-6);
       }
     }
@@ -78,34 +82,30 @@ class PaperTest {
     return number(rows.get(0), "all_reduce_ms");
   }
 
-  /** Shorter buffers cost latencies, and hide nothing where computing stands still. */
+  /** Shorter buffers cost calls, and hide nothing where computing stands still. */
   @Test
-  void shorterBuffersDoNotShortenAStepOfTableOne() {
+  void stepsOfTableOneAreThoseOfThePaper() {
     List<Map<String, String>> rows = rows("herring-i");
     assertEquals(4, rows.size());
     for (int i = 0; i < 4; i++) {
-      assertEquals(1, number(rows.get(i), "ratio"), 0.18, rows.get(i).toString());
+      assertEquals(1, number(rows.get(i), "ratio"), 0.05, rows.get(i).toString());
       assertTrue(
           i == 0 || number(rows.get(i), "step_ms") > number(rows.get(i - 1), "step_ms"),
           rows.toString());
     }
   }
 
-  /** Servers scale to 85 % at least, all-reduces by trees to 48 to 66 %, and servers do better. */
+  /** With the costs of table I and the times of table V each library scales as the paper says. */
   @Test
   @Tag("long")
-  void serversScaleBetterThanAllReduces() {
+  void scalingIsThatOfThePaper() {
     List<Map<String, String>> rows = rows("herring-11");
     assertEquals(16, rows.size());
     for (Map<String, String> row : rows) {
-      double linear = number(row, "modelled");
-      if (row.get("step").startsWith("Herring")) {
-        assertTrue(linear >= 85 && linear < 99, row.toString());
-      } else {
-        assertTrue(linear >= 48 && linear <= 66, row.toString());
-      }
-      if (row.get("step").equals("DDP") && row.get("ranks").equals("512")) {
-        assertEquals(56, linear, 8, row.toString());
+      if (row.get("step").equals("Herring")) {
+        assertTrue(number(row, "modelled") > 95, row.toString()); // All is hidden.
+      } else if (!row.get("ratio").equals("-")) {
+        assertEquals(1, number(row, "ratio"), 0.1, row.toString());
       }
     }
   }

@@ -63,7 +63,8 @@ public record Calibration(List<Call> calls) {
       Wire wire,
       double bytes) {
     Fabric other = new Fabric(wire, fabric.others(), fabric.pod(), Hosts.NONE);
-    CallPrices.Software onlyLinks = new CallPrices.Software(software.slabs(), 0, 0);
+    CallPrices.Software onlyLinks =
+        new CallPrices.Software(software.slabs(), 0, CallPrices.CallCost.NONE);
     return new CallPrices(List.of(algorithm), size, other, onlyLinks)
         .nanos(Collective.ALL_REDUCE, bytes);
   }

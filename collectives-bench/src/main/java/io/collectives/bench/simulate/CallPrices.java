@@ -13,6 +13,8 @@ import java.util.Map;
  * <p>Instances remember what they have simulated, and are for one thread.
  */
 public final class CallPrices {
+  private static final String PER_RANK = "/rank";
+
   private final List<String> algorithms;
   private final Size size;
   private final Fabric fabric;
@@ -25,11 +27,42 @@ public final class CallPrices {
    *
    * @param slabs into how many parts each chunk is cut, which follow each other
    * @param addNanosPerByte how long it takes to add a byte
-   * @param callNanos what a call costs beside its transfers
+   * @param call what a call costs beside its transfers
    */
-  public record Software(int slabs, double addNanosPerByte, double callNanos) {
+  public record Software(int slabs, double addNanosPerByte, CallCost call) {
     /** Only links take time, and chunks are whole. */
-    public static final Software NONE = new Software(1, 0, 0);
+    public static final Software NONE = new Software(1, 0, CallCost.NONE);
+  }
+
+  /**
+   * A cost of each call beside its transfers.
+   *
+   * @param nanos whatever the number of ranks is
+   * @param nanosPerRank for each rank of the call, as where one rank hears of all that they are
+   *     ready
+   */
+  public record CallCost(double nanos, double nanosPerRank) {
+    /** Calls cost what their transfers take. */
+    public static final CallCost NONE = new CallCost(0, 0);
+
+    /**
+     * Reads a time, or one with {@code /rank} at its end.
+     *
+     * @throws IllegalArgumentException if it is neither
+     */
+    public static CallCost parse(String text) {
+      boolean isPerRank = text.strip().endsWith(PER_RANK);
+      try {
+        double time = Quantities.nanos(isPerRank ? text.strip().replace(PER_RANK, "") : text);
+        return isPerRank ? new CallCost(0, time) : new CallCost(time, 0);
+      } catch (IllegalArgumentException e) {
+        throw new IllegalArgumentException(e.getMessage() + ", or as 60us/rank", e);
+      }
+    }
+
+    double of(int ranks) {
+      return nanos + nanosPerRank * ranks;
+    }
   }
 
   /**
@@ -67,7 +100,7 @@ public final class CallPrices {
     return simulated.computeIfAbsent(
         collective + " " + bytes,
         key ->
-            software.callNanos()
+            software.call().of(size.ranks())
                 + scenarios(collective).stream()
                     .mapToDouble(each -> nanos(each, bytes))
                     .min()

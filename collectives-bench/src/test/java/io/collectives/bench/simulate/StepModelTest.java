@@ -255,7 +255,7 @@ class StepModelTest {
             List.of("swing", "halving-doubling", "ring"),
             Size.of(16),
             fabric,
-            new CallPrices.Software(1, 0, 70));
+            new CallPrices.Software(1, 0, new CallPrices.CallCost(6, 4)));
     for (long bytes : new long[] {8, 1 << 24}) {
       double least =
           Arrays.stream(new String[] {"swing", "halving-doubling", "ring"})
@@ -271,6 +271,18 @@ class StepModelTest {
     CallPrices servers =
         new CallPrices(List.of("dedicated-servers"), Size.of(4), fabric, CallPrices.Software.NONE);
     assertThrows(IllegalArgumentException.class, () -> servers.nanos(Collective.REDUCE_SCATTER, 8));
+  }
+
+  @Test
+  void aCallMayCostATimeForEachRank() {
+    assertEquals(new CallPrices.CallCost(0, 60_000), CallPrices.CallCost.parse("60us/rank"));
+    assertEquals(new CallPrices.CallCost(100, 0), CallPrices.CallCost.parse("100ns"));
+    for (String wrong : List.of("60/rank", "60us/host", "/rank")) {
+      Exception e =
+          assertThrows(
+              IllegalArgumentException.class, () -> CallPrices.CallCost.parse(wrong), wrong);
+      assertTrue(e.getMessage().endsWith("or as 60us/rank"), e.getMessage());
+    }
   }
 
   /** Links are found again by what calls on them take. */
