@@ -13,7 +13,8 @@ public final class Services {
    */
   public static <S> ServiceLoader<S> of(Class<S> service) {
     ServiceLoader<S> ofThread = ServiceLoader.load(service);
-    return ofThread.stream().findAny().isPresent()
+    // Who iterates afterwards goes on from there; a stream would look through the class path anew.
+    return ofThread.iterator().hasNext()
         ? ofThread
         : ServiceLoader.load(service, Services.class.getClassLoader());
   }
