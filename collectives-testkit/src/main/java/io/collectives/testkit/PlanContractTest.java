@@ -48,13 +48,13 @@ public abstract class PlanContractTest {
   protected abstract String algorithm();
 
   private AlgorithmSpec spec() {
-    return algorithms.spec(Algorithm.parse(algorithm()));
+    return algorithms.spec(algorithms.parse(algorithm()));
   }
 
   @ParameterizedTest
   @EnumSource
   void everyPlanIsRight(Collective collective) {
-    Algorithm algorithm = Algorithm.parse(algorithm());
+    Algorithm algorithm = algorithms.parse(algorithm());
     if (!spec().collectives().contains(collective)) {
       return;
     }
@@ -70,7 +70,7 @@ public abstract class PlanContractTest {
   /** If they are told. */
   @Test
   void stepsAndBytesAreThoseOfThePlan() {
-    Algorithm algorithm = Algorithm.parse(algorithm());
+    Algorithm algorithm = algorithms.parse(algorithm());
     for (int ranks = 1; ranks <= MOST_RANKS && spec().figures().isPresent(); ranks++) {
       if (spec().suits(ranks)) {
         AlgorithmSpec.Figures told = spec().figures().get();
@@ -96,7 +96,7 @@ public abstract class PlanContractTest {
                     IllegalArgumentException.class,
                     () ->
                         algorithms.plan(
-                            Algorithm.parse(algorithm()), Collective.ALL_REDUCE, ranks)));
+                            algorithms.parse(algorithm()), Collective.ALL_REDUCE, ranks)));
         assertTrue(message.contains(spec().sizes().words()), message);
       }
     }

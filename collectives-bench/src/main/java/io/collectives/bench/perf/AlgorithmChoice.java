@@ -1,12 +1,11 @@
 package io.collectives.bench.perf;
 
 import io.collectives.Algorithm;
-import io.collectives.spi.Algorithms;
 import java.util.Iterator;
 import java.util.stream.Stream;
 
 /**
- * An algorithm as it is written on the command line, which {@link Algorithm#parse} reads.
+ * An algorithm as it is written on the command line, which {@link Algorithm#parse} reads, too.
  *
  * @param text as written
  */
@@ -16,14 +15,14 @@ public record AlgorithmChoice(String text) {
 
   /** Checks the form. */
   public AlgorithmChoice {
-    Algorithm.parse(text);
+    KnownAlgorithms.onClassPath().parseOrAuto(text);
   }
 
   /** The texts of algorithms, for people. */
   public static final class Forms implements Iterable<String> {
     @Override
     public Iterator<String> iterator() {
-      return Stream.of(Algorithm.auto().name(), Algorithms.onClassPath().forms()).iterator();
+      return Stream.of(Algorithm.auto().name(), KnownAlgorithms.onClassPath().forms()).iterator();
     }
   }
 
@@ -34,10 +33,10 @@ public record AlgorithmChoice(String text) {
    * @throws IllegalArgumentException if it does not fit the number of ranks
    */
   public Algorithm forRanks(int ranks) {
-    Algorithm algorithm = Algorithm.parse(text);
+    Algorithm algorithm = KnownAlgorithms.onClassPath().parseOrAuto(text);
     return algorithm instanceof Algorithm.Auto
         ? algorithm
-        : Algorithms.onClassPath().forRanks(algorithm, ranks);
+        : KnownAlgorithms.onClassPath().forRanks(algorithm, ranks);
   }
 
   /**
@@ -58,7 +57,8 @@ public record AlgorithmChoice(String text) {
    * others only serve.
    */
   public int ranks(int workers) {
-    return Algorithms.onClassPath().ranks(Algorithm.parse(text), workers);
+    return KnownAlgorithms.onClassPath()
+        .ranks(KnownAlgorithms.onClassPath().parseOrAuto(text), workers);
   }
 
   /**

@@ -3,8 +3,8 @@ package io.collectives.bench.simulate;
 import io.collectives.Algorithm;
 import io.collectives.Collective;
 import io.collectives.Mesh;
+import io.collectives.bench.perf.KnownAlgorithms;
 import io.collectives.spi.AlgorithmSpec;
-import io.collectives.spi.Algorithms;
 import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
 
@@ -125,7 +125,7 @@ final class ClosedForm {
   private double onItsMesh(Algorithm algorithm, Wire wire) {
     boolean own = new PlanChoice(algorithm.name()).mesh(Size.of(n)).equals(network.mesh());
     return own && nic == 0 && task.is(Collective.ALL_REDUCE)
-        ? Algorithms.onClassPath()
+        ? KnownAlgorithms.onClassPath()
             .spec(algorithm)
             .cost(algorithm, n)
             .map(cost -> nanos(cost, wire.alphaNanos(), wire.nanosPerByte()))
@@ -194,7 +194,7 @@ final class ClosedForm {
     }
     AlgorithmSpec.@Nullable Cost cost =
         task.is(Collective.ALL_REDUCE)
-            ? Algorithms.onClassPath().spec(algorithm).cost(algorithm, n).orElse(null)
+            ? KnownAlgorithms.onClassPath().spec(algorithm).cost(algorithm, n).orElse(null)
             : null;
     if (cost != null && (nic == 0 || cost.oneAtATime())) {
       return nanos(cost, alpha, pace);

@@ -5,6 +5,7 @@ import io.collectives.Collective;
 import io.collectives.Mesh;
 import io.collectives.UnavailableException;
 import io.collectives.bench.perf.AlgorithmChoice;
+import io.collectives.bench.perf.KnownAlgorithms;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
 import io.collectives.spi.AlgorithmSpec;
@@ -23,20 +24,20 @@ public record PlanChoice(String text) {
 
   /** Checks the form. */
   public PlanChoice {
-    Algorithms.onClassPath().parse(text);
+    KnownAlgorithms.onClassPath().parse(text);
   }
 
   /** The texts of the choices, for people. */
   public static final class Forms implements Iterable<String> {
     @Override
     public Iterator<String> iterator() {
-      return List.of(Algorithms.onClassPath().forms()).iterator();
+      return List.of(KnownAlgorithms.onClassPath().forms()).iterator();
     }
   }
 
   /** All of them, with what they leave open. */
   public static List<PlanChoice> all() {
-    return Algorithms.onClassPath().all().stream()
+    return KnownAlgorithms.onClassPath().all().stream()
         .map(spec -> new PlanChoice(spec.name()))
         .toList();
   }
@@ -47,7 +48,7 @@ public record PlanChoice(String text) {
    * @throws IllegalArgumentException if it supports none of them
    */
   public List<Size> suiting(List<Size> sizes) {
-    Algorithms algorithms = Algorithms.onClassPath();
+    Algorithms algorithms = KnownAlgorithms.onClassPath();
     AlgorithmSpec spec = algorithms.spec(Algorithm.named(text));
     List<Size> suiting = sizes.stream().filter(size -> spec.suits(size.ranks())).toList();
     if (suiting.isEmpty()) {
@@ -63,7 +64,7 @@ public record PlanChoice(String text) {
    */
   public Algorithm algorithm(Size size) {
     PlanChoice own = size.mesh().map(this::on).orElse(this);
-    return Algorithms.onClassPath().forRanks(Algorithm.named(own.text), size.ranks());
+    return KnownAlgorithms.onClassPath().forRanks(Algorithm.named(own.text), size.ranks());
   }
 
   /** Returns this choice on a mesh, if it is planned for meshes and leaves open for which. */
@@ -86,7 +87,7 @@ public record PlanChoice(String text) {
   }
 
   private boolean knowsMeshes() {
-    return Algorithms.onClassPath()
+    return KnownAlgorithms.onClassPath()
         .spec(Algorithm.named(text))
         .parameters()
         .form()
@@ -115,7 +116,7 @@ public record PlanChoice(String text) {
    */
   public Plan plan(Size size, Collective collective, int root) {
     try {
-      return Algorithms.onClassPath()
+      return KnownAlgorithms.onClassPath()
           .plan(algorithm(size), new PlanRequest(collective, size.ranks(), root));
     } catch (UnavailableException e) {
       throw new IllegalArgumentException(e.getMessage(), e);
