@@ -19,7 +19,8 @@ public final class TimedReduction implements BufferReduction {
 
   /**
    * Returns the totals of the reductions that have ended, from their begin to their end on this
-   * rank; those under way at once count each by itself.
+   * rank; those under way at once count each by itself. The thread that ends a reduction counts it,
+   * which may be a moment after another thread sees that it has ended.
    */
   public synchronized Statistics.Totals totals() {
     return totals;
