@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.bench.process.JavaCommand;
 import java.io.StringReader;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -23,16 +22,12 @@ import org.xml.sax.InputSource;
 class ReportTest {
   @TempDir private Path directory;
 
-  private void run(String how) throws Exception {
-    List<String> launch = new ArrayList<>(List.of("launch", "-n", "4", "--"));
-    launch.addAll(
+  private void run(String how) {
+    LaunchedJob.run(
+        List.of("-n", "4"),
+        "COLLECTIVES_REPORT=" + directory,
         JavaCommand.of(
             ReportedTraining.class, List.of("-Xmx128m", "-XX:+UseSerialGC"), List.of(how)));
-    ProcessBuilder builder = new ProcessBuilder(JavaCommand.of(List.of(), launch));
-    builder.environment().put("COLLECTIVES_REPORT", directory.toString());
-    Process process = builder.redirectErrorStream(true).start();
-    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertEquals(0, process.waitFor(), said);
   }
 
   private Invocation report(String... arguments) {

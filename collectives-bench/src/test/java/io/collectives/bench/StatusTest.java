@@ -10,15 +10,16 @@ import io.collectives.bench.process.ProcessGroup;
 import io.collectives.bench.timeline.JobTrace;
 import io.collectives.bench.timeline.Summary;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -27,12 +28,15 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Real jobs of real processes are asked by another process. */
 @EnabledOnOs(OS.LINUX)
-@Timeout(600) // Two dozen JVMs start; on a busy machine that takes a minute and more.
+@Timeout(600) // A dozen JVMs start; on a busy machine that takes a minute and more.
 class StatusTest {
   private static final List<String> QUICK =
       List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto");
 
   @TempDir private Path directory;
+
+  /** A process for each environment. */
+  private final Map<Map<String, String>, StatusCommands> commands = new HashMap<>();
 
   private record Run(int status, String out) {
     void assertSays(int expected, String... words) {
@@ -44,14 +48,25 @@ class StatusTest {
   }
 
   private Run status(Map<String, String> variables, String... arguments) throws Exception {
-    List<String> all = new ArrayList<>(List.of("status"));
-    all.addAll(List.of(arguments));
-    ProcessBuilder command = new ProcessBuilder(JavaCommand.of(QUICK, all));
-    command.environment().put("XDG_RUNTIME_DIR", directory.toString());
-    command.environment().putAll(variables);
-    Process process = command.redirectErrorStream(true).start();
-    String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    return new Run(process.waitFor(), out);
+    Invocation run =
+        commands
+            .computeIfAbsent(
+                variables,
+                more -> {
+                  Map<String, String> all = new TreeMap<>();
+                  all.put("XDG_RUNTIME_DIR", directory.toString());
+                  all.putAll(more);
+                  return new StatusCommands(
+                      new ProcessBuilder(JavaCommand.of(StatusCommands.class, QUICK, List.of())),
+                      all);
+                })
+            .run(arguments);
+    return new Run(run.status(), run.out() + run.err());
+  }
+
+  @AfterEach
+  void stopCommands() {
+    commands.values().forEach(StatusCommands::close);
   }
 
   /** Asks again until ranks have come as far as to say something. */
@@ -102,10 +117,11 @@ class StatusTest {
     List<Process> four;
     try (ProcessGroup group = new ProcessGroup(Duration.ofMillis(50))) {
       four = start(group, 4, Map.of("COLLECTIVES_RENDEZVOUS", meet.toUri().toString()));
-      Run run = statusThatSays("Rank 2 keeps the others waiting: ", Map.of(), sockets.toString());
+      String waiting =
+          "Rank 2 keeps the others waiting: ranks 0, 1 and 3 wait in all-reduce #3 of 3.91 KiB";
+      Run run = statusThatSays(waiting, Map.of(), sockets.toString());
       run.assertSays(
           0,
-          "ranks 0, 1 and 3 wait in all-reduce #3 of 3.91 KiB",
           "and rank 2 is in no call; its last one, all-reduce #2, ended",
           "What rank 2 (pid " + four.get(2).pid() + ") did",
           "at io.collectives.bench.StatusProgram.loadBatch(StatusProgram.java:",
@@ -173,8 +189,8 @@ class StatusTest {
       start(group, 3, variables);
       Map<String, String> knows = new TreeMap<>(elsewhere);
       knows.put("COLLECTIVES_SECRET_FILE", secret.toString());
-      statusThatSays("Rank 2 keeps the others waiting: ", knows, place)
-          .assertSays(0, "ranks 0 and 1 wait in all-reduce #3", "StatusProgram.loadBatch", "tcp");
+      String waiting = "Rank 2 keeps the others waiting: ranks 0 and 1 wait in all-reduce #3";
+      statusThatSays(waiting, knows, place).assertSays(0, "StatusProgram.loadBatch", "tcp");
       Map<String, String> guesses = new TreeMap<>(elsewhere);
       guesses.put("COLLECTIVES_SECRET_FILE", wrong.toString());
       status(guesses, place).assertSays(1, "the job secret here is not that of its job");

@@ -7,10 +7,9 @@ import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.bench.LaunchedJob;
 import io.collectives.bench.process.JavaCommand;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -53,21 +52,17 @@ class TracedProcessesTest {
   @ParameterizedTest
   @ValueSource(strings = {"shm", "tcp", "unix"})
   void everyFrameHasTwoEnds(String transport) throws Exception {
-    List<String> launch =
-        new ArrayList<>(List.of("launch", "-n", "" + RANKS, "--transport", transport, "--"));
-    launch.addAll(
-        List.of(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-XX:TieredStopAtLevel=1",
-            "-XX:+UseSerialGC",
-            "-cp",
-            System.getProperty("java.class.path"),
-            Program.class.getName()));
-    ProcessBuilder builder = new ProcessBuilder(JavaCommand.of(List.of(), launch));
-    builder.environment().put("COLLECTIVES_TRACE", directory.toString());
-    Process process = builder.redirectErrorStream(true).start();
-    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertEquals(0, process.waitFor(), said);
+    String said =
+        LaunchedJob.run(
+            List.of("-n", "" + RANKS, "--transport", transport),
+            "COLLECTIVES_TRACE=" + directory,
+            List.of(
+                JavaCommand.executable(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Program.class.getName()));
     JobTrace job = Traces.check(directory, RANKS, CALLS);
     assertEquals(
         transport.equals("shm"),
