@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -70,13 +71,16 @@ class StatusTest {
   }
 
   /** Asks again until ranks have come as far as to say something. */
-  private Run statusThatSays(String word, Map<String, String> variables, String... arguments)
+  private Run statusThatSays(List<String> words, Map<String, String> variables, String... arguments)
       throws Exception {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(120);
     while (true) {
       Run run = status(variables, arguments);
-      if (run.out.replaceAll("\\s+", " ").contains(word)) {
+      String said = run.out.replaceAll("\\s+", " ");
+      if (words.stream().allMatch(said::contains)) {
         return run;
       }
+      assertTrue(System.nanoTime() - end < 0, () -> words + " are never all in\n" + run.out);
     }
   }
 
@@ -117,18 +121,20 @@ class StatusTest {
     List<Process> four;
     try (ProcessGroup group = new ProcessGroup(Duration.ofMillis(50))) {
       four = start(group, 4, Map.of("COLLECTIVES_RENDEZVOUS", meet.toUri().toString()));
-      String waiting =
-          "Rank 2 keeps the others waiting: ranks 0, 1 and 3 wait in all-reduce #3 of 3.91 KiB";
+      List<String> waiting =
+          List.of(
+              "Rank 2 keeps the others waiting: ",
+              "ranks 0, 1 and 3 wait in all-reduce #3 of 3.91 KiB",
+              "and rank 2 is in no call; its last one, all-reduce #2, ended");
       Run run = statusThatSays(waiting, Map.of(), sockets.toString());
       run.assertSays(
           0,
-          "and rank 2 is in no call; its last one, all-reduce #2, ended",
           "What rank 2 (pid " + four.get(2).pid() + ") did",
           "at io.collectives.bench.StatusProgram.loadBatch(StatusProgram.java:",
           "over shm");
       List<Process> alone =
           start(group, 1, Map.of("COLLECTIVES_RENDEZVOUS", meetAlone.toUri().toString()));
-      statusThatSays("rank 0: pid " + alone.get(0).pid(), Map.of())
+      statusThatSays(List.of("rank 0: pid " + alone.get(0).pid()), Map.of())
           .assertSays(0, "rank 2: pid " + four.get(2).pid(), "Several jobs run");
       status(Map.of(), meet.toString(), "--format", "json")
           .assertSays(0, "\"findings\": [\"Rank 2 keeps", "\"late\": [ {\"rank\": 2,");
@@ -189,7 +195,11 @@ class StatusTest {
       start(group, 3, variables);
       Map<String, String> knows = new TreeMap<>(elsewhere);
       knows.put("COLLECTIVES_SECRET_FILE", secret.toString());
-      String waiting = "Rank 2 keeps the others waiting: ranks 0 and 1 wait in all-reduce #3";
+      List<String> waiting =
+          List.of(
+              "Rank 2 keeps the others waiting: ",
+              "ranks 0 and 1 wait in all-reduce #3",
+              "and rank 2 is in no call");
       statusThatSays(waiting, knows, place).assertSays(0, "StatusProgram.loadBatch", "tcp");
       Map<String, String> guesses = new TreeMap<>(elsewhere);
       guesses.put("COLLECTIVES_SECRET_FILE", wrong.toString());

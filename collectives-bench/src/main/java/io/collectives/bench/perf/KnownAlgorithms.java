@@ -12,7 +12,7 @@ public final class KnownAlgorithms {
 
   private KnownAlgorithms() {}
 
-  /** Those that a class loader has found. */
+  /** The algorithms that a class loader sees. */
   private record Found(@Nullable ClassLoader loader, Algorithms algorithms) {}
 
   /** Returns those that the class loader of the thread sees. */
