@@ -185,8 +185,9 @@ public final class CallSettings {
   }
 
   /**
-   * Returns the number of slabs of one call that may be under way at once, from 1 to 64; with the
-   * frame length it bounds how much data is queued on a link.
+   * Returns the number of slabs that may be under way at once, from 1 to 64; with the frame length
+   * it bounds how much data is queued on a link. Calls of a rank that are under way at the same
+   * time share them, whatever their groups, and each has one at least.
    */
   public int slabsInFlight() {
     return values.slabsInFlight;

@@ -9,7 +9,8 @@ import java.util.concurrent.CompletionStage;
  * rank has its result, or with a {@link CollectiveException}, or, if the call {@linkplain
  * Communicator#checkingFinite() checks} its numbers, with a {@link NonFiniteException}; dependent
  * actions that are not given an executor run in the thread that finishes the call, and must not
- * block.
+ * block: other calls of this rank stand still for some milliseconds before another thread moves
+ * them on.
  *
  * <p>A call cannot be cancelled: its memory belongs to the library until the call has ended, and
  * other ranks take part in it. {@link Communicator#abort} ends the calls of a group on all ranks.

@@ -939,7 +939,8 @@ final class Perf implements Callable<Integer> {
     @Option(
         names = "--slabs-in-flight",
         paramLabel = "N",
-        description = "How many slabs of a call may be under way at once. Default: 2.")
+        description =
+            "How many slabs may be under way at once, shared by the buffers of --way. Default: 2.")
     private Optional<Integer> slabsInFlight = Optional.empty();
 
     @Option(

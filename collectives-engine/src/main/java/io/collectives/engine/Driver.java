@@ -35,12 +35,15 @@ import org.jspecify.annotations.Nullable;
  * until its call is over, which saves the hand-over to another thread (two wake-ups, tens of
  * microseconds). Threads that find the lock taken wait for their call and take over when the first
  * driver leaves. Asynchronous calls that nobody waits for are driven by a daemon thread, which lets
- * go as soon as somebody does: two threads of a rank that take turns cost more than one. When
- * nothing is under way it looks in every few milliseconds, so that peers that connect or die are
- * noticed.
+ * go as soon as somebody does. It is woken only where nobody waits: two threads of a rank that take
+ * turns cost more than one, and a thread too many takes a core from another rank for milliseconds.
+ * Every few milliseconds it looks in, so that peers that connect or die are noticed, and drives if
+ * nobody has since, as while the one who waits runs a completion that takes long.
  *
  * <p>The lock is fair, and a driver that sees somebody queue for it lets go, so that a call can
  * always be submitted.
+ *
+ * <p>One class because all of it shares the lock, and who may have it is one question.
  */
 final class Driver implements StatusSource, AutoCloseable {
   private static final Log LOG = Log.of(Driver.class);
@@ -68,6 +71,15 @@ final class Driver implements StatusSource, AutoCloseable {
   private final AtomicInteger waiting = new AtomicInteger();
 
   private volatile boolean closed;
+
+  /** True while the background thread drives. */
+  private volatile boolean inBackground;
+
+  /** The number of polls of this rank; used with the lock held. */
+  private long polls;
+
+  /** Of the background thread. */
+  private long pollsSeen;
 
   /** Of the background thread. */
   private int failuresSeen;
@@ -206,7 +218,9 @@ final class Driver implements StatusSource, AutoCloseable {
   /** To be called with the lock held, when a call with a completion was submitted. */
   void submittedAsynchronous() {
     asynchronous++;
-    LockSupport.unpark(background);
+    if (waiting.get() == 0) {
+      LockSupport.unpark(background);
+    }
   }
 
   /** Why no call can be made in a group any more; nothing while it is whole. */
@@ -242,16 +256,21 @@ final class Driver implements StatusSource, AutoCloseable {
   /** Drives, or lets others drive, until the call has ended. */
   void await(Call call) {
     idle.begin();
-    waiting.incrementAndGet();
+    beginWaiting();
     try {
       drive(call);
     } finally {
-      stopWaiting();
+      endWaiting();
     }
   }
 
+  /** Keeps the background thread asleep until {@link #endWaiting}. */
+  void beginWaiting() {
+    waiting.incrementAndGet();
+  }
+
   /** The background thread goes on with what is left. */
-  private void stopWaiting() {
+  void endWaiting() {
     if (waiting.decrementAndGet() == 0 && asynchronous > 0) {
       LockSupport.unpark(background);
     }
@@ -259,7 +278,7 @@ final class Driver implements StatusSource, AutoCloseable {
 
   private void drive(Call call) {
     while (!call.isDone()) {
-      if (!lock.hasQueuedThreads() && lock.tryLock()) {
+      if (tryToDrive()) {
         boolean hasCompletions;
         try {
           while (!call.isDone()
@@ -274,12 +293,24 @@ final class Driver implements StatusSource, AutoCloseable {
           lock.unlock();
         }
         if (hasCompletions) {
-          runCompletionsAside();
+          runCompletions();
         }
       } else {
         waitForTheLock(call.group());
       }
     }
+  }
+
+  /** Takes the lock from the background thread, or if nobody has it. */
+  private boolean tryToDrive() {
+    if (!lock.hasQueuedThreads() && lock.tryLock()) {
+      return true;
+    }
+    if (!inBackground) {
+      return false;
+    }
+    lock();
+    return true;
   }
 
   /** Waits until a call has ended, gives it back and throws what is to be thrown. */
@@ -354,11 +385,11 @@ final class Driver implements StatusSource, AutoCloseable {
    * @return whether it holds
    */
   boolean await(Group group, BooleanSupplier condition, @Nullable Long deadlineNanos) {
-    waiting.incrementAndGet();
+    beginWaiting();
     try {
       return drive(group, condition, deadlineNanos);
     } finally {
-      stopWaiting();
+      endWaiting();
     }
   }
 
@@ -367,7 +398,7 @@ final class Driver implements StatusSource, AutoCloseable {
       if (deadlineNanos != null && System.nanoTime() - deadlineNanos >= 0) {
         return false;
       }
-      if (!lock.hasQueuedThreads() && lock.tryLock()) {
+      if (tryToDrive()) {
         boolean hasCompletions;
         try {
           for (int i = 0;
@@ -385,7 +416,7 @@ final class Driver implements StatusSource, AutoCloseable {
           lock.unlock();
         }
         if (hasCompletions) {
-          runCompletionsAside();
+          runCompletions();
         }
       } else {
         waitForTheLock(group);
@@ -395,6 +426,7 @@ final class Driver implements StatusSource, AutoCloseable {
   }
 
   private int poll() {
+    polls++;
     try {
       return engine.poll();
     } catch (RuntimeException | Error e) {
@@ -470,16 +502,6 @@ final class Driver implements StatusSource, AutoCloseable {
     }
   }
 
-  /** A completion may take long, or wait for a call that only others bring on. */
-  private void runCompletionsAside() {
-    stopWaiting();
-    try {
-      runCompletions();
-    } finally {
-      waiting.incrementAndGet();
-    }
-  }
-
   /** Runs what waits for the end of calls, without the lock, so that it may make calls itself. */
   void runCompletions() {
     while (asynchronous > 0) {
@@ -519,33 +541,49 @@ final class Driver implements StatusSource, AutoCloseable {
   }
 
   private void run() {
+    boolean goesOn = false;
     while (!closed) {
-      boolean busy = asynchronous > 0 && waiting.get() == 0;
-      LockSupport.parkNanos(this, busy ? TAKE_OVER_NANOS : IDLE_LOOK_NANOS);
+      if (!goesOn) {
+        LockSupport.parkNanos(this, isLeftToMe() ? TAKE_OVER_NANOS : IDLE_LOOK_NANOS);
+      }
       if (engine.failures() != failuresSeen) {
         failuresSeen = engine.failures();
         logFailures();
       }
       raiseAlarm();
-      if (!closed && waiting.get() == 0 && !lock.hasQueuedThreads() && lock.tryLock()) {
-        try {
-          poll();
-          while (asynchronous > 0
-              && waiting.get() == 0
-              && !engine.hasCompletions()
-              && !closed
-              && !lock.hasQueuedThreads()) {
-            idle.idle(poll());
-          }
-        } catch (RuntimeException | Error e) {
-          // The engine has failed every group with it; whoever makes or awaits a call gets it.
-          LOG.error("rank {}: the progress thread hit an error", transport.rank(), e);
-        } finally {
-          lock.unlock();
-        }
-        runCompletions();
-      }
+      goesOn = !closed && driveInBackground() && isLeftToMe();
     }
+  }
+
+  private boolean isLeftToMe() {
+    return asynchronous > 0 && waiting.get() == 0;
+  }
+
+  /** Drives until somebody else wants to or nothing is left to do; returns whether it did. */
+  private boolean driveInBackground() {
+    if (lock.hasQueuedThreads() || !lock.tryLock()) {
+      return false;
+    }
+    try {
+      if (waiting.get() > 0 && polls != pollsSeen) {
+        pollsSeen = polls;
+        return false;
+      }
+      inBackground = true;
+      poll();
+      while (asynchronous > 0 && !engine.hasCompletions() && !closed && !lock.hasQueuedThreads()) {
+        idle.idle(poll());
+      }
+    } catch (RuntimeException | Error e) {
+      // The engine has failed every group with it; whoever makes or awaits a call gets it.
+      LOG.error("rank {}: the progress thread hit an error", transport.rank(), e);
+    } finally {
+      inBackground = false;
+      pollsSeen = polls;
+      lock.unlock();
+    }
+    runCompletions();
+    return true;
   }
 
   /** Ends all calls, leaves the job and frees everything. Closing again does nothing. */

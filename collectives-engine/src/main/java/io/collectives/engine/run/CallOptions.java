@@ -10,7 +10,7 @@ import io.collectives.WireType;
  * @param repeatability what all ranks must ask for alike; EXACT is how a program in rank order
  *     takes sums
  * @param finiteCheck whether to tell of numbers that are not finite, if it is a reduction
- * @param slabsInFlight how many slabs of one call may be under way at once
+ * @param slabsInFlight how many slabs may be under way at once, shared with other calls
  * @param timeoutNanos from the start of a call to its deadline
  */
 public record CallOptions(

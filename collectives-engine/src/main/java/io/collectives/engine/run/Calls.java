@@ -39,6 +39,7 @@ final class Calls {
   private final Traffic traffic;
   private final ClosedGroups closed = new ClosedGroups();
   private final List<Call> underWay = new ArrayList<>();
+  private int inSlabs;
   private final Deque<Group> withRoom = new ArrayDeque<>();
   private final Deque<Call> ended = new ArrayDeque<>();
   private volatile int failures;
@@ -104,6 +105,11 @@ final class Calls {
   /** The calls under way, for looping by index while calls end. */
   List<Call> underWay() {
     return underWay;
+  }
+
+  /** Returns how many of so many slabs in flight each call has that sends slabs: one at least. */
+  int share(int slabsInFlight) {
+    return inSlabs < 2 ? slabsInFlight : Math.max(1, slabsInFlight / inSlabs);
   }
 
   /** The call of a group that has been under way for longest. */
@@ -172,6 +178,8 @@ final class Calls {
     underWay.add(call);
     if (call.isInline) {
       call.group.inlineCalls.add(call);
+    } else {
+      inSlabs++;
     }
   }
 
@@ -182,6 +190,8 @@ final class Calls {
       group.callsUnderWay--;
       if (call.isInline) {
         group.inlineCalls.remove(call);
+      } else {
+        inSlabs--;
       }
       if (!group.waiting.isEmpty()) {
         withRoom.add(group);

@@ -170,6 +170,40 @@ class EngineTest {
     }
   }
 
+  /** The first call begins alone, so it has all of them. */
+  @Test
+  void callsShareTheSlabsInFlight() {
+    List<CountingTransport> transports = new ArrayList<>();
+    Bench bench =
+        new Bench(
+            2,
+            Algorithm.ring(),
+            (rank, transport) -> {
+              transports.add(new CountingTransport(transport));
+              return transports.get(rank);
+            });
+    bench.slabsInFlight = 4;
+    bench.frozen = 1;
+    int[] values = new int[20 * 2 * bench.frameLength / Integer.BYTES];
+    List<Call> calls = new ArrayList<>();
+    for (int slabs : new int[] {4, 2, 1, 1}) {
+      long before = transports.get(0).sentTo(1);
+      calls.add(bench.sum(0, values.clone()));
+      assertEquals(20, calls.get(calls.size() - 1).slabs);
+      bench.settle();
+      assertEquals((long) slabs * bench.frameLength, transports.get(0).sentTo(1) - before);
+    }
+    bench.frozen = -1;
+    for (int i = 0; i < 4; i++) {
+      calls.add(bench.sum(1, values.clone()));
+    }
+    bench.settle();
+    for (Call call : calls) {
+      assertTrue(call.isDone());
+      assertNull(call.error());
+    }
+  }
+
   @Test
   void aRankThatLeavesAfterItsLastCallHarmsNobody() {
     Bench bench = new Bench(4, Algorithm.direct());
