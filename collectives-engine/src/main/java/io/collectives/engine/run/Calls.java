@@ -107,7 +107,7 @@ final class Calls {
     return underWay;
   }
 
-  /** Returns how many of so many slabs in flight each call has that sends slabs: one at least. */
+  /** Returns the share that each call has of so many slabs in flight: one at least. */
   int share(int slabsInFlight) {
     return inSlabs < 2 ? slabsInFlight : Math.max(1, slabsInFlight / inSlabs);
   }

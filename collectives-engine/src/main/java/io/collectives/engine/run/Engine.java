@@ -34,8 +34,9 @@ import org.jspecify.annotations.Nullable;
  * call yet) is <em>held</em>: a copy of the bytes, or the sender's view.
  *
  * <p><b>Why calls share the slabs in flight.</b> More calls do not make a link faster; they only
- * have more bytes under way, which fall out of the cache between the ranks of one host: gradients
- * in two calls at once took 1.2 to 1.7 times as long over TCP while each had slabs of its own.
+ * have more bytes under way, which presumably fall out of the caches of a host: gradients in two
+ * calls at once took 1.2 to 1.8 times as long over TCP between processes of one host while each
+ * call had slabs of its own.
  *
  * <p><b>Why what is held is bounded.</b> A rank begins slab s only when its slab s - slabsInFlight
  * is over. In a collective in which every rank contributes to every result, that means that every
