@@ -7,6 +7,7 @@ import io.collectives.internal.CallFingerprint;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -82,6 +83,10 @@ public final class Call extends CallRun {
   private boolean stopped;
 
   private volatile boolean done;
+
+  /** Made once, so that a wait allocates nothing. */
+  private final BooleanSupplier hasEnded = this::isDone;
+
   private @Nullable Failure failure;
 
   private @Nullable Completion completion;
@@ -210,6 +215,11 @@ public final class Call extends CallRun {
    */
   public boolean isDone() {
     return done;
+  }
+
+  /** Returns {@link #isDone} as a condition to wait for. */
+  public BooleanSupplier hasEnded() {
+    return hasEnded;
   }
 
   /**
