@@ -18,6 +18,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.stream.IntStream;
 import picocli.CommandLine;
@@ -63,35 +64,40 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  collectives help perf                              all about one command; man perf has it as a page",
       "",
       "Exit status: 0 all went well; 1 a check or a job failed; 2 wrong usage."
-    },
-    subcommands = {
-      Demo.class,
-      Train.class,
-      Launch.class,
-      Perf.class,
-      Compare.class,
-      Verify.class,
-      Simulate.class,
-      Paper.class,
-      Accuracy.class,
-      Scaling.class,
-      Update.class,
-      Auc.class,
-      Chaos.class,
-      Status.class,
-      Flight.class,
-      Timeline.class,
-      Report.class,
-      Jmh.class,
-      Completion.class,
-      Manual.class,
-      CommandLine.HelpCommand.class,
-      Demo.Rank.class,
-      Train.Rank.class,
-      Perf.Rank.class,
-      Chaos.Rank.class
     })
 public final class Main implements Callable<Integer> {
+  /** All commands, in the order of the help. */
+  private static final List<Class<?>> COMMANDS =
+      List.of(
+          Demo.class,
+          Train.class,
+          Launch.class,
+          Perf.class,
+          Compare.class,
+          Verify.class,
+          Simulate.class,
+          Paper.class,
+          Accuracy.class,
+          Scaling.class,
+          Update.class,
+          Auc.class,
+          Chaos.class,
+          Status.class,
+          Flight.class,
+          Timeline.class,
+          Report.class,
+          Jmh.class,
+          Completion.class,
+          Manual.class,
+          CommandLine.HelpCommand.class,
+          Demo.Rank.class,
+          Train.Rank.class,
+          Perf.Rank.class,
+          Chaos.Rank.class);
+
+  /** These tell of all commands. */
+  private static final Set<String> ABOUT_ALL = Set.of("help", "completion", "man");
+
   @Spec private CommandSpec spec;
 
   @Mixin private HelpOption help;
@@ -104,12 +110,19 @@ public final class Main implements Callable<Integer> {
 
   /** Runs a command and ends this JVM with its exit status. */
   public static void main(String[] args) {
-    System.exit(run(commandLine(), args));
+    System.exit(run(commandLine(args), args));
   }
 
-  /** The command line with all its commands. */
-  static CommandLine commandLine() {
+  /**
+   * The command line that reads these arguments: with the command that they name only, as picocli
+   * takes half a second to look at all of them; with all where they begin with none.
+   */
+  static CommandLine commandLine(String... args) {
     CommandLine line = new CommandLine(new Main());
+    String first = args.length > 0 ? args[0] : "";
+    List<Class<?>> named = COMMANDS.stream().filter(type -> name(type).equals(first)).toList();
+    boolean isOne = !named.isEmpty() && !ABOUT_ALL.contains(first);
+    (isOne ? named : COMMANDS).forEach(line::addSubcommand);
     line.registerConverter(ByteSize.class, Usage.reader(ByteSize::parse));
     line.registerConverter(AlgorithmChoice.class, Usage.reader(AlgorithmChoice::new));
     line.registerConverter(PlanChoice.class, Usage.reader(PlanChoice::new));
@@ -125,12 +138,16 @@ public final class Main implements Callable<Integer> {
     line.setParameterExceptionHandler(Main::wrongUsage);
     line.setExecutionExceptionHandler(Main::failed);
     // What follows the command's name is not for this program.
-    line.getSubcommands().get("launch").setStopAtPositional(true);
-    line.getSubcommands()
-        .get("jmh")
-        .setStopAtPositional(true)
-        .setUnmatchedOptionsArePositionalParams(true);
+    Optional.ofNullable(line.getSubcommands().get("launch"))
+        .ifPresent(launch -> launch.setStopAtPositional(true));
+    Optional.ofNullable(line.getSubcommands().get("jmh"))
+        .ifPresent(
+            jmh -> jmh.setStopAtPositional(true).setUnmatchedOptionsArePositionalParams(true));
     return line;
+  }
+
+  private static String name(Class<?> command) {
+    return command.getAnnotation(Command.class).name();
   }
 
   /** The constants of all enumerations are read by what their {@code toString} says. */

@@ -137,7 +137,8 @@ class DocumentationTest {
                 .collect(Collectors.joining(" "));
         String start = "bin/collectives ";
         assertTrue(command.startsWith(start), command);
-        Main.commandLine().parseArgs(command.substring(start.length()).split(" +"));
+        String[] words = command.substring(start.length()).split(" +");
+        Main.commandLine(words).parseArgs(words);
         String picture = command.replaceFirst(".* --chart docs/", "");
         assertTrue(lines.stream().anyMatch(line -> line.endsWith("](" + picture + ")")), command);
         commands++;

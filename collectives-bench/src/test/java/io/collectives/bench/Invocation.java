@@ -10,7 +10,7 @@ record Invocation(int status, String out, String err) {
   static Invocation of(String... arguments) {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
-    CommandLine line = Main.commandLine();
+    CommandLine line = Main.commandLine(arguments);
     line.setOut(new PrintWriter(out, true));
     line.setErr(new PrintWriter(err, true));
     int status = Main.run(line, arguments);
