@@ -39,14 +39,15 @@ final class CoreWait {
   }
 
   /**
-   * Waits, if that is wanted, and says so if it was in vain.
+   * Waits, if that is wanted, and says so if it was in vain. What was measured a moment ago, after
+   * the line before, counts.
    *
    * @return the time from core to core then, in nanoseconds
    */
   double await(CoreProbe probe, CommandSpec spec, Progress progress) throws InterruptedException {
     double seconds = Math.max(nearSeconds, farSeconds);
     if (seconds == 0) {
-      return probe.nanos();
+      return probe.recent();
     }
     CoreDistance wanted = farSeconds > 0 ? CoreDistance.FAR : CoreDistance.NEAR;
     double nanos = probe.await(wanted, (long) (seconds * 1e9));

@@ -27,6 +27,8 @@ public final class CoreProbe {
   private static volatile boolean warm;
 
   private final boolean possible = Runtime.getRuntime().availableProcessors() > 1;
+  private double last;
+  private long lastUntil = System.nanoTime();
 
   /** Compiles the loops, so that the first figure counts. */
   public void warmUp() {
@@ -37,14 +39,22 @@ public final class CoreProbe {
     warm = true;
   }
 
+  /** The time that was measured last, if that was at most 0.1 s ago; else that of now. */
+  public double recent() {
+    return System.nanoTime() - lastUntil < 0 ? last : nanos();
+  }
+
   /**
    * The median time one way of the batches that ended within 0.1 s, in nanoseconds; NaN if none did
    * or there is one processor only.
    */
   public double nanos() {
-    if (!possible) {
-      return Double.NaN;
-    }
+    last = possible ? measured() : Double.NaN;
+    lastUntil = System.nanoTime() + LIMIT_NANOS;
+    return last;
+  }
+
+  private static double measured() {
     long[] lines = new long[64];
     long deadline = System.nanoTime() + LIMIT_NANOS;
     Thread peer = new Thread(() -> answer(lines, deadline), "core-probe");
@@ -76,7 +86,7 @@ public final class CoreProbe {
    */
   public double await(CoreDistance wanted, long limitNanos) throws InterruptedException {
     long start = System.nanoTime();
-    double nanos = nanos();
+    double nanos = recent();
     while (possible && CoreDistance.of(nanos) != wanted && System.nanoTime() - start < limitNanos) {
       Thread.sleep(PAUSE_MILLIS);
       nanos = nanos();
