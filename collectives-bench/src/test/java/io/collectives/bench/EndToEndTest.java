@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -34,19 +35,16 @@ class EndToEndTest {
     return Invocation.of(("perf --warmup 0.02 --min-time 0.02 --check " + arguments).split(" "));
   }
 
+  /** Of what two processes have learnt in an epoch, more is wanted than anybody can read. */
   @Test
   void trainReadsDigitsAndSaysHowWell() {
-    Invocation train = Invocation.of("train", "--ranks", "2", "--epochs", "3", "--least", "90");
-    assertEquals(0, train.status(), train.err());
+    Invocation train = Invocation.of("train", "--ranks", "2", "--epochs", "1", "--least", "100");
+    assertEquals(1, train.status(), train.err());
     List<String> lines = train.out().lines().toList();
     assertTrue(
         lines.get(2).matches("epoch +loss +accuracy +bits +step +slowest +images/s"), train.out());
-    assertTrue(lines.get(5).startsWith("    3    "), train.out());
-    assertTrue(lines.get(7).startsWith("passed: 9"), train.out());
-    Invocation less =
-        Invocation.of("train", "--placement", "threads", "--epochs", "1", "--rate", "1e-9");
-    assertEquals(1, less.status(), less.err());
-    assertTrue(less.out().contains("FAILED: "), less.out());
+    assertTrue(lines.get(3).startsWith("    1    "), train.out());
+    assertTrue(lines.get(5).matches("FAILED: [5-9]\\d\\.\\d\\d % of .*"), train.out());
     Invocation wrong = Invocation.of("train", "--update", "servers", "--servers", "2");
     assertEquals(2, wrong.status());
     assertTrue(wrong.err().contains("servers have parts of layers"), wrong.err());
@@ -155,7 +153,7 @@ class EndToEndTest {
     Path file = directory.resolve("my.table");
     Invocation perf =
         perf(
-            "--placement threads --ranks 2,3 --bytes 8,64K --algorithm swing,direct,auto:shipped,auto"
+            "--placement threads --ranks 2,3 --bytes 8,64K --algorithm swing,direct,auto:shipped"
                 + " --tune-table "
                 + file);
     assertEquals(0, perf.status(), perf.err());
@@ -163,8 +161,7 @@ class EndToEndTest {
         Files.readAllLines(file).stream().filter(line -> !line.startsWith("#")).toList();
     assertEquals(4, rows.size());
     assertTrue(perf.out().contains(String.join("\n", rows)), perf.out());
-    assertTrue(
-        rows.get(0).matches(".* # 8 B: .*, auto:shipped: exchange [0-9.]+, auto: .*"), rows.get(0));
+    assertTrue(rows.get(0).matches(".* # 8 B: .*, auto:shipped: exchange [0-9.]+.*"), rows.get(0));
     List<Communicator> worlds = Collectives.inProcess(3);
     try {
       Algorithm auto = Algorithm.auto(String.join(";", rows).replaceAll("#[^;]*", ""));
@@ -176,12 +173,12 @@ class EndToEndTest {
     }
   }
 
-  /** Every memory once, and several types once. */
+  /** Other memory than arrays, and several types. */
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "--type float32,int64 --placement processes --ranks 2",
-        "--placement processes --transport shm --ranks 2 --memory communicator --out-of-place",
+        "--type float32,int64 --placement processes --transport shm --ranks 2"
+            + " --memory communicator --out-of-place",
         "--transport inprocess --ranks 3 --memory direct --out-of-place"
       })
   void perfFindsNothingWrong(String placement) {
@@ -272,13 +269,7 @@ class EndToEndTest {
 
   /** Of a length that no number of ranks divides, so that parts differ. */
   @ParameterizedTest
-  @CsvSource({
-    "auto:shipped, inprocess, array",
-    "ring, inprocess, array",
-    "torus, tcp, communicator",
-    "double-binary-tree, inprocess, communicator",
-    "direct, shm, communicator"
-  })
+  @CsvSource({"auto:shipped, inprocess, array", "torus, tcp, communicator"})
   void everyCollectiveIsMeasuredAndChecked(String algorithm, String transport, String memory) {
     String all = Arrays.stream(Collective.values()).map(Collective::toString).collect(joining(","));
     Invocation perf =
@@ -307,17 +298,17 @@ class EndToEndTest {
     Invocation perf =
         perf(
             "--placement threads --transport inprocess --iterations 1 --format tsv "
-                + "--tensors resnet50 --scale 16");
+                + "--algorithm auto:shipped --tensors resnet50 --scale 200");
     assertEquals(0, perf.status(), perf.err());
     List<String> lines = perf.out().lines().toList();
     assertEquals(HEADER, lines.get(0));
     List<String> titles = lines.stream().skip(1).map(line -> line.split("\t")[0]).toList();
     assertEquals(
-        List.of("resnet50/16:fused", "resnet50/16:one", "resnet50/16:each", "resnet50/16:copied"),
+        Stream.of("fused", "one", "each", "copied").map(way -> "resnet50/200:" + way).toList(),
         titles);
     for (String line : lines.subList(1, 5)) {
       assertEquals("0", line.split("\t")[16], line);
-      assertEquals("6389256", line.split("\t")[8], line);
+      assertEquals("510980", line.split("\t")[8], line);
     }
   }
 
@@ -352,15 +343,25 @@ class EndToEndTest {
     Invocation perf =
         perf(
             "--placement threads --workers 3,1 --bytes 3000 --iterations 3 --format tsv "
-                + "--algorithm ring,parameter-server:0+2,ring,parameter-server:n,auto");
+                + "--algorithm ring,parameter-server:0+2,ring,parameter-server:n,auto:shipped");
     assertEquals(0, perf.status(), perf.err());
     List<String[]> rows = perf.out().lines().skip(1).map(line -> line.split("\t")).toList();
     assertEquals(
-        List.of("3 ring", "5 parameter-server:0+2", "3 ring", "3 parameter-server:3", "3 auto")
+        List.of(
+                "3 ring",
+                "5 parameter-server:0+2",
+                "3 ring",
+                "3 parameter-server:3",
+                "3 auto:shipped")
             .toString(),
         rows.subList(0, 5).stream().map(row -> row[4] + " " + row[1]).toList().toString());
     assertEquals(
-        List.of("1 ring", "3 parameter-server:0+2", "1 ring", "1 parameter-server:1", "1 auto")
+        List.of(
+                "1 ring",
+                "3 parameter-server:0+2",
+                "1 ring",
+                "1 parameter-server:1",
+                "1 auto:shipped")
             .toString(),
         rows.subList(5, 10).stream().map(row -> row[4] + " " + row[1]).toList().toString());
     for (int i = 0; i < 10; i++) {
