@@ -65,6 +65,11 @@ class StatusTest {
     return new Run(run.status(), run.out() + run.err());
   }
 
+  private static Run statusHere(String place) {
+    Invocation run = Invocation.of("status", place);
+    return new Run(run.status(), run.out() + run.err());
+  }
+
   @AfterEach
   void stopCommands() {
     commands.values().forEach(StatusCommands::close);
@@ -84,6 +89,7 @@ class StatusTest {
     }
   }
 
+  /** Starts ranks, and waits until they have joined. */
   private List<Process> start(ProcessGroup group, int ranks, Map<String, String> variables)
       throws IOException {
     List<Process> processes = new ArrayList<>();
@@ -101,9 +107,11 @@ class StatusTest {
         int first = Integer.parseInt(environment.get("COLLECTIVES_LISTEN"));
         environment.put("COLLECTIVES_LISTEN", "127.0.0.1:" + (first + rank));
       }
-      command.redirectOutput(ProcessBuilder.Redirect.DISCARD);
       command.redirectError(ProcessBuilder.Redirect.DISCARD);
       processes.add(group.start(rank, command));
+    }
+    for (Process process : processes) {
+      assertEquals(StatusProgram.JOINED, process.inputReader().readLine());
     }
     return processes;
   }
@@ -188,25 +196,24 @@ class StatusTest {
     variables.put("COLLECTIVES_TRANSPORT", "tcp");
     variables.put("COLLECTIVES_LISTEN", "" + port);
     String place = "127.0.0.1:" + port;
-    // No socket is found there, as on another host.
-    Map<String, String> elsewhere =
-        Map.of("XDG_RUNTIME_DIR", Files.createDirectory(directory.resolve("x")).toString());
-    try (ProcessGroup group = new ProcessGroup()) {
-      start(group, 3, variables);
-      Map<String, String> knows = new TreeMap<>(elsewhere);
-      knows.put("COLLECTIVES_SECRET_FILE", secret.toString());
+    // No socket is found there, as on another host, nor by this process.
+    String elsewhere = Files.createDirectory(directory.resolve("x")).toString();
+    try (ProcessGroup group = new ProcessGroup(Duration.ofMillis(50))) {
+      start(group, 2, variables);
+      Map<String, String> knows =
+          Map.of("XDG_RUNTIME_DIR", elsewhere, "COLLECTIVES_SECRET_FILE", secret.toString());
       List<String> waiting =
           List.of(
-              "Rank 2 keeps the others waiting: ",
-              "ranks 0 and 1 wait in all-reduce #3",
-              "and rank 2 is in no call");
+              "Rank 0 keeps the others waiting: ",
+              "rank 1 waits in all-reduce #3",
+              "and rank 0 is in no call");
       statusThatSays(waiting, knows, place).assertSays(0, "StatusProgram.loadBatch", "tcp");
-      Map<String, String> guesses = new TreeMap<>(elsewhere);
-      guesses.put("COLLECTIVES_SECRET_FILE", wrong.toString());
+      Map<String, String> guesses =
+          Map.of("XDG_RUNTIME_DIR", elsewhere, "COLLECTIVES_SECRET_FILE", wrong.toString());
       status(guesses, place).assertSays(1, "the job secret here is not that of its job");
-      status(elsewhere, place)
+      statusHere(place)
           .assertSays(1, "it has a job secret; set COLLECTIVES_SECRET_FILE as for its ranks");
-      status(elsewhere, "127.0.0.1:" + FreePort.find()).assertSays(1, "nobody listens there");
+      statusHere("127.0.0.1:" + FreePort.find()).assertSays(1, "nobody listens there");
     }
   }
 }
