@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.CallSettings;
+import io.collectives.bench.perf.ThreadRanks;
+import io.collectives.bench.process.FreePort;
 import io.collectives.bench.process.JavaCommand;
 import java.io.StringReader;
 import java.nio.file.Files;
@@ -22,14 +25,6 @@ import org.xml.sax.InputSource;
 class ReportTest {
   @TempDir private Path directory;
 
-  private void run(String how) {
-    LaunchedJob.run(
-        List.of("-n", "4"),
-        "COLLECTIVES_REPORT=" + directory,
-        JavaCommand.of(
-            ReportedTraining.class, List.of("-Xmx128m", "-XX:+UseSerialGC"), List.of(how)));
-  }
-
   private Invocation report(String... arguments) {
     List<String> all = new ArrayList<>(List.of("report"));
     all.addAll(List.of(arguments));
@@ -37,9 +32,17 @@ class ReportTest {
     return Invocation.of(all.toArray(String[]::new));
   }
 
+  /** Ranks that are threads, but talk as processes do. */
   @Test
   void aRankThatSleepsInEveryTenthStepIsFound() throws Exception {
-    run("sleeps");
+    CallSettings reported = CallSettings.defaults().withReportDirectory(directory);
+    try (ThreadRanks ranks = ThreadRanks.joined(4, "auto", reported, FreePort.find())) {
+      ranks.all(
+          world -> {
+            ReportedTraining.train(world, "sleeps", 45);
+            return world;
+          });
+    }
     Path page = directory.resolve("page.html");
     Invocation run = report("--html", page.toString());
     assertEquals(0, run.status(), run.err());
@@ -66,9 +69,16 @@ class ReportTest {
     assertTrue(json.out().contains("{\"title\": \"Ranks\"},\n      {\"rank\": 0,"), json.out());
   }
 
+  /** Ranks that are processes, each with garbage of its own. */
   @Test
   void aRankThatCollectsGarbageAllTheTimeIsFound() throws Exception {
-    run("litters");
+    LaunchedJob.run(
+        List.of("-n", "3"),
+        "COLLECTIVES_REPORT=" + directory,
+        JavaCommand.of(
+            ReportedTraining.class,
+            List.of("-Xmx128m", "-XX:+UseSerialGC"),
+            List.of("litters", "25")));
     Invocation run = report();
     assertEquals(0, run.status(), run.err());
     assertTrue(
