@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.Collectives;
 import io.collectives.bench.perf.StartUp;
 import io.collectives.bench.process.JavaCommand;
 import java.io.ByteArrayOutputStream;
@@ -20,6 +21,7 @@ import java.util.List;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import java.util.stream.Stream;
+import java.util.zip.Deflater;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -27,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
-/** {@code launch --aot}: jobs of two ranks that join, sum and end. */
+/** {@code launch --aot}: jobs of two ranks that take the library from the archive. */
 @Tag("process")
 @Timeout(240)
 class LaunchArchiveTest {
@@ -39,6 +41,15 @@ class LaunchArchiveTest {
   private static List<Path> classPath = List.of();
 
   @TempDir Path directory;
+
+  /** Few classes, which are archived in a moment; {@link StartUp} joins and sums. */
+  static final class Program {
+    private Program() {}
+
+    public static void main(String[] args) {
+      Collectives.settings(System.getenv());
+    }
+  }
 
   /** The output of a job, and how it ended. */
   private record Outcome(int status, List<String> out, List<String> err) {
@@ -63,6 +74,7 @@ class LaunchArchiveTest {
   private static Path pack(Path classes, Path jar) throws IOException {
     try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar));
         Stream<Path> files = Files.walk(classes)) {
+      out.setLevel(Deflater.NO_COMPRESSION);
       for (Path file : files.filter(Files::isRegularFile).toList()) {
         out.putNextEntry(
             new JarEntry(classes.relativize(file).toString().replace(File.separatorChar, '/')));
@@ -74,13 +86,18 @@ class LaunchArchiveTest {
   }
 
   private static Outcome launch(Path archive, List<Path> classPath, String... options) {
+    return launch(Program.class, archive, classPath, options);
+  }
+
+  private static Outcome launch(
+      Class<?> program, Path archive, List<Path> classPath, String... options) {
     List<String> arguments = new ArrayList<>();
     arguments.addAll(List.of("-n", "" + RANKS, "--transport", "shm", "--aot", archive.toString()));
     arguments.addAll(List.of(JavaCommand.executable(), "-Xlog:class+load"));
     arguments.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
     arguments.addAll(Arrays.asList(options));
     String paths = String.join(File.pathSeparator, classPath.stream().map(Path::toString).toList());
-    arguments.addAll(List.of("-cp", paths, StartUp.class.getName(), "0"));
+    arguments.addAll(List.of("-cp", paths, program.getName(), "0"));
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     ByteArrayOutputStream err = new ByteArrayOutputStream();
     Launch launch = new Launch(new PrintStream(out, true), new PrintStream(err, true));
@@ -125,8 +142,8 @@ class LaunchArchiveTest {
   @Tag("long")
   void aFileThatIsNoArchiveIsReplaced() throws IOException {
     Path archive = Files.writeString(directory.resolve("classes.jsa"), "nonsense");
-    assertRan(0, launch(archive, classPath));
-    assertRan(RANKS, launch(archive, classPath));
+    assertRan(0, launch(StartUp.class, archive, classPath));
+    assertRan(RANKS, launch(StartUp.class, archive, classPath));
   }
 
   @Test
