@@ -73,7 +73,7 @@ class ReportTest {
   @Test
   void aRankThatCollectsGarbageAllTheTimeIsFound() throws Exception {
     LaunchedJob.run(
-        List.of("-n", "3"),
+        List.of("-n", "2"),
         "COLLECTIVES_REPORT=" + directory,
         JavaCommand.of(
             ReportedTraining.class,
