@@ -31,7 +31,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 
 /** Jobs of threads over TCP whose links are counted. */
 public final class CountedTcp implements TransportProvider {
@@ -79,7 +78,13 @@ public final class CountedTcp implements TransportProvider {
      */
     long bytesSent(int from, int to) {
       CountedLink link = transport(from).linked.get(to);
-      return link == null ? 0 : link.payloadSent();
+      return link == null ? 0 : link.payload.values().stream().mapToLong(Long::longValue).sum();
+    }
+
+    /** Returns how many of them have gone in a call. */
+    long bytesSent(int from, int to, long sequence) {
+      CountedLink link = transport(from).linked.get(to);
+      return link == null ? 0 : link.payload.getOrDefault(sequence, 0L);
     }
 
     /** The transfers that a rank has sent, in their order. */
@@ -201,7 +206,9 @@ public final class CountedTcp implements TransportProvider {
 
   /** A link, how many bytes of payload it has carried, and what its rank sends. */
   private static final class CountedLink extends ForwardingLink {
-    private final AtomicLong payload = new AtomicLong();
+    /** By call. */
+    private final Map<Long, Long> payload = new ConcurrentHashMap<>();
+
     private final List<FrameHeader> sent;
 
     CountedLink(Link inner, List<FrameHeader> sent) {
@@ -213,17 +220,12 @@ public final class CountedTcp implements TransportProvider {
     public boolean trySend(FrameHeader header, FrameBody body) {
       boolean accepted = inner.trySend(header, body);
       if (accepted && header.kind == FrameHeader.Kind.DATA) {
-        payload.addAndGet(header.length);
+        payload.merge(header.sequence, (long) header.length, Long::sum);
         FrameHeader copy = new FrameHeader();
         copy.copyFrom(header);
         sent.add(copy);
       }
       return accepted;
-    }
-
-    /** Returns how many bytes of payload it has carried. */
-    long payloadSent() {
-      return payload.get();
     }
   }
 
