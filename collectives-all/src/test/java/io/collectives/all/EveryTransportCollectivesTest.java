@@ -12,13 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Collectives over every transport, by a plan with few peers and by one with all. */
 @ParameterizedClass
-@CsvSource({
-  "inprocess, ring",
-  "shm, ring",
-  "shm, direct",
-  "tcp, direct",
-  "mixed, ring",
-})
+@CsvSource({"inprocess, ring", "shm, direct", "tcp, direct", "mixed, ring"})
 final class EveryTransportCollectivesTest extends CollectivesContractTest {
   private final String transport;
   private final Algorithm algorithm;

@@ -13,13 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Failures over every transport, by a plan with few peers and by one with all. */
 @ParameterizedClass
-@CsvSource({
-  "inprocess, ring",
-  "shm, ring",
-  "shm, direct",
-  "tcp, direct",
-  "mixed, ring",
-})
+@CsvSource({"inprocess, ring", "shm, direct", "tcp, direct", "mixed, ring"})
 @Tag("once")
 final class EveryTransportFailureTest extends FailureContractTest {
   private final String transport;

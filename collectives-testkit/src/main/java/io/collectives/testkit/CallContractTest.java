@@ -92,7 +92,7 @@ public abstract class CallContractTest extends JobTest {
   // ------------------------------------------------------------ asynchronous
 
   @ParameterizedTest
-  @ValueSource(ints = {1, 2, 5})
+  @ValueSource(ints = {1, 5})
   void severalCallsMayBeUnderWay(int ranks) throws Exception {
     List<Communicator> worlds = job(ranks, 64, 3);
     RankThreads.run(
@@ -266,14 +266,14 @@ public abstract class CallContractTest extends JobTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {1, 2, 3, 7})
+  @ValueSource(ints = {2, 7})
   void nobodyLeavesABarrierBeforeAllHaveEntered(int ranks) throws Exception {
     List<Communicator> worlds = job(ranks, 64, 1);
     AtomicInteger entered = new AtomicInteger();
     RankThreads.run(
         worlds,
         world -> {
-          for (int round = 1; round <= 50; round++) {
+          for (int round = 1; round <= 20; round++) {
             entered.incrementAndGet();
             if (round % 2 == 0) {
               world.barrier();
@@ -405,14 +405,15 @@ public abstract class CallContractTest extends JobTest {
     WIRE_TYPE
   }
 
+  /** Each of them, and each number of ranks with one that differs: these do not depend. */
   static Stream<Object[]> mismatches() {
-    return Arrays.stream(Mismatch.values())
-        .flatMap(
-            what ->
-                Stream.of(
-                    new Object[] {what, 2, 1},
-                    new Object[] {what, 3, 0},
-                    new Object[] {what, 5, 2}));
+    return Stream.of(
+        new Object[] {Mismatch.COUNT, 2, 1},
+        new Object[] {Mismatch.TYPE, 3, 0},
+        new Object[] {Mismatch.OP, 5, 2},
+        new Object[] {Mismatch.COLLECTIVE, 2, 1},
+        new Object[] {Mismatch.ALGORITHM, 3, 0},
+        new Object[] {Mismatch.WIRE_TYPE, 3, 2});
   }
 
   @ParameterizedTest(name = "{0} of {1} ranks, rank {2} differs")

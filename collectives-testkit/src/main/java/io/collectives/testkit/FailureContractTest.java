@@ -25,10 +25,12 @@ import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -116,34 +118,45 @@ public abstract class FailureContractTest extends JobTest {
   }
 
   /** Survivors of a death in the middle of calls go on, and lose nothing. */
-  @ParameterizedTest
-  @ValueSource(ints = {2, 3, 4, 7})
-  void survivorsGoOnAndLoseNothing(int ranks) throws Exception {
-    for (int victim = 0; victim < ranks; victim += Math.max(1, ranks - 1)) {
-      int dead = victim;
-      long[][][] results = new long[ranks][PAYLOADS][COUNT];
-      Communicator[] ends = new Communicator[ranks];
-      List<@Nullable Throwable> outcomes =
-          RankThreads.outcomes(
-              ranks(ranks),
-              world -> {
-                Runnable death = world.rank() == dead ? world::close : null;
-                ends[world.rank()] = train(world, results[world.rank()], death);
-              });
-      for (int rank = 0; rank < ranks; rank++) {
-        if (rank == dead) {
-          assertInstanceOf(CommunicatorClosedException.class, outcomes.get(rank));
-          continue;
-        }
-        assertEquals(null, outcomes.get(rank), "rank " + rank);
-        assertEquals(ranks - 1, ends[rank].size());
-        int first = dead == 0 ? 1 : 0;
-        for (int payload = 0; payload < PAYLOADS; payload++) {
-          assertArrayEquals(results[first][payload], results[rank][payload]);
-        }
-        assertArrayEquals(sum(ends[rank], PAYLOADS - 1), results[rank][PAYLOADS - 1]);
+  @ParameterizedTest(name = "{0} ranks, rank {1} dies")
+  @MethodSource("ranksAndOne")
+  void survivorsGoOnAndLoseNothing(int ranks, int dead) throws Exception {
+    long[][][] results = new long[ranks][PAYLOADS][COUNT];
+    Communicator[] ends = new Communicator[ranks];
+    List<@Nullable Throwable> outcomes =
+        RankThreads.outcomes(
+            ranks(ranks),
+            world -> {
+              Runnable death = world.rank() == dead ? world::close : null;
+              ends[world.rank()] = train(world, results[world.rank()], death);
+            });
+    for (int rank = 0; rank < ranks; rank++) {
+      if (rank == dead) {
+        assertInstanceOf(CommunicatorClosedException.class, outcomes.get(rank));
+        continue;
       }
+      assertEquals(null, outcomes.get(rank), "rank " + rank);
+      assertEquals(ranks - 1, ends[rank].size());
+      int first = dead == 0 ? 1 : 0;
+      for (int payload = 0; payload < PAYLOADS; payload++) {
+        assertArrayEquals(results[first][payload], results[rank][payload]);
+      }
+      assertArrayEquals(sum(ends[rank], PAYLOADS - 1), results[rank][PAYLOADS - 1]);
     }
+  }
+
+  static Stream<Object[]> ranksAndOne() {
+    return Kit.cases(
+        3,
+        List.of(
+            new Object[] {2, 1},
+            new Object[] {3, 2},
+            new Object[] {4, 0},
+            new Object[] {2, 0},
+            new Object[] {3, 0},
+            new Object[] {4, 3},
+            new Object[] {7, 0},
+            new Object[] {7, 6}));
   }
 
   /** Two die one after the other, the second while the others deal with the first. */
