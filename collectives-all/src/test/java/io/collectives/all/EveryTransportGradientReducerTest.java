@@ -34,6 +34,6 @@ final class EveryTransportGradientReducerTest extends GradientReducerContractTes
   /** Many where they take little time. */
   @Override
   protected int models() {
-    return transport.equals("inprocess") ? 40 : 6;
+    return transport.equals("inprocess") ? 16 : 4;
   }
 }

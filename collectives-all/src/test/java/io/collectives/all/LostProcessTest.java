@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
  * error that names it, and ends by itself.
  */
 @Tag("process")
-@Tag("once")
+@Tag("long") // SharedMemoryProcessesTest kills a rank, and CutCableTest waits for a silent one.
 class LostProcessTest {
   private static final int SIZE = 4;
 
@@ -54,7 +54,6 @@ class LostProcessTest {
   }
 
   @Test
-  @Tag("long") // CutCableTest waits for a silent rank, too.
   void theOthersNameOneThatIsStopped() throws Exception {
     theOthersName("STOP", 3);
   }

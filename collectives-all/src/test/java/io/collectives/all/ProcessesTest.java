@@ -72,6 +72,7 @@ final class ProcessesTest {
   }
 
   @Test
+  @Tag("long") // SharedMemoryProcessesTest does.
   void processesMeetInADirectoryAndSum() throws Exception {
     Path rendezvous = Files.createDirectory(directory.resolve("rendezvous"));
     assertSums(start(SIZE, Map.of("COLLECTIVES_RENDEZVOUS", rendezvous.toUri().toString())));

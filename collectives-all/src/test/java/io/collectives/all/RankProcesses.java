@@ -11,12 +11,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
 /** The ranks of a job, each a JVM whose output is a file. Those that still run end with this. */
 final class RankProcesses implements AutoCloseable {
   private final Path directory;
   private final int size;
+  private Path rendezvous;
   private final List<Process> processes = new ArrayList<>();
 
   /**
@@ -26,6 +28,7 @@ final class RankProcesses implements AutoCloseable {
    */
   RankProcesses(Path directory, int size) {
     this.directory = directory;
+    rendezvous = directory;
     this.size = size;
   }
 
@@ -37,7 +40,7 @@ final class RankProcesses implements AutoCloseable {
    */
   void start(Class<?> main, IntFunction<Map<String, String>> environment, String... arguments)
       throws IOException {
-    Path rendezvous = Files.createTempDirectory(directory, "rendezvous");
+    rendezvous = Files.createTempDirectory(directory, "rendezvous");
     processes.clear();
     for (int rank = 0; rank < size; rank++) {
       ProcessBuilder builder = JavaProcess.of(file(rank), main, arguments);
@@ -80,6 +83,13 @@ final class RankProcesses implements AutoCloseable {
     }
     for (Process process : processes) {
       assertTrue(process.waitFor(90, TimeUnit.SECONDS));
+    }
+  }
+
+  /** Returns what is in the directory where they met. */
+  List<Path> leftWhereTheyMet() throws IOException {
+    try (Stream<Path> left = Files.list(rendezvous)) {
+      return left.toList();
     }
   }
 

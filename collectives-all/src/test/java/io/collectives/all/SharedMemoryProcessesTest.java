@@ -45,6 +45,7 @@ class SharedMemoryProcessesTest {
       ranks.assertEnds(rank, "[shm]", SUMMING, SUMMING, "done");
     }
     assertEquals(List.of(), left());
+    assertEquals(List.of(), ranks.leftWhereTheyMet());
   }
 
   /** In a ring of four, the one opposite to it is not even linked with it. */
@@ -63,6 +64,9 @@ class SharedMemoryProcessesTest {
       throws Exception {
     start(algorithm, Integer.MAX_VALUE);
     ranks.awaitOutput(SUMMING);
+    if (algorithm.equals("ring")) {
+      assertSocketsAreLeftOnly(SIZE);
+    }
     ranks.signal("KILL", victim);
     for (int rank = 0; rank < SIZE; rank++) {
       if (rank != victim) {
@@ -77,6 +81,7 @@ class SharedMemoryProcessesTest {
    * all others have removed their own.
    */
   @Test
+  @Tag("long") // They are what there is before a rank is killed.
   void ofAKilledJobOfNeighboursSocketsAreLeftOnly() throws Exception {
     ofAJobThatIsKilledNoRingsAreLeft("ring", SIZE);
   }
@@ -91,6 +96,10 @@ class SharedMemoryProcessesTest {
     start(algorithm, Integer.MAX_VALUE);
     ranks.awaitOutput(SUMMING);
     ranks.killAll();
+    assertSocketsAreLeftOnly(places);
+  }
+
+  private void assertSocketsAreLeftOnly(int places) throws IOException {
     List<Path> left = left();
     assertEquals(places, left.size());
     for (Path rank : left) {

@@ -57,6 +57,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
   private static final int[] SLABS_IN_FLIGHT = {1, 3};
   private static final List<ElementType> FLOATING =
       Stream.of(ElementType.values()).filter(type -> !type.isInteger()).toList();
+  private static final int STYLES = AllReduceCase.Style.values().length;
   static final int PRIME = AllReduceCase.PRIME;
 
   /** For subclasses. */
@@ -86,6 +87,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
   void bitsDependOnInputsAlgorithmAndRanksOnly(int wanted) throws Exception {
     int ranks = Kit.suiting(this::algorithm, wanted);
     Map<ElementType, long[]> expected = new EnumMap<>(ElementType.class);
+    int call = 0;
     for (int frameLength : new int[] {64, 200, 128 * 1024}) {
       for (int slabsInFlight : SLABS_IN_FLIGHT) {
         List<Communicator> worlds = job(ranks, frameLength, slabsInFlight);
@@ -93,29 +95,28 @@ public abstract class AllReduceNumbersTest extends JobTest {
           Operand operand = new Operand(type, ReduceOp.SUM, SEED);
           long[][] inputs = operand.inputs(ranks, PRIME);
           for (int run = 0; run < 2; run++) {
-            for (AllReduceCase.Style style : AllReduceCase.Style.values()) {
-              AllReduceCase c =
-                  new AllReduceCase(
-                      new JobShape(ranks, frameLength, slabsInFlight),
-                      AllReduceCase.Size.PRIME,
-                      operand,
-                      style,
-                      new Placement(run == 0 ? Memory.ARRAY : Memory.COMMUNICATOR, run == 0));
-              long[][] results = new long[ranks][];
-              RankThreads.run(
-                  worlds,
-                  world ->
-                      results[world.rank()] = c.reduce(world, inputs[world.rank()], pool(world)));
-              AllReduceCase.assertSameOnAllRanks(results);
-              if (expected.putIfAbsent(type, results[0]) == null) {
-                Numbers.assertReduced(type, ReduceOp.SUM, inputs, results[0]);
-              }
-              assertSameBits(
-                  type,
-                  Objects.requireNonNull(expected.get(type)),
-                  results[0],
-                  "run " + run + " of " + c + " has other bits than the first");
+            AllReduceCase.Style style = AllReduceCase.Style.values()[call++ % STYLES];
+            AllReduceCase c =
+                new AllReduceCase(
+                    new JobShape(ranks, frameLength, slabsInFlight),
+                    AllReduceCase.Size.PRIME,
+                    operand,
+                    style,
+                    new Placement(run == 0 ? Memory.ARRAY : Memory.COMMUNICATOR, run == 0));
+            long[][] results = new long[ranks][];
+            RankThreads.run(
+                worlds,
+                world ->
+                    results[world.rank()] = c.reduce(world, inputs[world.rank()], pool(world)));
+            AllReduceCase.assertSameOnAllRanks(results);
+            if (expected.putIfAbsent(type, results[0]) == null) {
+              Numbers.assertReduced(type, ReduceOp.SUM, inputs, results[0]);
             }
+            assertSameBits(
+                type,
+                Objects.requireNonNull(expected.get(type)),
+                results[0],
+                "run " + run + " of " + c + " has other bits than the first");
           }
         }
         worlds.forEach(Communicator::close);
@@ -265,6 +266,7 @@ public abstract class AllReduceNumbersTest extends JobTest {
     for (int wanted : Kit.ranks(5, 2, 5).toArray()) {
       int ranks = Kit.suiting(this::algorithm, wanted);
       Map<ReduceOp, long[]> expected = new HashMap<>();
+      int call = 0;
       for (int frameLength : new int[] {64, 128 * 1024}) {
         int slabsInFlight = frameLength == 64 ? 3 : 1;
         List<Communicator> worlds = job(ranks, frameLength, slabsInFlight);
@@ -274,7 +276,8 @@ public abstract class AllReduceNumbersTest extends JobTest {
           if (wire == WireType.INT8 && op != ReduceOp.MAX) {
             expected.remove(op); // Frames decide which elements are rounded together.
           }
-          for (AllReduceCase.Style style : AllReduceCase.Style.values()) {
+          for (int run = 0; run < 2; run++) {
+            AllReduceCase.Style style = AllReduceCase.Style.values()[call++ % STYLES];
             AllReduceCase c =
                 new AllReduceCase(
                     new JobShape(ranks, frameLength, slabsInFlight),
@@ -345,83 +348,75 @@ public abstract class AllReduceNumbersTest extends JobTest {
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
   void residualsMakeUpForWhatIsLost(WireType wire) throws Exception {
-    int calls = 40;
-    for (int ranks : new int[] {Kit.suiting(this::algorithm, 5)}) {
-      long[][] inputs = new Operand(ElementType.FLOAT32, ReduceOp.SUM, SEED).inputs(ranks, PRIME);
-      List<Communicator> worlds = job(ranks, 256, 2);
-      for (ReduceOp.Standard op : List.of(ReduceOp.SUM, ReduceOp.AVERAGE)) {
-        double[][] plain = new double[ranks][PRIME];
-        double[][] fed = new double[ranks][PRIME];
-        float[][] residuals = new float[ranks][2 * PRIME];
-        long[][] last = new long[ranks][];
-        boolean sumsOften = sumsOften(ranks);
-        RankThreads.run(
-            worlds,
-            world -> {
-              int rank = world.rank();
-              Communicator narrow = world.using(wire);
-              TestPayload source = new TestPayload(ElementType.FLOAT32, Memory.PARTS, PRIME);
-              TestPayload target = new TestPayload(ElementType.FLOAT32, Memory.DIRECT, PRIME);
-              source.fill(inputs[rank]);
-              // Its odd elements are somebody else's.
-              Payload residual = Payload.strided(Payload.of(residuals[rank]), 0, PRIME, 1, 2);
-              if (sumsOften) {
-                String message =
-                    Kit.message(
-                        assertThrows(
-                            IllegalArgumentException.class,
-                            () ->
-                                narrow.allReduce(
-                                    source.payload(), target.payload(), op, residual)));
-                assertTrue(message.contains(algorithm(ranks).family()), message);
-                return;
-              }
-              for (int call = 0; call < calls; call++) {
-                narrow.allReduce(source.payload(), target.payload(), op);
-                add(plain[rank], target.bits());
-                if (call % 2 == 0) {
-                  narrow.allReduce(source.payload(), target.payload(), op, residual);
-                } else {
-                  narrow
-                      .async()
-                      .allReduce(source.payload(), target.payload(), op, residual)
-                      .await();
-                }
-                last[rank] = target.bits();
-                add(fed[rank], last[rank]);
-              }
-              assertArrayEquals(inputs[rank], source.bits(), "the input was written");
-            });
-        if (sumsOften) {
-          continue;
-        }
-        AllReduceCase.assertSameOnAllRanks(last);
-        double worstPlain = 0;
-        double worstFed = 0;
-        for (int i = 0; i < PRIME; i++) {
-          double exact = 0;
-          double magnitude = 0;
-          double kept = 0;
-          for (int rank = 0; rank < ranks; rank++) {
-            double value = ElementType.FLOAT32.value(inputs[rank][i]);
-            exact += value;
-            magnitude += Math.abs(value);
-            kept += Math.abs(residuals[rank][2 * i]);
-            assertEquals(0, residuals[rank][2 * i + 1]);
+    int calls = 20;
+    ReduceOp.Standard op = wire == WireType.FLOAT16 ? ReduceOp.AVERAGE : ReduceOp.SUM;
+    int ranks = Kit.suiting(this::algorithm, 5);
+    long[][] inputs = new Operand(ElementType.FLOAT32, ReduceOp.SUM, SEED).inputs(ranks, PRIME);
+    List<Communicator> worlds = job(ranks, 256, 2);
+    double[][] plain = new double[ranks][PRIME];
+    double[][] fed = new double[ranks][PRIME];
+    float[][] residuals = new float[ranks][2 * PRIME];
+    long[][] last = new long[ranks][];
+    boolean sumsOften = sumsOften(ranks);
+    RankThreads.run(
+        worlds,
+        world -> {
+          int rank = world.rank();
+          Communicator narrow = world.using(wire);
+          TestPayload source = new TestPayload(ElementType.FLOAT32, Memory.PARTS, PRIME);
+          TestPayload target = new TestPayload(ElementType.FLOAT32, Memory.DIRECT, PRIME);
+          source.fill(inputs[rank]);
+          // Its odd elements are somebody else's.
+          Payload residual = Payload.strided(Payload.of(residuals[rank]), 0, PRIME, 1, 2);
+          if (sumsOften) {
+            String message =
+                Kit.message(
+                    assertThrows(
+                        IllegalArgumentException.class,
+                        () -> narrow.allReduce(source.payload(), target.payload(), op, residual)));
+            assertTrue(message.contains(algorithm(ranks).family()), message);
+            return;
           }
-          exact /= op == ReduceOp.AVERAGE ? ranks : 1;
-          worstPlain = Math.max(worstPlain, Math.abs(plain[0][i] - calls * exact));
-          double off = Math.abs(fed[0][i] - calls * exact);
-          worstFed = Math.max(worstFed, off);
-          double inFloat32 = calls * (ranks + 2) * 0x1p-23 * (magnitude + kept);
-          assertTrue(off <= kept + inFloat32, op + ", element " + i + " is off by " + off);
-        }
-        assertTrue(
-            4 * worstFed < worstPlain,
-            op + " is off by " + worstFed + ", and by " + worstPlain + " without residuals");
-      }
-      worlds.forEach(Communicator::close);
+          for (int call = 0; call < calls; call++) {
+            narrow.allReduce(source.payload(), target.payload(), op);
+            add(plain[rank], target.bits());
+            if (call % 2 == 0) {
+              narrow.allReduce(source.payload(), target.payload(), op, residual);
+            } else {
+              narrow.async().allReduce(source.payload(), target.payload(), op, residual).await();
+            }
+            last[rank] = target.bits();
+            add(fed[rank], last[rank]);
+          }
+          assertArrayEquals(inputs[rank], source.bits(), "the input was written");
+        });
+    if (sumsOften) {
+      return;
     }
+    AllReduceCase.assertSameOnAllRanks(last);
+    double worstPlain = 0;
+    double worstFed = 0;
+    for (int i = 0; i < PRIME; i++) {
+      double exact = 0;
+      double magnitude = 0;
+      double kept = 0;
+      for (int rank = 0; rank < ranks; rank++) {
+        double value = ElementType.FLOAT32.value(inputs[rank][i]);
+        exact += value;
+        magnitude += Math.abs(value);
+        kept += Math.abs(residuals[rank][2 * i]);
+        assertEquals(0, residuals[rank][2 * i + 1]);
+      }
+      exact /= op == ReduceOp.AVERAGE ? ranks : 1;
+      worstPlain = Math.max(worstPlain, Math.abs(plain[0][i] - calls * exact));
+      double off = Math.abs(fed[0][i] - calls * exact);
+      worstFed = Math.max(worstFed, off);
+      double inFloat32 = calls * (ranks + 2) * 0x1p-23 * (magnitude + kept);
+      assertTrue(off <= kept + inFloat32, op + ", element " + i + " is off by " + off);
+    }
+    assertTrue(
+        4 * worstFed < worstPlain,
+        op + " is off by " + worstFed + ", and by " + worstPlain + " without residuals");
   }
 
   /** Returns whether several ranks compute the same sum, so that they keep no residuals. */

@@ -150,6 +150,7 @@ class MixedTransportContractTest {
   }
 
   @Nested
+  @Tag("long") // All three are two of them, too, and neither changes what the other does.
   class TcpBesideSharedMemory extends Contract {
     TcpBesideSharedMemory() {
       super("shm", "tcp");
