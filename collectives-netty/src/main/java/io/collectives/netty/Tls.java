@@ -6,6 +6,7 @@ import io.collectives.TlsFiles;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.DecoderException;
 import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.IdentityCipherSuiteFilter;
 import io.netty.handler.ssl.JdkSslContext;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
@@ -47,16 +48,33 @@ final class Tls {
   static final int READ_LENGTH = 64 * 1024;
 
   static final String VERSION = "TLSv1.3";
+
+  /**
+   * The kind of the key stores in memory that Netty puts keys and certificates into. PKCS #12, the
+   * default, encrypts each key by one derived in 10,000 rounds of HMAC, and decrypts it at once.
+   */
+  private static final String KEY_STORE = "JKS";
+
   private static final int URI_NAME = 6;
 
   private final String job;
   private final SslContext accepting;
   private final SslContext connecting;
 
-  private Tls(String job, SslContext accepting, SslContext connecting) {
+  /** Both directions have the keys of one context, so that these are read once. */
+  private Tls(String job, JdkSslContext connecting) {
     this.job = job;
-    this.accepting = accepting;
     this.connecting = connecting;
+    this.accepting =
+        new JdkSslContext(
+            connecting.context(),
+            false,
+            null,
+            IdentityCipherSuiteFilter.INSTANCE,
+            null,
+            ClientAuth.REQUIRE,
+            new String[] {VERSION},
+            false);
   }
 
   /**
@@ -73,19 +91,7 @@ final class Tls {
     files.check();
     try {
       checkOwn(settings, files);
-      return new Tls(
-          settings.job(),
-          common(
-                  SslContextBuilder.forServer(files.certificate().toFile(), files.key().toFile()),
-                  files)
-              .clientAuth(ClientAuth.REQUIRE)
-              .build(),
-          common(
-                  SslContextBuilder.forClient()
-                      .keyManager(files.certificate().toFile(), files.key().toFile()),
-                  files)
-              .endpointIdentificationAlgorithm(null)
-              .build());
+      return new Tls(settings.job(), context(files));
     } catch (IOException | CertificateException | IllegalArgumentException e) {
       throw new JoinException(
           "rank "
@@ -103,11 +109,16 @@ final class Tls {
     }
   }
 
-  private static SslContextBuilder common(SslContextBuilder builder, TlsFiles files) {
-    return builder
-        .sslProvider(SslProvider.JDK)
-        .protocols(VERSION)
-        .trustManager(files.trust().toFile());
+  private static JdkSslContext context(TlsFiles files) throws SSLException {
+    return (JdkSslContext)
+        SslContextBuilder.forClient()
+            .keyManager(files.certificate().toFile(), files.key().toFile())
+            .trustManager(files.trust().toFile())
+            .sslProvider(SslProvider.JDK)
+            .keyStoreType(KEY_STORE)
+            .protocols(VERSION)
+            .endpointIdentificationAlgorithm(null)
+            .build();
   }
 
   private static void checkOwn(JobSettings settings, TlsFiles files)
@@ -160,14 +171,7 @@ final class Tls {
   static SSLContext asking(TlsFiles files) throws IOException {
     files.check();
     try {
-      SslContext context =
-          common(
-                  SslContextBuilder.forClient()
-                      .keyManager(files.certificate().toFile(), files.key().toFile()),
-                  files)
-              .endpointIdentificationAlgorithm(null)
-              .build();
-      return ((JdkSslContext) context).context();
+      return context(files).context();
     } catch (IllegalArgumentException e) {
       throw new IOException("the files for TLS cannot be used: " + e.getMessage(), e);
     }
