@@ -36,14 +36,14 @@ import org.junit.jupiter.api.Timeout;
 /**
  * Everything that reads what an unauthenticated peer may have sent is given random and damaged
  * bytes: it must throw what it says it throws, nothing else, and allocate little. Another seed than
- * the usual one is given by the system property {@code collectives.seed}; failures name it and the
- * input's number.
+ * the usual one is given by the system property {@code collectives.seed}, more inputs by {@code
+ * collectives.inputs}; failures name the seed and the input's number.
  */
 @Timeout(60)
 @Tag("once")
 class DecoderFuzzTest {
   private static final long SEED = Long.getLong("collectives.seed", 20_261_122L);
-  private static final int INPUTS = 20_000;
+  private static final int INPUTS = Integer.getInteger("collectives.inputs", 5_000);
 
   /** An exception with its trace is most of it. */
   private static final long ALLOCATION_LIMIT = 64 * 1024;

@@ -25,13 +25,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * The contract of transports, for each kind of socket and address, and each kind of security. Two
- * slots, so that queues are full soon.
+ * The contract of transports, for each kind of socket and address, and each kind of security; not
+ * each with each. Two slots, so that queues are full soon.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class TcpTransportContractTest {
@@ -109,6 +110,7 @@ class TcpTransportContractTest {
   }
 
   @Nested
+  @Tag("long")
   class EpollIpv4 extends Contract {
     EpollIpv4() {
       super(SocketKind.EPOLL, "127.0.0.1");
@@ -130,6 +132,7 @@ class TcpTransportContractTest {
   }
 
   @Nested
+  @Tag("long")
   class NioIpv6 extends Contract {
     NioIpv6() {
       super(SocketKind.NIO, "::1");

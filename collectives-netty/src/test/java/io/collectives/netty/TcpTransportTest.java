@@ -524,10 +524,10 @@ class TcpTransportTest {
       counters.clear();
       String place = kind.isUnix() ? directory.toString() : "127.0.0.1";
       TcpJob.open(kind, TcpTransport.SLOTS, place, 2, CALLS).forEach(this::add);
-      pingPong(20_000);
+      pingPong(5_000);
       ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
       long thread = Thread.currentThread().getId();
-      int count = 20_000;
+      int count = 5_000;
       List<Long> held = heldByNetty();
       long before = threads.getThreadAllocatedBytes(thread);
       pingPong(count);
@@ -573,7 +573,7 @@ class TcpTransportTest {
   void leavesNothingBehind() throws InterruptedException {
     openAndClose(); // Loads what is loaded once.
     openAndClose();
-    int cycles = 10;
+    int cycles = 6;
     long descriptors = descriptors();
     Set<Thread> threads = threads();
     for (int i = 0; i < cycles; i++) {

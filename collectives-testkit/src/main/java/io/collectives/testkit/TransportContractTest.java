@@ -35,6 +35,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Queue;
 import java.util.Random;
+import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
@@ -291,7 +292,7 @@ public abstract class TransportContractTest {
   @Test
   void carriesFramesBothWaysAtOnce() throws Exception {
     open(2);
-    int count = 500;
+    int count = 200;
     for (int i = 0; i < count; i++) {
       peers.get(0).send(1, frame(i, FRAME_LENGTH), content(FRAME_LENGTH, i));
       peers.get(1).send(0, frame(i, FRAME_LENGTH), content(FRAME_LENGTH, i));
@@ -894,7 +895,7 @@ public abstract class TransportContractTest {
 
   private static Body content(int length, int seed) {
     byte[] bytes = new byte[length];
-    new Random(seed).nextBytes(bytes);
+    new SplittableRandom(seed).nextBytes(bytes);
     return new Body(bytes);
   }
 
