@@ -10,8 +10,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Random;
 import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
 
 /**
  * A memory of some kind together with a way to look at its elements that uses nothing of the
@@ -41,7 +41,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
     return look.get();
   }
 
-  static Held of(Kind kind, ElementType type, Number[] values, Random random) {
+  static Held of(Kind kind, ElementType type, Number[] values, RandomGenerator random) {
     return switch (kind) {
       case ARRAY -> array(type, values, 0);
       case ARRAY_AT_OFFSET -> array(type, values, MARGIN);
@@ -135,7 +135,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
   }
 
   /** Odd boundaries, all kinds of parts, some of them empty, also at both ends. */
-  private static Held parts(ElementType type, Number[] values, Random random) {
+  private static Held parts(ElementType type, Number[] values, RandomGenerator random) {
     Kind[] flat = {Kind.ARRAY, Kind.ARRAY_AT_OFFSET, Kind.BYTE_BUFFER, Kind.TYPED_VIEW};
     List<Held> parts = new ArrayList<>();
     parts.add(of(Kind.ARRAY, type, new Number[0], random));
@@ -163,7 +163,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
   }
 
   /** Runs of one element, of a few, of many and of so many that each is a part; then a rest. */
-  private static Held strided(ElementType type, Number[] values, Random random) {
+  private static Held strided(ElementType type, Number[] values, RandomGenerator random) {
     int run = new int[] {1, 3, 20, Elements.SHORT + 1}[random.nextInt(4)];
     int stride = run + 1 + random.nextInt(5);
     int runs = values.length / run;
@@ -239,7 +239,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
   }
 
   /** Random elements, one in four of which is a number at some edge. */
-  static Number[] random(ElementType type, int count, Random random) {
+  static Number[] random(ElementType type, int count, RandomGenerator random) {
     Number[] values = new Number[count];
     for (int i = 0; i < count; i++) {
       values[i] = random.nextInt(4) == 0 ? edge(type, random.nextInt(9)) : inner(type, random);
@@ -248,7 +248,7 @@ record Held(Payload payload, Memory memory, Supplier<Number[]> look) {
   }
 
   /** A random number of no edge. */
-  static Number inner(ElementType type, Random random) {
+  static Number inner(ElementType type, RandomGenerator random) {
     return type.isInteger()
         ? number(type, random.nextLong())
         : nearest(type, random.nextDouble() - 0.5);

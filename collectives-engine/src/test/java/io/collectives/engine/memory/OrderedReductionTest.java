@@ -8,7 +8,8 @@ import io.collectives.ReduceOp;
 import io.collectives.spi.FrameBytes;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.Random;
+import java.util.SplittableRandom;
+import java.util.random.RandomGenerator;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -17,7 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * whatever kinds of memory meet.
  */
 class OrderedReductionTest {
-  private static final int SEEDS = 60;
+  private static final int SEEDS = 30;
   private final Scratch scratch = new Scratch();
   private final PairReduction pair = new PairReduction(scratch, kernels());
   private final OrderedReduction ordered = new OrderedReduction(scratch, kernels());
@@ -31,7 +32,7 @@ class OrderedReductionTest {
   @EnumSource
   void sumsAndPlaces(ElementType type) {
     for (long seed = 0; seed < SEEDS; seed++) {
-      Random random = new Random(seed);
+      RandomGenerator random = new SplittableRandom(seed);
       int others = 1 + random.nextInt(8);
       int count = random.nextInt(random.nextBoolean() ? 300 : 40_000);
       boolean aligned = random.nextInt(3) > 0;
@@ -73,7 +74,7 @@ class OrderedReductionTest {
   @EnumSource
   void sumsInOrder(ElementType type) {
     for (long seed = 0; seed < SEEDS; seed++) {
-      Random random = new Random(seed);
+      RandomGenerator random = new SplittableRandom(seed);
       int size = 2 + random.nextInt(8);
       int count = random.nextInt(5000);
       ReduceOp.Standard op =
@@ -150,7 +151,7 @@ class OrderedReductionTest {
     private final long[] edges;
     private final int count;
 
-    Operand(ElementType type, int count, boolean array, int before, Random random) {
+    Operand(ElementType type, int count, boolean array, int before, RandomGenerator random) {
       this.count = count;
       from = before + 1;
       int all = before + count + 2;

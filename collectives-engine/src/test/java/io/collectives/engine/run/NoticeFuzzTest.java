@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
  */
 @Tag("once")
 class NoticeFuzzTest {
-  private static final int INPUTS = 100_000;
+  private static final int INPUTS = 20_000;
 
   /** Reads bytes, or throws. */
   private interface Decoder {

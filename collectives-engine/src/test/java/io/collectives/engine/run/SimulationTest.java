@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -84,20 +85,21 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @Tag("once")
 class SimulationTest {
-  private static final long SEEDS = Long.getLong("collectives.simulations", 10_000);
+  private static final long DEFAULT_SEEDS = 5_000;
+  private static final long SEEDS = Long.getLong("collectives.simulations", DEFAULT_SEEDS);
   private static final long FIRST_SEED = Long.getLong("collectives.firstSimulation", 0);
 
   /** Test classes run side by side, so the usual number of seeds has one thread. */
   private static final int THREADS =
       Integer.getInteger(
           "collectives.simulationThreads",
-          SEEDS > 10_000 ? Runtime.getRuntime().availableProcessors() : 1);
+          SEEDS > DEFAULT_SEEDS ? Runtime.getRuntime().availableProcessors() : 1);
 
   @Test
   @Timeout(value = 25, unit = TimeUnit.MINUTES) // A million take less than 20.
   void noScheduleHangsOrSumsWrong() throws InterruptedException {
     Map<String, Integer> kinds = Campaign.run(FIRST_SEED, SEEDS, THREADS);
-    if (SEEDS >= 10_000) {
+    if (SEEDS >= DEFAULT_SEEDS) {
       for (TrainingSimulation.Fault fault : TrainingSimulation.Fault.values()) {
         assertTrue(count(kinds, "training, " + fault) > SEEDS / 400, fault + " in " + kinds);
       }
@@ -149,25 +151,30 @@ class SimulationTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {2, 3, 4})
-  @Timeout(300)
-  void aDeathAtAnyEventIsSurvived(int size) {
+  @CsvSource({"0, 2", "1, 3"})
+  void aDeathAtAnyEventIsSurvived(long seed, int size) {
     SimulatedPrograms programs = new SimulatedPrograms();
-    for (long seed = 0; seed < 5 - size; seed++) { // Events, and who can die, grow with the size.
-      Simulation whole = TrainingSimulation.ofKill(seed, size, 0, Integer.MAX_VALUE, programs);
-      whole.run();
-      for (int victim = 0; victim < size; victim++) {
-        for (int event = 0; event < whole.events(); event++) {
-          TrainingSimulation.ofKill(seed, size, victim, event, programs).run();
-        }
+    Simulation whole = TrainingSimulation.ofKill(seed, size, 0, Integer.MAX_VALUE, programs);
+    whole.run();
+    for (int victim = 0; victim < size; victim++) {
+      for (int event = 0; event < whole.events(); event++) {
+        TrainingSimulation.ofKill(seed, size, victim, event, programs).run();
       }
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1, 2", "2, 2", "0, 3", "0, 4"})
+  @Tag("long")
+  @Timeout(300)
+  void aDeathAtAnyEventOfALongerJobIsSurvived(long seed, int size) {
+    aDeathAtAnyEventIsSurvived(seed, size);
   }
 
   @Test
   void aSeedTellsTheSameStoryAgain() {
     SimulatedPrograms used = new SimulatedPrograms();
-    for (long seed = 0; seed < 100; seed++) {
+    for (long seed = 0; seed < 50; seed++) {
       assertEquals(
           Simulation.of(seed, used).run(),
           Simulation.of(seed, new SimulatedPrograms()).run(),
@@ -183,7 +190,7 @@ class SimulationTest {
     Bench bench = new Bench(ranks, Algorithm.ring());
     Dice random = new Dice(1);
     List<Integer> order = new ArrayList<>(List.of(0, 1, 2));
-    for (int made = 0; made < 10_000; made++) {
+    for (int made = 0; made < 3_000; made++) {
       List<Group> groups = new ArrayList<>();
       for (int rank = 0; rank < ranks; rank++) {
         groups.add(new Group(100 + made, new int[] {0, 1, 2}, rank));
