@@ -85,7 +85,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @Tag("once")
 class SimulationTest {
-  private static final long DEFAULT_SEEDS = 5_000;
+  private static final long DEFAULT_SEEDS = 10_000;
   private static final long SEEDS = Long.getLong("collectives.simulations", DEFAULT_SEEDS);
   private static final long FIRST_SEED = Long.getLong("collectives.firstSimulation", 0);
 

@@ -258,7 +258,7 @@ class RingTest {
     Ring.Sleep maker = new Ring.Sleep(bytes, Ring.Side.MAKER);
     Ring.Sleep taker = new Ring.Sleep(bytes, Ring.Side.TAKER);
     int rounds = 500_000;
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(3);
     AtomicInteger start = new AtomicInteger();
     AtomicInteger over = new AtomicInteger();
     boolean[] woken = {false};
