@@ -62,8 +62,8 @@ public final class Certificates {
     this.directory = directory;
     KeyPair keys = newKeys();
     authority = keys.getPrivate();
-    byte[] constraints = der(SEQUENCE, der(BOOLEAN, new byte[] {-1}));
-    byte[] own = certificate("authority", keys, Instant.now(), BASIC_CONSTRAINTS, constraints);
+    byte[] constraints = extension(BASIC_CONSTRAINTS, der(SEQUENCE, der(BOOLEAN, new byte[] {-1})));
+    byte[] own = certificate("authority", keys, Instant.now(), constraints);
     trust = write("authority.pem", "CERTIFICATE", own);
   }
 
@@ -89,7 +89,10 @@ public final class Certificates {
     for (int i = 0; i < names.length; i++) {
       uris[i] = der(URI_NAME, names[i].getBytes(StandardCharsets.US_ASCII));
     }
-    byte[] named = certificate(alias, keys, start, ALTERNATIVE_NAMES, der(SEQUENCE, uris));
+    // A list of no names would be no certificate.
+    byte[] alternatives =
+        names.length == 0 ? new byte[0] : extension(ALTERNATIVE_NAMES, der(SEQUENCE, uris));
+    byte[] named = certificate(alias, keys, start, alternatives);
     Path key = write(alias + ".key", "PRIVATE KEY", keys.getPrivate().getEncoded());
     try {
       if (Files.getFileStore(key).supportsFileAttributeView("posix")) {
@@ -111,9 +114,13 @@ public final class Certificates {
     }
   }
 
-  /** Returns a certificate by the authority that is good for two days and has one extension. */
-  private byte[] certificate(
-      String subject, KeyPair keys, Instant start, byte[] extension, byte[] value) {
+  private static byte[] extension(byte[] kind, byte[] value) {
+    return der(
+        EXTENSIONS, der(SEQUENCE, der(SEQUENCE, der(OBJECT, kind), der(OCTET_STRING, value))));
+  }
+
+  /** Returns a certificate by the authority that is good for two days. */
+  private byte[] certificate(String subject, KeyPair keys, Instant start, byte[] extensions) {
     byte[] algorithm = der(SEQUENCE, der(OBJECT, ECDSA_WITH_SHA256));
     byte[] signed =
         der(
@@ -125,9 +132,7 @@ public final class Certificates {
             der(SEQUENCE, time(start), time(start.plus(DAY.multipliedBy(2)))),
             name(subject),
             keys.getPublic().getEncoded(),
-            der(
-                EXTENSIONS,
-                der(SEQUENCE, der(SEQUENCE, der(OBJECT, extension), der(OCTET_STRING, value)))));
+            extensions);
     try {
       Signature signature = Signature.getInstance("SHA256withECDSA");
       signature.initSign(authority);
