@@ -594,6 +594,26 @@ class EngineTest {
     assertEquals(1, assertInstanceOf(RankFailedException.class, call.error()).worldRank());
   }
 
+  /** All ranks of a group must fail alike, so a call of it does not even begin. */
+  @Test
+  void aCallThatDoesNotNeedTheRankThatIsLostFailsToo() {
+    Bench bench = new Bench(4, Algorithm.direct());
+    for (int rank = 0; rank < 4; rank++) {
+      bench.sum(rank, new int[10]);
+    }
+    bench.settle();
+    bench.frozen = 3;
+    for (int i = 0; i < 24; i++) {
+      bench.pass(Bench.SECOND / 4);
+    }
+    Program tree = Bench.program(Algorithm.binomialTree(), Collective.ALL_REDUCE, 4, 1);
+    assertArrayEquals(new int[] {0}, tree.peers);
+    Call call = bench.submit(1, tree, Memories.of(Payload.of(new int[10])), ReduceOp.SUM);
+    bench.settle();
+    assertTrue(call.isDone());
+    assertEquals(3, assertInstanceOf(RankFailedException.class, call.error()).worldRank());
+  }
+
   @Test
   void aRankThatIsLateButBeatsIsNotGivenUp() {
     Bench bench = met(3);
@@ -856,7 +876,7 @@ class EngineTest {
   void aFailureEndsTheCallsThatWaitForTheirTurn() {
     Bench bench = new Bench(2, Algorithm.ring());
     List<Call> calls = new ArrayList<>();
-    for (int i = 0; i < 2 * Calls.IN_FLIGHT; i++) {
+    for (int i = 0; i < 4 * Calls.IN_FLIGHT; i++) {
       calls.add(bench.sum(0, new int[10]));
     }
     bench.settle();
