@@ -85,6 +85,14 @@ class SteadyStateAllocationTest {
     joined("shm", Algorithm.direct());
   }
 
+  @Test
+  @DisabledForJreRange(
+      min = JRE.JAVA_24,
+      disabledReason = "without native access sockets are NIO's, of which each read makes a view")
+  void overAMixture() throws Exception {
+    joined("auto", Algorithm.ring());
+  }
+
   private void joined(String transport, Algorithm algorithm) throws Exception {
     URI rendezvous = directory.toUri();
     measure(

@@ -312,8 +312,8 @@ final class TcpTransport implements Transport, PromptWaits {
    */
   private boolean handOver() {
     boolean full = true;
-    for (TcpLink link : blocked) {
-      full &= link.handOver();
+    for (int i = 0; i < blocked.size(); i++) { // An iterator would be an allocation.
+      full &= blocked.get(i).handOver();
     }
     for (int i = blocked.size() - 1; i >= 0; i--) {
       if (!blocked.get(i).isBlocked()) {
