@@ -49,7 +49,6 @@ final class Driver implements StatusSource, AutoCloseable {
   private static final Log LOG = Log.of(Driver.class);
   private static final long IDLE_LOOK_NANOS = 5_000_000;
   private static final long TAKE_OVER_NANOS = 50_000;
-  private static final int POLLS_BETWEEN_LOOKS = 64; // At the clock, for a deadline.
   private static final String INTERRUPTED = "a thread that waited for a call was interrupted";
   private static final long CLOSE_JOIN_MILLIS = 2_000;
   private static final long CLOSE_NEWS_NANOS = 1_000_000_000;
@@ -257,7 +256,12 @@ final class Driver implements StatusSource, AutoCloseable {
   /** Drives, or lets others drive, until the call has ended. */
   void await(Call call) {
     idle.begin();
-    await(call.group(), call.hasEnded(), null);
+    beginWaiting();
+    try {
+      drive(call);
+    } finally {
+      endWaiting();
+    }
   }
 
   /** Keeps the background thread asleep until {@link #endWaiting}. */
@@ -269,6 +273,31 @@ final class Driver implements StatusSource, AutoCloseable {
   void endWaiting() {
     if (waiting.decrementAndGet() == 0 && asynchronous > 0) {
       LockSupport.unpark(background);
+    }
+  }
+
+  private void drive(Call call) {
+    while (!call.isDone()) {
+      if (tryToDrive()) {
+        boolean hasCompletions;
+        try {
+          while (!call.isDone()
+              && !engine.hasCompletions()
+              && !lock.hasQueuedThreads()
+              && !isInterrupted(call.group())) {
+            idle.idle(poll());
+          }
+          hasCompletions = engine.hasCompletions();
+        } finally {
+          idle.finishEvent();
+          lock.unlock();
+        }
+        if (hasCompletions) {
+          runCompletions();
+        }
+      } else {
+        waitForTheLock(call.group());
+      }
     }
   }
 
@@ -365,33 +394,32 @@ final class Driver implements StatusSource, AutoCloseable {
   }
 
   private boolean drive(Group group, BooleanSupplier condition, @Nullable Long deadlineNanos) {
-    int mostPolls = deadlineNanos == null ? Integer.MAX_VALUE : POLLS_BETWEEN_LOOKS;
     while (!condition.getAsBoolean()) {
       if (deadlineNanos != null && System.nanoTime() - deadlineNanos >= 0) {
         return false;
       }
-      if (!tryToDrive()) {
-        waitForTheLock(group);
-        continue;
-      }
-      boolean hasCompletions;
-      try {
-        for (int i = 0;
-            i < mostPolls
-                && !condition.getAsBoolean()
-                && !engine.hasCompletions()
-                && !lock.hasQueuedThreads()
-                && !isInterrupted(group);
-            i++) {
-          idle.idle(poll());
+      if (tryToDrive()) {
+        boolean hasCompletions;
+        try {
+          for (int i = 0;
+              i < 64
+                  && !condition.getAsBoolean()
+                  && !engine.hasCompletions()
+                  && !lock.hasQueuedThreads()
+                  && !isInterrupted(group);
+              i++) {
+            idle.idle(poll());
+          }
+          hasCompletions = engine.hasCompletions();
+        } finally {
+          idle.finishEvent();
+          lock.unlock();
         }
-        hasCompletions = engine.hasCompletions();
-      } finally {
-        idle.finishEvent();
-        lock.unlock();
-      }
-      if (hasCompletions) {
-        runCompletions();
+        if (hasCompletions) {
+          runCompletions();
+        }
+      } else {
+        waitForTheLock(group);
       }
     }
     return true;

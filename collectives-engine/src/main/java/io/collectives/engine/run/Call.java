@@ -7,7 +7,6 @@ import io.collectives.internal.CallFingerprint;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -83,10 +82,6 @@ public final class Call extends CallRun {
   private boolean stopped;
 
   private volatile boolean done;
-
-  /** Made once, so that a wait allocates nothing. */
-  private final BooleanSupplier hasEnded = this::isDone;
-
   private @Nullable Failure failure;
 
   private @Nullable Completion completion;
@@ -215,11 +210,6 @@ public final class Call extends CallRun {
    */
   public boolean isDone() {
     return done;
-  }
-
-  /** Returns {@link #isDone} as a condition to wait for. */
-  public BooleanSupplier hasEnded() {
-    return hasEnded;
   }
 
   /**
