@@ -116,6 +116,24 @@ class HeaderCheckTest {
             h -> h.call[2] ^= 1L));
   }
 
+  /** Frames that come before a rank has made any call are held, but not those of far calls. */
+  @Test
+  void aCallFarAheadOfARankThatHasMadeNoneIsAnError() {
+    Bench bench =
+        new Bench(
+            2,
+            Algorithm.ring(),
+            (rank, transport) ->
+                rank == 1
+                    ? new TamperingTransport(transport, head -> head.sequence += 100_000)
+                    : transport);
+    Call call = bench.sum(0, new int[COUNT]);
+    bench.settle();
+    assertTrue(call.isDone());
+    CollectiveException error = assertInstanceOf(ProtocolException.class, call.error());
+    assertTrue(error.getMessage().contains("65536 calls ahead"), error.getMessage());
+  }
+
   @ParameterizedTest
   @MethodSource("fields")
   void aWrongFieldFailsTheCallOnBothRanks(Tampering tampering) {
