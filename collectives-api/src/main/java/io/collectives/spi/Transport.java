@@ -63,9 +63,9 @@ public interface Transport extends AutoCloseable {
 
   /**
    * Something that this transport can do beside what all can: {@link BodyViews}, {@link
-   * InlineExchange}, {@link MemoryLeases}, {@link MemoryFaults}, {@link PromptWaits} or {@link
-   * StatusRequests}. The answer is the same each time, and, but for the last three, for all ranks
-   * of the job; leases may reach some ranks only, and then others have none.
+   * InlineExchange}, {@link MemoryLeases}, {@link MemoryFaults} or {@link StatusRequests}. The
+   * answer is the same each time, and, but for the last two, for all ranks of the job; leases may
+   * reach some ranks only, and then others have none.
    *
    * @return nothing if it cannot do it, or does not know of it
    */

@@ -11,7 +11,6 @@ import io.collectives.spi.FrameHeader;
 import io.collectives.spi.FrameSink;
 import io.collectives.spi.JobEpoch;
 import io.collectives.spi.Link;
-import io.collectives.spi.PromptWaits;
 import io.collectives.spi.Roster;
 import io.collectives.spi.StatusRequests;
 import io.collectives.spi.Transport;
@@ -76,7 +75,7 @@ import org.jspecify.annotations.Nullable;
  * <p>One class because polling, accepting and closing are the work of the one driver of the event
  * loop, on the same set of connections.
  */
-final class TcpTransport implements Transport, PromptWaits {
+final class TcpTransport implements Transport {
   /** The names by which users ask for it: over TCP, and over Unix-domain sockets. */
   static final String TCP = "tcp";
 
@@ -363,7 +362,7 @@ final class TcpTransport implements Transport, PromptWaits {
     if (kind == StatusRequests.class && !this.kind.isUnix()) {
       return kind.cast(status);
     }
-    return kind == PromptWaits.class ? kind.cast(this) : null;
+    return null;
   }
 
   @Override
