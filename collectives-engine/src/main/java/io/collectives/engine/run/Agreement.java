@@ -48,17 +48,6 @@ public final class Agreement extends Consensus {
     return IntStream.range(0, group.size()).filter(member -> !lost.get(member)).toArray();
   }
 
-  /** Returns the survivors that this rank has given up since the agreement. */
-  IntStream lostSurvivors() {
-    BitSet lost = (BitSet) failed.clone();
-    lost.andNot(outcome().lost());
-    return lost.stream();
-  }
-
-  boolean isDead(int member) {
-    return dead.get(member);
-  }
-
   /** The number of the first call that not all survivors completed. */
   public long resumeAt() {
     return outcome().resumeAt();

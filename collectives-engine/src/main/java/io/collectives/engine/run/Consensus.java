@@ -33,7 +33,6 @@ abstract class Consensus {
   private final ControlMessages messages;
   final BitSet failed = new BitSet();
   final BitSet dead = new BitSet();
-  private final BitSet toldOff = new BitSet();
   private boolean joined;
   private long startNanos;
   long timeoutNanos;
@@ -233,13 +232,6 @@ abstract class Consensus {
   }
 
   private void advance(long now) {
-    // Whom this rank gives up may live, and must learn it before it leads others.
-    for (int member = failed.nextSetBit(0); member >= 0; member = failed.nextSetBit(member + 1)) {
-      if (member != me && !toldOff.get(member)) {
-        toldOff.set(member);
-        send(member, ballot(Ballot.Kind.REPORT, accepted));
-      }
-    }
     if (leader != lowest()) {
       leader = lowest();
       leaderSince = now;

@@ -133,20 +133,9 @@ final class Failures implements Liveness.Losses {
   /** The survivors of a group have agreed to go on as another one. */
   void succeeded(Group group, Group successor) {
     Shrinking shrinking = shrinkings.get(group);
-    Agreement agreement = shrinking == null ? null : shrinking.agreement;
-    if (shrinking == null || agreement == null) {
-      return;
+    if (shrinking != null && shrinking.agreement != null) {
+      shrinking.successor = successor;
     }
-    shrinking.successor = successor;
-    agreement
-        .lostSurvivors()
-        .forEach(
-            member ->
-                gone(
-                    successor,
-                    group.members[member],
-                    gaveUp(group, transport.rank(), member, agreement.isDead(member)),
-                    false));
   }
 
   void added(Group group) {
