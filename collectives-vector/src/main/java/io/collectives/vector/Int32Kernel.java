@@ -96,6 +96,7 @@ final class Int32Kernel implements Kernel {
       case MIN -> x.min(y);
       case MAX -> x.max(y);
       case PRODUCT -> x.mul(y);
+      default -> throw new AssertionError(KIND.op());
     };
   }
 

@@ -1,13 +1,19 @@
 package io.collectives.vector;
 
+import io.collectives.ReduceOp;
 import io.collectives.internal.MemoryKernels;
 import java.nio.Buffer;
 import java.nio.ByteOrder;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The kernels, if this JVM has the Vector API and the means to reach memory with it. */
 public final class VectorKernels implements MemoryKernels {
   private static final String MODULE = "jdk.incubator.vector";
+
+  /** The ops for which each class of kernels has a case. */
+  private static final Set<ReduceOp> OPS =
+      Set.of(ReduceOp.SUM, ReduceOp.AVERAGE, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT);
 
   private final @Nullable String missing;
 
@@ -49,7 +55,10 @@ public final class VectorKernels implements MemoryKernels {
   @Override
   public @Nullable Kernel kernel(Kind kind) {
     boolean divides = kind.ending() == Ending.DIVISION;
-    if (missing != null || kind.size() > MOST || kind.results() > MOST) {
+    if (missing != null
+        || !OPS.contains(kind.op())
+        || kind.size() > MOST
+        || kind.results() > MOST) {
       return null;
     }
     // Processors have no vector instruction that divides integers.
