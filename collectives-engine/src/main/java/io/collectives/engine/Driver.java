@@ -47,6 +47,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class Driver implements StatusSource, AutoCloseable {
   private static final Log LOG = Log.of(Driver.class);
+
+  /** The looks for a message between two polls, which take about as long as a poll. */
+  private static final int LOOKS = 32;
+
   private static final long IDLE_LOOK_NANOS = 5_000_000;
   private static final long TAKE_OVER_NANOS = 50_000;
   private static final String INTERRUPTED = "a thread that waited for a call was interrupted";
@@ -255,7 +259,6 @@ final class Driver implements StatusSource, AutoCloseable {
 
   /** Drives, or lets others drive, until the call has ended. */
   void await(Call call) {
-    idle.begin();
     beginWaiting();
     try {
       drive(call);
@@ -277,19 +280,13 @@ final class Driver implements StatusSource, AutoCloseable {
   }
 
   private void drive(Call call) {
-    while (!call.isDone()) {
+    do {
       if (tryToDrive()) {
         boolean hasCompletions;
         try {
-          while (!call.isDone()
-              && !engine.hasCompletions()
-              && !lock.hasQueuedThreads()
-              && !isInterrupted(call.group())) {
-            idle.idle(poll());
-          }
+          driveLocked(call);
           hasCompletions = engine.hasCompletions();
         } finally {
-          idle.finishEvent();
           lock.unlock();
         }
         if (hasCompletions) {
@@ -298,7 +295,7 @@ final class Driver implements StatusSource, AutoCloseable {
       } else {
         waitForTheLock(call.group());
       }
-    }
+    } while (!call.isDone());
   }
 
   /** Takes the lock from the background thread, or if nobody has it. */
@@ -311,6 +308,67 @@ final class Driver implements StatusSource, AutoCloseable {
     }
     lock();
     return true;
+  }
+
+  /**
+   * Drives a call that has just been started, with the lock held, as long as nobody else wants to.
+   *
+   * @return whether it has ended well and is given back; else it is to be {@linkplain #finish
+   *     finished}
+   */
+  boolean runAtOnce(Call call) {
+    if (Jfr.recordsCalls()) {
+      return false;
+    }
+    beginWaiting();
+    try {
+      driveLocked(call);
+      boolean isOver =
+          call.isDone()
+              && !engine.hasCompletions()
+              && call.error() == null
+              && call.nonFinite() == null;
+      if (isOver) {
+        if (!memoryFaults.settle()) {
+          throw lostMemory(call);
+        }
+        engine.recycle(call);
+      }
+      return isOver;
+    } catch (InternalError e) {
+      if (memoryFaults.lostMemory().isEmpty()) {
+        throw e;
+      }
+      return false; // As in end.
+    } finally {
+      endWaiting();
+    }
+  }
+
+  private void driveLocked(Call call) {
+    idle.begin();
+    try {
+      while (!call.isDone()
+          && !engine.hasCompletions()
+          && !lock.hasQueuedThreads()
+          && !isInterrupted(call.group())) {
+        if (!look(call)) {
+          idle.idle(poll());
+        }
+      }
+    } finally {
+      idle.finishEvent();
+    }
+  }
+
+  private boolean look(Call call) {
+    for (int i = 0; i < LOOKS && idle.isAlone() && call.isInlineUnderWay(); i++) {
+      if (engine.look(call)) {
+        return true;
+      }
+      Thread.onSpinWait();
+    }
+    return false;
   }
 
   /** Waits until a call has ended, gives it back and throws what is to be thrown. */
@@ -342,8 +400,7 @@ final class Driver implements StatusSource, AutoCloseable {
     lock();
     try {
       if (error == null && !settled) {
-        engine.crash(new InternalError("memory that was used is gone"));
-        error = engine.errorOf(call.group());
+        error = lostMemory(call);
       }
       engine.recycle(call);
     } finally {
@@ -356,6 +413,12 @@ final class Driver implements StatusSource, AutoCloseable {
     if (nonFinite != null) {
       throw nonFinite;
     }
+  }
+
+  /** To be called with the lock held. */
+  private CollectiveException lostMemory(Call call) {
+    engine.crash(new InternalError("memory that was used is gone"));
+    return Objects.requireNonNull(engine.errorOf(call.group()));
   }
 
   /** To be asked with the lock held. An interrupted thread aborts what it waits for. */

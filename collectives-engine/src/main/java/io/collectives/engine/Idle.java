@@ -58,6 +58,11 @@ final class Idle {
     idles = 0;
   }
 
+  /** Returns whether no peer is known to need this core, so that this rank may look for long. */
+  boolean isAlone() {
+    return spins == SPINS;
+  }
+
   void idle(int work) {
     if (work > 0) {
       idles = 0;

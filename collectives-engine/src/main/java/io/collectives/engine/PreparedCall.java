@@ -155,16 +155,25 @@ final class PreparedCall implements PersistentCall, Handle {
 
   @Override
   public void run() {
-    driver.lock();
+    Call described = Objects.requireNonNull(call);
+    boolean isBegun = false;
     try {
-      begin(null);
+      boolean isOver;
+      driver.lock();
+      try {
+        begin(null);
+        isBegun = true;
+        isOver = driver.runAtOnce(described);
+      } finally {
+        driver.unlock();
+      }
+      if (!isOver) {
+        driver.finish(described);
+      }
     } finally {
-      driver.unlock();
-    }
-    try {
-      driver.finish(Objects.requireNonNull(call));
-    } finally {
-      state = State.READY;
+      if (isBegun) {
+        state = State.READY;
+      }
     }
   }
 

@@ -143,15 +143,18 @@ final class Submitter {
     Program program = programs.allReduce(in, op);
     program = kept == null ? program : programs.sendingOnce(program);
     Call call;
+    boolean isLeft;
     lock();
     try {
       call = describe(context, program, in, out, op, kept, handle);
       call.numbered(number);
-      submit(call, handle);
+      isLeft = submit(call, handle);
     } finally {
       unlock();
     }
-    finish(call, handle);
+    if (isLeft) {
+      context.driver.finish(call);
+    }
   }
 
   private void allReduce(
@@ -353,17 +356,20 @@ final class Submitter {
     Memory in = context.memory(input);
     Memory out = writable(output);
     Call call;
+    boolean isLeft;
     lock();
     try {
       Program program = programs.pairwise();
       call = open(context, program, handle);
       call.deal(sendCounts, receiveCounts);
       describe(call, program, in, out, ReduceOp.SUM, null);
-      submit(call, handle);
+      isLeft = submit(call, handle);
     } finally {
       unlock();
     }
-    finish(call, handle);
+    if (isLeft) {
+      context.driver.finish(call);
+    }
   }
 
   /**
@@ -474,14 +480,17 @@ final class Submitter {
       @Nullable Memory residual,
       @Nullable Handle handle) {
     Call call;
+    boolean isLeft;
     lock();
     try {
       call = describe(by, program, input, output, op, residual, handle);
-      submit(call, handle);
+      isLeft = submit(call, handle);
     } finally {
       unlock();
     }
-    finish(call, handle);
+    if (isLeft) {
+      context.driver.finish(call);
+    }
   }
 
   /** Submits a call of the group itself, dealt evenly if there are no counts. */
@@ -493,6 +502,7 @@ final class Submitter {
       ReduceOp op,
       @Nullable Handle handle) {
     Call call;
+    boolean isLeft;
     lock();
     try {
       call = open(context, program, handle);
@@ -500,11 +510,13 @@ final class Submitter {
         call.deal(counts, null);
       }
       describe(call, program, input, output, op, null);
-      submit(call, handle);
+      isLeft = submit(call, handle);
     } finally {
       unlock();
     }
-    finish(call, handle);
+    if (isLeft) {
+      context.driver.finish(call);
+    }
   }
 
   /**
@@ -525,7 +537,11 @@ final class Submitter {
                 batch.residuals[i],
                 handle);
         call.followedBy(batch.size - 1 - i);
-        submit(call, handle);
+        if (handle == null) {
+          start(call, null);
+        } else {
+          submit(call, handle);
+        }
         batch.calls[i] = call;
       }
     } finally {
@@ -586,21 +602,26 @@ final class Submitter {
     call.describe(options, input, output, op, residual, frameLength);
   }
 
-  /** Starts a call, with the lock held; one that is persistent is only prepared. */
-  private void submit(Call call, @Nullable Handle handle) {
+  /**
+   * Starts a call, with the lock held, and drives it if somebody waits for it; one that is
+   * persistent is only prepared.
+   *
+   * @return whether the call is to be finished without the lock
+   */
+  private boolean submit(Call call, @Nullable Handle handle) {
     if (handle instanceof PreparedCall prepared) {
       prepared.describedBy(call);
-      return;
+      return false;
     }
-    context.driver.engine().start(call, options.timeoutNanos(), handle);
-    if (handle != null) {
-      context.driver.submittedAsynchronous();
+    start(call, handle);
+    if (handle == null) {
+      return !context.driver.runAtOnce(call);
     }
+    context.driver.submittedAsynchronous();
+    return false;
   }
 
-  private void finish(Call call, @Nullable Handle handle) {
-    if (handle == null) {
-      context.driver.finish(call);
-    }
+  private void start(Call call, @Nullable Handle handle) {
+    context.driver.engine().start(call, options.timeoutNanos(), handle);
   }
 }

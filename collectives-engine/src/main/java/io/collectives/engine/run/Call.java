@@ -168,6 +168,11 @@ public final class Call extends CallRun {
     stopped = true;
   }
 
+  /** Returns whether this call goes on by messages of an inline exchange. */
+  public boolean isInlineUnderWay() {
+    return isInline && !stopped;
+  }
+
   /** Returns whether this call has ended, or will without going on. */
   boolean hasStopped() {
     return stopped;

@@ -123,7 +123,7 @@ public final class Engine {
     this.liveness = new Liveness(transport, silenceLimitNanos, clock.getAsLong());
     this.sender = new Sender(transport, liveness, applier, traffic, trace);
     this.failures = new Failures(transport, clock, calls, inbound, liveness, warnings);
-    this.inline = new InlineExchanges(transport, calls, failures, liveness, applier, trace);
+    this.inline = new InlineExchanges(transport, clock, calls, failures, liveness, applier, trace);
     this.turns = new Turns(failures, heldFrames, applier, trace);
     this.arrivals = new Arrivals(calls, failures, liveness, applier, inbound, inline, turns);
     BodyViews views = transport.capability(BodyViews.class);
@@ -443,6 +443,11 @@ public final class Engine {
     return unseen;
   }
 
+  /** Looks once for the messages of an inline call alone. Returns whether it has ended. */
+  public boolean look(Call call) {
+    return inline.look(call);
+  }
+
   /**
    * Moves everything that can be moved without waiting.
    *
@@ -516,7 +521,9 @@ public final class Engine {
       if (call.program.landings() > 0) {
         call.land(landing);
       }
-      if (!call.isInline) {
+      if (call.isInline) {
+        inline.begin(call);
+      } else {
         issue(call);
       }
       copyOwn(call);

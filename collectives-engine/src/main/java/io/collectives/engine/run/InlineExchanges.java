@@ -10,6 +10,7 @@ import io.collectives.spi.Transport;
 import java.nio.ByteBuffer;
 import java.util.Collection;
 import java.util.Objects;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +34,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class InlineExchanges {
   private final @Nullable InlineExchange exchange;
+  private final LongSupplier clock;
   private final Calls calls;
   private final Failures failures;
   private final Liveness liveness;
@@ -46,12 +48,14 @@ final class InlineExchanges {
 
   InlineExchanges(
       Transport transport,
+      LongSupplier clock,
       Calls calls,
       Failures failures,
       Liveness liveness,
       FrameApplier applier,
       TraceLog trace) {
     this.trace = trace;
+    this.clock = clock;
     this.calls = calls;
     this.failures = failures;
     this.liveness = liveness;
@@ -80,6 +84,14 @@ final class InlineExchanges {
         && call.count() * call.elementBytes() <= InlineExchange.CAPACITY;
   }
 
+  /** A call begins: looks for messages are many, so what they need is computed once. */
+  void begin(Call call) {
+    LaneRun lane = call.openRun(0).lanes[0];
+    for (int i = 0; i < lane.lengths.length; i++) {
+      lane.lengths[i] = call.frameLength(lane.lane.receives[i][0], 0);
+    }
+  }
+
   /** Does what can be done for a call. Returns whether anything was. */
   boolean advance(Call call) {
     if (call.group.inlineCalls.peek() != call) {
@@ -87,6 +99,16 @@ final class InlineExchanges {
     }
     boolean any = post(call);
     return take(call) || any;
+  }
+
+  /** Looks once for what a call waits for, and for nothing else. Returns whether it has ended. */
+  boolean look(Call call) {
+    try {
+      return advance(call) && call.isDone();
+    } catch (Throwable t) {
+      failures.abort(call.group, t.toString(), t); // A user's op, or no memory.
+      return false;
+    }
   }
 
   /** Takes what has been left for calls under way. To be called before a peer's end is heard of. */
@@ -143,7 +165,7 @@ final class InlineExchanges {
       if (lane.nextReceive[i] == 0) {
         int member = call.program.peers[i];
         int rank = group.members[member];
-        int length = call.frameLength(lane.lane.receives[i][0], 0);
+        int length = lane.lengths[i];
         if (by.take(rank, group.inlineTurn, call.sequence + 1, header.call, taken[rank], length)) {
           liveness.heard(rank);
           calls.traffic().received(rank, length);
@@ -179,6 +201,7 @@ final class InlineExchanges {
     }
     call.group.inlineTurn++;
     call.advanceWindow();
+    calls.now = clock.getAsLong();
     calls.end(call, null);
   }
 }
