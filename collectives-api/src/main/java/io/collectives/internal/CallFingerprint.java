@@ -320,10 +320,9 @@ public final class CallFingerprint {
   }
 
   private static boolean reduces(long[] call) {
-    long code = call[0] >>> 56;
-    return code == Collective.ALL_REDUCE.ordinal()
-        || code == Collective.REDUCE.ordinal()
-        || code == Collective.REDUCE_SCATTER.ordinal();
+    Collective[] known = Collective.values();
+    int code = (int) (call[0] >>> 56);
+    return code < known.length && known[code].reduces();
   }
 
   /** For people, as {@code all-reduce of 1024 float32, sum, ring}. */

@@ -146,10 +146,7 @@ public record PerfCase(
 
   /** Returns whether elements are reduced, so that the op matters. */
   public boolean reduces() {
-    return switch (collective) {
-      case ALL_REDUCE, REDUCE_SCATTER, REDUCE -> true;
-      default -> false;
-    };
+    return collective.reduces();
   }
 
   /** Returns this case made by one persistent call. */

@@ -286,10 +286,7 @@ public abstract class CallRun {
   }
 
   private boolean reduces() {
-    return switch (program.collective) {
-      case ALL_REDUCE, REDUCE, REDUCE_SCATTER -> true;
-      default -> false;
-    };
+    return program.collective.reduces();
   }
 
   /**

@@ -83,7 +83,7 @@ final class Layout {
         outputShift = partStart();
         blockCount = partCount();
       }
-      default -> {}
+      case ALL_REDUCE, BARRIER, BROADCAST, REDUCE -> {}
     }
   }
 

@@ -46,11 +46,7 @@ public final class ProgramCompiler {
     this.order = order;
     this.writes = new int[plan.chunks()];
     this.reads = new int[plan.chunks()];
-    this.contributions =
-        switch (plan.collective()) {
-          case ALL_REDUCE, REDUCE_SCATTER, REDUCE -> new Contributions(plan);
-          default -> null;
-        };
+    this.contributions = plan.collective().reduces() ? new Contributions(plan) : null;
     this.owners =
         plan.collective() == Collective.ALL_REDUCE && plan.ranks() > 1
             ? new FusedOwners(plan)
