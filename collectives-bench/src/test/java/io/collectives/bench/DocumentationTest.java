@@ -36,6 +36,15 @@ class DocumentationTest {
   private static final Pattern LINK = Pattern.compile("\\[[^\\]\\[]*]\\(([^()\\s]+)\\)");
   private static final Pattern CODE = Pattern.compile("`[^`]*`");
   private static final Pattern HEADING = Pattern.compile("#{1,6} +(.*)");
+  private static final Pattern WORD = Pattern.compile("\\w+");
+
+  /** A word with a capital in it, after the class that it is of, if that is named. */
+  private static final Pattern NAME =
+      Pattern.compile("`(?:\\w+\\.)*(\\w*[a-z][A-Z]\\w*)(?:\\([^`]*\\))?`");
+
+  /** Of Kubernetes and of Maven. */
+  private static final Set<String> NAMES_OF_OTHERS = Set.of("emptyDir", "dependencyManagement");
+
   private static final Pattern VARIABLE = Pattern.compile("COLLECTIVES(?:_[A-Z]+)+(?![A-Z_])");
 
   @Test
@@ -73,7 +82,7 @@ class DocumentationTest {
       List<Path> sources =
           files
               .filter(file -> file.toString().replace('\\', '/').contains("/src/main/"))
-              .filter(file -> file.toString().endsWith(".java"))
+              .filter(DocumentationTest::isJava)
               .toList();
       for (Path source : sources) {
         read.addAll(variables(source));
@@ -83,11 +92,38 @@ class DocumentationTest {
 
     SortedSet<String> elsewhere = new TreeSet<>();
     for (Path page : pages()) {
-      if (!page.toString().replace('\\', '/').contains("/journal/")) {
+      if (!isOfTheJournal(page)) {
         elsewhere.addAll(variables(page));
       }
     }
     assertEquals(read, elsewhere);
+  }
+
+  /** Journal and changelog tell of what was; the other pages of what is. */
+  @Test
+  void everyNameOfAClassOrMethodIsInTheSources() throws IOException {
+    Set<String> words = new HashSet<>(NAMES_OF_OTHERS);
+    try (Stream<Path> files = Files.walk(ROOT, 20)) {
+      for (Path source : files.filter(DocumentationTest::isJava).toList()) {
+        WORD.matcher(Files.readString(source)).results().forEach(word -> words.add(word.group()));
+      }
+    }
+    List<String> unknown = new ArrayList<>();
+    int names = 0;
+    for (Path page : pages()) {
+      if (isOfTheCodeAsItIs(page)) {
+        for (String line : prose(page)) {
+          for (Matcher code = NAME.matcher(line); code.find(); ) {
+            names++;
+            if (!words.contains(code.group(1))) {
+              unknown.add(ROOT.relativize(page) + ": " + code.group());
+            }
+          }
+        }
+      }
+    }
+    assertEquals(List.of(), unknown);
+    assertTrue(names > 300, names + " names found");
   }
 
   /** Blocks of Java that are no whole program, as the body of a method with the names they use. */
@@ -176,6 +212,18 @@ class DocumentationTest {
       files.filter(file -> file.toString().endsWith(".md")).sorted().forEach(pages::add);
     }
     return pages;
+  }
+
+  private static boolean isOfTheJournal(Path page) {
+    return page.toString().replace('\\', '/').contains("/journal/");
+  }
+
+  private static boolean isOfTheCodeAsItIs(Path page) {
+    return !isOfTheJournal(page) && !page.endsWith("CHANGELOG.md");
+  }
+
+  private static boolean isJava(Path file) {
+    return file.toString().endsWith(".java");
   }
 
   /** The lines of a page outside of fenced blocks. */
