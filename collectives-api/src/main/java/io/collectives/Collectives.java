@@ -50,9 +50,9 @@ public final class Collectives {
 
   /**
    * Returns the settings with which {@link #join()} would join the job that an environment
-   * describes. They can be changed and then passed to {@link #join(JobSettings)}. @param
-   * environment variables, as {@link System#getenv()} returns them
+   * describes. They can be changed and then passed to {@link #join(JobSettings)}.
    *
+   * @param environment variables, as {@link System#getenv()} returns them
    * @throws JoinException if it describes no job
    */
   public static JobSettings settings(Map<String, String> environment) {

@@ -323,8 +323,8 @@ public interface Communicator extends AutoCloseable {
   /**
    * Reduces the inputs of all ranks and gives rank i {@code counts[i]} elements of the result.
    *
-   * @param input the payload to read, of as many elements as the counts add up to @param output the
-   *     payload to write, of {@code counts[rank()]} elements
+   * @param input the payload to read, of as many elements as the counts add up to
+   * @param output the payload to write, of {@code counts[rank()]} elements
    * @param counts the number of elements of each rank, the same on all ranks
    */
   void reduceScatter(Payload input, Payload output, long[] counts, ReduceOp op);
@@ -410,8 +410,8 @@ public interface Communicator extends AutoCloseable {
    * one must be the count that that one expects; a difference is found before a byte moves between
    * the two.
    *
-   * @param input one block for each rank, {@code sendCounts[i]} elements for rank i @param
-   *     sendCounts the number of elements for each rank; they may differ between ranks
+   * @param input one block for each rank, {@code sendCounts[i]} elements for rank i
+   * @param sendCounts the number of elements for each rank; they may differ between ranks
    * @param output one block from each rank, {@code receiveCounts[i]} elements from rank i
    * @param receiveCounts the number of elements from each rank; they may differ between ranks;
    *     {@code receiveCounts[rank()]} is {@code sendCounts[rank()]}
@@ -490,8 +490,8 @@ public interface Communicator extends AutoCloseable {
   /**
    * Returns a view of this group whose calls use another algorithm.
    *
-   * @throws UnavailableException if no module on the class path plans the algorithm @throws
-   *     IllegalArgumentException if it does not fit the number of ranks or the repeatability
+   * @throws UnavailableException if no module on the class path plans the algorithm
+   * @throws IllegalArgumentException if it does not fit the number of ranks or the repeatability
    */
   Communicator using(Algorithm algorithm);
 
@@ -549,8 +549,8 @@ public interface Communicator extends AutoCloseable {
    * and, among equal keys, of their ranks here. A collective call: every rank of this group must
    * make it.
    *
-   * @param color any number; a rank that passes a color of its own forms a group by itself @param
-   *     key any number; it orders the ranks of the new group
+   * @param color any number; a rank that passes a color of its own forms a group by itself
+   * @param key any number; it orders the ranks of the new group
    */
   Communicator split(int color, int key);
 
@@ -697,8 +697,9 @@ public interface Communicator extends AutoCloseable {
    * from is closed; if not, nothing has changed and this may be called again.
    *
    * @return the new world, with the settings of this job
-   * @throws JoinException if not all ranks joined within the job's time limit for joining @throws
-   *     CollectiveException if this group breaks before all have joined: {@link #shrink} it then
+   * @throws JoinException if not all ranks joined within the job's time limit for joining
+   * @throws CollectiveException if this group breaks before all have joined: {@link #shrink} it
+   *     then
    * @throws UnavailableException if the ranks are threads of one JVM
    */
   Communicator grow();

@@ -888,9 +888,10 @@ public final class GradientReducer implements AutoCloseable {
   /**
    * Returns a gradient of the last step that is infinite or not a number: one of the lowest rank
    * that contributed such a number, in the first buffer in which it did; otherwise one of the
-   * results. It is the same on all ranks, those that {@linkplain #join() joined} included. @return
-   * empty if all gradients are finite, if the group does not {@linkplain
-   * Communicator#checkingFinite() check} them, and before the end of the first step
+   * results. It is the same on all ranks, those that {@linkplain #join() joined} included.
+   *
+   * @return empty if all gradients are finite, if the group does not {@linkplain
+   *     Communicator#checkingFinite() check} them, and before the end of the first step
    */
   public Optional<NonFiniteGradient> nonFinite() {
     lock();

@@ -14,9 +14,10 @@ import io.collectives.Collective;
 record Ends(Collective collective, int ranks, int root, int contributors, int chunksOfPart) {
 
   /**
-   * Returns the ends of a plan, whose number of chunks and root are checked. @throws
-   * InvalidPlanException if the chunks cannot be distributed over the ranks, or there is no such
-   * root
+   * Returns the ends of a plan, whose number of chunks and root are checked.
+   *
+   * @throws InvalidPlanException if the chunks cannot be distributed over the ranks, or there is no
+   *     such root
    */
   static Ends of(Plan plan) {
     Collective collective = plan.collective();

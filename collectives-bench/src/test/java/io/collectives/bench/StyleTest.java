@@ -72,7 +72,7 @@ class StyleTest {
 
   /** A block tag that javadoc would take for text, as it does not begin its line. */
   private static final Pattern TAG_IN_LINE =
-      Pattern.compile("\n *\\* [^@\n].*[^\\s{] (@(?:param|return|throws)) ");
+      Pattern.compile("\n *(?:/\\*)?\\* .*[^\\s{*] (@(?:param|return|throws|since|see))\\b");
 
   private static final Pattern JAVADOC = Pattern.compile("/\\*\\*(.*?)\\*/", Pattern.DOTALL);
 

@@ -84,8 +84,8 @@ public record Roles(List<Role> ofRanks, List<Integer> together) {
   /**
    * Makes the last ranks dedicated servers.
    *
-   * @param ranks the number of ranks of the job @param servers the number of servers, from 1 to
-   *     {@code ranks - 1}
+   * @param ranks the number of ranks of the job
+   * @param servers the number of servers, from 1 to {@code ranks - 1}
    */
   public static Roles dedicated(int ranks, int servers) {
     requireServers(ranks, servers, ranks - 1);

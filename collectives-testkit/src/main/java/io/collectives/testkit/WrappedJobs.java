@@ -14,8 +14,9 @@ public final class WrappedJobs {
   private WrappedJobs() {}
 
   /**
-   * Makes a job as {@link io.collectives.Collectives#inProcess(int, CallSettings)} does. @param
-   * wrapping a function that makes the transport of each rank from the library's
+   * Makes a job as {@link io.collectives.Collectives#inProcess(int, CallSettings)} does.
+   *
+   * @param wrapping a function that makes the transport of each rank from the library's
    */
   public static List<Communicator> inProcess(
       int ranks, CallSettings calls, UnaryOperator<Transport> wrapping) {

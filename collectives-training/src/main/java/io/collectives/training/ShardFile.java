@@ -210,7 +210,8 @@ final class ShardFile {
   /**
    * Reads the numbers of a file that belong to a shard.
    *
-   * @param runs the runs of that shard @return the number of its weights that the file has
+   * @param runs the runs of that shard
+   * @return the number of its weights that the file has
    * @throws IOException if the file cannot be read, is damaged, or is of another model
    */
   static long read(

@@ -14,8 +14,8 @@ import java.util.Objects;
  *     rounded up to 256 for each rank. Short buckets can be reduced while the backward pass still
  *     runs, long ones cost fewer calls
  * @param clipNorm the greatest Euclidean norm of all gradients together, after reduction; gradients
- *     with a larger norm are scaled down to it. It is more than 0; infinity is no limit @param
- *     weightType {@link WireType#AS_IN_MEMORY}, or {@link WireType#BFLOAT16}, with which weights
+ *     with a larger norm are scaled down to it. It is more than 0; infinity is no limit
+ * @param weightType {@link WireType#AS_IN_MEMORY}, or {@link WireType#BFLOAT16}, with which weights
  *     are sent in half the bytes, and every rank computes with the rounded ones, while the weights
  *     that are updated stay float32
  */

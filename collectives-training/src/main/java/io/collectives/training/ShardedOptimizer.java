@@ -513,9 +513,10 @@ public final class ShardedOptimizer implements AutoCloseable {
 
   /**
    * Declares that the gradients of a tensor are ready: they may be reduced while others are
-   * computed. A program need not call it, since {@link #step} takes all gradients. @throws
-   * CollectiveException if the tensor was ready before in this step, which is an error on all
-   * ranks; or if the group is broken
+   * computed. A program need not call it, since {@link #step} takes all gradients.
+   *
+   * @throws CollectiveException if the tensor was ready before in this step, which is an error on
+   *     all ranks; or if the group is broken
    */
   public void ready(Tensor tensor) {
     lock.lock();

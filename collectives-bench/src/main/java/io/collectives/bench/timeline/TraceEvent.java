@@ -62,12 +62,7 @@ record TraceEvent(Kind kind, Span time, Place place, int peer, long bytes, Strin
    * @param round of the plan
    * @param chunk the first one of a frame
    */
-  record Place(long group, long sequence, int lane, int slab, int round, int chunk) {
-    /** Returns whether another place is in the same call. */
-    boolean isInCallOf(Place other) {
-      return group == other.group && sequence == other.sequence;
-    }
-  }
+  record Place(long group, long sequence, int lane, int slab, int round, int chunk) {}
 
   /** Returns whether it is a frame of which only the call is recorded. */
   boolean isInline() {

@@ -64,7 +64,11 @@ final class CheckpointFile {
     }
   }
 
-  /** Writes the state of a server. @param temporary a path in the same directory as {@code file} */
+  /**
+   * Writes the state of a server.
+   *
+   * @param temporary a path in the same directory as {@code file}
+   */
   static void write(Path file, Path temporary, Shard shard, Head head) throws IOException {
     try (FileChannel channel =
         FileChannel.open(

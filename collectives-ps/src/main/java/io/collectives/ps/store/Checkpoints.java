@@ -126,7 +126,11 @@ final class Checkpoints {
     }
   }
 
-  /** A file of a checkpoint. @param isHalf whether it still has its temporary name */
+  /**
+   * A file of a checkpoint.
+   *
+   * @param isHalf whether it still has its temporary name
+   */
   private record Found(String name, long clock, int part, int parts, boolean isHalf) {
     static @Nullable Found of(String name) {
       boolean isHalf = name.endsWith(TEMPORARY);

@@ -7,8 +7,8 @@ import io.collectives.plan.Chunks;
  * part.
  *
  * @param count the number of all parameters
- * @param tensors the number of tensors @param digest a digest of the tensors' names and counts, in
- *     their order
+ * @param tensors the number of tensors
+ * @param digest a digest of the tensors' names and counts, in their order
  */
 record Model(long count, int tensors, long digest) {
   static final Model EMPTY = new Model(0, 0, 0);

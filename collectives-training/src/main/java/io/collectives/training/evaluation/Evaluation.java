@@ -83,9 +83,9 @@ public final class Evaluation {
    * Adds a batch of this rank.
    *
    * <p>Of equal scores the one of the lower class ranks higher. A score that is not a number ranks
-   * higher than all others, but a label whose own score is not a number is never a hit. @param
-   * scores {@code classes} scores of each example, one example after the other
+   * higher than all others, but a label whose own score is not a number is never a hit.
    *
+   * @param scores {@code classes} scores of each example, one example after the other
    * @param labels the label of each example, from 0 to {@code classes - 1}
    * @param batchLosses the loss of each example
    * @param valid the number of examples in the batch; the rest is padding and ignored

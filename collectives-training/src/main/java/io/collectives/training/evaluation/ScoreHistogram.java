@@ -46,7 +46,8 @@ public final class ScoreHistogram {
    * Makes a histogram with bins of one width. Scores outside fall into the first and the last bin.
    *
    * @param low the lower end of the first bin
-   * @param high the upper end of the last bin @param bins the number of bins, from 1 to 2^24
+   * @param high the upper end of the last bin
+   * @param bins the number of bins, from 1 to 2^24
    */
   public static ScoreHistogram of(float low, float high, int bins) {
     if (!(low < high) || !Float.isFinite(high - low) || bins < 1 || bins > 1 << 24) {

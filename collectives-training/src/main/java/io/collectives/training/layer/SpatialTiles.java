@@ -50,8 +50,8 @@ public final class SpatialTiles {
   /**
    * Makes tiles of given sizes.
    *
-   * @param heights the height of each row of ranks, at least 0 @param widths the width of each
-   *     column of ranks, at least 0
+   * @param heights the height of each row of ranks, at least 0
+   * @param widths the width of each column of ranks, at least 0
    */
   public static SpatialTiles of(Communicator group, int[] heights, int[] widths) {
     if ((long) heights.length * widths.length != group.size()

@@ -39,8 +39,8 @@ public final class TiledConvolution {
   /**
    * Makes a convolution whose weights and biases are 0.
    *
-   * @param tiles the tiles of the input @param inChannels the number of channels of the input, at
-   *     least 1
+   * @param tiles the tiles of the input
+   * @param inChannels the number of channels of the input, at least 1
    * @param outChannels the number of channels of the result, at least 1
    * @param kernel the number of rows and of columns of a window, at least 1
    * @param stride the distance between windows, at least 1
