@@ -43,7 +43,7 @@ final class FusedSums implements TensorSums {
       reducer =
           GradientReducer.of(
               group,
-              FusionSettings.defaults().withOp(op),
+              FusionSettings.defaults().withOp(op).withEnvironment(),
               BufferReduction.allReduce(group, tensors.lanes()));
     } else if (servers.isWorker()) {
       serving = null;
