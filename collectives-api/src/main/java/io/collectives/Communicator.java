@@ -549,6 +549,10 @@ public interface Communicator extends AutoCloseable {
    * and, among equal keys, of their ranks here. A collective call: every rank of this group must
    * make it.
    *
+   * <p>Where ranks share memory, up to three such groups at a time exchange a few bytes as fast as
+   * the group of all ranks does, because their ranks agree on memory for that. It is free again
+   * when a rank has closed its group.
+   *
    * @param color any number; a rank that passes a color of its own forms a group by itself
    * @param key any number; it orders the ranks of the new group
    */
@@ -556,7 +560,8 @@ public interface Communicator extends AutoCloseable {
 
   /**
    * Makes a group of the given ranks of this one, in the given order. Only its members call this,
-   * all with the same ranks; no bytes move until its first call.
+   * all with the same ranks; no bytes move until its first call. So the ranks cannot agree on what
+   * makes calls of a few bytes fast in groups that are {@linkplain #split split} off.
    *
    * @param ranks distinct ranks, this rank among them
    */

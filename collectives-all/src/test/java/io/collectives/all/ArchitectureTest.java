@@ -218,6 +218,8 @@ class ArchitectureTest {
                       "FlightRecorder",
                       "Group",
                       "Inbound",
+                      "InlineChannel",
+                      "InlineChannels",
                       "RankReport",
                       "TraceLog",
                       "Traffic",

@@ -20,9 +20,7 @@ import java.nio.ByteOrder;
  *   a slot:  number (8 bytes) │ fingerprint of the call (48) │ body (up to 2,048) │ nothing
  * </pre>
  *
- * <p>There are two slots, which the writer uses in turn. It may write to one again when the reader
- * has taken what was there; that is for the two to know. The number is released after all else was
- * written and acquired before all else is read.
+ * <p>The number is released after all else was written and acquired before all else is read.
  */
 public final class InlineSlots {
   private static final int CALL_AT = Long.BYTES;
@@ -31,13 +29,11 @@ public final class InlineSlots {
   /** Pairs of cache lines are fetched at once. */
   private static final int SLOT_LENGTH = BODY_AT + InlineExchange.CAPACITY + 127 & -128;
 
-  private static final int SLOTS = 2;
+  /** No rank is so many messages ahead of another one, even if they make different calls. */
+  public static final long FARTHEST = 1L << 32;
 
-  /** No rank is so many calls ahead of another one, even if they make different ones. */
-  private static final long FARTHEST = 1L << 32;
-
-  /** The bytes of both slots. */
-  public static final int LENGTH = SLOTS * SLOT_LENGTH;
+  /** The bytes of all slots. */
+  public static final int LENGTH = InlineExchange.SLOTS * SLOT_LENGTH;
 
   private static final VarHandle WORD =
       MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
@@ -58,13 +54,13 @@ public final class InlineSlots {
   /**
    * Leaves a message.
    *
-   * @param turn counts the messages of this pair of slots
-   * @param number what the reader looks for, not 0, and not that of the message before last
+   * @param slot where, from 0 to {@link InlineExchange#SLOTS} - 1
+   * @param number what the reader looks for: more than those of the messages that were there before
    * @param call the fingerprint of the call that it is of
    * @param body at most {@link InlineExchange#CAPACITY} bytes
    */
-  public void post(long turn, long number, long[] call, FrameBody body) {
-    int at = slot(turn);
+  public void post(int slot, long number, long[] call, FrameBody body) {
+    int at = place(slot);
     for (int i = 0; i < FrameHeader.CALL_WORDS; i++) {
       memory.bytes().putLong(at + CALL_AT + i * Long.BYTES, call[i]);
     }
@@ -75,13 +71,14 @@ public final class InlineSlots {
   /**
    * Copies a message if it is there.
    *
-   * @param turn counts the messages of this pair of slots
+   * @param slot where, from 0 to {@link InlineExchange#SLOTS} - 1
+   * @param number what it must have; another one is not taken
    * @param call becomes the fingerprint of its call
    * @param length how many bytes of the body are wanted
    * @throws ProtocolException if there is what no writer leaves, so that the message will not come
    */
-  public boolean take(long turn, long number, long[] call, FrameBytes body, int length) {
-    int at = slot(turn);
+  public boolean take(int slot, long number, long[] call, FrameBytes body, int length) {
+    int at = place(slot);
     long seen = (long) WORD.getAcquire(memory.bytes(), at);
     if (seen != number) {
       if (seen < 0 || seen - number > FARTHEST) {
@@ -97,7 +94,7 @@ public final class InlineSlots {
     return true;
   }
 
-  private int slot(long turn) {
-    return base + (int) (turn % SLOTS) * SLOT_LENGTH;
+  private int place(int slot) {
+    return base + slot * SLOT_LENGTH;
   }
 }

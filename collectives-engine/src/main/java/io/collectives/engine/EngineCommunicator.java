@@ -326,7 +326,7 @@ final class EngineCommunicator
       Chooser shipped = own.chooser(Algorithm.auto(Algorithm.Auto.SHIPPED), own.known());
       Tuner tuner = new Tuner(group, shipped, locality, nanoTime);
       List<Row> rows =
-          tuner.run(context.group.usesInlineExchange() ? InlineExchange.CAPACITY + 1 : 0);
+          tuner.run(context.group.inlineChannel() != null ? InlineExchange.CAPACITY + 1 : 0);
       if (rows != null) {
         context.tuned(rows);
       }
@@ -356,21 +356,11 @@ final class EngineCommunicator
 
   @Override
   public Communicator split(int color, int key) {
-    int size = size();
-    long[] wishes = new long[2 * size];
-    allGather(Payload.of(new long[] {color, key}), Payload.of(wishes));
-    int[] ranks =
-        IntStream.range(0, size)
-            .filter(rank -> wishes[2 * rank] == color)
-            .boxed()
-            .sorted(
-                (a, b) ->
-                    wishes[2 * a + 1] != wishes[2 * b + 1]
-                        ? Long.compare(wishes[2 * a + 1], wishes[2 * b + 1])
-                        : a - b)
-            .mapToInt(Integer::intValue)
-            .toArray();
-    return of(context.ofSplit(ranks, color));
+    try (Split split = new Split(context.driver, size(), color, key)) {
+      allGather(split.mine(), split.all());
+      int[] ranks = split.ranks();
+      return of(context.ofSplit(ranks, color, split.channel(ranks)));
+    }
   }
 
   @Override

@@ -14,6 +14,7 @@ import io.collectives.engine.memory.ArrayMemory;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.run.AddOrder;
 import io.collectives.engine.run.Group;
+import io.collectives.engine.run.InlineChannel;
 import io.collectives.engine.run.Program;
 import io.collectives.engine.run.ProgramCompiler;
 import io.collectives.internal.CallFingerprint;
@@ -107,7 +108,7 @@ final class GroupContext {
       driver.unlock();
     }
     Set<Locality> traits = EnumSet.of(placement.locality());
-    if (group.usesInlineExchange()) {
+    if (group.inlineChannel() != null) {
       traits.add(Locality.SLOTS);
     }
     this.known = new Known(traits, null);
@@ -206,7 +207,7 @@ final class GroupContext {
     }
     GroupContext[] contexts = from == group.rank() ? sending : receiving;
     if (contexts[other] == null) {
-      contexts[other] = of(new int[] {from, to}, PAIR, null);
+      contexts[other] = of(new int[] {from, to}, PAIR, null, null);
     }
     return contexts[other];
   }
@@ -346,23 +347,26 @@ final class GroupContext {
    */
   synchronized GroupContext of(int[] ranks) {
     int number = sameRanks.merge(Arrays.toString(ranks), 1, Integer::sum);
-    return of(ranks, Arrays.hashCode(ranks) * 31L + number, null);
+    return of(ranks, Arrays.hashCode(ranks) * 31L + number, null, null);
   }
 
   /** Makes the context of the group that a split gave this rank. */
-  synchronized GroupContext ofSplit(int[] ranks, int color) {
-    return of(ranks, (long) ++splits << 32 ^ color ^ Long.MIN_VALUE, null);
+  synchronized GroupContext ofSplit(int[] ranks, int color, @Nullable InlineChannel channel) {
+    return of(ranks, (long) ++splits << 32 ^ color ^ Long.MIN_VALUE, channel, null);
   }
 
   /** Returns the context of the survivors of this group, which are agreed on once. */
   synchronized GroupContext ofSurvivors(int[] ranks, long resumeAt) {
     if (survivors == null) {
-      survivors = of(ranks, ~resumeAt, group);
+      InlineChannel channel = group.inlineChannel();
+      survivors =
+          of(ranks, ~resumeAt, channel == null ? null : channel.ofSurvivors(resumeAt), group);
     }
     return survivors;
   }
 
-  private GroupContext of(int[] ranks, long distinction, @Nullable Group survivorsOf) {
+  private GroupContext of(
+      int[] ranks, long distinction, @Nullable InlineChannel channel, @Nullable Group survivorsOf) {
     int[] members = new int[ranks.length];
     int own = -1;
     for (int i = 0; i < ranks.length; i++) {
@@ -373,7 +377,7 @@ final class GroupContext {
     for (int member : members) {
       id = mix(id + member);
     }
-    Group made = new Group(id, members, own);
+    Group made = new Group(id, members, own, channel);
     return new GroupContext(driver, job, made, survivorsOf);
   }
 

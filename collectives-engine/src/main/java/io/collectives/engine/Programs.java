@@ -68,7 +68,7 @@ final class Programs {
       of(Collective.ALL_REDUCE, 0, 0, Order.of(settings.repeatability()));
     }
     this.inlineBarrier =
-        context.group.usesInlineExchange() && speaksWithAll(settings.algorithm())
+        context.group.inlineChannel() != null && speaksWithAll(settings.algorithm())
             ? context.program(Algorithm.exchange(), Collective.BARRIER, 0, AddOrder.OF_PLAN)
             : null;
   }

@@ -372,22 +372,22 @@ public abstract class TransportContractTest {
     long[] call = new long[FrameHeader.CALL_WORDS];
     for (int turn = 0; turn < 3 * lengths.length; turn++) {
       int length = lengths[turn % lengths.length];
+      int slot = turn % InlineExchange.SLOTS;
       long number = turn + 5;
       for (int from = 0; from < 3; from++) {
         int to = (from + 1) % 3;
         assertFalse(
-            peers.get(to).exchange().take(from, turn, number, call, taken, length),
+            peers.get(to).exchange().take(from, slot, number, call, taken, length),
             "nothing is there");
         long[] fingerprint = {from, turn, -1, Long.MAX_VALUE, 0, number};
         Body body = content(length, 10 * turn + from);
         InlineExchange exchange = peers.get(from).exchange();
-        long now = turn;
-        pumpUntil(() -> exchange.post(to, now, number, fingerprint, body));
+        pumpUntil(() -> exchange.post(to, slot, number, fingerprint, body));
         assertEquals(0, body.releases.get(), "it belongs to the sender");
         assertFalse(
-            peers.get(to).exchange().take(from, turn, number + 1, call, taken, length),
+            peers.get(to).exchange().take(from, slot, number + 1, call, taken, length),
             "another message was wanted");
-        assertTrue(peers.get(to).exchange().take(from, turn, number, call, taken, length));
+        assertTrue(peers.get(to).exchange().take(from, slot, number, call, taken, length));
         assertArrayEquals(fingerprint, call);
         byte[] bytes = new byte[length];
         taken.bytes().get(0, bytes);

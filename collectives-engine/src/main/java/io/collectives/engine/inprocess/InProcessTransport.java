@@ -111,13 +111,13 @@ final class InProcessTransport implements Transport, BodyViews, InlineExchange {
   }
 
   @Override
-  public boolean post(int peer, long turn, long number, long[] call, FrameBody body) {
-    return opened(peer).post(turn, number, call, body);
+  public boolean post(int peer, int slot, long number, long[] call, FrameBody body) {
+    return opened(peer).post(slot, number, call, body);
   }
 
   @Override
-  public boolean take(int peer, long turn, long number, long[] call, FrameBytes body, int length) {
-    return opened(peer).slots.take(turn, number, call, body, length);
+  public boolean take(int peer, int slot, long number, long[] call, FrameBytes body, int length) {
+    return opened(peer).slots.take(slot, number, call, body, length);
   }
 
   @Override
@@ -309,12 +309,12 @@ final class InProcessTransport implements Transport, BodyViews, InlineExchange {
       return true;
     }
 
-    boolean post(long turn, long number, long[] call, FrameBody body) {
+    boolean post(int slot, long number, long[] call, FrameBody body) {
       InProcessTransport other = fabric.peer(peer);
       if (other.closed || closed) {
         return false;
       }
-      other.links[rank].slots.post(turn, number, call, body);
+      other.links[rank].slots.post(slot, number, call, body);
       other.unpark();
       return true;
     }

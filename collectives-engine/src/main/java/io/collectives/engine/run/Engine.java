@@ -72,7 +72,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Engine {
   private final Transport transport;
-
   private final LongSupplier clock;
   private final HeldFrames heldFrames;
   private final Inbound[] inbound;
@@ -82,6 +81,7 @@ public final class Engine {
   private final Failures failures;
   private final Liveness liveness;
   private final InlineExchanges inline;
+  private final InlineChannels inlineChannels;
   private final Arrivals arrivals;
   private final FrameApplier applier = new FrameApplier();
   private final Sender sender;
@@ -124,6 +124,7 @@ public final class Engine {
     this.sender = new Sender(transport, liveness, applier, traffic, trace);
     this.failures = new Failures(transport, clock, calls, inbound, liveness, warnings);
     this.inline = new InlineExchanges(transport, clock, calls, failures, liveness, applier, trace);
+    this.inlineChannels = new InlineChannels(inline.isPossible());
     this.turns = new Turns(failures, heldFrames, applier, trace);
     this.arrivals = new Arrivals(calls, failures, liveness, applier, inbound, inline, turns);
     BodyViews views = transport.capability(BodyViews.class);
@@ -160,14 +161,17 @@ public final class Engine {
 
   /** Makes a group known. Frames of it that have come already are waiting. */
   public void add(Group group) {
-    group.mayUseInlineExchange(inline.isPossible());
+    if (!inline.isPossible()) {
+      group.takeInlineChannel();
+    }
     calls.add(group);
     arrivals.added(group);
     failures.added(group);
   }
 
-  /** Makes the group known that the survivors of another one have agreed on. */
+  /** Makes the group of the survivors of another one known, which has the channel of that. */
   public void add(Group survivors, Group of) {
+    of.takeInlineChannel();
     add(survivors);
     failures.succeeded(of, survivors);
   }
@@ -175,6 +179,12 @@ public final class Engine {
   /** Leaves a group and tells its members; calls under way end. */
   public void leave(Group group) {
     failures.leave(group);
+    inlineChannels.left(group);
+  }
+
+  /** Returns the channels from which groups that are made get theirs. */
+  public InlineChannels inlineChannels() {
+    return inlineChannels;
   }
 
   /** Returns whether a call under way, or waiting for its turn, uses a region. */

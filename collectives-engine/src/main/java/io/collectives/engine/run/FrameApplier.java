@@ -331,7 +331,7 @@ final class FrameApplier {
    * Takes the sum of what all ranks have told each other, in the order of ranks.
    *
    * @param fused where plans have it
-   * @param frames by rank; that of this rank is its own memory
+   * @param frames by member; that of this rank is its own memory
    */
   void exchange(CallRun call, Program.FusedReduction fused, FrameBytes[] frames) {
     Program.Step step = fused.first;

@@ -2,6 +2,7 @@ package io.collectives.engine.run;
 
 import io.collectives.Statistics;
 import io.collectives.internal.CallFingerprint;
+import io.collectives.spi.FrameBytes;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
@@ -19,9 +20,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Group {
   private static final long WORLD_ID = 1;
-
-  /** In larger groups an exchange is not what is wanted. */
-  private static final int MOST_RANKS_INLINE = 16;
 
   /**
    * The number of ended calls that are remembered, so that a frame of another call is recognized.
@@ -50,10 +48,14 @@ public final class Group {
    */
   final Deque<Call> inlineCalls = new ArrayDeque<>();
 
+  /** By member: what it has left for the first one of them. Empty until there is one. */
+  FrameBytes[] taken = {};
+
   /** The number of calls that have gone by inline exchange. */
   long inlineTurn;
 
-  private boolean usesInlineExchange;
+  /** By what exchanges of few bytes go; null if they go by frames. */
+  private @Nullable InlineChannel inlineChannel;
 
   /** The ranks (of the group) that frames went to or came from. */
   final boolean[] contacts;
@@ -100,12 +102,14 @@ public final class Group {
    * @param id the same at all members, and different from that of every other group of the job
    * @param members the world ranks, in the order of their ranks in the group
    * @param rank this rank's place in it
+   * @param inlineChannel the same at all members; null if exchanges of few bytes go by frames
    */
-  public Group(long id, int[] members, int rank) {
+  public Group(long id, int[] members, int rank, @Nullable InlineChannel inlineChannel) {
     Arrays.fill(endedSequences, -1);
     this.id = id;
     this.members = members;
     this.rank = rank;
+    this.inlineChannel = inlineChannel;
     this.contacts = new boolean[members.length];
     this.told = new boolean[members.length];
     this.left = new boolean[members.length];
@@ -116,17 +120,20 @@ public final class Group {
 
   /** The group of all ranks of a job. */
   public static Group world(int size, int rank) {
-    return new Group(WORLD_ID, IntStream.range(0, size).toArray(), rank);
+    int[] members = IntStream.range(0, size).toArray();
+    return new Group(WORLD_ID, members, rank, InlineChannel.ofWorld(size));
   }
 
-  /** Says whether the transport can exchange messages inline, before there are calls. */
-  void mayUseInlineExchange(boolean isPossible) {
-    usesInlineExchange = isPossible && isWorld() && members.length <= MOST_RANKS_INLINE;
+  /** Returns by what exchanges of few bytes go; nothing if they go by frames. */
+  public @Nullable InlineChannel inlineChannel() {
+    return inlineChannel;
   }
 
-  /** Returns whether exchanges of few bytes go by inline exchange, not by frames. */
-  public boolean usesInlineExchange() {
-    return usesInlineExchange;
+  /** Takes the channel from this group, which makes no calls any more, or none yet. */
+  @Nullable InlineChannel takeInlineChannel() {
+    InlineChannel taken = inlineChannel;
+    inlineChannel = null;
+    return taken;
   }
 
   /** The number that the next call will have. */

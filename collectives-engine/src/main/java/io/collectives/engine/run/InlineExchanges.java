@@ -19,14 +19,14 @@ import org.jspecify.annotations.Nullable;
  * header, its place in a queue, the word that it was read) is most of the time of such a call,
  * above all where ranks outnumber the cores and each wait is a change of threads.
  *
- * <p>Only the group of all ranks of a job uses it, so that a pair needs those of one group. Which
- * calls go by it follows from what all ranks know; see {@link #fits}.
+ * <p>Each group has slots of its own, if its members agree on an {@link InlineChannel} when they
+ * make it. Which calls go by it follows from what all ranks know; see {@link #fits}.
  *
  * <p><b>Turns.</b> Calls by inline exchange are counted. A rank leaves what it has for one when it
  * has taken everything of the one before. So when it leaves that of turn t, everybody has left that
- * of t - 1 and therefore taken that of t - 2, which lies where t is to lie. A message carries the
- * number of its call in the group, so that it is not taken for that of another call, and the
- * fingerprint.
+ * of t - 1 and therefore taken that of t - 2, which lies where t is to lie. A message carries a
+ * number that follows from that of its call in the group, so that it is not taken for that of
+ * another call, and the fingerprint.
  *
  * <p><b>Failure.</b> Rounds, steps and deadlines are those of the plan, so whoever is waited for is
  * found as in any other call. A rank that has completed a call may leave at once, while another one
@@ -42,9 +42,6 @@ final class InlineExchanges {
   private final TraceLog trace;
   private final OutFrame out;
   private final FrameHeader header = new FrameHeader();
-
-  /** By rank of the job: what has come from it. */
-  private final FrameBytes[] taken;
 
   InlineExchanges(
       Transport transport,
@@ -62,10 +59,6 @@ final class InlineExchanges {
     this.applier = applier;
     this.out = new OutFrame(applier.scratch());
     this.exchange = transport.capability(InlineExchange.class);
-    this.taken = new FrameBytes[exchange != null ? transport.size() : 0];
-    for (int rank = 0; rank < taken.length; rank++) {
-      taken[rank] = new FrameBytes(ByteBuffer.allocateDirect(InlineExchange.CAPACITY));
-    }
   }
 
   /** Returns whether the transport has inline exchanges. */
@@ -76,7 +69,7 @@ final class InlineExchanges {
   /** Returns whether a call goes by inline exchange; all ranks that make the same call agree. */
   static boolean fits(Call call) {
     Program program = call.program;
-    return call.group.usesInlineExchange()
+    return call.group.inlineChannel() != null
         && program.isExchange
         && call.narrow == null
         && !call.checksFinite // What is found travels with frames.
@@ -86,6 +79,13 @@ final class InlineExchanges {
 
   /** A call begins: looks for messages are many, so what they need is computed once. */
   void begin(Call call) {
+    Group group = call.group;
+    if (group.taken.length == 0) {
+      group.taken = new FrameBytes[group.size()];
+      for (int member = 0; member < group.taken.length; member++) {
+        group.taken[member] = new FrameBytes(ByteBuffer.allocateDirect(InlineExchange.CAPACITY));
+      }
+    }
     LaneRun lane = call.openRun(0).lanes[0];
     for (int i = 0; i < lane.lengths.length; i++) {
       lane.lengths[i] = call.frameLength(lane.lane.receives[i][0], 0);
@@ -130,6 +130,9 @@ final class InlineExchanges {
     SlabRun run = call.openRun(0);
     LaneRun lane = run.lanes[0];
     Program.Step[] sends = lane.lane.sends;
+    InlineChannel channel = Objects.requireNonNull(call.group.inlineChannel());
+    int slot = channel.slot(call.group.inlineTurn);
+    long number = channel.message(call.sequence);
     int before = lane.nextSend;
     while (lane.nextSend < sends.length) {
       Program.Step step = sends[lane.nextSend];
@@ -140,7 +143,7 @@ final class InlineExchanges {
         out.fill(call, run, step, length);
         body = out;
       }
-      if (!by.post(peer, call.group.inlineTurn, call.sequence + 1, call.fingerprint, body)) {
+      if (!by.post(peer, slot, number, call.fingerprint, body)) {
         break;
       }
       if (trace.isOn && call.isTimed) {
@@ -159,6 +162,9 @@ final class InlineExchanges {
     Group group = call.group;
     SlabRun run = call.openRun(0);
     LaneRun lane = run.lanes[0];
+    InlineChannel channel = Objects.requireNonNull(group.inlineChannel());
+    int slot = channel.slot(group.inlineTurn);
+    long number = channel.message(call.sequence);
     boolean any = false;
     boolean all = lane.nextSend == lane.lane.sends.length;
     for (int i = 0; i < lane.nextReceive.length; i++) {
@@ -166,7 +172,7 @@ final class InlineExchanges {
         int member = call.program.peers[i];
         int rank = group.members[member];
         int length = lane.lengths[i];
-        if (by.take(rank, group.inlineTurn, call.sequence + 1, header.call, taken[rank], length)) {
+        if (by.take(rank, slot, number, header.call, group.taken[member], length)) {
           liveness.heard(rank);
           calls.traffic().received(rank, length);
           if (!CallFingerprint.same(call.fingerprint, header.call)) {
@@ -191,7 +197,7 @@ final class InlineExchanges {
 
   private void complete(Call call, SlabRun run, LaneRun lane) {
     if (call.program.collective == Collective.ALL_REDUCE) {
-      applier.exchange(call, call.program.fusedReductions[0], taken);
+      applier.exchange(call, call.program.fusedReductions[0], call.group.taken);
       if (trace.isOn && call.isTimed) {
         trace.worked(call, 0, 0, (int) call.count() * call.elementBytes());
       }

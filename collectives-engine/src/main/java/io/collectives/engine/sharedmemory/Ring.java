@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  *   4096  states of what the maker leases, 64 bytes apart: the owner's word, 32: the lessee's
  *   8192  states of what the taker leases
  *  12288  the {@link InlineSlots} in which the maker writes and the taker reads
- *  20480  the slots in which the taker writes
- *  28672  the maker's ring: what it sends
+ *  32768  the slots in which the taker writes
+ *  53248  the maker's ring: what it sends
  *      …  the taker's ring, at the next multiple of 4096
  *
  *   a ring:  │ record │ record │ … free … │ record │ record │ skip │
@@ -104,7 +104,7 @@ final class Ring {
   private static final int PAGE = 4096;
   private static final int LEASES = PAGE;
   private static final int SLOTS = 3 * PAGE;
-  private static final int SLOTS_DISTANCE = 2 * PAGE;
+  private static final int SLOTS_DISTANCE = 5 * PAGE;
   private static final int CONTROL_LENGTH = SLOTS + 2 * SLOTS_DISTANCE;
   private static final int WORD_DISTANCE = 128;
   private static final int SKIP = 'S' | 'K' << 8 | 'I' << 16 | 'P' << 24;

@@ -206,13 +206,13 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
   }
 
   /** See {@link InlineExchange#post}. With the lock held. */
-  boolean post(long turn, long number, long[] call, FrameBody body) {
+  boolean post(int slot, long number, long[] call, FrameBody body) {
     try {
       PairMemory to = memory;
       if (to == null || !life.isLinked() || transport.isClosing()) {
         return false;
       }
-      to.outbox.post(turn, number, call, body);
+      to.outbox.post(slot, number, call, body);
       if (to.sleep.mustWake(true)) {
         wakePeer();
       }
@@ -224,11 +224,11 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
   }
 
   /** See {@link InlineExchange#take}. With the lock held. */
-  boolean take(long turn, long number, long[] call, FrameBytes body, int length) {
+  boolean take(int slot, long number, long[] call, FrameBytes body, int length) {
     try {
       PairMemory from = memory();
       return from != null
-          && from.inbox.take(turn, number, call, body, length)
+          && from.inbox.take(slot, number, call, body, length)
           && !loseIfCutOff(from);
     } catch (ProtocolException e) {
       blame(e);

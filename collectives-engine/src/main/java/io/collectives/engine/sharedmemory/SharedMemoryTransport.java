@@ -330,20 +330,20 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
   }
 
   @Override
-  public boolean post(int peer, long turn, long number, long[] call, FrameBody body) {
+  public boolean post(int peer, int slot, long number, long[] call, FrameBody body) {
     enter();
     try {
-      return opened(peer).post(turn, number, call, body);
+      return opened(peer).post(slot, number, call, body);
     } finally {
       leave();
     }
   }
 
   @Override
-  public boolean take(int peer, long turn, long number, long[] call, FrameBytes body, int length) {
+  public boolean take(int peer, int slot, long number, long[] call, FrameBytes body, int length) {
     enter();
     try {
-      return opened(peer).take(turn, number, call, body, length);
+      return opened(peer).take(slot, number, call, body, length);
     } finally {
       leave();
     }

@@ -65,7 +65,7 @@ class ArrivalOrderTest {
       for (int rank = 0; rank < ranks; rank++) {
         DrippingTransport transport = new DrippingTransport(network.transport(rank), ranks);
         Engine engine = new Engine(transport, () -> now, 1 << 20, Bench.SILENCE, text -> {});
-        Group group = new Group(1, IntStream.range(0, ranks).toArray(), rank);
+        Group group = Group.world(ranks, rank);
         engine.add(group);
         engines.add(engine);
         groups.add(group);

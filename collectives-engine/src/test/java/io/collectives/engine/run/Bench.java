@@ -15,7 +15,6 @@ import io.collectives.spi.Transport;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiFunction;
-import java.util.stream.IntStream;
 
 /** Engines of some ranks on one thread and a clock that stands still until it is told otherwise. */
 final class Bench {
@@ -43,7 +42,7 @@ final class Bench {
       Transport transport = wrap.apply(rank, fabric.transport(rank));
       transports.add(transport);
       Engine engine = new Engine(transport, () -> now, 1 << 20, SILENCE, warnings::add);
-      Group group = new Group(1, IntStream.range(0, ranks).toArray(), rank);
+      Group group = Group.world(ranks, rank);
       engine.add(group);
       engines.add(engine);
       groups.add(group);

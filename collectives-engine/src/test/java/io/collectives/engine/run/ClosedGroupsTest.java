@@ -10,7 +10,7 @@ class ClosedGroupsTest {
     ClosedGroups closed = new ClosedGroups();
     int more = 10;
     for (int id = 0; id < ClosedGroups.MOST + more; id++) {
-      closed.add(new Group(id, new int[] {0, 1}, 0));
+      closed.add(new Group(id, new int[] {0, 1}, 0, null));
     }
     for (int id = 0; id < ClosedGroups.MOST + more; id++) {
       assertEquals(id >= more, closed.end(id) != null, "group " + id);

@@ -334,7 +334,7 @@ class EngineTest {
     Bench bench = new Bench(2, Algorithm.ring());
     Group[] groups = new Group[2];
     for (int rank = 0; rank < 2; rank++) {
-      groups[rank] = new Group(77, new int[] {0, 1}, rank);
+      groups[rank] = new Group(77, new int[] {0, 1}, rank, null);
       bench.engines.get(rank).add(groups[rank]);
     }
     if (failed) {
@@ -415,7 +415,7 @@ class EngineTest {
     int[][] values = {{1}, {2}};
     Call[] calls = new Call[2];
     for (int rank = 0; rank < 2; rank++) {
-      Group group = new Group(77, new int[] {1, 0}, 1 - rank);
+      Group group = new Group(77, new int[] {1, 0}, 1 - rank, null);
       bench.engines.get(rank).add(group);
       Memory memory = Memories.of(Payload.of(values[rank]));
       Program program = Bench.program(Algorithm.ring(), Collective.ALL_REDUCE, 2, 1 - rank);
@@ -488,7 +488,7 @@ class EngineTest {
         bench.pass(2 * Bench.SECOND);
         bench.pass(Bench.SECOND);
       }
-      Group group = new Group(77, new int[] {0, 1, 2}, rank);
+      Group group = new Group(77, new int[] {0, 1, 2}, rank, null);
       bench.engines.get(rank).add(group);
       Memory memory = Memories.of(Payload.of(new int[1000]));
       calls[rank] =
@@ -507,7 +507,7 @@ class EngineTest {
     // Of a transport that shares no memory; views take none.
     Bench bench =
         new Bench(2, Algorithm.ring(), (rank, transport) -> new ForwardingTransport(transport) {});
-    Group group = new Group(77, new int[] {0, 1}, 0);
+    Group group = new Group(77, new int[] {0, 1}, 0, null);
     bench.engines.get(0).add(group);
     Memory memory = Memories.of(Payload.of(new int[1 << 20]));
     Program program = bench.programs.get(0);
@@ -929,7 +929,7 @@ class EngineTest {
     Bench bench = new Bench(3, Algorithm.ring());
     List<Group> others = new ArrayList<>();
     for (int rank = 0; rank < 3; rank++) {
-      others.add(new Group(99, new int[] {0, 1, 2}, rank));
+      others.add(new Group(99, new int[] {0, 1, 2}, rank, null));
       bench.engines.get(rank).add(others.get(rank));
     }
     List<Call> calls = new ArrayList<>();

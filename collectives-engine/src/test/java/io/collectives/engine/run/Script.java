@@ -48,7 +48,12 @@ final class Script {
     Group group(int rank) {
       return parent == null
           ? Group.world(ranks.length, rank)
-          : new Group(Dice.mix(number), ranks, memberOf(rank));
+          : new Group(Dice.mix(number), ranks, memberOf(rank), inlineChannel());
+    }
+
+    /** A channel that no other team has, if there is one left. */
+    private @Nullable InlineChannel inlineChannel() {
+      return number < InlineChannels.COUNT ? new InlineChannel(number, 0) : null;
     }
 
     @Override

@@ -486,7 +486,7 @@ class ServiceTest {
       for (int rank = 0; rank < ranks; rank++) {
         Engine engine =
             new Engine(network.transport(rank), () -> now, 1 << 20, Bench.SILENCE, text -> {});
-        Group group = new Group(1, IntStream.range(0, ranks).toArray(), rank);
+        Group group = Group.world(ranks, rank);
         engine.add(group);
         engines.add(engine);
         groups.add(group);

@@ -371,17 +371,17 @@ final class SimulatedNetwork {
       kept.add(new Sent(to, from, copy, Arrays.copyOf(bytes(body).array(), copy.length)));
     }
 
-    boolean post(long turn, long number, long[] call, FrameBody body) {
+    boolean post(int slot, long number, long[] call, FrameBody body) {
       SimulatedLink there = links[to][from];
       if (ended || dead[to] || there.silent || random.nextInt(8) == 0) {
         return false;
       }
-      there.slots().post(turn, number, call, body);
+      there.slots().post(slot, number, call, body);
       return true;
     }
 
-    boolean take(long turn, long number, long[] call, FrameBytes body, int length) {
-      return heldUntil <= clock.getAsLong() && slots().take(turn, number, call, body, length);
+    boolean take(int slot, long number, long[] call, FrameBytes body, int length) {
+      return heldUntil <= clock.getAsLong() && slots().take(slot, number, call, body, length);
     }
 
     private InlineSlots slots() {
@@ -503,14 +503,13 @@ final class SimulatedNetwork {
     }
 
     @Override
-    public boolean post(int peer, long turn, long number, long[] call, FrameBody body) {
-      return link(peer).post(turn, number, call, body);
+    public boolean post(int peer, int slot, long number, long[] call, FrameBody body) {
+      return link(peer).post(slot, number, call, body);
     }
 
     @Override
-    public boolean take(
-        int peer, long turn, long number, long[] call, FrameBytes body, int length) {
-      return link(peer).take(turn, number, call, body, length);
+    public boolean take(int peer, int slot, long number, long[] call, FrameBytes body, int length) {
+      return link(peer).take(slot, number, call, body, length);
     }
 
     @Override

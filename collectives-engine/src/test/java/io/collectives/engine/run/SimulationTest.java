@@ -194,7 +194,7 @@ class SimulationTest {
     for (int made = 0; made < 3_000; made++) {
       List<Group> groups = new ArrayList<>();
       for (int rank = 0; rank < ranks; rank++) {
-        groups.add(new Group(100 + made, new int[] {0, 1, 2}, rank));
+        groups.add(new Group(100 + made, new int[] {0, 1, 2}, rank, null));
         bench.engines.get(rank).add(groups.get(rank));
       }
       Collections.shuffle(order, random);

@@ -1052,7 +1052,13 @@ final class TrainingSimulation extends Simulation {
       next = base;
       generation++;
       Group old = group;
-      group = new Group(old.id * 31 + Arrays.hashCode(members), members, own);
+      InlineChannel channel = old.inlineChannel();
+      group =
+          new Group(
+              old.id * 31 + Arrays.hashCode(members),
+              members,
+              own,
+              channel == null ? null : channel.ofSurvivors(present.resumeAt()));
       engine.add(group, old);
       state = next > last() ? State.DONE : State.CALLING;
       return 1;

@@ -10,6 +10,7 @@ import io.collectives.internal.InlineSlots;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
+import io.collectives.spi.InlineExchange;
 import io.collectives.spi.JobEpoch;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -273,7 +274,7 @@ class CrashTest {
       byte[] before = content();
       post(turn + 1);
       byte[] after = content();
-      int number = SLOTS + turn % 2 * (InlineSlots.LENGTH / 2);
+      int number = SLOTS + turn % 2 * (InlineSlots.LENGTH / InlineExchange.SLOTS);
       byte[] unnumbered = after.clone();
       System.arraycopy(before, number, unnumbered, number, Long.BYTES);
       List<byte[]> crashes = between(before, unnumbered);
@@ -291,14 +292,14 @@ class CrashTest {
     open();
     InlineSlots slots = Ring.slots(bytes, Ring.Side.MAKER);
     for (int turn = 0; turn < turns; turn++) {
-      slots.post(turn, turn + 1, call(turn), new Message(turn));
+      slots.post(turn % 2, turn + 1, call(turn), new Message(turn));
     }
   }
 
   private boolean take(int turn) {
     FrameBytes body = new FrameBytes(ByteBuffer.allocate(64));
     long[] call = new long[CallFingerprint.WORDS];
-    if (!Ring.slots(bytes, Ring.Side.MAKER).take(turn, turn + 1, call, body, 64)) {
+    if (!Ring.slots(bytes, Ring.Side.MAKER).take(turn % 2, turn + 1, call, body, 64)) {
       return false;
     }
     assertEquals(call(turn)[3], call[3]);

@@ -30,7 +30,7 @@ class RingTest {
   private static final int RECORD = 1152;
   private static final int TAIL = 0;
   private static final int HEAD = 128;
-  private static final int FIRST_RECORD = 28672;
+  private static final int FIRST_RECORD = 53248;
 
   private final long seed = System.nanoTime();
   private final Random random = new Random(seed);

@@ -289,7 +289,7 @@ class SharedMemoryTransportTest {
     open(2);
     exchange(0, 1);
     exchange(1, 0);
-    int slotsOfTaker = 20480; // Rank 1, who was asked, has made the rings.
+    int slotsOfTaker = 32768; // Rank 1, who was asked, has made the rings.
     SharedMemoryLink link = (SharedMemoryLink) opened.get(0).link(1);
     ByteBuffer memory = Objects.requireNonNull(link.memory()).out.bytes().bytes();
     FrameBytes body = new FrameBytes(ByteBuffer.allocate(8));
