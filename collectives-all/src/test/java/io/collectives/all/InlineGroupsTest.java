@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import io.collectives.Algorithm;
 import io.collectives.CallSettings;
 import io.collectives.CollectiveHandle;
-import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
@@ -19,12 +18,14 @@ import io.collectives.testkit.ForwardingLink;
 import io.collectives.testkit.ForwardingTransport;
 import io.collectives.testkit.RankThreads;
 import io.collectives.testkit.WrappedJobs;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -47,14 +48,11 @@ class InlineGroupsTest {
    * likes; more of them than there are slots for.
    */
   @ParameterizedTest
-  @ValueSource(strings = {"inprocess", "shm"})
+  @ValueSource(strings = {"inprocess", "shm", "mixed"})
   void messagesOfGroupsThatComeAndGoAreToldApart(String transport) throws Exception {
     long seed = System.nanoTime();
     System.out.println("seed " + seed);
-    List<Communicator> worlds =
-        transport.equals("shm")
-            ? SharedMemoryJobs.join(RANKS, directory, CALLS)
-            : Collectives.inProcess(RANKS, CALLS);
+    List<Communicator> worlds = ThreadJobs.open(transport, RANKS, directory, CALLS);
     RankThreads.run(worlds, world -> comeAndGo(world, seed));
     worlds.forEach(Communicator::close);
   }
@@ -110,9 +108,7 @@ class InlineGroupsTest {
   @Test
   void groupsThatAreSplitSendNoFrames() throws Exception {
     AtomicInteger[] frames = new AtomicInteger[RANKS];
-    List<Communicator> worlds =
-        WrappedJobs.inProcess(
-            RANKS, CALLS, inner -> new Counting(inner, frames[inner.rank()] = new AtomicInteger()));
+    List<Communicator> worlds = WrappedJobs.inProcess(RANKS, CALLS, counting(frames));
     RankThreads.run(
         worlds,
         world -> {
@@ -134,6 +130,43 @@ class InlineGroupsTest {
           assertNotEquals(before, sent.get(), "of a group that is made without a word");
         });
     worlds.forEach(Communicator::close);
+  }
+
+  @Test
+  void groupsOfOneHostOfSeveralSendNoFrames() throws Exception {
+    AtomicInteger[] frames = new AtomicInteger[RANKS];
+    Path memory = Files.createDirectories(directory.resolve("memory"));
+    List<Communicator> worlds =
+        TcpJobs.join(
+            RANKS,
+            Files.createTempDirectory(directory, "job").toUri(),
+            CALLS,
+            job ->
+                job.withTransport("auto")
+                    .withMemoryDirectory(memory)
+                    .withHost(MixedJobs.host(job.rank())),
+            settings -> WrappedJobs.join(settings, counting(frames)));
+    RankThreads.run(
+        worlds,
+        world -> {
+          AtomicInteger sent = frames[world.rank()];
+          Communicator host = world.split(world.rank() / 2, 0);
+          Communicator across = world.split(world.rank() % 2, 0);
+          world.barrier();
+          int before = sent.get();
+          assertSum(host);
+          assertEquals(before, sent.get(), "of a host");
+          world.barrier();
+          before = sent.get();
+          assertSum(across);
+          assertNotEquals(before, sent.get(), "from host to host");
+          world.barrier();
+        });
+    worlds.forEach(Communicator::close);
+  }
+
+  private static UnaryOperator<Transport> counting(AtomicInteger[] frames) {
+    return inner -> new Counting(inner, frames[inner.rank()] = new AtomicInteger());
   }
 
   private static void assertSum(Communicator group) {

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /** Jobs over sockets whose ranks are threads of this JVM. */
@@ -26,6 +27,21 @@ final class TcpJobs {
    */
   static List<Communicator> join(
       int ranks, URI place, CallSettings calls, UnaryOperator<JobSettings> more) throws Exception {
+    return join(ranks, place, calls, more, Collectives::join);
+  }
+
+  /**
+   * Lets them meet in a way of a test's own.
+   *
+   * @param way how a rank joins
+   */
+  static List<Communicator> join(
+      int ranks,
+      URI place,
+      CallSettings calls,
+      UnaryOperator<JobSettings> more,
+      Function<JobSettings, Communicator> way)
+      throws Exception {
     List<CompletableFuture<Communicator>> joining = new ArrayList<>();
     for (int rank = 0; rank < ranks; rank++) {
       JobSettings settings =
@@ -35,7 +51,7 @@ final class TcpJobs {
       new Thread(
               () -> {
                 try {
-                  joined.complete(Collectives.join(settings));
+                  joined.complete(way.apply(settings));
                 } catch (Throwable e) {
                   joined.completeExceptionally(e);
                 }

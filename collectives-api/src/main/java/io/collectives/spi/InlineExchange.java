@@ -1,8 +1,8 @@
 package io.collectives.spi;
 
 /**
- * A {@link Transport#capability capability}: each pair of ranks can leave each other messages of
- * few bytes without frames. What a frame costs beside its bytes is most of the time of a short
+ * A {@link Transport#capability capability}: ranks that share memory can leave each other messages
+ * of few bytes without frames. What a frame costs beside its bytes is most of the time of a short
  * call.
  *
  * <p>Each direction of a pair has {@link #SLOTS} slots, of a message each. A message may be written
@@ -17,6 +17,17 @@ public interface InlineExchange {
 
   /** The slots of each direction of a pair. */
   int SLOTS = 8;
+
+  /**
+   * Returns whether this rank can exchange messages with a peer. Peers that it can exchange them
+   * with can do so with each other. The answer is the same each time. Any thread may call this.
+   *
+   * @param peer any other rank, counted in the whole job
+   * @since 0.2.0
+   */
+  default boolean exchangesWith(int peer) {
+    return true;
+  }
 
   /**
    * Leaves a message for a peer; opens the link if it is not yet.

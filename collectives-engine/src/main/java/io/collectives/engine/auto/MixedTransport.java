@@ -1,6 +1,9 @@
 package io.collectives.engine.auto;
 
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameSink;
+import io.collectives.spi.InlineExchange;
 import io.collectives.spi.Link;
 import io.collectives.spi.MemoryFaults;
 import io.collectives.spi.MemoryLeases;
@@ -35,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * closed one after the other, in the same order at all ranks, so that two that close together go
  * through the same steps; each has a limit of its own for that.
  */
-final class MixedTransport implements Transport, MemoryFaults, MemoryLeases {
+final class MixedTransport implements Transport, InlineExchange, MemoryFaults, MemoryLeases {
   private static final long SLEEP_NANOS = 200_000;
 
   private final int rank;
@@ -44,6 +47,7 @@ final class MixedTransport implements Transport, MemoryFaults, MemoryLeases {
   private final MemoryFaults[] faults;
   private final Transport sleeper;
   private final @Nullable Transport sharing; // Of those one at most shares memory.
+  private final @Nullable InlineExchange exchange;
 
   /**
    * Joins transports.
@@ -61,6 +65,7 @@ final class MixedTransport implements Transport, MemoryFaults, MemoryLeases {
             .filter(part -> part.capability(MemoryLeases.class) != null)
             .findFirst()
             .orElse(null);
+    this.exchange = sharing == null ? null : sharing.capability(InlineExchange.class);
     this.leading = new Transport[names.size()];
     for (int peer = 0; peer < leading.length; peer++) {
       String name = names.get(peer);
@@ -99,13 +104,15 @@ final class MixedTransport implements Transport, MemoryFaults, MemoryLeases {
   }
 
   /**
-   * Returns null for capabilities that all pairs must have, such as exchanges, which a mixture has
-   * not. Leases reach those with whom memory is shared. Only TCP, which is the last of all, takes
-   * requests for the status.
+   * Returns null for capabilities that all pairs must have, which a mixture has not. Leases and
+   * inline exchanges reach those with whom memory is shared. Only TCP, which is the last of all,
+   * takes requests for the status.
    */
   @Override
   public <C> @Nullable C capability(Class<C> kind) {
-    if (kind == MemoryFaults.class || kind == MemoryLeases.class && sharing != null) {
+    if (kind == MemoryFaults.class
+        || kind == MemoryLeases.class && sharing != null
+        || kind == InlineExchange.class && exchange != null) {
       return kind.cast(this);
     }
     return kind == StatusRequests.class ? sleeper.capability(kind) : null;
@@ -124,6 +131,21 @@ final class MixedTransport implements Transport, MemoryFaults, MemoryLeases {
   @Override
   public void viewBy(ViewSink sink) {
     leases().viewBy(sink);
+  }
+
+  @Override
+  public boolean exchangesWith(int peer) {
+    return reaches(peer);
+  }
+
+  @Override
+  public boolean post(int peer, int slot, long number, long[] call, FrameBody body) {
+    return Objects.requireNonNull(exchange).post(peer, slot, number, call, body);
+  }
+
+  @Override
+  public boolean take(int peer, int slot, long number, long[] call, FrameBytes body, int length) {
+    return Objects.requireNonNull(exchange).take(peer, slot, number, call, body, length);
   }
 
   @Override

@@ -7,6 +7,7 @@ import io.collectives.UserOp;
 import io.collectives.engine.memory.Memory;
 import io.collectives.internal.CallFingerprint;
 import io.collectives.spi.BodyViews;
+import io.collectives.spi.InlineExchange;
 import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.Region;
 import io.collectives.spi.Transport;
@@ -124,7 +125,7 @@ public final class Engine {
     this.sender = new Sender(transport, liveness, applier, traffic, trace);
     this.failures = new Failures(transport, clock, calls, inbound, liveness, warnings);
     this.inline = new InlineExchanges(transport, clock, calls, failures, liveness, applier, trace);
-    this.inlineChannels = new InlineChannels(inline.isPossible());
+    this.inlineChannels = new InlineChannels(transport.capability(InlineExchange.class));
     this.turns = new Turns(failures, heldFrames, applier, trace);
     this.arrivals = new Arrivals(calls, failures, liveness, applier, inbound, inline, turns);
     BodyViews views = transport.capability(BodyViews.class);
@@ -161,9 +162,7 @@ public final class Engine {
 
   /** Makes a group known. Frames of it that have come already are waiting. */
   public void add(Group group) {
-    if (!inline.isPossible()) {
-      group.takeInlineChannel();
-    }
+    inlineChannels.added(group);
     calls.add(group);
     arrivals.added(group);
     failures.added(group);

@@ -14,12 +14,9 @@ public record InlineChannel(int number, long first) {
   /** In larger groups an exchange is not what is wanted. */
   private static final int MOST_RANKS = 16;
 
-  /** The number of the channel of the group of all ranks. */
-  static final int OF_WORLD = 0;
-
   /** The channel of the group of all ranks; nothing if that has too many. */
   static @Nullable InlineChannel ofWorld(int ranks) {
-    return ranks > MOST_RANKS ? null : new InlineChannel(OF_WORLD, 0);
+    return ranks > MOST_RANKS ? null : new InlineChannel(0, 0);
   }
 
   /**

@@ -17,11 +17,18 @@ import org.jspecify.annotations.Nullable;
 public final class InlineChannels {
   static final int COUNT = InlineExchange.SLOTS / 2;
 
+  private final @Nullable InlineExchange exchange;
   private int free;
   private long first;
 
-  InlineChannels(boolean arePossible) {
-    this.free = arePossible ? (1 << COUNT) - 1 & ~(1 << InlineChannel.OF_WORLD) : 0;
+  /**
+   * The channels of a rank.
+   *
+   * @param exchange null if the transport has none
+   */
+  InlineChannels(@Nullable InlineExchange exchange) {
+    this.exchange = exchange;
+    this.free = exchange == null ? 0 : (1 << COUNT) - 1;
   }
 
   /**
@@ -46,6 +53,33 @@ public final class InlineChannels {
    */
   public void settle(int offered, @Nullable InlineChannel agreed) {
     free |= agreed == null ? offered : offered & ~(1 << agreed.number());
+  }
+
+  /**
+   * A group is made, which keeps its channel if its members reach each other by it; either all of
+   * them keep it or none does.
+   */
+  void added(Group group) {
+    InlineChannel channel = group.inlineChannel();
+    if (channel == null) {
+      return;
+    }
+    if (reaches(group)) {
+      free &= ~(1 << channel.number());
+    } else {
+      group.takeInlineChannel();
+      free |= exchange == null ? 0 : 1 << channel.number();
+    }
+  }
+
+  private boolean reaches(Group group) {
+    for (int member = 0; member < group.size(); member++) {
+      if (exchange == null
+          || member != group.rank() && !exchange.exchangesWith(group.worldRank(member))) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** This rank has left a group. */

@@ -61,11 +61,6 @@ final class InlineExchanges {
     this.exchange = transport.capability(InlineExchange.class);
   }
 
-  /** Returns whether the transport has inline exchanges. */
-  boolean isPossible() {
-    return exchange != null;
-  }
-
   /** Returns whether a call goes by inline exchange; all ranks that make the same call agree. */
   static boolean fits(Call call) {
     Program program = call.program;

@@ -78,7 +78,21 @@ class PairingTest {
           }
           boolean same = announced.get(one).where().isSame(announced.get(other).where());
           assertTrue(same || name == null || name.equals("tcp"), what);
+          if (one != other && "shm".equals(name)) {
+            assertSharesWithTheSame(pairings.get(one), one, other, size, what);
+          }
         }
+      }
+    }
+  }
+
+  /** Members of a group find out by themselves whether all of them share memory. */
+  private static void assertSharesWithTheSame(
+      Pairing pairing, int one, int other, int size, String what) {
+    for (int third = 0; third < size; third++) {
+      if (third != one && third != other) {
+        boolean shares = "shm".equals(pairing.between(one, third));
+        assertEquals(shares, "shm".equals(pairing.between(other, third)), what);
       }
     }
   }

@@ -6,40 +6,62 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.spi.FrameBody;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.InlineExchange;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class InlineChannelsTest {
+  private static final int ALL = 0b1111;
   private static final int ALL_BUT_THE_WORLDS = 0b1110;
 
-  private static Group group(InlineChannel channel) {
-    return new Group(77, new int[] {0, 1}, 0, channel);
+  private final InlineChannels channels = new InlineChannels(new OfTheFirstThree());
+
+  private static Group group(@Nullable InlineChannel channel, int other) {
+    return new Group(77, new int[] {0, other}, 0, channel);
   }
 
   @Test
   void whatIsOfferedIsTakenUntilOneIsAgreedOn() {
-    InlineChannels channels = new InlineChannels(true);
+    channels.added(Group.world(3, 0));
     int offered = channels.offer();
     assertEquals(ALL_BUT_THE_WORLDS, offered);
     assertEquals(0, channels.offer(), "another thread makes a group, too");
-    channels.settle(offered, InlineChannel.of(2, 0b0100, 0));
+    InlineChannel agreed = InlineChannel.of(2, 0b0100, 0);
+    channels.added(group(agreed, 1));
+    channels.settle(offered, agreed);
     assertEquals(0b1010, channels.offer());
   }
 
   @Test
   void aGroupThatIsLeftGivesItsChannelBackOnce() {
-    InlineChannels channels = new InlineChannels(true);
     InlineChannel agreed = InlineChannel.of(2, channels.offer(), 0);
-    channels.settle(ALL_BUT_THE_WORLDS, agreed);
-    Group group = group(Objects.requireNonNull(agreed));
+    Group group = group(agreed, 1);
+    channels.added(group);
+    channels.settle(ALL, agreed);
     group.nextSequence = 10;
-    long last = agreed.message(9);
+    long last = Objects.requireNonNull(agreed).message(9);
     channels.left(group);
     channels.left(group);
-    assertEquals(ALL_BUT_THE_WORLDS, channels.offer());
-    InlineChannel again = InlineChannel.of(2, ALL_BUT_THE_WORLDS, channels.first());
+    assertEquals(ALL, channels.offer());
+    InlineChannel again = InlineChannel.of(2, ALL, channels.first());
     assertTrue(
         Objects.requireNonNull(again).message(0) > last, "no message is taken for a new one");
+  }
+
+  @Test
+  void aGroupWithARankThatIsNotReachedHasNone() {
+    Group world = Group.world(4, 0);
+    channels.added(world);
+    assertNull(world.inlineChannel());
+    InlineChannel agreed = InlineChannel.of(2, channels.offer(), 0);
+    Group far = group(agreed, 3);
+    channels.added(far);
+    channels.settle(ALL, agreed);
+    assertNull(far.inlineChannel());
+    assertEquals(ALL, channels.offer());
   }
 
   @Test
@@ -60,12 +82,30 @@ class InlineChannelsTest {
 
   @Test
   void someGroupsNeedNone() {
-    assertNull(InlineChannel.of(1, ALL_BUT_THE_WORLDS, 0));
-    assertNull(InlineChannel.of(17, ALL_BUT_THE_WORLDS, 0));
+    assertNull(InlineChannel.of(1, ALL, 0));
+    assertNull(InlineChannel.of(17, ALL, 0));
     assertNull(InlineChannel.of(2, 0, 0), "none in common");
     assertNull(InlineChannel.ofWorld(17));
     assertNotNull(InlineChannel.ofWorld(16));
     assertNotEquals(InlineChannel.ofWorld(2), InlineChannel.of(2, ALL_BUT_THE_WORLDS, 0));
-    assertEquals(0, new InlineChannels(false).offer(), "the transport has none");
+    assertEquals(0, new InlineChannels(null).offer(), "the transport has none");
+  }
+
+  /** Rank 0 exchanges messages with ranks 1 and 2. */
+  private static final class OfTheFirstThree implements InlineExchange {
+    @Override
+    public boolean exchangesWith(int peer) {
+      return peer < 3;
+    }
+
+    @Override
+    public boolean post(int peer, int slot, long number, long[] call, FrameBody body) {
+      throw new AssertionError();
+    }
+
+    @Override
+    public boolean take(int peer, int slot, long number, long[] call, FrameBytes body, int length) {
+      throw new AssertionError();
+    }
   }
 }
