@@ -549,7 +549,7 @@ public interface Communicator extends AutoCloseable {
    * and, among equal keys, of their ranks here. A collective call: every rank of this group must
    * make it.
    *
-   * <p>Where ranks share memory, up to three such groups at a time exchange a few bytes as fast as
+   * <p>Where ranks share memory, at least three such groups at a time exchange few bytes as fast as
    * the group of all ranks does, because their ranks agree on memory for that. It is free again
    * when a rank has closed its group.
    *
