@@ -38,8 +38,9 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Somebody truncates a file that processes have mapped and deleted, while they sum: all get the
- * error that names the rank and says so, and the processes live and meet again. Needs root, to get
- * hold of such files; {@code -Dcollectives.truncations=200} for more than one round of each manner.
+ * error that names the rank and says so, and the processes live and meet again. On JDK 17 a program
+ * may meet the error of a buffer's memory itself, with a wrong sum before. Needs root, to get hold
+ * of such files; {@code -Dcollectives.truncations=200} for more than one round of each manner.
  */
 @Tag("process")
 class TruncatedMemoryTest {
@@ -62,6 +63,11 @@ class TruncatedMemoryTest {
 
     boolean hasBuffers() {
       return this == BUFFERS || this == RINGS_BESIDE_BUFFERS;
+    }
+
+    /** Returns whether the program may: no page of a buffer tells whether it was there. */
+    boolean mayMeetErrors() {
+      return this == BUFFERS && Runtime.version().feature() < 19;
     }
 
     static Manner of(int round) {
@@ -90,6 +96,11 @@ class TruncatedMemoryTest {
           say(round, "lost rank " + e.worldRank() + ": " + e.getMessage());
         } catch (CollectiveException e) {
           say(round, e.toString());
+        } catch (InternalError e) {
+          if (!manner.mayMeetErrors()) {
+            throw e;
+          }
+          say(round, "lost rank of which it is told late: " + e);
         }
       }
       System.out.println("done");
@@ -109,7 +120,7 @@ class TruncatedMemoryTest {
       for (int step = 0; ; step++) {
         world.allReduce(input, Payload.of(sums), ReduceOp.SUM);
         for (float sum : sums) {
-          if (sum != SIZE * (SIZE + 1) / 2) {
+          if (sum != SIZE * (SIZE + 1) / 2 && !manner.mayMeetErrors()) {
             say(round, "WRONG SUM " + sum + " in step " + step);
             break;
           }

@@ -39,10 +39,12 @@ public interface MemoryFaults {
   Map<Integer, Throwable> lostMemory();
 
   /**
-   * To be called by a thread that has used the transport and is about to do something else: an
+   * To be called before something is done that relies on what was received or sent, from within the
+   * sink as well; and by a thread that has used the transport and is about to do something else: an
    * error such as {@link #lostMemory} tells of that is still to come must not come there.
    *
    * @return whether there was none; else what the thread has done cannot be relied upon
+   * @throws InternalError if the memory of the frame is gone that the sink has now
    */
   boolean settle();
 }

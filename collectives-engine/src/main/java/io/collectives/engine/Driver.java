@@ -396,10 +396,9 @@ final class Driver implements StatusSource, AutoCloseable {
     }
     CollectiveException error = call.error();
     NonFiniteException nonFinite = call.nonFinite();
-    boolean settled = memoryFaults.settle();
     lock();
     try {
-      if (error == null && !settled) {
+      if (!memoryFaults.settle() && error == null) {
         error = lostMemory(call);
       }
       engine.recycle(call);
@@ -417,8 +416,12 @@ final class Driver implements StatusSource, AutoCloseable {
 
   /** To be called with the lock held. */
   private CollectiveException lostMemory(Call call) {
-    engine.crash(new InternalError("memory that was used is gone"));
+    crashAsMemoryIsLost();
     return Objects.requireNonNull(engine.errorOf(call.group()));
+  }
+
+  private void crashAsMemoryIsLost() {
+    engine.crash(new InternalError("memory that was used is gone"));
   }
 
   /** To be asked with the lock held. An interrupted thread aborts what it waits for. */
@@ -636,6 +639,9 @@ final class Driver implements StatusSource, AutoCloseable {
       poll();
       while (asynchronous > 0 && !engine.hasCompletions() && !closed && !lock.hasQueuedThreads()) {
         idle.idle(poll());
+      }
+      if (!memoryFaults.settle()) {
+        crashAsMemoryIsLost(); // Nor shall the error come in a user's completion.
       }
     } catch (RuntimeException | Error e) {
       // The engine has failed every group with it; whoever makes or awaits a call gets it.

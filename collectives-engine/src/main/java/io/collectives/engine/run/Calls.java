@@ -1,6 +1,7 @@
 package io.collectives.engine.run;
 
 import io.collectives.Statistics;
+import io.collectives.spi.MemoryFaults;
 import io.collectives.spi.Region;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -33,6 +34,7 @@ final class Calls {
           .thenComparing(Statistics.Kind::mostBytes);
 
   private final HeldFrames heldFrames;
+  private final MemoryFaults memoryFaults;
   private final FlightRecorder recorder;
   private final TraceLog trace;
   private final Long2ObjectHashMap<Group> groups = new Long2ObjectHashMap<>();
@@ -53,7 +55,13 @@ final class Calls {
   /** The counters of groups that this rank has left. */
   private final Map<Statistics.Kind, Statistics.Totals> left = new HashMap<>();
 
-  Calls(HeldFrames heldFrames, FlightRecorder recorder, Traffic traffic, TraceLog trace) {
+  Calls(
+      HeldFrames heldFrames,
+      MemoryFaults memoryFaults,
+      FlightRecorder recorder,
+      Traffic traffic,
+      TraceLog trace) {
+    this.memoryFaults = memoryFaults;
     this.heldFrames = heldFrames;
     this.recorder = recorder;
     this.traffic = traffic;
@@ -202,6 +210,9 @@ final class Calls {
   /** Ends a call that is under way, has stopped or was refused. */
   void end(Call call, @Nullable Failure why) {
     Group group = call.group;
+    if (why == null && !memoryFaults.settle()) {
+      throw new InternalError("shared memory that " + call + " used is gone");
+    }
     remove(call);
     // By index here and wherever calls pass: an iterator is an allocation unless the compiler is in
     // luck.

@@ -8,6 +8,7 @@ import io.collectives.engine.memory.Memory;
 import io.collectives.internal.CallFingerprint;
 import io.collectives.spi.BodyViews;
 import io.collectives.spi.InlineExchange;
+import io.collectives.spi.MemoryFaults;
 import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.Region;
 import io.collectives.spi.Transport;
@@ -120,7 +121,7 @@ public final class Engine {
     this.recorder = new FlightRecorder(transport.rank(), transport.size(), clock);
     this.trace = new TraceLog(transport.rank(), transport.size(), clock);
     Traffic traffic = new Traffic(transport.size());
-    this.calls = new Calls(heldFrames, recorder, traffic, trace);
+    this.calls = new Calls(heldFrames, MemoryFaults.of(transport), recorder, traffic, trace);
     this.liveness = new Liveness(transport, silenceLimitNanos, clock.getAsLong());
     this.sender = new Sender(transport, liveness, applier, traffic, trace);
     this.failures = new Failures(transport, clock, calls, inbound, liveness, warnings);

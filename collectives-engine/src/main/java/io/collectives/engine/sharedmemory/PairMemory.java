@@ -37,6 +37,16 @@ final class PairMemory implements AutoCloseable {
     return memory.isWhole();
   }
 
+  /** Returns the same for sure, of memory that this rank alone writes now. */
+  boolean isWhole(int from, int to) {
+    return memory.isWhole(from, to);
+  }
+
+  /** Returns the same for sure, of the record that is being read. */
+  boolean isRecordWhole() {
+    return memory.isWhole(in.recordAt(), in.recordEnd());
+  }
+
   /** The memory is gone; nothing may touch it any more. */
   @Override
   public void close() {

@@ -264,6 +264,11 @@ final class Ring {
       words.putInt(at + 8, note.length());
     }
 
+    /** Returns the index behind the last byte of what was claimed. */
+    int claimedEnd() {
+      return base + claimedEnd;
+    }
+
     /** Shows the reader what was claimed and has been written. */
     void publish() {
       tail += claimed;
@@ -426,6 +431,16 @@ final class Ring {
       copy.bytes().putInt(0, 0); // If the memory is gone, nothing is copied.
       copy.bytes().put(0, words, headerAt, FrameCodec.HEADER_LENGTH);
       codec.decode(copy, 0, header);
+    }
+
+    /** Returns the index of the present record's first byte. */
+    int recordAt() {
+      return recordAt;
+    }
+
+    /** Returns the index behind the present record's last byte. */
+    int recordEnd() {
+      return recordAt + length;
     }
 
     /** The checksum of the present record's body, as its header says it. */

@@ -173,11 +173,11 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
       }
       if (leased == null) {
         store(frame, body, to.out.bytes(), at);
-        transport.loseIfRegionsAreCutOff(); // The body may have come from one.
       } else {
         lease(frame, leased, to.out, at);
       }
-      loseIfCutOff(to);
+      transport.loseWhatBodiesComeFrom();
+      loseIfCutOff(to, to.isWhole(at, to.out.claimedEnd()));
       if (life.isLost()) {
         return true;
       }
@@ -429,22 +429,16 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
       blame(e);
       return false;
     }
-    int length = header.length;
     given = true;
+    transport.gives(this);
     try {
       if (leased != null) {
         transport.views().view(this, header, leased);
       } else {
-        sink.header(this, header);
-        if (length > 0) {
-          sink.bytes(this, from.in.bytes(), at, length);
-          if (loseIfCutOff(from)) {
-            throw new InternalError(
-                String.valueOf(life.cause())); // As the JVM does, if not at once.
-          }
-        }
+        giveBytes(from, at, sink);
       }
     } finally {
+      transport.gives(null);
       if (!cutOff) {
         from.in.consume();
       }
@@ -453,12 +447,38 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
     return true;
   }
 
+  private void giveBytes(PairMemory from, int at, FrameSink sink) {
+    int length = header.length;
+    sink.header(this, header);
+    if (length > 0) {
+      sink.bytes(this, from.in.bytes(), at, length);
+      if (loseIfCutOff(from, from.isRecordWhole())) {
+        throw new InternalError(String.valueOf(life.cause())); // As the JVM does, if not at once.
+      }
+    }
+  }
+
   /** Returns whether the memory of this link is gone; then the link is lost. */
   private boolean loseIfCutOff(PairMemory shared) {
-    if (!cutOff && !shared.isWhole()) {
+    return loseIfCutOff(shared, shared.isWhole());
+  }
+
+  private boolean loseIfCutOff(PairMemory shared, boolean isWhole) {
+    if (!cutOff && !isWhole) {
       cutOff(transport.rank() > peer, ringsCutOff());
     }
     return cutOff;
+  }
+
+  /**
+   * Checks for sure whether the memory of the frame is gone that the sink has now; then the link is
+   * lost.
+   *
+   * @return whether it is
+   */
+  boolean loseIfGivenIsCutOff() {
+    PairMemory shared = memory();
+    return shared == null || loseIfCutOff(shared, shared.isRecordWhole());
   }
 
   private String ringsCutOff() {

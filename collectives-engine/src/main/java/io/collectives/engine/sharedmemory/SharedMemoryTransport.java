@@ -113,7 +113,8 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
   private final ByteBuffer wakeMessage = ControlChannel.wakeMessage();
   private final Consumer<SelectionKey> hear = this::hear;
   private @Nullable ViewSink views;
-  private @Nullable FrameSink sink; // During a poll.
+  private @Nullable FrameSink sink; // During a poll,
+  private @Nullable SharedMemoryLink giving; // and which link gives it a frame.
   private final List<SharedRegion> regions = new ArrayList<>();
 
   /** The causes for which links were lost whose memory is gone, by peer. */
@@ -435,11 +436,33 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
     }
   }
 
+  /** A link gives the sink a frame, or nothing any more. */
+  void gives(@Nullable SharedMemoryLink link) {
+    giving = link;
+  }
+
+  private void loseIfGivenIsCutOff() {
+    if (giving != null && giving.loseIfGivenIsCutOff()) {
+      throw new InternalError(String.valueOf(giving.cause()));
+    }
+  }
+
+  /**
+   * Checks whether memory is gone that a body may have come from, a region of this rank, for whose
+   * users links are lost then, or the frame that the sink has now.
+   *
+   * @throws InternalError if it is the frame
+   */
+  void loseWhatBodiesComeFrom() {
+    loseIfRegionsAreCutOff();
+    loseIfGivenIsCutOff();
+  }
+
   /**
    * Checks whether a region of this rank is gone; then the links to all peers that may use it are
    * lost.
    */
-  void loseIfRegionsAreCutOff() {
+  private void loseIfRegionsAreCutOff() {
     for (int i = 0; i < regions.size(); i++) {
       regions.get(i).loseIfCutOff();
     }
@@ -474,6 +497,7 @@ final class SharedMemoryTransport implements Transport, InlineExchange, MemoryLe
     }
     enter();
     try {
+      loseIfGivenIsCutOff();
       loseWhatIsCutOff();
       if (cutOff.size() == settledFor) {
         return true;

@@ -9,11 +9,13 @@ import java.io.IOException;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -122,6 +124,29 @@ class RingFileTest {
       assertEquals(1, taken.bytes().get(0));
     } finally {
       assertTrue(Thread.interrupted());
+    }
+  }
+
+  /** Wherever the file ends, what lies before is there and as it was. */
+  @Test
+  void whetherAPageIsThereIsAskedOfThePage() throws IOException {
+    Path path = directory.resolve("rings");
+    int length = 5 * 4096;
+    for (int pages = 0; pages < 5; pages++) {
+      try (MappedMemory made = RingFile.create(path, length, 0)) {
+        for (int i = 0; i < length; i++) {
+          made.bytes().put(i, (byte) (7 * i));
+        }
+        assertTrue(made.isWhole(64, length - 64));
+        for (int i = 0; i < length; i++) {
+          assertEquals((byte) (7 * i), made.bytes().get(i), "byte " + i);
+        }
+        try (FileChannel file = FileChannel.open(path, StandardOpenOption.WRITE)) {
+          file.truncate(4096L * pages + 1);
+        }
+        assertFalse(made.isWhole(4096 * pages, length), "after " + pages + " pages");
+      }
+      Files.delete(path);
     }
   }
 
