@@ -72,13 +72,18 @@ import picocli.CommandLine.Spec;
           + "interface. What cannot be had is named, and the others go on. Java libraries are "
           + "resolved with Maven when they are wanted (of PyTorch and Spark some hundred MB "
           + "each). rabit gives the result in a new array. spark gives it to the driver only, "
-          + "which is less work than an all-reduce."
+          + "which is less work than an all-reduce.",
+      "",
+      "c-shm is no library: it is a C program that sums in memory that its processes share, with "
+          + "nothing around it, and tells what the machine could do. It is measured if it is "
+          + "asked for."
     },
     footer = {
       "  collectives compare --peers openmpi,gloo --install   what is installed first, as root, with apt-get",
       "  collectives compare --transport shm --ranks 2,4      peers that share memory",
       "  collectives compare --transport shm --memory communicator",
       "                                                       the same, our payload where every rank reaches it",
+      "  collectives compare --transport shm --peers c-shm    what a C program takes",
       "  collectives compare --collective broadcast           another collective",
       "  collectives compare --bytes 1K,32K,1M --chart a.svg  and a picture",
       "",
@@ -111,7 +116,7 @@ final class Compare implements Callable<Integer> {
       defaultValue = "openmpi,gloo,pytorch-gloo,rabit,spark",
       paramLabel = "PEER,...",
       hideParamSyntax = true,
-      description = "With what: ${COMPLETION-CANDIDATES}. Default: all.")
+      description = "With what: ${COMPLETION-CANDIDATES}. Default: all but c-shm.")
   private List<Peer> peers = List.of();
 
   @Option(
@@ -374,7 +379,12 @@ final class Compare implements Callable<Integer> {
       List<Collective> had =
           COMPARED.stream().filter(one -> !peer.variants(one, medium).isEmpty()).toList();
       if (had.isEmpty()) {
-        without(progress, peer.toString(), "its ranks do not share memory; --transport tcp has it");
+        without(
+            progress,
+            peer.toString(),
+            medium == Medium.TCP
+                ? "its ranks share memory; --transport shm has it"
+                : "its ranks do not share memory; --transport tcp has it");
         continue;
       }
       for (Collective collective : collectives) {

@@ -156,7 +156,7 @@ class MainTest {
         "perf --frame-length 8G | collectives perf: --frame-length: must be",
         "perf --slabs-in-flight 0 | collectives perf: slabs in flight 0: must be",
         "compare --ranks 2,1 | collectives compare: --ranks 1: must be from 2 to 64",
-        "compare --peers mpich | collectives compare: --peers: 'mpich' is none of openmpi, gloo, pytorch-gloo, rabit, spark",
+        "compare --peers mpich | collectives compare: --peers: 'mpich' is none of openmpi, gloo, pytorch-gloo, rabit, spark, c-shm",
         "compare --bytes 6 | collectives compare: --bytes 6: must be a multiple of 4, more than 0",
         "compare --memory heap | collectives compare: --memory: 'heap' is none of array, direct, communicator",
         "compare --collective broadcast,reduce | collectives compare: --collective reduce: must be all-reduce, reduce-scatter,",

@@ -4,7 +4,9 @@ import io.collectives.Collective;
 import java.io.IOException;
 import java.util.List;
 
-/** A library that a Java user could take instead of this one. */
+/**
+ * A library that a Java user could take instead of this one; the last is what there is to reach.
+ */
 public enum Peer {
   /** Open MPI, by {@code mpirun}. */
   OPENMPI("openmpi", new OpenMpi()),
@@ -15,7 +17,9 @@ public enum Peer {
   /** The all-reduce of XGBoost, from Java. */
   RABIT("rabit", JavaPeer.rabit()),
   /** The {@code treeAggregate} of Spark, from Java. */
-  SPARK("spark", JavaPeer.spark());
+  SPARK("spark", JavaPeer.spark()),
+  /** A C program without a library. */
+  C_SHM("c-shm", new SharedMemoryC());
 
   private final String label;
   private final PeerKit kit;

@@ -132,13 +132,17 @@ class PeerBuildTest {
 
   @Test
   void peersOverMemoryAreThoseThatShareIt() {
-    assertEquals(List.of(Peer.OPENMPI, Peer.SPARK), having(Collective.ALL_REDUCE, Medium.MEMORY));
+    assertEquals(
+        List.of(Peer.OPENMPI, Peer.SPARK, Peer.C_SHM),
+        having(Collective.ALL_REDUCE, Medium.MEMORY));
     assertEquals(List.of(Peer.OPENMPI), having(Collective.BROADCAST, Medium.MEMORY));
   }
 
   @Test
-  void allPeersHaveAnAllReduceAndSomeTheOthers() {
-    assertEquals(List.of(Peer.values()), having(Collective.ALL_REDUCE, Medium.TCP));
+  void allLibrariesHaveAnAllReduceAndSomeTheOthers() {
+    assertEquals(
+        List.of(Peer.OPENMPI, Peer.GLOO, Peer.PYTORCH_GLOO, Peer.RABIT, Peer.SPARK),
+        having(Collective.ALL_REDUCE, Medium.TCP));
     assertEquals(List.of(Peer.OPENMPI), having(Collective.REDUCE_SCATTER, Medium.TCP));
     assertEquals(List.of(Peer.OPENMPI, Peer.GLOO), having(Collective.ALL_GATHER, Medium.TCP));
     assertEquals(List.of(Peer.OPENMPI, Peer.GLOO), having(Collective.BROADCAST, Medium.TCP));

@@ -27,7 +27,7 @@ class RealPeersTest {
   @TempDir private static Path built;
 
   @ParameterizedTest
-  @EnumSource(names = {"OPENMPI", "GLOO"})
+  @EnumSource(names = {"OPENMPI", "GLOO", "C_SHM"})
   void everyCollectiveIsRight(Peer peer) throws Exception {
     String searchPath = Optional.ofNullable(System.getenv("PATH")).orElse("");
     PeerBuild build = new PeerBuild(built, searchPath, false, text -> {});
@@ -36,11 +36,13 @@ class RealPeersTest {
     } catch (MissingPeerException e) {
       Assumptions.abort(peer + ": " + e.getMessage());
     }
+    Medium medium = peer == Peer.C_SHM ? Medium.MEMORY : Medium.TCP;
+    int variants = peer == Peer.C_SHM ? 2 : 1; // Those of others are options of theirs.
     for (Collective collective : Collective.values()) {
-      for (String variant : peer.variants(collective, Medium.TCP).stream().limit(1).toList()) {
-        PeerJob job = new PeerJob(collective, variant, Medium.TCP, RANKS);
+      for (String variant : peer.variants(collective, medium).stream().limit(variants).toList()) {
+        PeerJob job = new PeerJob(collective, variant, medium, RANKS);
         try (PeerRanks ranks = PeerRanks.start(peer, build, job, LIMIT)) {
-          for (int count : new int[] {RANKS, 1000 * RANKS}) {
+          for (int count : new int[] {RANKS, 1000 * RANKS, 100_000 * RANKS}) {
             assertEquals(0, ranks.measure(work(collective, count)).wrong(), job + ", " + count);
           }
         }
