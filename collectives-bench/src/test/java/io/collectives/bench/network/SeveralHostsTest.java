@@ -1,6 +1,5 @@
 package io.collectives.bench.network;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -65,11 +64,11 @@ class SeveralHostsTest {
         ranks.add(start(network, rank, HOSTS, variables));
       }
       for (String said : said(ranks)) {
-        List<String> lines = said.lines().toList();
-        assertEquals("listens at auto", lines.get(0), said);
+        // Between these lines a rank may warn of one that lags.
+        assertTrue(said.lines().anyMatch("listens at auto"::equals), said);
         // Ranks of one kernel share memory; what they announce is what this is about.
-        assertTrue(lines.get(1).startsWith("7 by "), said);
-        assertTrue(lines.get(1).contains("tcp"), said);
+        String last = said.lines().reduce("", (earlier, line) -> line);
+        assertTrue(last.startsWith("7 by ") && last.contains("tcp"), said);
       }
     }
   }
