@@ -452,6 +452,7 @@ final class SharedMemoryLink implements Link, LeasedFrame.Lessee {
     sink.header(this, header);
     if (length > 0) {
       sink.bytes(this, from.in.bytes(), at, length);
+      from.in.takeOver();
       if (loseIfCutOff(from, from.isRecordWhole())) {
         throw new InternalError(String.valueOf(life.cause())); // As the JVM does, if not at once.
       }
