@@ -131,8 +131,8 @@ final class MappedMemory implements AutoCloseable {
   }
 
   /**
-   * Returns the same for sure, of memory that only this process writes now: of all pages of some
-   * bytes, of which none changes. This costs some nanoseconds for each page.
+   * Returns whether all pages of some bytes are there, for sure, if only this process writes them
+   * now; they stay as they are. This costs some nanoseconds for each page.
    *
    * <p>{@link #isWhole} does not find all. The kernel takes one translation after the other and
    * tells the processors to forget them at the end, so for some microseconds this one may reach the

@@ -512,7 +512,7 @@ final class Ring {
       WORD.setRelease(words, headWord, head);
     }
 
-    /** Takes the lines of the present record's body over, which has been read; see {@link Ring}. */
+    /** Takes the lines of the present record over, which has been read; see {@link Ring}. */
     void takeOver() {
       takeOver(words, recordAt, recordAt + length, zero);
     }
