@@ -46,6 +46,8 @@ final class MappedMemory implements AutoCloseable {
   private static final long FACTOR = 0x9e37_79b9_7f4a_7c15L;
   private static final VarHandle WORD =
       MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle HALF =
+      MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
 
   /** Or nothing would have to be made. */
   private static final Object[] MADE = new Object[1];
@@ -124,10 +126,7 @@ final class MappedMemory implements AutoCloseable {
     } catch (InternalError e) {
       gone = true;
     }
-    if (gone) {
-      awaitError();
-    }
-    return !gone;
+    return isStillThere();
   }
 
   /**
@@ -139,30 +138,47 @@ final class MappedMemory implements AutoCloseable {
    * line that is asked for when what was read just before is gone. A page that was gone once stays
    * so. Where errors come at once, none of this is needed.
    *
+   * <p>A load from a page that is gone is skipped, so its register keeps what it had. With code of
+   * C1 that may be the word that was to be stored; it is never its upper half alone.
+   *
    * @param from the index of the first byte, a multiple of 8, as is the length
    */
   boolean isWhole(int from, int to) {
-    if (!ERRORS_COME_LATE || gone) {
-      return isWhole();
+    return (!ERRORS_COME_LATE || hasPages(from, to)) && isWhole();
+  }
+
+  /** Asks the pages alone. */
+  boolean hasPages(int from, int to) {
+    if (gone) {
+      return false;
     }
     try {
-      long wrong = 0;
+      int wrong = 0;
       for (int at = from; at < to; at = (at & -PAGE) + PAGE) {
         long was = (long) WORD.getAcquire(all, at);
         long other = was ^ ++asked * FACTOR;
         WORD.setOpaque(all, at, other);
-        wrong |= (long) WORD.getAcquire(all, at) - other;
+        int half = (int) HALF.getAcquire(all, at + Integer.BYTES);
         WORD.setOpaque(all, at, was);
-        wrong |= (long) WORD.getAcquire(all, at) - was;
+        wrong |= half ^ (int) (other >>> Integer.SIZE);
       }
       gone = wrong != 0;
     } catch (InternalError e) {
       gone = true;
     }
+    return isStillThere();
+  }
+
+  /** Called whatever was found: the JVM links a call when it is first made, and may throw then. */
+  private boolean isStillThere() {
     if (gone) {
-      awaitError();
+      try {
+        awaitError();
+      } catch (InternalError e) {
+        // It came with the call.
+      }
     }
-    return isWhole();
+    return !gone;
   }
 
   /**
