@@ -58,11 +58,17 @@ class TruncatedMemoryTest {
     FRAMES,
     CHECKSUMS,
     MAIL,
+    STAGES,
     BUFFERS,
     RINGS_BESIDE_BUFFERS;
 
     boolean hasBuffers() {
       return this == BUFFERS || this == RINGS_BESIDE_BUFFERS;
+    }
+
+    /** Returns whether the file of a region is truncated, else one of rings. */
+    boolean losesRegion() {
+      return this == BUFFERS || this == STAGES;
     }
 
     /** Returns whether the program may: no page of a buffer tells whether it was there. */
@@ -100,7 +106,7 @@ class TruncatedMemoryTest {
           if (!manner.mayMeetErrors()) {
             throw e;
           }
-          say(round, "lost rank of which it is told late: " + e);
+          say(round, "lost rank, is told late that a file was truncated: " + e);
         }
       }
       System.out.println("done");
@@ -198,7 +204,7 @@ class TruncatedMemoryTest {
   }
 
   private void truncateOne(int round) throws IOException {
-    String name = Manner.of(round) == Manner.BUFFERS ? "/region-" : "/rings-";
+    String name = Manner.of(round).losesRegion() ? "/region-" : "/rings-";
     Path maps = Path.of("/proc", "" + processes.get(random.nextInt(SIZE)).pid(), "map_files");
     List<Path> files = new ArrayList<>();
     try (Stream<Path> all = Files.list(maps)) {

@@ -52,6 +52,17 @@ public interface Region extends AutoCloseable {
   void announce();
 
   /**
+   * Looks whether some bytes are still there, which were written or read just before and which no
+   * peer writes now; they stay as they are. If their memory is gone, as when somebody has truncated
+   * its file, the transport acts on it as if it had met an error there. Does nothing where such
+   * errors always come at once.
+   *
+   * @param from the index of the first byte, a multiple of 8
+   * @since 0.2.0
+   */
+  default void check(int from, int length) {}
+
+  /**
    * Gives the memory back, and the regions of peers as soon as these cannot lease them to this rank
    * any more. Closing again does nothing.
    */

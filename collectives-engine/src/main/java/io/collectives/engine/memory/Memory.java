@@ -45,6 +45,11 @@ public abstract class Memory {
     return false;
   }
 
+  /** Returns whether its first part lies in a region. */
+  public boolean isInRegion() {
+    return count() > 0 && part(0).region() != null;
+  }
+
   /**
    * Refuses a memory that cannot be the output of a call.
    *

@@ -39,6 +39,9 @@ public final class Call extends CallRun {
   /** The ranks of the job to which this rank relays. */
   private final int[] relaysTo;
 
+  /** From whom contributions return as the sum, counted in the job, ascending. */
+  private final int[] returnsFrom;
+
   /** Room for the frames of a fused reduction. */
   final HeldFrame[] contributions;
 
@@ -109,6 +112,8 @@ public final class Call extends CallRun {
     this.framesFrom = new int[program.peers.length];
     this.relaysTo =
         Arrays.stream(program.relaysTo).map(member -> group.members[member]).sorted().toArray();
+    this.returnsFrom =
+        Arrays.stream(program.returnsFrom).map(member -> group.members[member]).sorted().toArray();
     this.contributions =
         new HeldFrame[program.fusedReductions.length == 0 ? 0 : program.fusedContributions()];
   }
@@ -130,9 +135,16 @@ public final class Call extends CallRun {
     done = false;
   }
 
-  /** Takes room for what this rank relays, before any of it arrives. */
-  void land(Landing at) {
-    land(at, relaysTo);
+  /**
+   * Takes room for what this rank relays, and for contributions that return, before any is sent.
+   */
+  void takeRoom(Landing at) {
+    if (program.landings() > 0) {
+      land(at, relaysTo);
+    }
+    if (program.returns > 0 && !isInline) {
+      stage(at, returnsFrom);
+    }
   }
 
   /** A link has refused a copy, which is to be offered again. */

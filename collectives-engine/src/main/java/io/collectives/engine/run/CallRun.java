@@ -108,6 +108,9 @@ public abstract class CallRun {
   /** The part of the landing that this call has, if peers reach where it lands. */
   private Landing.@Nullable Place place;
 
+  /** The room for contributions that peers read, and put the sum in their place. */
+  final Stage stage;
+
   /**
    * The lowest slab that is not over; slabs from here to {@code firstOpen + 2 * slabsInFlight - 1}
    * have a run.
@@ -119,6 +122,7 @@ public abstract class CallRun {
 
   CallRun(Program program, int slabsInFlight) {
     this.program = program;
+    this.stage = new Stage(program);
     this.input = NOTHING;
     this.output = NOTHING;
     this.op = ReduceOp.SUM;
@@ -336,8 +340,23 @@ public abstract class CallRun {
     landing = place == null ? rooms(landingByType, type, program.landings()) : place.rooms();
   }
 
-  /** Gives back the room for what this rank relays; nothing of it is leased any more. */
+  /**
+   * Takes room where peers reach contributions of this rank that return as the sum.
+   *
+   * @param peers from whom they return, counted in the job
+   */
+  final void stage(Landing at, int[] peers) {
+    // What is in memory is not what is to arrive if numbers are narrow.
+    if (narrow == null) {
+      // More slabs than that are not issued at once.
+      int underWay = Math.min(slabsInFlight, slabs);
+      stage.take(at, peers, input, (long) workPiece * elementBytes, underWay);
+    }
+  }
+
+  /** Gives back the room for what peers reach; nothing of it is leased any more. */
   final void leaveLanding() {
+    stage.giveBack();
     if (place != null) {
       place.giveBack();
       place = null;

@@ -154,8 +154,8 @@ public final class Engine {
    * The most bytes of frames that this engine holds: those whose turn has not come, with what each
    * takes beside its body, and, a quarter of that at most, copies of what is sent from memory that
    * is written to meanwhile or as narrow numbers, and what has arrived of frames that are applied
-   * as a whole; and the memory that peers reach in which what this rank relays lands, as it is now,
-   * which is as much as the held frames at most. Any thread may call this.
+   * as a whole; and, as it is now, the memory that peers reach for what this rank relays or staged
+   * contributions, which is as much as the held frames at most. Any thread may call this.
    */
   public long memoryLimit() {
     return heldFrames.limit() + heldFrames.limit() / 4 + landing.bytes();
@@ -528,9 +528,7 @@ public final class Engine {
 
   private void begin(Call call) {
     try {
-      if (call.program.landings() > 0) {
-        call.land(landing);
-      }
+      call.takeRoom(landing);
       if (call.isInline) {
         inline.begin(call);
       } else {

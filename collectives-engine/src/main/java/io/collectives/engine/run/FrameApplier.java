@@ -128,13 +128,31 @@ final class FrameApplier {
     if (copy != null) {
       bytes(call, run, step, 0, copy, 0, source.length());
     } else {
-      if (!source.isPlaced()) {
+      if (source.isPlaced()) {
+        unstage(call, run, step);
+      } else {
         pieces(call, run, step, source);
       }
       valid = !source.isRevoked();
     }
     source.release();
     return valid;
+  }
+
+  /** Takes the sums that the sender has put in the place of contributions of this rank. */
+  private void unstage(CallRun call, SlabRun run, Program.Step step) {
+    for (int i = 0; i < step.chunkCount; i++) {
+      int chunk = step.at + i;
+      int returning = call.program.returning(chunk);
+      if (returning >= 0 && run.staged[returning]) {
+        int count = call.pieceCount(chunk, run.slab);
+        Memory result = call.memory(chunk, run.slab, false);
+        long to = call.position(chunk, run.slab, false);
+        int from = call.stage.at(chunk, run.slab);
+        result.replace(to, count, call.stage.memory(), from / call.elementBytes());
+        call.stage.region().check(from, count * call.elementBytes());
+      }
+    }
   }
 
   private void pieces(CallRun call, SlabRun run, Program.Step step, View source) {

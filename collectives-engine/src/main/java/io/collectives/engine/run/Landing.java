@@ -13,16 +13,25 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The memory in which what this rank relays lands, where the next ranks reach it, so that they read
- * it there: the memory that all proxies of a server share (Herring, Thangakrishnan et al. 2020,
- * section III-3). Each call under way has a place in it, a region of its own; places are used
- * again, and a longer one takes the place of one that is too short.
+ * Memory of the library that peers of this rank reach, for two things.
+ *
+ * <ul>
+ *   <li>What this rank relays lands there, so that the next ranks read it there: the memory that
+ *       all proxies of a server share (Herring, Thangakrishnan et al. 2020, section III-3).
+ *   <li>A contribution that {@linkplain Program.Step#returns returns} as the sum is staged there,
+ *       if it lies where the peer does not reach it: the peer reads it there and puts the sum in
+ *       its place. Each line is written in turn by the two, which is what costs least between cores
+ *       that share no cache.
+ * </ul>
+ *
+ * <p>Each call under way has a place in it, a region of its own; places are used again, and a
+ * longer one takes the place of one that is too short.
  *
  * <p>A call gives its place back when it has ended. If it ended well, all who had it leased have
  * said that they are done; else its leases were revoked, and whoever still reads sees that.
  *
  * <p>All places together take at most a number of bytes. Beyond that, or if a region cannot be
- * made, or the next ranks do not reach it, calls use memory of their own, from which is copied.
+ * made, or the peers do not reach it, calls use memory of their own, from which is copied.
  */
 final class Landing {
   /** Memories begin at multiples of it, so that no two share a cache line. */
@@ -65,17 +74,37 @@ final class Landing {
    * @return nothing if none of the peers can, or there is no memory for it
    */
   @Nullable Place take(ElementType type, int rooms, long count, int[] peers) {
-    MemoryLeases by = leases;
-    if (by == null || failed || count == 0 || !reachesAny(by, peers)) {
-      return null;
-    }
-    long room = count * type.bytes() + ALIGNMENT - 1 & -ALIGNMENT;
-    long length = Math.max(SHORTEST, Long.highestOneBit(rooms * room - 1) << 1);
-    Place place = length > Math.min(limit, 1 << 30) ? null : place(by, (int) length, peers);
+    long room = aligned(count * type.bytes());
+    Place place = take(rooms * room, peers);
     if (place != null) {
       place.use(type, rooms, (int) room, (int) count);
     }
     return place;
+  }
+
+  /**
+   * Takes a place for a call, which is not divided.
+   *
+   * @param bytes how many, at least
+   * @param peers who is to reach them, counted in the job
+   * @return nothing if none of the peers can, or there is no memory for it
+   */
+  @Nullable Place take(long bytes, int[] peers) {
+    MemoryLeases by = leases;
+    if (by == null || failed || bytes == 0 || !reachesAny(by, peers)) {
+      return null;
+    }
+    long length = Math.max(SHORTEST, Long.highestOneBit(bytes - 1) << 1);
+    Place place = length > Math.min(limit, 1 << 30) ? null : place(by, (int) length, peers);
+    if (place != null) {
+      place.used = true;
+    }
+    return place;
+  }
+
+  /** Rounds a number of bytes up, so that what follows shares no cache line with it. */
+  static long aligned(long bytes) {
+    return bytes + ALIGNMENT - 1 & -ALIGNMENT;
   }
 
   private static boolean reachesAny(MemoryLeases by, int[] peers) {
@@ -116,9 +145,9 @@ final class Landing {
     } catch (IOException e) {
       failed = true; // It would most likely fail again, and each time takes long.
       warnings.accept(
-          "what is passed on to ranks "
+          "what goes to ranks "
               + Arrays.toString(peers)
-              + " is copied, as there is no memory that they reach: "
+              + " is copied, as there is no memory of this rank that they reach: "
               + e.getMessage());
       return null;
     }
@@ -144,6 +173,7 @@ final class Landing {
     private final int length;
     private final int[] peers;
     private boolean used;
+    private final @Nullable Memory[] whole = new Memory[ElementType.values().length];
     private Memory[] rooms = {};
     private int room;
     private int count;
@@ -156,7 +186,6 @@ final class Landing {
 
     /** Divides it, as it is already for a call of the same shape. */
     private void use(ElementType type, int newRooms, int newRoom, int newCount) {
-      used = true;
       if (rooms.length == newRooms
           && room == newRoom
           && count == newCount
@@ -174,6 +203,21 @@ final class Landing {
     /** Returns its memories, each of as many elements as were asked for. */
     Memory[] rooms() {
       return rooms;
+    }
+
+    /** Returns all of it as elements of a type. */
+    Memory whole(ElementType type) {
+      Memory made = whole[type.ordinal()];
+      if (made == null) {
+        made = BufferMemory.in(region, type, 0, length / type.bytes());
+        whole[type.ordinal()] = made;
+      }
+      return made;
+    }
+
+    /** Returns the region that it is. */
+    Region region() {
+      return region;
     }
 
     /** The call has ended. */

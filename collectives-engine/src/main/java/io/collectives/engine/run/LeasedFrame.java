@@ -14,8 +14,10 @@ import org.jspecify.annotations.Nullable;
 final class LeasedFrame implements View {
   private final Deque<LeasedFrame> pool;
   private LeasedBody body;
-  private @Nullable BufferMemory[] sources = new BufferMemory[1];
-  private @Nullable BufferMemory[] targets = new BufferMemory[1];
+  private static final int TYPES = ElementType.values().length;
+
+  private @Nullable BufferMemory[] sources = new BufferMemory[TYPES];
+  private @Nullable BufferMemory[] targets = new BufferMemory[TYPES];
   private int elementBytes = 1;
 
   private LeasedFrame(Deque<LeasedFrame> pool, LeasedBody body) {
@@ -30,9 +32,9 @@ final class LeasedFrame implements View {
       frame = new LeasedFrame(pool, body);
     }
     frame.body = body;
-    if (body.pieces() > frame.sources.length) {
-      frame.sources = Arrays.copyOf(frame.sources, body.pieces());
-      frame.targets = Arrays.copyOf(frame.targets, body.pieces());
+    if (body.pieces() * TYPES > frame.sources.length) {
+      frame.sources = Arrays.copyOf(frame.sources, body.pieces() * TYPES);
+      frame.targets = Arrays.copyOf(frame.targets, body.pieces() * TYPES);
     }
     return frame;
   }
@@ -94,9 +96,10 @@ final class LeasedFrame implements View {
 
   private static Memory bound(
       @Nullable BufferMemory[] memories, ElementType type, int piece, FrameBytes region) {
-    BufferMemory memory = memories[piece];
-    if (memory == null || memory.type() != type) {
-      memories[piece] = memory = BufferMemory.unbound(type);
+    int index = piece * TYPES + type.ordinal();
+    BufferMemory memory = memories[index];
+    if (memory == null) {
+      memories[index] = memory = BufferMemory.unbound(type);
     }
     memory.bind(region);
     return memory;

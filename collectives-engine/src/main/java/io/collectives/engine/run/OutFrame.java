@@ -61,6 +61,9 @@ final class OutFrame implements View, LeasableBody {
 
   private boolean placed;
 
+  /** If true, what is leased is a copy of the pieces, which the sum replaces. */
+  private boolean staged;
+
   /** The lease that the transport has made of it, if another process reads it. */
   private LeasableBody.@Nullable Lease lease;
 
@@ -79,6 +82,7 @@ final class OutFrame implements View, LeasableBody {
     length = newLength;
     copied = false;
     placed = false;
+    staged = newStep.returns && newCall.stage.isOpen();
     lease = null;
     state = OFFERED;
   }
@@ -226,6 +230,9 @@ final class OutFrame implements View, LeasableBody {
     if (copied || call().narrow != null) {
       return 0; // What is in memory is not what is to arrive.
     }
+    if (staged) {
+      return step().chunkCount;
+    }
     for (int i = 0; i < step().chunkCount; i++) {
       if (regionOf(source(call().input.type(), i)) == null) {
         return 0;
@@ -236,12 +243,16 @@ final class OutFrame implements View, LeasableBody {
 
   @Override
   public Region region(int piece) {
-    return Objects.requireNonNull(regionOf(source(call().input.type(), piece)));
+    return staged
+        ? call().stage.region()
+        : Objects.requireNonNull(regionOf(source(call().input.type(), piece)));
   }
 
   @Override
   public int offset(int piece) {
-    return ((BufferMemory) source(call().input.type(), piece)).regionOffset(sourceAt(piece));
+    return staged
+        ? stagedAt(piece)
+        : ((BufferMemory) source(call().input.type(), piece)).regionOffset(sourceAt(piece));
   }
 
   @Override
@@ -252,6 +263,9 @@ final class OutFrame implements View, LeasableBody {
   /** Only contributions to an all-reduce are certain to end where they come from. */
   @Override
   public @Nullable Region targetRegion(int piece) {
+    if (staged) {
+      return call().stage.region();
+    }
     return step().effect == Effect.REDUCE && call().program.collective == Collective.ALL_REDUCE
         ? regionOf(target(call().input.type(), piece))
         : null;
@@ -259,7 +273,9 @@ final class OutFrame implements View, LeasableBody {
 
   @Override
   public int targetOffset(int piece) {
-    return ((BufferMemory) target(call().input.type(), piece)).regionOffset(targetAt(piece));
+    return staged
+        ? stagedAt(piece)
+        : ((BufferMemory) target(call().input.type(), piece)).regionOffset(targetAt(piece));
   }
 
   private static @Nullable Region regionOf(Memory memory) {
@@ -269,6 +285,27 @@ final class OutFrame implements View, LeasableBody {
   @Override
   public void leased(LeasableBody.Lease begun) {
     lease = begun;
+    if (staged) {
+      stagePieces();
+    }
+  }
+
+  private int stagedAt(int piece) {
+    return call().stage.at(step().firstChunk + piece, slab);
+  }
+
+  /** Copies the pieces to where the receiver is to read them. */
+  private void stagePieces() {
+    CallRun of = call();
+    Memory stage = of.stage.memory();
+    for (int i = 0; i < step().chunkCount; i++) {
+      int chunk = step().firstChunk + i;
+      int count = of.pieceCount(chunk, slab);
+      int at = stagedAt(i);
+      stage.replace(at / of.elementBytes(), count, source(stage.type(), i), sourceAt(i));
+      of.stage.region().check(at, count * of.elementBytes());
+      run().staged[of.program.returning(chunk)] = true;
+    }
   }
 
   @Override

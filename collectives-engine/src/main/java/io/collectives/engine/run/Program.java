@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -147,6 +148,18 @@ public final class Program {
    */
   final int widestTransfer;
 
+  /**
+   * By chunk: its number among those whose contribution {@linkplain Step#returns returns} as the
+   * sum, else -1.
+   */
+  private final int[] returning;
+
+  /** The number of chunks that return. */
+  final int returns;
+
+  /** The ranks of the group from which they return, ascending. */
+  final int[] returnsFrom;
+
   /** The number of all sends and receives. */
   final int steps;
 
@@ -215,10 +228,25 @@ public final class Program {
     }
     this.landed = parts.landed;
     this.relaysTo =
-        Arrays.stream(lanes)
-            .flatMap(lane -> Arrays.stream(lane.sends))
+        sends()
             .filter(send -> send.at >= chunks)
             .mapToInt(send -> send.peer)
+            .distinct()
+            .sorted()
+            .toArray();
+    this.returning = new int[chunks];
+    Arrays.fill(returning, -1);
+    int returned = 0;
+    for (Step send : (Iterable<Step>) sends().filter(step -> step.returns)::iterator) {
+      for (int i = 0; i < send.chunkCount; i++) {
+        returning[send.firstChunk + i] = returned++;
+      }
+    }
+    this.returns = returned;
+    this.returnsFrom =
+        sends()
+            .filter(step -> step.returns)
+            .mapToInt(step -> step.peer)
             .distinct()
             .sorted()
             .toArray();
@@ -252,6 +280,15 @@ public final class Program {
       case REDUCE_SCATTER, SCATTER -> chunk / chunksOfPart() == rank;
       case ALL_TO_ALL -> chunk / chunksOfPart() % ranks == rank;
     };
+  }
+
+  private Stream<Step> sends() {
+    return Arrays.stream(lanes).flatMap(lane -> Arrays.stream(lane.sends));
+  }
+
+  /** Returns the number of a chunk among those that return, -1 if it does not. */
+  int returning(int chunk) {
+    return chunk < chunks ? returning[chunk] : -1;
   }
 
   /** Returns the number of places for what this rank relays. */
@@ -467,6 +504,12 @@ public final class Program {
      * For a send: whether a write of the same round follows, so that what is sent must be copied.
      */
     boolean copied;
+
+    /**
+     * For a send: whether all contributions meet at the peer, which sends the sum back, so that it
+     * may put the sum where the contribution lies.
+     */
+    boolean returns;
 
     /** The one that a contribution comes to, or a sum is sent from. */
     @Nullable FusedReduction fused;

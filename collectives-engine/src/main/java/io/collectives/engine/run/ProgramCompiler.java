@@ -163,6 +163,11 @@ public final class ProgramCompiler {
         throw inNoOrder(algorithm);
       }
     }
+    if (owners != null && order != AddOrder.OF_ARRIVAL && rank < plan.contributors()) {
+      for (int lane = 0; lane < lanes.length; lane++) {
+        findReturns(owners, sends.get(lane), receives.get(lane));
+      }
+    }
     if (contributions != null && order == AddOrder.OF_ARRIVAL) {
       receives.forEach(lane -> letPass(contributions, lane));
     }
@@ -262,6 +267,22 @@ public final class ProgramCompiler {
           out.forEach(step -> step.fused = fused);
         }
       }
+    }
+  }
+
+  /** Finds the contributions of this rank that meet all others at a rank which sends the sum. */
+  private static void findReturns(
+      FusedOwners owners, List<Program.Step> sends, List<Program.Step> receives) {
+    for (Program.Step send : sends) {
+      send.returns =
+          send.effect == Effect.REDUCE
+              && owners.allMeetAt(send.peer, send)
+              && receives.stream()
+                  .anyMatch(
+                      receive ->
+                          receive.effect == Effect.REPLACE
+                              && receive.peer == send.peer
+                              && receive.hasSameChunks(send));
     }
   }
 

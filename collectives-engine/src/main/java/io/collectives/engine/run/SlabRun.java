@@ -30,6 +30,9 @@ final class SlabRun {
    */
   final boolean[][] placed;
 
+  /** By number of the chunk among those that return: whether it was leased in a stage. */
+  final boolean[] staged;
+
   /** If true, this rank's part was checked. */
   boolean isChecked;
 
@@ -54,6 +57,7 @@ final class SlabRun {
     gathered = new int[program.fusedReductions.length];
     isApart = new boolean[program.fusedReductions.length];
     placed = new boolean[program.fusedReductions.length][program.fusedContributions()];
+    staged = new boolean[program.returns];
     this.program = program;
   }
 
@@ -66,6 +70,7 @@ final class SlabRun {
     Arrays.fill(reads, 0);
     Arrays.fill(gathered, 0);
     Arrays.fill(isApart, false);
+    Arrays.fill(staged, false);
     for (boolean[] of : placed) {
       Arrays.fill(of, false);
     }

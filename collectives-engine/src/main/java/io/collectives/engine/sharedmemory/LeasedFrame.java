@@ -214,6 +214,9 @@ final class LeasedFrame implements LeasedBody {
   boolean isCutOff() {
     for (int i = 0; i < pieces; i++) {
       PeerRegion target = targets[i];
+      if (held && target != null) {
+        target.isWhole(targetOffsets[i], lengths[i]); // Where nobody else reads or writes now.
+      }
       if (link.loseIfCutOff(regions[i])
           || target != null && target != regions[i] && link.loseIfCutOff(target)) {
         return true;

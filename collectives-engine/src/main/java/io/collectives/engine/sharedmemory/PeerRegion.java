@@ -37,6 +37,12 @@ final class PeerRegion {
     return memory.isWhole();
   }
 
+  /** Returns the same for sure, if only this rank writes some bytes now. */
+  boolean isWhole(int from, int length) {
+    // Words that are partly others' are left alone.
+    return memory.isWhole(from + Long.BYTES - 1 & -Long.BYTES, from + length - Long.BYTES + 1);
+  }
+
   void use() {
     uses++;
   }

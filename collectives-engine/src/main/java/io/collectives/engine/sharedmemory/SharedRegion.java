@@ -131,6 +131,18 @@ final class SharedRegion implements Region {
   }
 
   @Override
+  public void check(int from, int length) {
+    transport.enter();
+    try {
+      if (!closed) {
+        memory.isWhole(from, from + length); // If not, it says so to whoever asks next.
+      }
+    } finally {
+      transport.leave();
+    }
+  }
+
+  @Override
   public void close() {
     transport.enter();
     try {

@@ -19,7 +19,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Places in the memory in which what is relayed lands: who gets one, and when it is used again. */
+/** Places in memory that peers reach: who gets one, and when it is used again. */
 class LandingTest {
   private static final int LIMIT = 1 << 20;
   private static final int[] PEERS = {1, 2};
@@ -56,6 +56,21 @@ class LandingTest {
     assertEquals(500, second.rooms()[1].count());
     assertEquals(2, shared.made.size());
     assertEquals(List.of("announced", "announced"), shared.events);
+  }
+
+  @Test
+  void aPlaceIsAllOfItsRegionAsElementsOfAnyType() {
+    Landing.Place place = taken(landing.take(100_000, PEERS));
+    Memory floats = place.whole(ElementType.FLOAT32);
+    assertSame(floats, place.whole(ElementType.FLOAT32));
+    assertTrue(floats.count() >= 25_000 && floats.liesIn(place.region()));
+    assertEquals(2 * place.whole(ElementType.INT64).count(), floats.count());
+    assertNull(landing.take(0, PEERS));
+    assertNull(landing.take(LIMIT + 1, PEERS));
+    Landing.Place other = taken(landing.take(100_000, PEERS));
+    assertEquals(2, shared.made.size(), "two calls under way have memory of their own");
+    other.giveBack();
+    assertSame(other, landing.take(1, PEERS));
   }
 
   @Test

@@ -18,6 +18,7 @@ import io.collectives.spi.Transport;
 import io.collectives.spi.ViewSink;
 import io.collectives.testkit.ForwardingSink;
 import io.collectives.testkit.ForwardingTransport;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Objects;
@@ -130,8 +131,8 @@ class LeasedFrameTest {
     }
 
     @Override
-    public Region createRegion(int length, int[] peers) {
-      throw new UnsupportedOperationException("what arrives is leased whatever it lies in");
+    public Region createRegion(int length, int[] peers) throws IOException {
+      throw new IOException("what arrives is leased whatever it lies in");
     }
 
     @Override
