@@ -32,6 +32,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
@@ -59,7 +60,8 @@ import picocli.CommandLine.Spec;
           + "over ours, so that above 1 this library is faster. It is the median of the rounds' "
           + "ratios, beside the least and the greatest. Times are taken as perf takes them: that "
           + "of the slowest rank after a barrier; the median counts; the first result is checked. "
-          + "Of a peer with several algorithms the one with the least median counts, and is named.",
+          + "Of a peer with several algorithms the one with the least median counts, and is named; "
+          + "one that took more than twice as long in two rounds is not measured again.",
       "",
       "As in perf bytes are those of the whole payload: what goes into an all-reduce or "
           + "reduce-scatter, what comes out of an all-gather. All-reduces and broadcasts are in "
@@ -190,7 +192,7 @@ final class Compare implements Callable<Integer> {
       defaultValue = "3",
       paramLabel = "SECONDS",
       description =
-          "How long this library and each peer run before the first case of a collective. Default: ${DEFAULT-VALUE}.")
+          "How long this library and each peer run before the first case of a collective; those in C run for 2 seconds at most. Default: ${DEFAULT-VALUE}.")
   private double warmUpSeconds;
 
   @Mixin private CoreWait cores = new CoreWait();
@@ -431,7 +433,7 @@ final class Compare implements Callable<Integer> {
       throws Exception {
     List<PerfCase> cases = sizes.stream().map(bytes -> work(collective, size, bytes)).toList();
     long warmUpNanos = (long) (warmUpSeconds * 1e9);
-    warmUp(ours, cases, warmUpNanos);
+    ours.warmUp(cases, warmUpNanos);
     progress.done(warmUpSeconds);
     try {
       for (Peer peer : ready) {
@@ -446,12 +448,6 @@ final class Compare implements Callable<Integer> {
       }
     } finally {
       peers.close();
-    }
-  }
-
-  static void warmUp(Ranks job, List<PerfCase> cases, long nanos) throws Exception {
-    for (PerfCase work : cases) {
-      job.warmUp(work, nanos / cases.size());
     }
   }
 
@@ -501,7 +497,7 @@ final class Compare implements Callable<Integer> {
       do {
         before = cores.await(probe, spec, progress);
         mine = ours.measure(work);
-        measured = peers.measure(peer, work);
+        measured = peers.measure(peer, work, beaten(times));
         after = probe.nanos();
       } while (CoreDistance.of(before) != CoreDistance.of(after) && ++attempt < ATTEMPTS);
       if (!isRight(mine, "this library, " + work.collective(), progress)) {
@@ -530,6 +526,16 @@ final class Compare implements Callable<Integer> {
                         coreToCore,
                         CoreDistance.of(distances)),
                     progress));
+  }
+
+  /** Variants that have taken more than twice as long as the best of them, in two rounds. */
+  private static Set<String> beaten(Map<String, PairedTimes> times) {
+    double best = times.values().stream().mapToDouble(PairedTimes::theirs).min().orElse(0);
+    return times.entrySet().stream()
+        .filter(variant -> variant.getValue().rounds() >= 2)
+        .filter(variant -> variant.getValue().theirs() > 2 * best)
+        .map(Map.Entry::getKey)
+        .collect(Collectors.toSet());
   }
 
   /** Tells of a result that is wrong. */

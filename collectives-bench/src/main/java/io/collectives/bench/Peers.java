@@ -18,6 +18,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The variants of peers whose ranks wait for work. One that fails or is wrong is named, ended and
@@ -55,7 +56,7 @@ final class Peers implements AutoCloseable {
    * Starts all variants that a peer has of a collective.
    *
    * @param cases what each runs first, the same time each
-   * @param warmUpNanos how long they take together
+   * @param warmUpNanos how long they take together, of a peer that compiles while it runs
    */
   void enter(Peer peer, Collective collective, int ranks, List<PerfCase> cases, long warmUpNanos)
       throws Exception {
@@ -75,7 +76,7 @@ final class Peers implements AutoCloseable {
       return;
     }
     try {
-      Compare.warmUp(started, cases, warmUpNanos);
+      started.warmUp(cases, peer.warmUp(warmUpNanos));
       waiting.add(new Running(peer, job, started));
     } catch (IOException e) {
       started.close();
@@ -88,12 +89,16 @@ final class Peers implements AutoCloseable {
     return waiting.stream().anyMatch(running -> running.peer() == peer);
   }
 
-  /** The medians, in nanoseconds, of a peer's variants. */
-  Map<String, Long> measure(Peer peer, PerfCase work) throws Exception {
+  /**
+   * Returns the medians, in nanoseconds, of a peer's variants.
+   *
+   * @param without variants that are not measured
+   */
+  Map<String, Long> measure(Peer peer, PerfCase work, Set<String> without) throws Exception {
     Map<String, Long> medians = new LinkedHashMap<>();
     for (Iterator<Running> i = waiting.iterator(); i.hasNext(); ) {
       Running running = i.next();
-      if (running.peer() != peer) {
+      if (running.peer() != peer || without.contains(running.job().variant())) {
         continue;
       }
       String name = name(peer, running.job());

@@ -891,9 +891,7 @@ final class Perf implements Callable<Integer> {
   private void warmUp(Ranks job, List<PerfCase> cases) throws Exception {
     List<PerfCase> small = cases.stream().filter(work -> work.bytes() <= WARM_UP_BYTES).toList();
     List<PerfCase> chosen = small.isEmpty() ? cases.subList(0, 1) : small;
-    for (PerfCase work : chosen) {
-      job.warmUp(work, (long) (warmUpSeconds * 1e9 / chosen.size()));
-    }
+    job.warmUp(chosen, (long) (warmUpSeconds * 1e9));
   }
 
   private PerfRow measure(

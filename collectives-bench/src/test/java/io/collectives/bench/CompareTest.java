@@ -113,6 +113,29 @@ class CompareTest {
     assertNothingLeft();
   }
 
+  /** A variant beaten by far in two rounds is not measured in the third. */
+  @Test
+  void aVariantThatIsFarBehindIsMeasuredTwice() throws Exception {
+    program("mpicc", "exit 0");
+    Path slow = directory.resolve("slow");
+    program(
+        "mpirun",
+        "case \"$*\" in *segmentsize\\ 1048576*) took=15000000000; log="
+            + slow
+            + ";; *) took=7000000000; log=/dev/null;; esac; "
+            + ANSWERING
+                .replace("7000000000", "$took")
+                .replace("'", "\"")
+                .replace("measure)", "measure) echo $verb >> $log;"));
+    Outcome outcome =
+        compare(
+            "--peers openmpi --placement threads --ranks 2 --bytes 8 --rounds 4 --warmup 0.01 "
+                + "--min-time 0.01 --format tsv");
+    assertEquals(0, outcome.status(), outcome.err());
+    assertEquals("7000000.000", outcome.out().get(1).split("\t")[8]);
+    assertEquals(List.of("measure", "measure"), Files.readAllLines(slow));
+  }
+
   /** Processes make one collective each; a peer that lacks one is named, and the others go on. */
   @Test
   void collectivesAreComparedOneAfterTheOther() throws Exception {

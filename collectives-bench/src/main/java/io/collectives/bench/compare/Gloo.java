@@ -13,6 +13,11 @@ final class Gloo implements PeerKit {
   private static final String NAME = "gloo";
 
   @Override
+  public boolean compilesAhead() {
+    return true;
+  }
+
+  @Override
   public List<String> variants(Collective collective, Medium medium) {
     if (medium != Medium.TCP) {
       return List.of();

@@ -52,6 +52,11 @@ abstract class JavaPeer implements PeerKit {
   }
 
   @Override
+  public boolean compilesAhead() {
+    return false;
+  }
+
+  @Override
   public List<String> variants(Collective collective, Medium medium) {
     return collective == Collective.ALL_REDUCE && medium == Medium.TCP ? List.of(ONLY) : List.of();
   }

@@ -93,6 +93,11 @@ final class OpenMpi implements PeerKit {
   }
 
   @Override
+  public boolean compilesAhead() {
+    return true;
+  }
+
+  @Override
   public List<String> variants(Collective collective, Medium medium) {
     return options(collective).keySet().stream()
         .filter(variant -> medium == Medium.TCP || !variant.equals(EAGER))

@@ -21,6 +21,9 @@ public enum Peer {
   /** A C program without a library. */
   C_SHM("c-shm", new SharedMemoryC());
 
+  /** Enough for a program without a compiler to meet its pages and to open its connections. */
+  private static final long AHEAD_NANOS = 2_000_000_000L;
+
   private final String label;
   private final PeerKit kit;
 
@@ -45,6 +48,15 @@ public enum Peer {
   public void prepare(PeerBuild build)
       throws MissingPeerException, IOException, InterruptedException {
     kit.prepare(build);
+  }
+
+  /**
+   * Returns how long it runs before it is measured.
+   *
+   * @param nanos how long this library does
+   */
+  public long warmUp(long nanos) {
+    return kit.compilesAhead() ? Math.min(nanos, AHEAD_NANOS) : nanos;
   }
 
   PeerKit kit() {

@@ -15,6 +15,9 @@ interface PeerKit {
    */
   List<String> variants(Collective collective, Medium medium);
 
+  /** Returns whether its code is compiled before it runs. */
+  boolean compilesAhead();
+
   /**
    * Builds what is not built yet.
    *

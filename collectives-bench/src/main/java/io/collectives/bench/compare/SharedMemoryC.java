@@ -13,6 +13,11 @@ final class SharedMemoryC implements PeerKit {
   private static final String NAME = "c-shm";
 
   @Override
+  public boolean compilesAhead() {
+    return true;
+  }
+
+  @Override
   public List<String> variants(Collective collective, Medium medium) {
     return collective == Collective.ALL_REDUCE && medium == Medium.MEMORY
         ? List.of("one-wait", "slots")

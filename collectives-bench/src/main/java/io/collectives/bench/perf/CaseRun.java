@@ -82,15 +82,16 @@ public final class CaseRun implements AutoCloseable {
 
   /**
    * Repeats a case for {@code nanos} and at least three times; the job is tuned then if that
-   * matters.
+   * matters. Every call of a measurement is made, too: after one that compiled code has not met
+   * ranks compile for many seconds.
    */
   public static void warmUp(Communicator world, PerfCase work, long nanos) {
     try (CaseRun run = new CaseRun(world, work)) {
-      run.fill();
+      run.checked();
       long start = System.nanoTime();
       int batch = FIRST_ITERATIONS;
       do {
-        run.timed(batch);
+        run.slowest(batch);
         batch = Math.min(2 * batch, 1_000);
       } while (run.rankZeroSays(System.nanoTime() - start < nanos ? 1 : 0) == 1);
       if (run.isTuned() && !run.isPartOfJob()) {
@@ -222,6 +223,14 @@ public final class CaseRun implements AutoCloseable {
 
   private void timed(int iterations) {
     timed(new long[iterations]);
+  }
+
+  /** Returns the times of the slowest ranks. */
+  private long[] slowest(int iterations) {
+    long[] nanos = new long[iterations];
+    timed(nanos);
+    world.allReduce(nanos, ReduceOp.MAX);
+    return nanos;
   }
 
   private void timed(long[] nanos) {

@@ -4,19 +4,21 @@
  *   mpi_peer COLLECTIVE
  *
  * Rank 0 reads lines from standard input, "warm-up COUNT NANOS" or "measure COUNT NANOS", and answers each with a
- * line that begins with "peer"; the others sleep meanwhile. Every rank then makes the call on COUNT float32, after a
+ * line that begins with "peer". Every rank then makes the call on COUNT float32, after a
  * barrier that is not timed. These are the whole payload: what goes into an all-reduce or reduce-scatter, what comes
  * out of an all-gather. All parts of it are equally long; the root is rank 0. The time of an iteration is that of the
  * slowest rank. A measurement is answered by "peer ITERATIONS MEDIAN MIN P99 WRONG -", times in nanoseconds, where
  * WRONG counts the wrong elements of the first result on all ranks.
  */
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { LEAST = 9, MOST = 100000, PAUSE_MICROS = 5000 };
+enum { LEAST = 9, MOST = 100000, MOST_RANKS = 64 };
 enum { END, WARM_UP, MEASURE };
 
 static int rank, size;
@@ -144,19 +146,42 @@ static void measure(long nanos) {
   }
 }
 
-/* Whoever waits sleeps: a barrier that spins would take the processors from what is measured meanwhile. */
+/*
+ * What rank 0 reads reaches the others through pipes, in which they sleep: whatever MPI has to wait for a message looks
+ * for it again and again, which takes processors from what is measured meanwhile.
+ */
+static int pipes[MOST_RANKS];
+
+static int opened(int of_rank, int made) {
+  char path[4096];
+  const char *directory = getenv("TMPDIR");
+  snprintf(path, sizeof path, "%s/request-%d", directory ? directory : "/tmp", of_rank);
+  if (!made && mkfifo(path, 0600)) MPI_Abort(MPI_COMM_WORLD, 3);
+  /* The reader opens it for writing, too: open would wait for the writer. */
+  int pipe = open(path, O_RDWR);
+  if (pipe < 0) MPI_Abort(MPI_COMM_WORLD, 3);
+  return pipe;
+}
+
+static void open_pipes(void) {
+  if (size > MOST_RANKS) MPI_Abort(MPI_COMM_WORLD, 3);
+  if (rank) pipes[0] = opened(rank, 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 1; !rank && i < size; i++) pipes[i] = opened(i, 1);
+}
+
 static void next(long request[3]) {
-  if (rank == 0) {
-    char line[128], verb[16];
-    request[0] = END;
-    if (fgets(line, sizeof line, stdin) && sscanf(line, "%15s %ld %ld", verb, &request[1], &request[2]) == 3)
-      request[0] = strcmp(verb, "measure") ? WARM_UP : MEASURE;
+  size_t bytes = 3 * sizeof request[0];
+  if (rank) {
+    if (read(pipes[0], request, bytes) != (ssize_t)bytes) MPI_Abort(MPI_COMM_WORLD, 3);
+    return;
   }
-  MPI_Request told;
-  int done = 0;
-  MPI_Ibcast(request, 3, MPI_LONG, 0, MPI_COMM_WORLD, &told);
-  for (MPI_Test(&told, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&told, &done, MPI_STATUS_IGNORE))
-    usleep(PAUSE_MICROS);
+  char line[128], verb[16];
+  request[0] = END;
+  if (fgets(line, sizeof line, stdin) && sscanf(line, "%15s %ld %ld", verb, &request[1], &request[2]) == 3)
+    request[0] = strcmp(verb, "measure") ? WARM_UP : MEASURE;
+  for (int i = 1; i < size; i++)
+    if (write(pipes[i], request, bytes) != (ssize_t)bytes) MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
 static void answer(const char *line) {
@@ -171,6 +196,7 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++)
     if (argc == 2 && !strcmp(argv[1], collectives[i].name)) collective = &collectives[i];
   if (!collective) MPI_Abort(MPI_COMM_WORLD, 2);
+  open_pipes();
   answer("peer ready");
   for (long request[3] = {0}; next(request), request[0] != END;) {
     allocate((int)request[1]);

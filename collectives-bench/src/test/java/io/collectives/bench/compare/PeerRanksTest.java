@@ -52,6 +52,11 @@ class PeerRanksTest {
     }
 
     @Override
+    public boolean compilesAhead() {
+      return true;
+    }
+
+    @Override
     public List<String> variants(Collective collective, Medium medium) {
       return List.of("only");
     }
@@ -160,6 +165,11 @@ class PeerRanksTest {
   void aProgramThatIsNotThereIsReported() {
     PeerKit nothing =
         new PeerKit() {
+          @Override
+          public boolean compilesAhead() {
+            return true;
+          }
+
           @Override
           public List<String> variants(Collective collective, Medium medium) {
             return List.of();
