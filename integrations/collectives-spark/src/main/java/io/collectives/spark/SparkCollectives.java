@@ -47,8 +47,8 @@ import scala.reflect.ClassTag$;
  * that is left of a failed attempt can disturb the next.
  *
  * <p>When a task fails or its executor dies, calls of the other tasks end with an error that names
- * its rank, Spark fails the stage, and runs all of its tasks again, as often as {@code
- * spark.stage.maxConsecutiveAttempts} says.
+ * its rank, unless Spark has killed these tasks before; Spark fails the stage, and runs all of its
+ * tasks again, as often as {@code spark.stage.maxConsecutiveAttempts} says.
  */
 public final class SparkCollectives {
   private static final int SECRET_LENGTH = 32;
