@@ -13,9 +13,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CallSettings {
   /**
-   * The value of {@link #frameLength} that lets the library choose by the transport: 128 KiB where
-   * all ranks share memory, else 196,288 bytes, which with a header fill three segments of TCP on a
-   * loopback interface (frames of 128 KiB take three, too, and leave the last one almost empty).
+   * The value of {@link #frameLength} that lets the library choose by the transport: 512 KiB where
+   * all ranks are threads of one JVM, which copy nothing into frames, 128 KiB where all share
+   * memory, else 196,288 bytes, which with a header fill three segments of TCP on a loopback
+   * interface (frames of 128 KiB take three, too, and leave the last one almost empty).
    */
   public static final int AUTO = 0;
 
@@ -298,7 +299,7 @@ public final class CallSettings {
     return new CallSettings(copy);
   }
 
-  /** Returns the largest number of payload bytes in a frame, whatever the transport. */
+  /** Returns the largest number of payload bytes in a frame from one process to another. */
   public int frameLimit() {
     return values.frameLength == AUTO ? LONGEST_THAT_SUITS : values.frameLength;
   }

@@ -41,9 +41,8 @@ public record Explanation(
    * @param sentBytes the number of bytes that this rank sends with the chosen algorithm, after
    *     conversion to the wire type and without headers. Where ranks share memory, nothing is
    *     copied for that unless elements are {@linkplain WireType narrow}
-   * @param frameLength the most bytes of a frame, which cuts longer payloads into slabs; where
-   *     threads share memory it may be more than the {@linkplain CallSettings#frameLength() one
-   *     set}, because nothing is copied into frames
+   * @param frameLength the most bytes of a frame, which cuts longer payloads into slabs; see {@link
+   *     CallSettings#frameLength()}
    * @param libraryBytes the most memory that the library takes for frames and links of the whole
    *     job at this rank, in bytes, beside what reduce-scatters and the like keep (see {@link
    *     Communicator}); work memory of all-reduces is none

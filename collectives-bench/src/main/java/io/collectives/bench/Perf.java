@@ -930,8 +930,9 @@ final class Perf implements Callable<Integer> {
         names = "--frame-length",
         paramLabel = "BYTES",
         description =
-            "The most bytes that a frame carries. Default: 128K where all ranks share memory, else"
-                + " 196288, three segments of TCP on a loopback interface.")
+            "The most bytes that a frame carries. Default: 512K between threads, else 128K where"
+                + " all ranks share memory, else 196288, three segments of TCP on a loopback"
+                + " interface.")
     private Optional<ByteSize> frameLength = Optional.empty();
 
     @Option(

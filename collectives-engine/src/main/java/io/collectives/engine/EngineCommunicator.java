@@ -260,14 +260,7 @@ final class EngineCommunicator
     try {
       driver
           .engine()
-          .serve(
-              context.group,
-              program,
-              programs::served,
-              userOps,
-              submitter.options(),
-              settings.frameLength(),
-              handle);
+          .serve(context.group, program, programs::served, userOps, submitter.options(), handle);
       driver.submittedAsynchronous();
     } finally {
       driver.unlock();
@@ -317,10 +310,7 @@ final class EngineCommunicator
     GroupContext own = context.of(IntStream.range(0, size()).toArray());
     Locality locality = context.placement.locality();
     CallSettings plain =
-        settings
-            .withRepeatability(Repeatability.FASTEST)
-            .withAlgorithm(Algorithm.binomialTree())
-            .withFrameLength(locality.frameLength(settings.frameLength()));
+        settings.withRepeatability(Repeatability.FASTEST).withAlgorithm(Algorithm.binomialTree());
     Jfr.Tuning event = Jfr.tuning(context.driver.rank());
     try (Communicator group = new EngineCommunicator(own, plain, world, Owns.ITS_GROUP)) {
       Chooser shipped = own.chooser(Algorithm.auto(Algorithm.Auto.SHIPPED), own.known());

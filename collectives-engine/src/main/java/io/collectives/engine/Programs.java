@@ -186,14 +186,6 @@ final class Programs {
     return now;
   }
 
-  /** Returns the length of the frames of a call. */
-  int frameLength(Program program) {
-    int length = settings.frameLength();
-    return fixed == null && program.collective() == Collective.ALL_REDUCE
-        ? context.placement.locality().frameLength(length)
-        : length;
-  }
-
   /** About how many bytes cross the links for so many bytes of float32 elements in memory. */
   private static long crossing(long bytes, WireType wire) {
     return switch (wire) {
@@ -214,7 +206,6 @@ final class Programs {
     boolean inOrder = settings.repeatability().needsAllAtOnce();
     Chooser.Choice choice = chooser.choose(Collective.ALL_REDUCE, crossing(bytes, wire), inOrder);
     AlgorithmTable.Row row = choice.row();
-    int frameLength = context.placement.locality().frameLength(settings.frameLength());
     return new Explanation(
         bytes,
         context.group.size(),
@@ -225,8 +216,8 @@ final class Programs {
             row == null ? "no table has a row that fits" : row.source()),
         new Explanation.Cost(
             wire,
-            sentBytes(choice.algorithm(), bytes, frameLength),
-            frameLength,
+            sentBytes(choice.algorithm(), bytes, settings.frameLength()),
+            settings.frameLength(),
             context.driver.memoryLimit(),
             Kernels.describe()),
         known.tuned() != null,

@@ -58,6 +58,7 @@ final class Submitter {
         settings.wireType(),
         settings.repeatability(),
         settings.finiteCheck(),
+        settings.frameLength(),
         settings.slabsInFlight(),
         settings.timeout().toNanos());
   }
@@ -598,8 +599,7 @@ final class Submitter {
       ReduceOp op,
       @Nullable Memory residual) {
     Objects.requireNonNull(op, "op");
-    int frameLength = programs.frameLength(program);
-    call.describe(options, input, output, op, residual, frameLength);
+    call.describe(options, input, output, op, residual);
   }
 
   /**

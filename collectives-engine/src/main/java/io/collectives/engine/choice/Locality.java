@@ -29,6 +29,9 @@ public enum Locality {
   /** Several hosts, on some of which several ranks share memory. */
   HOSTS;
 
+  /** Longer than others, because nothing is copied into them: so there are fewer messages. */
+  private static final int BETWEEN_THREADS = 512 << 10;
+
   private static final int IN_MEMORY = 128 << 10;
 
   /**
@@ -37,14 +40,6 @@ public enum Locality {
    * its header has 196,416: a multiple of a cache line.
    */
   private static final int OVER_SOCKETS = 196_288;
-
-  /** The factor by which frames of all-reduces are longer where nothing is copied into frames. */
-  private static final int VIEWS = 4;
-
-  /** Settings that are shorter or longer than these are meant as they are. */
-  private static final int LEAST_FRAME = 16 << 10;
-
-  private static final int MOST_FRAME = 16 << 20;
 
   /** Returns the locality of a job on one host, or whose hosts have a rank each. */
   public static Locality of(Transport transport) {
@@ -55,18 +50,17 @@ public enum Locality {
 
   /** The settings with what they leave to the transport. */
   public CallSettings resolved(CallSettings settings) {
-    boolean inMemory = this == THREADS || this == SHARED_MEMORY;
     return settings.frameLength() == CallSettings.AUTO
-        ? settings.withFrameLength(inMemory ? IN_MEMORY : OVER_SOCKETS)
+        ? settings.withFrameLength(frameLength())
         : settings;
   }
 
-  /** The length of the frames of an all-reduce whose algorithm is chosen. */
-  public int frameLength(int setting) {
-    long longer = (long) VIEWS * setting;
-    return this == THREADS && longer >= LEAST_FRAME && longer <= MOST_FRAME
-        ? (int) longer
-        : setting;
+  private int frameLength() {
+    return switch (this) {
+      case THREADS -> BETWEEN_THREADS;
+      case SHARED_MEMORY -> IN_MEMORY;
+      default -> OVER_SOCKETS;
+    };
   }
 
   /** The word in tables: {@code shared-memory}. */

@@ -10,6 +10,7 @@ import io.collectives.WireType;
  * @param repeatability what all ranks must ask for alike; EXACT is how a program in rank order
  *     takes sums
  * @param finiteCheck whether to tell of numbers that are not finite, if it is a reduction
+ * @param frameLength the most bytes of a frame
  * @param slabsInFlight how many slabs may be under way at once, shared with other calls
  * @param timeoutNanos from the start of a call to its deadline
  */
@@ -17,5 +18,6 @@ public record CallOptions(
     WireType wireType,
     Repeatability repeatability,
     boolean finiteCheck,
+    int frameLength,
     int slabsInFlight,
     long timeoutNanos) {}

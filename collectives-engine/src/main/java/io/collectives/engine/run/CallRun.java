@@ -153,15 +153,13 @@ public abstract class CallRun {
    * @param out the payload or this rank's part of it; where this rank gets nothing, anything
    * @param keptResidual of a reduction: what that took from this rank's numbers before, and takes
    *     now; nothing if nobody keeps it
-   * @param frameLength the most bytes of a frame
    */
   public void describe(
       CallOptions options,
       Memory in,
       Memory out,
       ReduceOp reduceOp,
-      @Nullable Memory keptResidual,
-      int frameLength) {
+      @Nullable Memory keptResidual) {
     long[] given = counts;
     long[] givenReceived = receiveCounts;
     counts = null;
@@ -181,7 +179,7 @@ public abstract class CallRun {
             ? OrderedReduction.Manner.EXACT
             : OrderedReduction.Manner.SEQUENTIAL;
     checksFinite = options.finiteCheck() && checks(type);
-    perFrame = program.elementsOfFrame(type, narrow, frameLength);
+    perFrame = program.elementsOfFrame(type, narrow, options.frameLength());
     int dealt = 0;
     if (given == null) {
       layout.even(

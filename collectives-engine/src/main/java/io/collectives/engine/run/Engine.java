@@ -391,9 +391,8 @@ public final class Engine {
       Service.Programs programs,
       List<UserOp> userOps,
       CallOptions options,
-      int frameLength,
       Call.Completion completion) {
-    services.add(new Service(group, program, programs, userOps, options, frameLength, completion));
+    services.add(new Service(group, program, programs, userOps, options, completion));
   }
 
   private int poll(Service service) {
@@ -424,7 +423,7 @@ public final class Engine {
       ReduceOp op = service.op(next);
       CallOptions options = service.options(next);
       Call call = call(group, service.program(op, shape, next), options.slabsInFlight(), false);
-      call.describe(options, shape, shape, op, null, service.frameLength);
+      call.describe(options, shape, shape, op, null);
       call.followedBy(CallFingerprint.typesToCome(next));
       call.numbered(CallFingerprint.buffer(next));
       call.keepResidual(service.residuals);

@@ -33,7 +33,6 @@ public final class Service {
   private final Program program;
   private final Programs programs;
   private final List<UserOp> userOps;
-  final int frameLength;
 
   /** Calls that have not been recycled. */
   final List<Call> calls = new ArrayList<>();
@@ -74,14 +73,12 @@ public final class Service {
       Programs programs,
       List<UserOp> userOps,
       CallOptions options,
-      int frameLength,
       Call.Completion completion) {
     this.group = group;
     this.program = program;
     this.programs = programs;
     this.userOps = userOps;
     this.options = options;
-    this.frameLength = frameLength;
     this.completion = completion;
     this.passedOn = new boolean[group.size()];
   }
@@ -124,6 +121,7 @@ public final class Service {
               options.wireType(),
               repeatability,
               finiteCheck,
+              options.frameLength(),
               options.slabsInFlight(),
               options.timeoutNanos());
       optionsByKind[kind] = made;

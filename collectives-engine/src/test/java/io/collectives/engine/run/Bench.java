@@ -79,9 +79,14 @@ final class Bench {
   }
 
   /** The options of calls whose elements cross the links as they are in memory. */
-  static CallOptions plain(int slabsInFlight, long timeoutNanos) {
+  static CallOptions plain(int frameLength, int slabsInFlight, long timeoutNanos) {
     return new CallOptions(
-        WireType.AS_IN_MEMORY, Repeatability.FASTEST, false, slabsInFlight, timeoutNanos);
+        WireType.AS_IN_MEMORY,
+        Repeatability.FASTEST,
+        false,
+        frameLength,
+        slabsInFlight,
+        timeoutNanos);
   }
 
   /** Starts a call of elements as they are. */
@@ -96,7 +101,7 @@ final class Bench {
       int slabsInFlight,
       long timeoutNanos) {
     Call call = engine.call(group, program, slabsInFlight, false);
-    call.describe(plain(slabsInFlight, timeoutNanos), in, out, op, null, frameLength);
+    call.describe(plain(frameLength, slabsInFlight, timeoutNanos), in, out, op, null);
     engine.start(call, timeoutNanos, null);
     return call;
   }

@@ -230,8 +230,13 @@ class HeaderCheckTest {
         engine.call(bench.groups.get(rank), bench.programs.get(rank), bench.slabsInFlight, false);
     CallOptions options =
         new CallOptions(
-            WireType.AS_IN_MEMORY, Repeatability.FASTEST, true, bench.slabsInFlight, Bench.SECOND);
-    call.describe(options, memory, memory, ReduceOp.SUM, null, bench.frameLength);
+            WireType.AS_IN_MEMORY,
+            Repeatability.FASTEST,
+            true,
+            bench.frameLength,
+            bench.slabsInFlight,
+            Bench.SECOND);
+    call.describe(options, memory, memory, ReduceOp.SUM, null);
     engine.start(call, Bench.SECOND, null);
     return call;
   }

@@ -255,8 +255,9 @@ final class Operation {
     if (own != null) {
       call.deal(own, theirs);
     }
-    CallOptions options = new CallOptions(wire, repeatability, checks, slabsInFlight, timeoutNanos);
-    call.describe(options, in.memory, out.memory, op, null, frameLength);
+    CallOptions options =
+        new CallOptions(wire, repeatability, checks, frameLength, slabsInFlight, timeoutNanos);
+    call.describe(options, in.memory, out.memory, op, null);
     engine.start(call, timeoutNanos, null);
     return new Made(in, out, call, member);
   }

@@ -161,8 +161,7 @@ class ServiceTest {
                 programs.get(server),
                 (op, type, level) -> programs.get(server),
                 List.of(),
-                Bench.plain(bench.slabsInFlight, bench.timeoutNanos),
-                bench.frameLength,
+                Bench.plain(bench.frameLength, bench.slabsInFlight, bench.timeoutNanos),
                 error -> {
                   ends.set(server, error);
                   ended++;
@@ -527,8 +526,7 @@ class ServiceTest {
                 programs.get(server),
                 (op, type, level) -> programs.get(server),
                 List.of(),
-                Bench.plain(2, 60 * Bench.SECOND),
-                64,
+                Bench.plain(64, 2, 60 * Bench.SECOND),
                 error -> {
                   ends.set(server, error);
                   over[server] = true;
