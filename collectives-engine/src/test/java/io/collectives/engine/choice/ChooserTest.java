@@ -78,7 +78,7 @@ class ChooserTest {
     // Without its module two servers are none.
     assertEquals("direct", name(shipped(Locality.THREADS, 8), 256 << 10));
     assertTrue(
-        AlgorithmTable.SHIPPED.toString().contains("threads all-reduce 3-16: 6K-1023K: parameter"));
+        AlgorithmTable.SHIPPED.toString().contains("threads all-reduce 3-16: 6K-1536K: parameter"));
   }
 
   @Test
