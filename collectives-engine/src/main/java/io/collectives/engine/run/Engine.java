@@ -471,10 +471,10 @@ public final class Engine {
     }
     int work = transport.poll(arrivals);
     List<Call> underWay = calls.underWay();
-    for (int i = underWay.size() - 1; i >= 0; i--) {
-      if (i >= underWay.size()) {
-        continue; // A failure has ended several.
-      }
+    // A failure may have ended several. And where a loop goes down by one to zero, C2 takes it to
+    // go
+    // round at least once: an empty list then costs a trap, and half a second of compiling anew.
+    for (int i = underWay.size() - 1; i >= 0; i = Math.min(i, underWay.size()) - 1) {
       Call call = underWay.get(i);
       try {
         if (advance(call)) {

@@ -57,7 +57,8 @@ final class Sender {
   boolean collectReleased(Call call) {
     boolean any = false;
     List<OutFrame> views = call.views;
-    for (int i = views.size() - 1; i >= 0; i--) {
+    int i = 0;
+    while (i < views.size()) {
       OutFrame out = views.get(i);
       if (out.isReleased()) {
         out.run().sendOver(out.step());
@@ -65,6 +66,8 @@ final class Sender {
         views.remove(views.size() - 1);
         freeOut.add(out);
         any = true;
+      } else {
+        i++;
       }
     }
     return any;

@@ -117,7 +117,8 @@ final class Turns {
       trace.worked(call, run.slab, 0, receives.length * call.frameLength(fused.first, run.slab));
     }
     List<HeldFrame> held = call.held;
-    for (int i = held.size() - 1; i >= 0; i--) {
+    int i = 0;
+    while (i < held.size()) {
       HeldFrame frame = held.get(i);
       if (frame.run() == run && frame.step().fused == fused) {
         if (trace.isOn) {
@@ -125,6 +126,8 @@ final class Turns {
         }
         held.remove(i);
         heldFrames.giveBack(frame);
+      } else {
+        i++;
       }
     }
     if (failed >= 0) {
