@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 public final class CallSettings {
   /**
    * The value of {@link #frameLength} that lets the library choose by the transport: 512 KiB where
-   * all ranks are threads of one JVM, which copy nothing into frames, 128 KiB where all share
+   * all ranks are threads of one JVM, which read each other's arrays, 128 KiB where all share
    * memory, else 196,288 bytes, which with a header fill three segments of TCP on a loopback
    * interface (frames of 128 KiB take three, too, and leave the last one almost empty).
    */

@@ -29,7 +29,7 @@ public enum Locality {
   /** Several hosts, on some of which several ranks share memory. */
   HOSTS;
 
-  /** Longer than others, because nothing is copied into them: so there are fewer messages. */
+  /** Longer than others, because threads read each other's arrays, and messages cost most. */
   private static final int BETWEEN_THREADS = 512 << 10;
 
   private static final int IN_MEMORY = 128 << 10;

@@ -22,6 +22,7 @@ class LocalityTest {
           locality == Locality.THREADS || suits <= open.frameLimit(), locality + ": " + suits);
       assertEquals(1000, locality.resolved(open.withFrameLength(1000)).frameLength());
     }
+    assertEquals(512 << 10, Locality.THREADS.resolved(open).frameLength());
     // With its header, three full segments of loopback but for less than a cache line.
     int length = Locality.SOCKETS.resolved(open).frameLength() + FrameCodec.HEADER_LENGTH;
     assertTrue(length <= 3 * 65_483 && length + 64 > 3 * 65_483, "a frame of " + length);
