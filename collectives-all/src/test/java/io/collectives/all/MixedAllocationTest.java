@@ -20,8 +20,6 @@ import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.condition.DisabledForJreRange;
-import org.junit.jupiter.api.condition.JRE;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Over shared memory and TCP at once, a call that has been made often enough allocates nothing. */
@@ -46,9 +44,6 @@ class MixedAllocationTest {
   @TempDir Path directory;
 
   @Test
-  @DisabledForJreRange(
-      min = JRE.JAVA_24,
-      disabledReason = "without native access sockets are NIO's, of which each read makes a view")
   void aCallAllocatesNothing() throws Exception {
     CallSettings calls =
         CallSettings.defaults().withAlgorithm(Algorithm.direct()).withFrameLength(1024);

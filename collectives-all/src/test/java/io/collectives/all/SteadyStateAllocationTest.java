@@ -29,13 +29,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.condition.DisabledForJreRange;
-import org.junit.jupiter.api.condition.JRE;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A synchronous call that has been made often enough, and a persistent one, allocate nothing on the
- * heap.
+ * heap. Sockets are Netty's epoll, for which the JVM has to grant native access: each read of NIO's
+ * makes a view.
  */
 @Timeout(value = 180, unit = TimeUnit.SECONDS)
 class SteadyStateAllocationTest {
@@ -65,17 +64,11 @@ class SteadyStateAllocationTest {
   }
 
   @Test
-  @DisabledForJreRange(
-      min = JRE.JAVA_24,
-      disabledReason = "without native access sockets are NIO's, of which each read makes a view")
   void overTcp() throws Exception {
     joined("tcp", Algorithm.ring());
   }
 
   @Test
-  @DisabledForJreRange(
-      min = JRE.JAVA_24,
-      disabledReason = "without native access sockets are NIO's, of which each read makes a view")
   void overUnixDomainSockets() throws Exception {
     joined("unix", Algorithm.direct());
   }
@@ -86,9 +79,6 @@ class SteadyStateAllocationTest {
   }
 
   @Test
-  @DisabledForJreRange(
-      min = JRE.JAVA_24,
-      disabledReason = "without native access sockets are NIO's, of which each read makes a view")
   void overAMixture() throws Exception {
     joined("auto", Algorithm.ring());
   }
