@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -29,6 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Real jobs of real processes are asked by another process. */
 @EnabledOnOs(OS.LINUX)
+@Tag("once")
 @Timeout(600) // A dozen JVMs start; on a busy machine that takes a minute and more.
 class StatusTest {
   private static final List<String> QUICK =

@@ -61,6 +61,7 @@ import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -272,6 +273,7 @@ class TcpTransportTest {
   }
 
   @Test
+  @Tag("once")
   void holdsFewConnectionsOfUnauthenticatedPeersAndOnlyForAWhile() throws Exception {
     open(2);
     List<Socket> unadmitted = new ArrayList<>();
