@@ -195,6 +195,7 @@ class ArchitectureTest {
                       "CallRun",
                       "Finding",
                       "Landing",
+                      "ExchangeBuffers",
                       "Stage",
                       "LaneRun",
                       "Layout",

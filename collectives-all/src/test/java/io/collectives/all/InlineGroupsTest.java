@@ -12,6 +12,7 @@ import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameHeader;
+import io.collectives.spi.InlineExchange;
 import io.collectives.spi.Link;
 import io.collectives.spi.Transport;
 import io.collectives.testkit.ForwardingLink;
@@ -33,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Exchanges of few bytes in groups of some ranks of a job that share memory. */
+/** Exchanges without frames in groups of some ranks of a job that share memory. */
 @Timeout(120)
 class InlineGroupsTest {
   private static final int RANKS = 4;
@@ -72,7 +73,7 @@ class InlineGroupsTest {
         int at = common.nextInt(groups.size() + 1);
         Communicator group = at == groups.size() ? world : groups.get(at);
         int salt = common.nextInt(1000);
-        long[] array = new long[1 + common.nextInt(3)];
+        long[] array = new long[common.nextInt(3) > 0 ? 1 + common.nextInt(3) : length(common)];
         Arrays.fill(array, salt + 1000L * world.rank());
         long[] sum = new long[array.length];
         for (int rank = 0; rank < group.size(); rank++) {
@@ -100,6 +101,11 @@ class InlineGroupsTest {
       }
     }
     world.barrier();
+  }
+
+  /** Returns a number of elements that is too long for slots. */
+  private static int length(Random random) {
+    return 1 + InlineExchange.CAPACITY / Long.BYTES + random.nextInt(16_000);
   }
 
   /**
@@ -155,6 +161,11 @@ class InlineGroupsTest {
           world.barrier();
           int before = sent.get();
           assertSum(host);
+          long[] many = new long[10_000];
+          Arrays.fill(many, 3);
+          host.allReduce(many, ReduceOp.SUM);
+          assertEquals(6, Arrays.stream(many).min().orElseThrow());
+          assertEquals(6, Arrays.stream(many).max().orElseThrow());
           assertEquals(before, sent.get(), "of a host");
           world.barrier();
           before = sent.get();

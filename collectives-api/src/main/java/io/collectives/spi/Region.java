@@ -35,6 +35,16 @@ public interface Region extends AutoCloseable {
   void map(int peer, int number) throws IOException;
 
   /**
+   * Returns the memory of a peer whose region was mapped. It stays there until this region is
+   * closed, even if the peer closes its own before, leaves or dies.
+   *
+   * @param peer any other rank, counted in the whole job
+   * @throws IOException if the peer has closed its region already
+   * @since 0.2.0
+   */
+  FrameBytes hold(int peer) throws IOException;
+
+  /**
    * All peers whose regions were mapped have mapped this one, too: from now on it may be leased to
    * them.
    */

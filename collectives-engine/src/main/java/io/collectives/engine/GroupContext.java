@@ -111,6 +111,9 @@ final class GroupContext {
     if (group.inlineChannel() != null) {
       traits.add(Locality.SLOTS);
     }
+    if (group.hasExchangeBuffers()) {
+      traits.add(Locality.BUFFERS);
+    }
     this.known = new Known(traits, null);
     Jfr.group(driver.rank(), group.id(), members);
   }
@@ -152,7 +155,14 @@ final class GroupContext {
    * @param traits by what its ranks reach each other
    * @param tuned what {@link Communicator#tune} has found, if it was called and found anything out
    */
-  record Known(Set<Locality> traits, @Nullable List<Row> tuned) {}
+  record Known(Set<Locality> traits, @Nullable List<Row> tuned) {
+    /** Returns the same for calls that always go by frames if they are too long for slots. */
+    Known withoutBuffers() {
+      Set<Locality> others = EnumSet.copyOf(traits);
+      others.remove(Locality.BUFFERS);
+      return new Known(others, tuned);
+    }
+  }
 
   /**
    * The algorithm with all that its name leaves open, for this group.

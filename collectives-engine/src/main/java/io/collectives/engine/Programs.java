@@ -14,6 +14,7 @@ import io.collectives.engine.memory.Kernels;
 import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.run.AddOrder;
+import io.collectives.engine.run.ExchangeBuffers;
 import io.collectives.engine.run.Program;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -36,15 +37,17 @@ final class Programs {
    * Programs in use. A lookup here allocates nothing, while one in the group context makes a key.
    *
    * @param chooser nothing if there is one algorithm
+   * @param inFrames for reductions that no rank should do for all others; nothing if these ones are
    * @param programs by order and choice, collective and root; any thread may fill it in, with the
    *     same values
    */
   private record Choices(
       GroupContext.Known known,
       @Nullable Chooser chooser,
+      @Nullable Choices inFrames,
       @Nullable Program[][] @Nullable [] programs) {
-    Choices(GroupContext.Known known, @Nullable Chooser chooser) {
-      this(known, chooser, table(chooser == null ? 1 : chooser.choices()));
+    Choices(GroupContext.Known known, @Nullable Chooser chooser, @Nullable Choices inFrames) {
+      this(known, chooser, inFrames, table(chooser == null ? 1 : chooser.choices()));
     }
 
     private static @Nullable Program[][] @Nullable [] table(int choices) {
@@ -74,7 +77,20 @@ final class Programs {
   }
 
   private Choices choices(GroupContext.Known known) {
-    return new Choices(known, fixed == null ? context.chooser(settings.algorithm(), known) : null);
+    if (fixed != null) {
+      return new Choices(known, null, null);
+    }
+    Choices inFrames = new Choices(known, chooser(known.withoutBuffers()), null);
+    boolean goesByBuffers =
+        settings.wireType() == WireType.AS_IN_MEMORY
+            && settings.repeatability() != Repeatability.EXACT
+            && !settings.finiteCheck()
+            && settings.frameLength() >= ExchangeBuffers.CAPACITY;
+    return goesByBuffers ? new Choices(known, chooser(known), inFrames) : inFrames;
+  }
+
+  private Chooser chooser(GroupContext.Known known) {
+    return context.chooser(settings.algorithm(), known);
   }
 
   /**
@@ -148,12 +164,19 @@ final class Programs {
 
   /** Returns the program of a collective that reduces, in the order that it needs. */
   Program reduction(Collective collective, int root, long bytes, ElementType type, ReduceOp op) {
-    return of(collective, root, bytes, Order.of(op, type, settings.repeatability()));
+    Choices now = current();
+    // To convert short elements, or to call a user's op, takes longer than to pass on a sum.
+    boolean isDear = type.bytes() < Integer.BYTES || !(op instanceof ReduceOp.Standard);
+    Choices from = isDear && now.inFrames != null ? now.inFrames : now;
+    return of(from, collective, root, bytes, Order.of(op, type, settings.repeatability()));
   }
 
   private Program of(Collective collective, int root, long bytes, AddOrder order) {
+    return of(current(), collective, root, bytes, order);
+  }
+
+  private Program of(Choices now, Collective collective, int root, long bytes, AddOrder order) {
     Shapes.root(root, context.group.size());
-    Choices now = current();
     Chooser chooser = now.chooser;
     Algorithm algorithm = fixed;
     int kind = order.ordinal();
@@ -201,7 +224,7 @@ final class Programs {
     GroupContext.Known known = context.known();
     Chooser chooser = current().chooser;
     if (chooser == null) {
-      chooser = context.chooser(settings.algorithm(), known);
+      chooser = chooser(known);
     }
     boolean inOrder = settings.repeatability().needsAllAtOnce();
     Chooser.Choice choice = chooser.choose(Collective.ALL_REDUCE, crossing(bytes, wire), inOrder);

@@ -25,6 +25,7 @@ import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.Region;
 import io.collectives.spi.Transport;
 import io.collectives.spi.ViewSink;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -517,6 +518,48 @@ public abstract class TransportContractTest {
       exchange(from, (from + 2) % 3);
       assertTrue(peers.stream().allMatch(peer -> peer.lost.isEmpty()), "its end is no loss");
     }
+  }
+
+  /**
+   * Memory of a peer that a rank holds can be read until the rank closes its own region, whatever
+   * becomes of the peer.
+   */
+  @Test
+  void heldMemoryOutlivesItsOwner() throws Exception {
+    open(2);
+    List<Region> regions = new ArrayList<>();
+    for (Peer peer : peers) {
+      MemoryLeases of = peer.transport.capability(MemoryLeases.class);
+      Assumptions.assumeTrue(of != null && of.reaches(1 - peer.transport.rank()), "no leases");
+      of.viewBy(peer);
+      regions.add(of.createRegion(FRAME_LENGTH, new int[] {0, 1}));
+    }
+    Region reader = regions.get(1);
+    assertThrows(IOException.class, () -> reader.hold(0), "it is not mapped");
+    regions.get(0).map(1, reader.number());
+    reader.map(0, regions.get(0).number());
+    FrameBytes held = reader.hold(0);
+    regions.forEach(Region::share);
+    exchange(0, 1);
+    byte[] content = content(FRAME_LENGTH, 7).content;
+    regions.get(0).bytes().put(0, content);
+    regions.get(0).close();
+    exchange(0, 1);
+    assertHeld(content, held);
+    Future<?> closing = start(peers.get(0).transport::close);
+    long end = System.nanoTime() + PATIENCE_NANOS;
+    while (!peers.get(1).isLost(0) && System.nanoTime() - end < 0) {
+      peers.get(1).pollOnce();
+    }
+    join(closing);
+    assertHeld(content, held);
+    reader.close();
+  }
+
+  private static void assertHeld(byte[] content, FrameBytes held) {
+    byte[] bytes = new byte[content.length];
+    held.bytes().get(0, bytes);
+    assertArrayEquals(content, bytes);
   }
 
   /** Sends other bytes of a region each time, and checks what arrives. */

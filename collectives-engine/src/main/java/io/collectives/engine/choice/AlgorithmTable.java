@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  *   table  = [entry] { (";" | end of line) [entry] }      what follows a "#" is for people
  *   entry  = [where] collective [ranks] ":" choice { "," choice }
  *   choice = bytes ":" algorithm
- *   where  = "slots" | "leases" | "threads" | "shared-memory" | "sockets" | "hosts"
+ *   where  = "slots" | "buffers" | "leases" | "threads" | "shared-memory" | "sockets" | "hosts"
  *   ranks  = "4" | "3-8" | "9-inf"
  *   bytes  = "0-4K" | "4K-inf"                            both ends belong to it
  * </pre>
@@ -152,13 +152,13 @@ public record AlgorithmTable(List<Row> rows) {
   }
 
   /**
-   * The rows of all tables, those that count first in front. Measuring tells nothing of memory that
-   * all ranks reach, so shipped rows for that stay before what was measured.
+   * The rows of all tables, those that count first in front. Tuning measures frames, so shipped
+   * rows for what takes none, and for memory that all ranks reach, stay before what it finds.
    */
   public static List<Row> inOrder(List<Row> users, List<Row> tuned) {
     List<Row> rows = new ArrayList<>(users);
     SHIPPED.rows.stream()
-        .filter(row -> row.where == Locality.SLOTS || row.where == Locality.LEASES)
+        .filter(row -> row.where != null && row.where.isNotTuned())
         .forEach(rows::add);
     rows.addAll(tuned);
     rows.addAll(SHIPPED.rows);

@@ -14,6 +14,11 @@ public enum Locality {
   /** Exchanges of few bytes need no frames, because each rank has a slot at every other. */
   SLOTS,
 
+  /**
+   * Exchanges of up to 128 KiB need no frames, because each rank reads the memory of the others.
+   */
+  BUFFERS,
+
   /** The group has allocated memory that all its ranks reach. */
   LEASES,
 
@@ -61,6 +66,11 @@ public enum Locality {
       case SHARED_MEMORY -> IN_MEMORY;
       default -> OVER_SOCKETS;
     };
+  }
+
+  /** Returns whether it is a trait beside one of the last four. */
+  boolean isNotTuned() {
+    return this == SLOTS || this == BUFFERS || this == LEASES;
   }
 
   /** The word in tables: {@code shared-memory}. */

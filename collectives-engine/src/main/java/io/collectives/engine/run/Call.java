@@ -78,6 +78,12 @@ public final class Call extends CallRun {
   /** If true, the bytes of this call go by {@link InlineExchanges}, not by frames. */
   boolean isInline;
 
+  /** The memory by which its contributions go inline; nothing if they go in slots or by frames. */
+  @Nullable ExchangeBuffers buffers;
+
+  /** If true, the contribution of this rank lies there. */
+  boolean isInBuffer;
+
   /** If true, a trace has the times of what happens in this call by inline exchange. */
   boolean isTimed;
 

@@ -125,15 +125,15 @@ public final class Engine {
     this.liveness = new Liveness(transport, silenceLimitNanos, clock.getAsLong());
     this.sender = new Sender(transport, liveness, applier, traffic, trace);
     this.failures = new Failures(transport, clock, calls, inbound, liveness, warnings);
+    MemoryLeases leases = transport.capability(MemoryLeases.class);
     this.inline = new InlineExchanges(transport, clock, calls, failures, liveness, applier, trace);
-    this.inlineChannels = new InlineChannels(transport.capability(InlineExchange.class));
+    this.inlineChannels = new InlineChannels(transport.capability(InlineExchange.class), leases);
     this.turns = new Turns(failures, heldFrames, applier, trace);
     this.arrivals = new Arrivals(calls, failures, liveness, applier, inbound, inline, turns);
     BodyViews views = transport.capability(BodyViews.class);
     if (views != null) {
       views.viewBy(arrivals);
     }
-    MemoryLeases leases = transport.capability(MemoryLeases.class);
     if (leases != null) {
       leases.viewBy(arrivals);
     }
@@ -155,10 +155,11 @@ public final class Engine {
    * takes beside its body, and, a quarter of that at most, copies of what is sent from memory that
    * is written to meanwhile or as narrow numbers, and what has arrived of frames that are applied
    * as a whole; and, as it is now, the memory that peers reach for what this rank relays or staged
-   * contributions, which is as much as the held frames at most. Any thread may call this.
+   * contributions, which is as much as the held frames at most, and for exchanges, which is 1 MiB
+   * at most. Any thread may call this.
    */
   public long memoryLimit() {
-    return heldFrames.limit() + heldFrames.limit() / 4 + landing.bytes();
+    return heldFrames.limit() + heldFrames.limit() / 4 + landing.bytes() + inlineChannels.bytes();
   }
 
   /** Makes a group known. Frames of it that have come already are waiting. */
@@ -172,6 +173,7 @@ public final class Engine {
   /** Makes the group of the survivors of another one known, which has the channel of that. */
   public void add(Group survivors, Group of) {
     of.takeInlineChannel();
+    of.closeExchangeBuffers();
     add(survivors);
     failures.succeeded(of, survivors);
   }
@@ -197,6 +199,7 @@ public final class Engine {
     for (Group group : calls.groups()) {
       failures.notices().tellLosses(group);
       failures.close(group);
+      group.closeExchangeBuffers();
     }
     landing.close();
   }

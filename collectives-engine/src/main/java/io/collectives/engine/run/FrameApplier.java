@@ -350,15 +350,16 @@ final class FrameApplier {
    *
    * @param fused where plans have it
    * @param frames by member; that of this rank is its own memory
+   * @param at the index of their first byte
    */
-  void exchange(CallRun call, Program.FusedReduction fused, FrameBytes[] frames) {
+  void exchange(CallRun call, Program.FusedReduction fused, FrameBytes[] frames, int at) {
     Program.Step step = fused.first;
     Memory result = call.memory(step.firstChunk, 0, false);
     for (int member = 0; member < call.program.ranks; member++) {
       if (member == call.program.rank) {
         ordered.add(call.memory(step.firstChunk, 0, true), call.position(step.firstChunk, 0, true));
       } else {
-        ordered.add(frames[member], 0);
+        ordered.add(frames[member], at);
       }
     }
     ordered.run(

@@ -54,6 +54,9 @@ public final class Group {
   /** The number of calls that have gone by inline exchange. */
   long inlineTurn;
 
+  /** By what exchanges go that are too long for slots; null if they go by frames. */
+  @Nullable ExchangeBuffers exchangeBuffers;
+
   /** By what exchanges of few bytes go; null if they go by frames. */
   private @Nullable InlineChannel inlineChannel;
 
@@ -129,11 +132,23 @@ public final class Group {
     return inlineChannel;
   }
 
+  /** Returns whether exchanges that are too long for slots go by memory that all members share. */
+  public boolean hasExchangeBuffers() {
+    return exchangeBuffers != null;
+  }
+
   /** Takes the channel from this group, which makes no calls any more, or none yet. */
   @Nullable InlineChannel takeInlineChannel() {
     InlineChannel taken = inlineChannel;
     inlineChannel = null;
     return taken;
+  }
+
+  /** Gives the memory of long exchanges back; the group makes no calls any more. */
+  void closeExchangeBuffers() {
+    if (exchangeBuffers != null) {
+      exchangeBuffers.close();
+    }
   }
 
   /** The number that the next call will have. */

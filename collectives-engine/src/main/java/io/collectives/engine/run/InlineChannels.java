@@ -1,6 +1,7 @@
 package io.collectives.engine.run;
 
 import io.collectives.spi.InlineExchange;
+import io.collectives.spi.MemoryLeases;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +19,8 @@ public final class InlineChannels {
   static final int COUNT = InlineExchange.SLOTS / 2;
 
   private final @Nullable InlineExchange exchange;
+  private final @Nullable MemoryLeases leases;
+  private int longestInSlot = InlineExchange.CAPACITY;
   private int free;
   private long first;
 
@@ -25,10 +28,17 @@ public final class InlineChannels {
    * The channels of a rank.
    *
    * @param exchange null if the transport has none
+   * @param leases by which peers reach memory of this rank; null if they cannot
    */
-  InlineChannels(@Nullable InlineExchange exchange) {
+  InlineChannels(@Nullable InlineExchange exchange, @Nullable MemoryLeases leases) {
     this.exchange = exchange;
+    this.leases = leases;
     this.free = exchange == null ? 0 : (1 << COUNT) - 1;
+  }
+
+  /** Groups that are made from now on have buffers for shorter contributions, too: for tests. */
+  void leaveInSlots(int longest) {
+    longestInSlot = longest;
   }
 
   /**
@@ -66,6 +76,7 @@ public final class InlineChannels {
     }
     if (reaches(group)) {
       free &= ~(1 << channel.number());
+      group.exchangeBuffers = ExchangeBuffers.of(group.members, group.rank, leases, longestInSlot);
     } else {
       group.takeInlineChannel();
       free |= exchange == null ? 0 : 1 << channel.number();
@@ -82,8 +93,14 @@ public final class InlineChannels {
     return true;
   }
 
+  /** Returns the most bytes that the memory for long exchanges of this rank takes. */
+  long bytes() {
+    return exchange == null || leases == null ? 0 : (long) COUNT * ExchangeBuffers.LENGTH;
+  }
+
   /** This rank has left a group. */
   void left(Group group) {
+    group.closeExchangeBuffers();
     InlineChannel channel = group.takeInlineChannel();
     if (channel != null) {
       first = Math.max(first, channel.message(group.nextSequence));

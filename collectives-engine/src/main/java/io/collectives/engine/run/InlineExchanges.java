@@ -7,9 +7,11 @@ import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
 import io.collectives.spi.InlineExchange;
 import io.collectives.spi.Transport;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Collection;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -20,19 +22,25 @@ import org.jspecify.annotations.Nullable;
  * above all where ranks outnumber the cores and each wait is a change of threads.
  *
  * <p>Each group has slots of its own, if its members agree on an {@link InlineChannel} when they
- * make it. Which calls go by it follows from what all ranks know; see {@link #fits}.
+ * make it. Which calls go by it follows from what all ranks know; see {@link #fits}. What is too
+ * long for a slot lies in {@link ExchangeBuffers}, if the group has them: then the message only
+ * says that it is there.
  *
  * <p><b>Turns.</b> Calls by inline exchange are counted. A rank leaves what it has for one when it
  * has taken everything of the one before. So when it leaves that of turn t, everybody has left that
  * of t - 1 and therefore taken that of t - 2, which lies where t is to lie. A message carries a
  * number that follows from that of its call in the group, so that it is not taken for that of
- * another call, and the fingerprint.
+ * another call, and the fingerprint. The first call with exchange buffers takes two turns: in one
+ * the ranks tell each other where their buffers are.
  *
  * <p><b>Failure.</b> Rounds, steps and deadlines are those of the plan, so whoever is waited for is
  * found as in any other call. A rank that has completed a call may leave at once, while another one
  * is still to look for messages; so they are looked into before any news of a peer is heard.
  */
 final class InlineExchanges {
+  /** For so long a rank tries to map what a peer shares that is not known to have left. */
+  private static final long MAP_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   private final @Nullable InlineExchange exchange;
   private final LongSupplier clock;
   private final Calls calls;
@@ -69,7 +77,17 @@ final class InlineExchanges {
         && call.narrow == null
         && !call.checksFinite // What is found travels with frames.
         && call.slabs == 1
-        && call.count() * call.elementBytes() <= InlineExchange.CAPACITY;
+        && (call.bytes() <= InlineExchange.CAPACITY || buffers(call) != null);
+  }
+
+  /** The buffers by which a call goes if it goes inline; nothing if it goes by slots alone. */
+  private static @Nullable ExchangeBuffers buffers(Call call) {
+    ExchangeBuffers buffers = call.group.exchangeBuffers;
+    return buffers != null
+            && call.program.collective == Collective.ALL_REDUCE
+            && buffers.take(call.bytes())
+        ? buffers
+        : null;
   }
 
   /** A call begins: looks for messages are many, so what they need is computed once. */
@@ -81,6 +99,8 @@ final class InlineExchanges {
         group.taken[member] = new FrameBytes(ByteBuffer.allocateDirect(InlineExchange.CAPACITY));
       }
     }
+    call.buffers = buffers(call);
+    call.isInBuffer = false;
     LaneRun lane = call.openRun(0).lanes[0];
     for (int i = 0; i < lane.lengths.length; i++) {
       lane.lengths[i] = call.frameLength(lane.lane.receives[i][0], 0);
@@ -122,19 +142,28 @@ final class InlineExchanges {
 
   private boolean post(Call call) {
     InlineExchange by = Objects.requireNonNull(exchange);
+    ExchangeBuffers buffers = call.buffers;
+    if (buffers != null && !buffers.areOpen()) {
+      return tellNumber(call, buffers, by);
+    }
     SlabRun run = call.openRun(0);
     LaneRun lane = run.lanes[0];
     Program.Step[] sends = lane.lane.sends;
     InlineChannel channel = Objects.requireNonNull(call.group.inlineChannel());
     int slot = channel.slot(call.group.inlineTurn);
     long number = channel.message(call.sequence);
+    if (buffers != null && !call.isInBuffer) {
+      out.fill(call, run, sends[0], call.frameLength(sends[0], 0));
+      buffers.fill(call.group.inlineTurn, out);
+      call.isInBuffer = true;
+    }
     int before = lane.nextSend;
     while (lane.nextSend < sends.length) {
       Program.Step step = sends[lane.nextSend];
       int peer = call.group.members[step.peer];
       int length = call.frameLength(step, 0);
       FrameBody body = FrameBody.EMPTY;
-      if (length > 0) {
+      if (length > 0 && buffers == null) {
         out.fill(call, run, step, length);
         body = out;
       }
@@ -154,6 +183,10 @@ final class InlineExchanges {
 
   private boolean take(Call call) {
     InlineExchange by = Objects.requireNonNull(exchange);
+    ExchangeBuffers buffers = call.buffers;
+    if (buffers != null && !buffers.areOpen()) {
+      return takeNumbers(call, buffers, by);
+    }
     Group group = call.group;
     SlabRun run = call.openRun(0);
     LaneRun lane = run.lanes[0];
@@ -167,11 +200,10 @@ final class InlineExchanges {
         int member = call.program.peers[i];
         int rank = group.members[member];
         int length = lane.lengths[i];
-        if (by.take(rank, slot, number, header.call, group.taken[member], length)) {
-          liveness.heard(rank);
+        int wanted = buffers == null ? length : 0;
+        if (by.take(rank, slot, number, header.call, group.taken[member], wanted)) {
           calls.traffic().received(rank, length);
-          if (!CallFingerprint.same(call.fingerprint, header.call)) {
-            failures.fail(group, FrameErrors.mismatch(call, rank, header));
+          if (!isOf(call, rank)) {
             return true;
           }
           if (trace.isOn && call.isTimed) {
@@ -190,9 +222,107 @@ final class InlineExchanges {
     return any;
   }
 
+  /** A message of a peer was taken. Returns whether it is of the same call; if not, that fails. */
+  private boolean isOf(Call call, int rank) {
+    liveness.heard(rank);
+    boolean isSame = CallFingerprint.same(call.fingerprint, header.call);
+    if (!isSame) {
+      failures.fail(call.group, FrameErrors.mismatch(call, rank, header));
+    }
+    return isSame;
+  }
+
+  /** Tells the members of a group where the exchange buffer of this rank is. */
+  private boolean tellNumber(Call call, ExchangeBuffers buffers, InlineExchange by) {
+    if (!isMade(call, buffers)) {
+      return true;
+    }
+    Group group = call.group;
+    InlineChannel channel = Objects.requireNonNull(group.inlineChannel());
+    boolean any = false;
+    for (int next = buffers.nextToTell(); next >= 0; next = buffers.nextToTell()) {
+      int peer = group.members[next];
+      if (!by.post(
+          peer,
+          channel.slot(group.inlineTurn),
+          channel.message(call.sequence),
+          call.fingerprint,
+          buffers.number())) {
+        return any;
+      }
+      liveness.said(peer);
+      buffers.told();
+      any = true;
+    }
+    return any;
+  }
+
+  /** Maps the exchange buffers of the members that have told where they are. */
+  private boolean takeNumbers(Call call, ExchangeBuffers buffers, InlineExchange by) {
+    if (!isMade(call, buffers)) {
+      return true;
+    }
+    Group group = call.group;
+    InlineChannel channel = Objects.requireNonNull(group.inlineChannel());
+    int slot = channel.slot(group.inlineTurn);
+    long number = channel.message(call.sequence);
+    boolean any = false;
+    for (int member = 0; member < group.size(); member++) {
+      int rank = group.members[member];
+      FrameBytes room = group.taken[member];
+      if (!buffers.isMapped(member)
+          && by.take(rank, slot, number, header.call, room, ExchangeBuffers.NUMBER_LENGTH)) {
+        if (!isOf(call, rank)) {
+          return true;
+        }
+        any |= map(call, buffers, member, room.bytes().getLong(0));
+      }
+    }
+    if (buffers.tryToOpen()) {
+      group.inlineTurn++;
+    }
+    return any;
+  }
+
+  private boolean isMade(Call call, ExchangeBuffers buffers) {
+    try {
+      buffers.make();
+      return true;
+    } catch (IOException | OutOfMemoryError e) {
+      String why = "no memory to share for " + call + ": " + e.getMessage();
+      failures.abort(call.group, why, e);
+      return false;
+    }
+  }
+
+  /**
+   * Maps the buffer of a member, which may have left since, as this rank is to learn soon; only
+   * what is wrong for long is an error of its own.
+   */
+  private boolean map(Call call, ExchangeBuffers buffers, int member, long region) {
+    try {
+      buffers.map(member, region);
+      return true;
+    } catch (IOException | OutOfMemoryError e) {
+      long now = clock.getAsLong();
+      if (buffers.hasFailedFor(now) < MAP_NANOS) {
+        return false;
+      }
+      String why =
+          "the memory that rank "
+              + call.group.members[member]
+              + " shares for "
+              + call
+              + " cannot be mapped: "
+              + e.getMessage();
+      failures.abort(call.group, why, e);
+      return true;
+    }
+  }
+
   private void complete(Call call, SlabRun run, LaneRun lane) {
     if (call.program.collective == Collective.ALL_REDUCE) {
-      applier.exchange(call, call.program.fusedReductions[0], call.group.taken);
+      reduce(call);
       if (trace.isOn && call.isTimed) {
         trace.worked(call, 0, 0, (int) call.count() * call.elementBytes());
       }
@@ -204,5 +334,16 @@ final class InlineExchanges {
     call.advanceWindow();
     calls.now = clock.getAsLong();
     calls.end(call, null);
+  }
+
+  private void reduce(Call call) {
+    Program.FusedReduction fused = call.program.fusedReductions[0];
+    ExchangeBuffers buffers = call.buffers;
+    if (buffers == null) {
+      applier.exchange(call, fused, call.group.taken, 0);
+    } else {
+      applier.exchange(call, fused, buffers.memories(), buffers.at(call.group.inlineTurn));
+      buffers.share();
+    }
   }
 }

@@ -47,7 +47,7 @@ public final class TraceLog {
   private static final int WORDS = 8;
   private static final long LOW = 0xffff_ffffL;
   private static final int DELAY_BITS = 44;
-  private static final int INLINE_BITS = 16;
+  private static final int INLINE_BITS = 18;
   private static final int LONGEST_NAME = 256;
   private static final int MOST_NAMES = 1 << 12;
   private static final String COLUMNS =

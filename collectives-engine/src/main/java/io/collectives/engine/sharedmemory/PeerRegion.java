@@ -43,6 +43,11 @@ final class PeerRegion {
     return memory.isWhole(from + Long.BYTES - 1 & -Long.BYTES, from + length - Long.BYTES + 1);
   }
 
+  /** Returns whether the mapping has not ended. */
+  boolean isMapped() {
+    return !gone || uses > 0;
+  }
+
   void use() {
     uses++;
   }
@@ -68,7 +73,7 @@ final class PeerRegion {
   }
 
   private void unmapIfUnused() {
-    if (gone && uses == 0) {
+    if (!isMapped()) {
       memory.close();
     }
   }

@@ -1,11 +1,14 @@
 package io.collectives.engine.sharedmemory;
 
 import io.collectives.ProtocolException;
+import io.collectives.spi.FrameBytes;
 import io.collectives.spi.Region;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +30,10 @@ final class SharedRegion implements Region {
   /** By peer: whether it is still to say that it has mapped this region, or cannot. */
   private final boolean[] isAwaited;
 
+  /** By peer: the region of the peer that was mapped last. */
+  private final @Nullable PeerRegion[] mapped;
+
+  private final List<PeerRegion> held = new ArrayList<>();
   private @Nullable Path file;
   private boolean closed;
 
@@ -46,6 +53,7 @@ final class SharedRegion implements Region {
     isKnown = new boolean[transport.size()];
     isShared = new boolean[transport.size()];
     isAwaited = new boolean[transport.size()];
+    mapped = new PeerRegion[transport.size()];
     for (int peer : peers) {
       isKnown[peer] = peer != transport.rank();
     }
@@ -63,11 +71,29 @@ final class SharedRegion implements Region {
 
   @Override
   public void map(int peer, int theirs) throws IOException {
-    MappedMemory mapped =
+    MappedMemory theirMemory =
         RingFile.open(transport.regionOf(peer, theirs), bytes.capacity(), transport.rank());
+    PeerRegion region = new PeerRegion(theirMemory, () -> endFor(peer));
     transport.enter();
     try {
-      transport.linkTo(peer).mapped(theirs, new PeerRegion(mapped, () -> endFor(peer)));
+      transport.linkTo(peer).mapped(theirs, region);
+      mapped[peer] = region;
+    } finally {
+      transport.leave();
+    }
+  }
+
+  @Override
+  public FrameBytes hold(int peer) throws IOException {
+    transport.enter();
+    try {
+      PeerRegion region = mapped[peer];
+      if (closed || region == null || !region.isMapped()) {
+        throw new IOException("no region of rank " + peer + " is mapped");
+      }
+      region.use();
+      held.add(region);
+      return region.bytes();
     } finally {
       transport.leave();
     }
@@ -154,6 +180,7 @@ final class SharedRegion implements Region {
       for (int peer = 0; peer < isKnown.length; peer++) {
         endFor(peer);
       }
+      held.forEach(PeerRegion::useNoMore);
       transport.closed(this);
     } finally {
       transport.leave();

@@ -140,7 +140,7 @@ class ChooserTest {
   }
 
   @Test
-  void slotsAndLeasesHaveRowsOfTheirOwn() {
+  void slotsBuffersAndLeasesHaveRowsOfTheirOwn() {
     Chooser slots = shipped(Locality.SHARED_MEMORY, 4, Locality.SLOTS);
     assertEquals("exchange", name(slots, 2048));
     assertEquals("direct", name(slots, MIB));
@@ -150,6 +150,14 @@ class ChooserTest {
     assertEquals("direct", name(leases, 4096));
     assertEquals("direct", name(leases, 100 * MIB));
     assertEquals("ring", name(shipped(Locality.SHARED_MEMORY, 65, Locality.LEASES), MIB));
+    Chooser buffers = shipped(Locality.SHARED_MEMORY, 8, Locality.SLOTS, Locality.BUFFERS);
+    assertEquals("exchange", name(buffers, 64 << 10));
+    assertEquals("binomial-tree", name(buffers, (64 << 10) + 1));
+    assertEquals("direct", name(shipped(Locality.SHARED_MEMORY, 3, Locality.BUFFERS), 64 << 10));
+    Chooser both =
+        shipped(Locality.SHARED_MEMORY, 4, Locality.SLOTS, Locality.BUFFERS, Locality.LEASES);
+    assertEquals("exchange", name(both, 32 << 10));
+    assertEquals("direct", name(both, 64 << 10));
   }
 
   /** A rank of a large group has few peers. */

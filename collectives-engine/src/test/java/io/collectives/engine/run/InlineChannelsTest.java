@@ -1,14 +1,22 @@
 package io.collectives.engine.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.collectives.ElementType;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.InlineExchange;
+import io.collectives.spi.MemoryLeases;
+import io.collectives.spi.Region;
+import io.collectives.spi.ViewSink;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -17,7 +25,7 @@ class InlineChannelsTest {
   private static final int ALL = 0b1111;
   private static final int ALL_BUT_THE_WORLDS = 0b1110;
 
-  private final InlineChannels channels = new InlineChannels(new OfTheFirstThree());
+  private final InlineChannels channels = new InlineChannels(new OfTheFirstThree(), null);
 
   private static Group group(@Nullable InlineChannel channel, int other) {
     return new Group(77, new int[] {0, other}, 0, channel);
@@ -49,6 +57,38 @@ class InlineChannelsTest {
     InlineChannel again = InlineChannel.of(2, ALL, channels.first());
     assertTrue(
         Objects.requireNonNull(again).message(0) > last, "no message is taken for a new one");
+  }
+
+  /** Its peers hold theirs, so they may go on. */
+  @Test
+  void aGroupThatIsLeftGivesItsExchangeBufferBack() throws IOException {
+    List<SimulatedRegion> regions = new ArrayList<>();
+    MemoryLeases leases =
+        new MemoryLeases() {
+          @Override
+          public boolean reaches(int peer) {
+            return peer < 2;
+          }
+
+          @Override
+          public void viewBy(ViewSink sink) {}
+
+          @Override
+          public Region createRegion(int length, int[] peers) {
+            return new SimulatedRegion(ElementType.INT8, length, regions);
+          }
+        };
+    InlineChannels sharing = new InlineChannels(new OfTheFirstThree(), leases);
+    Group near = group(InlineChannel.of(2, sharing.offer(), 0), 1);
+    sharing.added(near);
+    Objects.requireNonNull(near.exchangeBuffers).make();
+    assertFalse(regions.get(0).isClosed());
+    sharing.left(near);
+    assertTrue(regions.get(0).isClosed());
+    Group far = group(InlineChannel.of(2, sharing.offer(), 0), 2);
+    sharing.added(far);
+    assertNotNull(far.inlineChannel());
+    assertNull(far.exchangeBuffers, "rank 2 does not reach it");
   }
 
   @Test
@@ -88,7 +128,7 @@ class InlineChannelsTest {
     assertNull(InlineChannel.ofWorld(17));
     assertNotNull(InlineChannel.ofWorld(16));
     assertNotEquals(InlineChannel.ofWorld(2), InlineChannel.of(2, ALL_BUT_THE_WORLDS, 0));
-    assertEquals(0, new InlineChannels(null).offer(), "the transport has none");
+    assertEquals(0, new InlineChannels(null, null).offer(), "the transport has none");
   }
 
   /** Rank 0 exchanges messages with ranks 1 and 2. */

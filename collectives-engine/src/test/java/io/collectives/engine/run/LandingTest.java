@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.ElementType;
 import io.collectives.engine.memory.Memory;
+import io.collectives.spi.FrameBytes;
 import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.Region;
 import io.collectives.spi.ViewSink;
@@ -148,6 +149,11 @@ class LandingTest {
 
             @Override
             public void map(int peer, int number) {
+              throw new AssertionError("it is announced");
+            }
+
+            @Override
+            public FrameBytes hold(int peer) {
               throw new AssertionError("it is announced");
             }
 

@@ -474,6 +474,7 @@ final class ScriptedSimulation extends Simulation {
               held,
               SILENCE,
               ScriptedSimulation.this.warnings::add);
+      engine.inlineChannels().leaveInSlots(Math.max(1, frameLength / 2));
       groups[0] = script.teams.get(0).group(number);
       engine.add(groups[0]);
     }

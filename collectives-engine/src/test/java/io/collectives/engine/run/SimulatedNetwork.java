@@ -88,6 +88,8 @@ final class SimulatedNetwork {
   private Runnable whenDied = () -> {};
   private @Nullable Consumer<String> listener;
 
+  private final List<SimulatedRegion> regions = new ArrayList<>();
+
   /** The token that only the ranks of this run know. */
   final long token;
 
@@ -499,7 +501,7 @@ final class SimulatedNetwork {
 
     @Override
     public Region createRegion(int length, int[] peers) {
-      return new SimulatedRegion(ElementType.INT8, length);
+      return new SimulatedRegion(ElementType.INT8, length, regions);
     }
 
     @Override

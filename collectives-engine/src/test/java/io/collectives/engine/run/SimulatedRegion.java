@@ -4,8 +4,13 @@ import io.collectives.ElementType;
 import io.collectives.engine.memory.BufferMemory;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.Region;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** Memory of one rank that all others reach, as a buffer of one type. */
 final class SimulatedRegion implements Region, BufferMemory.InRegion {
@@ -13,9 +18,27 @@ final class SimulatedRegion implements Region, BufferMemory.InRegion {
   private final int count;
   private final FrameBytes shared;
 
+  private final List<SimulatedRegion> all;
+  private final int number;
+  private boolean closed;
+  private @Nullable SimulatedRegion mapped;
+
+  /** A region of a test that has no other ones. */
   SimulatedRegion(ElementType type, int count) {
+    this(type, count, new ArrayList<>());
+  }
+
+  /**
+   * A region.
+   *
+   * @param all that the ranks have made, by number; this one is added
+   */
+  SimulatedRegion(ElementType type, int count, List<SimulatedRegion> all) {
     this.type = type;
     this.count = count;
+    this.all = all;
+    this.number = all.size();
+    all.add(this);
     shared = new FrameBytes(ByteBuffer.allocateDirect(Math.max(1, count * type.bytes())));
   }
 
@@ -46,11 +69,21 @@ final class SimulatedRegion implements Region, BufferMemory.InRegion {
 
   @Override
   public int number() {
-    return 0;
+    return number;
   }
 
   @Override
-  public void map(int peer, int number) {}
+  public void map(int peer, int theirs) throws IOException {
+    mapped = all.get(theirs);
+    if (mapped.closed || mapped.count != count) {
+      throw new IOException("region " + theirs + " of rank " + peer + " is not there");
+    }
+  }
+
+  @Override
+  public FrameBytes hold(int peer) {
+    return new FrameBytes(Objects.requireNonNull(mapped).bytes());
+  }
 
   @Override
   public void share() {}
@@ -58,6 +91,12 @@ final class SimulatedRegion implements Region, BufferMemory.InRegion {
   @Override
   public void announce() {}
 
+  boolean isClosed() {
+    return closed;
+  }
+
   @Override
-  public void close() {}
+  public void close() {
+    closed = true;
+  }
 }

@@ -843,6 +843,7 @@ final class TrainingSimulation extends Simulation {
               1 << 20,
               SILENCE,
               TrainingSimulation.this.warnings::add);
+      engine.inlineChannels().leaveInSlots(Long.BYTES);
       group = Group.world(size, number);
       engine.add(group);
       for (int i = 0; i < payloads; i++) {

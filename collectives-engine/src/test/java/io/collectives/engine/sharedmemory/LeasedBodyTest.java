@@ -255,6 +255,20 @@ class LeasedBodyTest {
     assertNull(heard.get(1).lost);
   }
 
+  @Test
+  void whatIsHeldStaysMappedUntilItsHolderEndsItsOwnRegion() throws Exception {
+    open(false);
+    int number = regions.get(0).number();
+    PeerRegion held = Objects.requireNonNull(link(1).regionOfPeer(number));
+    regions.get(1).hold(0);
+    regions.get(0).close();
+    pumpUntil(() -> link(1).regionOfPeer(number) == null);
+    assertTrue(held.isMapped());
+    regions.get(1).close();
+    assertFalse(held.isMapped());
+    assertThrows(IOException.class, () -> regions.get(1).hold(0));
+  }
+
   /** A region that is announced needs no other one, and no file once it is mapped. */
   @Test
   void whatIsAnnouncedIsLeasedFromWhenThePeerHasMappedIt() throws Exception {

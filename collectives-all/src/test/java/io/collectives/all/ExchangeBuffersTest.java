@@ -1,0 +1,234 @@
+package io.collectives.all;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.collectives.Algorithm;
+import io.collectives.CallSettings;
+import io.collectives.CollectiveException;
+import io.collectives.Communicator;
+import io.collectives.ElementType;
+import io.collectives.Payload;
+import io.collectives.ReduceOp;
+import io.collectives.Repeatability;
+import io.collectives.Statistics;
+import io.collectives.UserOp;
+import io.collectives.WireType;
+import io.collectives.spi.FrameBytes;
+import io.collectives.spi.MemoryLeases;
+import io.collectives.spi.Region;
+import io.collectives.spi.Transport;
+import io.collectives.spi.ViewSink;
+import io.collectives.testkit.ForwardingTransport;
+import io.collectives.testkit.RankThreads;
+import io.collectives.testkit.WrappedJobs;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Exchanges that are too long for slots, between ranks that share memory. */
+@Timeout(60)
+class ExchangeBuffersTest {
+  private static final int RANKS = 3;
+  private static final int LENGTH = 5_000;
+  private static final CallSettings CALLS =
+      CallSettings.defaults().withAlgorithm(Algorithm.exchange());
+
+  @TempDir Path directory;
+
+  /** Each rank leaves as soon as its only call has ended; none has to wait for another. */
+  @Test
+  void whoHasItsSumMayLeaveWhileOthersStillRead() throws Exception {
+    for (int job = 0; job < 20; job++) {
+      RankThreads.run(
+          open(inner -> inner),
+          world -> {
+            int[] array = new int[LENGTH];
+            Arrays.setAll(array, i -> i << world.rank());
+            world.allReduce(array, ReduceOp.SUM);
+            world.close();
+            int[] expected = new int[LENGTH];
+            Arrays.setAll(expected, i -> i * ((1 << RANKS) - 1));
+            assertArrayEquals(expected, array);
+          });
+    }
+  }
+
+  /** A result that is one of the contributions, and another one that is not. */
+  @Test
+  void reducesInTheOrderOfRanks() throws Exception {
+    UserOp op = UserOp.inRankOrder("digits").withInts((a, b) -> 31 * a + b);
+    List<Communicator> worlds = open(inner -> inner);
+    RankThreads.run(
+        worlds,
+        world -> {
+          for (int turn = 0; turn < 5; turn++) {
+            int salt = turn;
+            int[] own = new int[LENGTH];
+            Arrays.setAll(own, i -> i + world.rank() + salt);
+            int[] result = turn % 2 == 0 ? own : new int[LENGTH];
+            world.allReduce(Payload.of(own), Payload.of(result), op);
+            int[] expected = new int[LENGTH];
+            Arrays.setAll(expected, i -> (31 * (i + salt) + i + 1 + salt) * 31 + i + 2 + salt);
+            assertArrayEquals(expected, result);
+          }
+        });
+    worlds.forEach(Communicator::close);
+  }
+
+  /** Frames carry elements and ops that are dear to reduce, and calls that say more. */
+  @Test
+  void autoTakesThemForWhatIsCheapToReduce() throws Exception {
+    List<Communicator> worlds = open(4, CallSettings.defaults(), inner -> inner);
+    RankThreads.run(
+        worlds,
+        world -> {
+          assertEquals(
+              "exchange", algorithm(world, Payload.of(new float[LENGTH]), ReduceOp.AVERAGE));
+          assertEquals("exchange", algorithm(world, Payload.of(new long[LENGTH]), ReduceOp.MAX));
+          UserOp op = UserOp.commutative("most").withInts(Math::max);
+          assertNotEquals("exchange", algorithm(world, Payload.of(new int[LENGTH]), op));
+          Communicator exact = world.using(Repeatability.EXACT);
+          assertNotEquals(
+              "exchange", algorithm(exact, Payload.of(new float[LENGTH]), ReduceOp.SUM));
+          Communicator narrow = world.using(WireType.BFLOAT16);
+          assertNotEquals(
+              "exchange", algorithm(narrow, Payload.of(new float[LENGTH]), ReduceOp.SUM));
+          Communicator checking = world.checkingFinite();
+          assertNotEquals(
+              "exchange", algorithm(checking, Payload.of(new float[LENGTH]), ReduceOp.SUM));
+          Payload shorts = Payload.of(new short[LENGTH], ElementType.BFLOAT16);
+          assertNotEquals("exchange", algorithm(world, shorts, ReduceOp.SUM));
+        });
+    worlds.forEach(Communicator::close);
+  }
+
+  private static String algorithm(Communicator world, Payload payload, ReduceOp op) {
+    Statistics before = world.statistics();
+    world.allReduce(payload, op);
+    return world.statistics().rows().stream()
+        .filter(row -> !before.rows().contains(row))
+        .map(row -> row.kind().algorithm())
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void whereThereIsNoMemoryForThemAllRanksSaySo() throws Exception {
+    assertAllFail(
+        true, "aborted the job: no memory to share for all-reduce #0 (exchange): too many files");
+  }
+
+  @Test
+  void whereTheyCannotBeMappedAllRanksSaySo() throws Exception {
+    assertAllFail(false, " shares for all-reduce #0 (exchange) cannot be mapped: too many files");
+  }
+
+  private void assertAllFail(boolean atOnce, String words) throws Exception {
+    List<Communicator> worlds =
+        open(inner -> inner.rank() == 1 ? new Refusing(inner, atOnce) : inner);
+    RankThreads.run(
+        worlds,
+        world -> {
+          CollectiveException error =
+              assertThrows(
+                  CollectiveException.class, () -> world.allReduce(new int[LENGTH], ReduceOp.SUM));
+          String message = String.valueOf(error.getMessage());
+          assertTrue(message.contains(words), message);
+        });
+    worlds.forEach(Communicator::close);
+  }
+
+  private List<Communicator> open(UnaryOperator<Transport> wrapping) throws Exception {
+    return open(RANKS, CALLS, wrapping);
+  }
+
+  private List<Communicator> open(int ranks, CallSettings calls, UnaryOperator<Transport> wrapping)
+      throws Exception {
+    Path memory = Files.createDirectories(directory.resolve("memory"));
+    return TcpJobs.join(
+        ranks,
+        Files.createTempDirectory(directory, "job").toUri(),
+        calls,
+        job -> job.withTransport("shm").withMemoryDirectory(memory),
+        settings -> WrappedJobs.join(settings, wrapping));
+  }
+
+  /** A transport that makes no regions, or maps none. */
+  private static final class Refusing extends ForwardingTransport implements MemoryLeases {
+    private final MemoryLeases leases;
+    private final boolean makesNone;
+
+    Refusing(Transport inner, boolean makesNone) {
+      super(inner);
+      this.leases = Objects.requireNonNull(inner.capability(MemoryLeases.class));
+      this.makesNone = makesNone;
+    }
+
+    @Override
+    public <C> @Nullable C capability(Class<C> kind) {
+      return kind == MemoryLeases.class ? kind.cast(this) : inner.capability(kind);
+    }
+
+    @Override
+    public void viewBy(ViewSink sink) {
+      leases.viewBy(sink);
+    }
+
+    @Override
+    public Region createRegion(int length, int[] peers) throws IOException {
+      if (makesNone) {
+        throw new IOException("too many files");
+      }
+      Region made = leases.createRegion(length, peers);
+      return new Region() {
+        @Override
+        public int number() {
+          return made.number();
+        }
+
+        @Override
+        public ByteBuffer bytes() {
+          return made.bytes();
+        }
+
+        @Override
+        public void map(int peer, int number) throws IOException {
+          throw new IOException("too many files");
+        }
+
+        @Override
+        public FrameBytes hold(int peer) throws IOException {
+          return made.hold(peer);
+        }
+
+        @Override
+        public void share() {
+          made.share();
+        }
+
+        @Override
+        public void announce() {
+          made.announce();
+        }
+
+        @Override
+        public void close() {
+          made.close();
+        }
+      };
+    }
+  }
+}
