@@ -15,6 +15,7 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTag;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 import io.collectives.internal.Log;
@@ -33,6 +34,7 @@ import java.nio.channels.NetworkChannel;
 import javax.net.ServerSocketFactory;
 
 /** Modules and packages know only those that they may know. */
+@ArchTag("once")
 @AnalyzeClasses(packages = "io.collectives", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
 

@@ -34,12 +34,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Servers that keep parameters: bits, bounds of staleness, the end of a job, and failures. */
+@Tag("once")
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class ParameterStoreTest {
   private static final CallSettings CALLS =

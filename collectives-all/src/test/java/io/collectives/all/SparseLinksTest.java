@@ -16,11 +16,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A job opens the TCP connections that its plans need, and no others. */
+@Tag("once")
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class SparseLinksTest {
 

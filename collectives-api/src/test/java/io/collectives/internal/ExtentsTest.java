@@ -16,9 +16,11 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Overlaps are found, and nothing else: they are compared with sets of single elements. */
+@Tag("once")
 class ExtentsTest {
   private static final int LENGTH = 30;
 

@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.collectives.Collective;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** {@link DirectExchange} and {@link Dissemination}. */
+@Tag("once")
 class ExchangeTest {
 
   private static Plan allReduce(int ranks, int owners) {

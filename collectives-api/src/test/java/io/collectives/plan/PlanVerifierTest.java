@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * A catalogue of wrong plans, each with what must be said of it; and right ones, with their
  * figures.
  */
+@Tag("once")
 class PlanVerifierTest {
 
   /** The ring of 4 ranks, in which lane 0 has rounds 0 to 2 of REDUCE and 3 to 5 of REPLACE. */

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.xml.sax.InputSource;
 
 /** Reports of real jobs tell which rank was slow and why; broken ones are one clear error. */
+@Tag("once")
 @DisabledOnOs(OS.WINDOWS)
 class ReportTest {
   @TempDir private Path directory;

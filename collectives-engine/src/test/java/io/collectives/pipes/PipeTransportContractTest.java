@@ -5,11 +5,13 @@ import io.collectives.spi.Transport;
 import io.collectives.testkit.TransportContractTest;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 
 /**
  * A transport that was written from the javadoc of {@code io.collectives.spi} alone does what every
  * transport must. It lives here, and not beside the kit, because its jobs need an engine.
  */
+@Tag("once")
 class PipeTransportContractTest extends TransportContractTest {
 
   @Override

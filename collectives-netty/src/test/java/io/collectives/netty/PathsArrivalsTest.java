@@ -14,11 +14,13 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Frames that come over several paths, in any order and any pieces, some of them twice. */
+@Tag("once")
 class PathsArrivalsTest {
   private static final long SEED = Long.getLong("collectives.seed", 20_261_126L);
   private static final int FRAMES = 200;

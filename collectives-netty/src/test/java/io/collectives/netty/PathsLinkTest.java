@@ -17,8 +17,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("once")
 class PathsLinkTest {
   private static final int LENGTH = PathsLink.WINDOW * PathsLink.SEGMENT_LENGTH * 3 / 2 + 5;
 

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 /**
  * The contract of transports over several connections for each pair, with each kind of security.
  */
+@Tag("once")
 @Execution(ExecutionMode.CONCURRENT)
 class PathsTransportContractTest {
   private static @TempDir Path certificates;

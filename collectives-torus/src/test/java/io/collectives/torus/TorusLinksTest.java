@@ -7,11 +7,13 @@ import io.collectives.Collective;
 import io.collectives.Mesh;
 import io.collectives.plan.Plan;
 import io.collectives.plan.PlanRequest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Each link of a torus carries its share, each way. */
+@Tag("once")
 class TorusLinksTest {
 
   private static Plan plan(Mesh mesh, Collective collective) {

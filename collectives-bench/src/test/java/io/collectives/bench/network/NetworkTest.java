@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Real network namespaces; needs root. */
+@Tag("once")
 @Tag("process")
 class NetworkTest {
   private static final String PATIENT = "20";

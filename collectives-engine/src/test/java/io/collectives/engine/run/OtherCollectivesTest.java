@@ -31,11 +31,13 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Collectives with roots and parts, in an order and at times that the test decides. */
+@Tag("once")
 class OtherCollectivesTest {
   private static final Memory NOTHING = Memories.of(Payload.of(new int[0]));
 

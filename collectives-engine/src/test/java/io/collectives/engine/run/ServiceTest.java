@@ -38,11 +38,13 @@ import java.util.Random;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Ranks that contribute nothing: what they add, when they send it, and how they come to know. */
+@Tag("once")
 class ServiceTest {
   private static final Algorithm SERVED = Algorithm.named("served");
 
