@@ -122,9 +122,12 @@ public final class FrameCodec {
   /** Adds bytes to a checksum. */
   public static void update(CRC32C crc, FrameBytes source, int at, int length) {
     ByteBuffer bytes = source.bytes();
-    bytes.limit(at + length).position(at);
-    crc.update(bytes);
-    bytes.clear();
+    try {
+      bytes.limit(at + length).position(at);
+      crc.update(bytes);
+    } finally {
+      bytes.clear(); // An error of memory that is gone may come in between.
+    }
   }
 
   private int crc(FrameBytes header, int at) {

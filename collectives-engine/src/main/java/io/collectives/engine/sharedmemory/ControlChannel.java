@@ -56,8 +56,15 @@ final class ControlChannel {
 
   private final SharedMemoryTransport transport;
   private final SocketChannel channel;
+
+  /**
+   * Direct, as what is said is: through others the JDK reads and writes by buffers that it keeps
+   * for each thread, which an error of memory that is gone can leave damaged if it comes in
+   * between.
+   */
   private final ByteBuffer received =
-      ByteBuffer.allocate(2 * (HEAD_LENGTH + LONGEST)).order(ByteOrder.LITTLE_ENDIAN);
+      ByteBuffer.allocateDirect(2 * (HEAD_LENGTH + LONGEST)).order(ByteOrder.LITTLE_ENDIAN);
+
   private @Nullable SharedMemoryLink
       link; // None until the peer has said a HELLO that was accepted.
 
@@ -142,7 +149,7 @@ final class ControlChannel {
 
   private void say(Kind kind, ByteBuffer what) {
     write(
-        ByteBuffer.allocate(HEAD_LENGTH + what.remaining())
+        ByteBuffer.allocateDirect(HEAD_LENGTH + what.remaining())
             .order(ByteOrder.LITTLE_ENDIAN)
             .put((byte) kind.ordinal())
             .putShort((short) what.remaining())
