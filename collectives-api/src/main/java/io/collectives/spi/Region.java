@@ -39,7 +39,7 @@ public interface Region extends AutoCloseable {
    * closed, even if the peer closes its own before, leaves or dies.
    *
    * @param peer any other rank, counted in the whole job
-   * @throws IOException if the peer has closed its region already
+   * @throws IOException if no region of the peer is mapped, or the peer has closed it already
    * @since 0.2.0
    */
   FrameBytes hold(int peer) throws IOException;
