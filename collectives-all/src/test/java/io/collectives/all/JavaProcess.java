@@ -8,6 +8,7 @@ import io.collectives.ReduceOp;
 import io.collectives.testkit.RankThreads;
 import java.io.File;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -42,6 +43,16 @@ final class JavaProcess {
    */
   static ProcessBuilder of(Path output, Class<?> main, String... arguments) {
     return java(output, "-XX:SharedArchiveFile=" + Archive.FILE, main, arguments);
+  }
+
+  /** Returns where the threads of a JVM stand, or why that cannot be told. */
+  static String threads(Process process) throws IOException {
+    String tool = Path.of(System.getProperty("java.home"), "bin", "jcmd").toString();
+    Process print =
+        new ProcessBuilder(tool, "" + process.pid(), "Thread.print")
+            .redirectErrorStream(true)
+            .start();
+    return new String(print.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
   }
 
   private static ProcessBuilder java(

@@ -239,6 +239,9 @@ class TruncatedMemoryTest {
             .pollInterval(5, TimeUnit.MILLISECONDS)
             .until(() -> hasSaid(of, line, text, round));
       } catch (ConditionTimeoutException e) {
+        for (Process process : processes) {
+          System.err.println(JavaProcess.threads(process));
+        }
         fail("rank " + of + " does not say '" + line + "', seed " + seed + ": " + said(of), e);
       }
     }

@@ -95,6 +95,7 @@ class PathsTransportContractTest {
   }
 
   @Nested
+  @Tag("long") // Each path is a transport that passes with them.
   class WithSecretAndChecksums extends Contract {
     WithSecretAndChecksums() {
       super(SocketKind.best(), 2);

@@ -125,6 +125,7 @@ class TcpTransportContractTest {
   }
 
   @Nested
+  @Tag("long")
   class NioIpv4 extends Contract {
     NioIpv4() {
       super(SocketKind.NIO, "127.0.0.1");
@@ -192,6 +193,7 @@ class TcpTransportContractTest {
   }
 
   @Nested
+  @Tag("long")
   class NioUnixTls extends TlsContract {
     NioUnixTls() {
       super(SocketKind.NIO_UNIX);

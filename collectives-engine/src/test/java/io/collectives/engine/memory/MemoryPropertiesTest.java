@@ -39,10 +39,10 @@ class MemoryPropertiesTest {
    */
   private static int[] counts(ElementType type, Kind... kinds) {
     int block = ElementTypes.of(type).block;
-    int two = 2 * block + 5;
+    int more = block + 5;
     return areTheSame(kinds)
-        ? new int[] {0, 1, 2, 7, Elements.SHORT - 1, Elements.SHORT, block - 1, block, two}
-        : new int[] {1, 7, Elements.SHORT, two};
+        ? new int[] {0, 1, 2, 7, Elements.SHORT - 1, Elements.SHORT, block - 1, block, block + more}
+        : new int[] {1, 7, Elements.SHORT, more};
   }
 
   /** The loop of an operation does not know where operands lie, so one has all kinds together. */

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /**
  * Thousands of schedules with faults; see {@link Simulation}. More of them, on all processors, and
  * from another seed on: {@code -Dcollectives.simulations=1000000
- * -Dcollectives.firstSimulation=10000}.
+ * -Dcollectives.firstSimulation=5000}.
  *
  * <p>What was broken on purpose, and seen to fail here or (e) in {@link EngineTest} first:
  *
@@ -86,7 +86,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @Tag("once")
 class SimulationTest {
-  private static final long DEFAULT_SEEDS = 10_000;
+  private static final long DEFAULT_SEEDS = 5_000;
   private static final long SEEDS = Long.getLong("collectives.simulations", DEFAULT_SEEDS);
   private static final long FIRST_SEED = Long.getLong("collectives.firstSimulation", 0);
 
