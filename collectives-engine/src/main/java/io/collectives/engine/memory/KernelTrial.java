@@ -3,6 +3,8 @@ package io.collectives.engine.memory;
 import io.collectives.internal.MemoryKernels;
 import io.collectives.internal.MemoryKernels.Kernel;
 import io.collectives.internal.MemoryKernels.Kind;
+import java.lang.management.CompilationMXBean;
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.concurrent.Executor;
@@ -14,6 +16,10 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * The trial of a kernel: it runs beside what stands in for it, until it takes a quarter less time.
  * Other sizes and places than those of the trial may change the order of two that are closer.
+ *
+ * <p>It begins when the JVM's compilers have little to do. In the first seconds of a job ranks have
+ * to share the processors with them, and C2 takes longer for a loop over vectors than for the sums
+ * that stand in for it.
  */
 final class KernelTrial implements Runnable {
   private static final Executor THREAD =
@@ -24,14 +30,13 @@ final class KernelTrial implements Runnable {
   static final Kernels PASSED =
       Kernels.tried((kind, kernel, slot) -> THREAD.execute(new KernelTrial(kind, kernel, slot)));
 
+  private static final Compilers COMPILERS = new Compilers();
+
   private static final int COUNT = 4096;
   private static final int CALLS = 16;
 
   /** So often in succession it has to be faster, by the best call of each round. */
   private static final int ROUNDS = 4;
-
-  /** So long it takes all of a processor, and then a tenth, because C2 may be late. */
-  private static final long HURRY_NANOS = 1_000_000_000L;
 
   private static final long LONGEST_NANOS = 20_000_000_000L;
 
@@ -53,6 +58,7 @@ final class KernelTrial implements Runnable {
 
   @Override
   public void run() {
+    COMPILERS.awaitIdle();
     OrderedReduction without = new OrderedReduction(new Scratch(), Kernels.NONE);
     KernelCall with = new KernelCall();
     FlatMemory[] memories = new FlatMemory[kind.size() + kind.results()];
@@ -74,8 +80,8 @@ final class KernelTrial implements Runnable {
     for (long now = begun; faster < ROUNDS && now - begun < LONGEST_NANOS; ) {
       faster = isFaster(with, without, memories, divisor) ? faster + 1 : 0;
       long took = System.nanoTime() - now;
-      if (faster == 0 && now - begun > HURRY_NANOS) {
-        LockSupport.parkNanos(9 * took);
+      if (faster == 0) {
+        LockSupport.parkNanos(9 * took); // C2 may be late, so a tenth of a processor is enough.
       }
       now = System.nanoTime();
     }
@@ -142,5 +148,35 @@ final class KernelTrial implements Runnable {
         COUNT,
         divisor,
         null);
+  }
+
+  /** The compilers of this JVM, as the thread of trials sees them. */
+  private static final class Compilers {
+    private static final long WINDOW_NANOS = 1_000_000_000L;
+
+    private long millis;
+
+    /**
+     * Waits until they have taken less than a quarter of a second; they may never, so there is an
+     * end to it.
+     */
+    void awaitIdle() {
+      long begun = System.nanoTime();
+      long took;
+      do {
+        long before = millis;
+        LockSupport.parkNanos(WINDOW_NANOS);
+        millis = millisSoFar();
+        took = TimeUnit.MILLISECONDS.toNanos(millis - before);
+      } while (4 * took > WINDOW_NANOS && System.nanoTime() - begun < LONGEST_NANOS);
+    }
+
+    /** Returns the time that they have taken so far; 0 if this JVM does not tell. */
+    private static long millisSoFar() {
+      CompilationMXBean compilers = ManagementFactory.getCompilationMXBean();
+      return compilers == null || !compilers.isCompilationTimeMonitoringSupported()
+          ? 0
+          : compilers.getTotalCompilationTime();
+    }
   }
 }
