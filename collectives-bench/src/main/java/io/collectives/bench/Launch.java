@@ -40,8 +40,9 @@ import picocli.CommandLine.Spec;
           + "RANKS-1), WORLD_SIZE, MASTER_ADDR (127.0.0.1) and MASTER_PORT (a free port). "
           + "Collectives.join() reads these, and so do other frameworks. Their standard input is "
           + "empty. Every line that they write appears here with its rank before it, as '[2] "
-          + "...', standard output and standard error apart. A java with collectives-vector on its "
-          + "class or module path also gets --add-modules jdk.incubator.vector.",
+          + "...', standard output and standard error apart. A java 22 or newer with "
+          + "collectives-vector on its class or module path also gets --add-modules "
+          + "jdk.incubator.vector.",
       "",
       "OMP_NUM_THREADS is the number of processors that each process has for itself, at least 1, "
           + "unless the environment sets it: libtorch and OpenBLAS would start a thread for each "

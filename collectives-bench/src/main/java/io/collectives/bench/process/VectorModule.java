@@ -12,13 +12,19 @@ import java.util.Set;
 import java.util.jar.Attributes;
 import java.util.jar.JarFile;
 import java.util.jar.Manifest;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * The incubator module of the Vector API, which a JVM has only if it is started with a flag. A
- * program that has {@code collectives-vector} on its class or module path wants it.
+ * program that has {@code collectives-vector} on its class or module path wants it, from JDK 22 on:
+ * before, loops over vectors are seldom faster than what they replace, and the flag makes the start
+ * of a JVM longer by half.
  */
 public final class VectorModule {
   private static final String NAME = "jdk.incubator.vector";
+  private static final int FIRST_JDK = 22;
+  private static final Pattern VERSION = Pattern.compile("(?m)^\\S+ (\\d+)");
   private static final String SERVICE = "META-INF/services/io.collectives.internal.MemoryKernels";
   private static final Set<String> PATH_OPTIONS =
       Set.of("-cp", "-classpath", "--class-path", "-p", "--module-path");
@@ -26,8 +32,8 @@ public final class VectorModule {
   private VectorModule() {}
 
   /**
-   * Returns a command with the flag, if it is a {@code java} that wants the module, has it, and was
-   * not told so.
+   * Returns a command with the flag, if it is a {@code java} that wants the module, gains by it,
+   * and was not told so.
    *
    * @param environment of the command, in which {@code CLASSPATH} may stand
    */
@@ -35,7 +41,7 @@ public final class VectorModule {
     if (!ClassArchive.isJava(command)
         || command.stream().anyMatch(argument -> argument.contains(NAME))
         || path(command, environment).stream().noneMatch(VectorModule::brings)
-        || !has(command.get(0))) {
+        || !gains(command.get(0))) {
       return command;
     }
     List<String> all = new ArrayList<>(command);
@@ -43,10 +49,10 @@ public final class VectorModule {
     return all;
   }
 
-  private static boolean has(String java) {
+  private static boolean gains(String java) {
     try {
-      Command.run(java, "--add-modules", NAME, "--version");
-      return true;
+      Matcher version = VERSION.matcher(Command.run(java, "--add-modules", NAME, "--version"));
+      return version.find() && Integer.parseInt(version.group(1)) >= FIRST_JDK;
     } catch (IOException e) {
       return false; // This java has no such module, or is none; the job will tell.
     }
