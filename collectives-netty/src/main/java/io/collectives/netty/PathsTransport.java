@@ -12,6 +12,7 @@ import io.collectives.spi.Transport;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -29,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * {@link #SLEEP_NANOS}.
  *
  * <p><b>Threads.</b> As each path allows. {@link #close} from within a sink waits for the end of
- * the poll, so that the paths are closed one after the other in any case.
+ * the poll. Each path is closed by a thread of its own, as each waits for peers that do not answer.
  */
 final class PathsTransport implements Transport {
   static final Log LOG = Log.of(PathsTransport.class);
@@ -244,9 +245,13 @@ final class PathsTransport implements Transport {
   }
 
   private void closePaths() {
-    for (TcpTransport path : paths) {
-      path.close();
+    CompletableFuture<?>[] closed = new CompletableFuture<?>[paths.length];
+    for (int path = 0; path < paths.length; path++) {
+      closed[path] =
+          CompletableFuture.runAsync(
+              paths[path]::close, task -> new Thread(task, "collectives-close").start());
     }
+    CompletableFuture.allOf(closed).join();
   }
 
   /** Cuts all connections without a goodbye, as if the process had died. */
