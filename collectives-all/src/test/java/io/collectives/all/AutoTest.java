@@ -30,11 +30,13 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** All ranks choose the same, tuned or not, over any transport. */
+@Tag("once")
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class AutoTest {
   private static final CallSettings AUTO = CallSettings.defaults().withAlgorithm(Algorithm.auto());

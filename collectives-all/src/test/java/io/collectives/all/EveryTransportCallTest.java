@@ -6,11 +6,13 @@ import io.collectives.Communicator;
 import io.collectives.testkit.CallContractTest;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Calls over every transport, by a plan with few peers and by one with all. */
+@Tag("once")
 @ParameterizedClass
 @CsvSource({"inprocess, ring", "shm, direct", "tcp, direct", "mixed, ring"})
 final class EveryTransportCallTest extends CallContractTest {

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@Tag("once")
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class DigitsRunTest {
   private static final DigitsTask.Layout WHOLE = DigitsTask.Layout.whole(4);
