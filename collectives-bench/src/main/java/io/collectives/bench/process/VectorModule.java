@@ -18,8 +18,8 @@ import java.util.regex.Pattern;
 /**
  * The incubator module of the Vector API, which a JVM has only if it is started with a flag. A
  * program that has {@code collectives-vector} on its class or module path wants it, from JDK 22 on:
- * before, loops over vectors are seldom faster than what they replace, and an empty
- * program takes twice as long with the flag.
+ * before, loops over vectors are seldom faster than what they replace, and an empty program takes
+ * twice as long with the flag.
  */
 public final class VectorModule {
   private static final String NAME = "jdk.incubator.vector";
