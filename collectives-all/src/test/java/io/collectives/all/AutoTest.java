@@ -136,6 +136,7 @@ class AutoTest {
   }
 
   @Test
+  @Tag("long")
   void inProcess() throws Exception {
     List<Communicator> worlds = Collectives.inProcess(3, AUTO);
     assertSame(all(3, worlds::get, AutoTest::sums));

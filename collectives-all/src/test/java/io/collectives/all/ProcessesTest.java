@@ -83,6 +83,7 @@ final class ProcessesTest {
 
   /** The limits of those who are there do not run while others' JVMs start. */
   @Test
+  @Tag("long") // TcpRendezvousTest does the same in one process.
   void aRankThatNeverArrivesIsNamedByAll() throws Exception {
     Map<String, String> patient =
         Map.of("MASTER_ADDR", "localhost", "MASTER_PORT", "" + TcpJobs.freePort());

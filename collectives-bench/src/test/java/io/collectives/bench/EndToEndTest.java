@@ -60,6 +60,7 @@ class EndToEndTest {
 
   /** Two runs, whose bits are the same in the order of ranks, and one line of a picture. */
   @Test
+  @Tag("long")
   void curvesOfAllAlgorithmsAreOne(@TempDir Path directory) throws IOException {
     Path chart = directory.resolve("loss.svg");
     Invocation train =
@@ -234,6 +235,7 @@ class EndToEndTest {
 
   /** Proxies are threads of one process, which share memory; workers reach them by TCP. */
   @Test
+  @Tag("long")
   void proxiesAreMeasured() {
     Invocation perf =
         perf(

@@ -118,6 +118,7 @@ class TcpTransportContractTest {
   }
 
   @Nested
+  @Tag("long")
   class EpollIpv6 extends Contract {
     EpollIpv6() {
       super(SocketKind.EPOLL, "::1");

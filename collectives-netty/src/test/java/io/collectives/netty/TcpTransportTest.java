@@ -273,7 +273,7 @@ class TcpTransportTest {
   }
 
   @Test
-  @Tag("once")
+  @Tag("long")
   void holdsFewConnectionsOfUnauthenticatedPeersAndOnlyForAWhile() throws Exception {
     open(2);
     List<Socket> unadmitted = new ArrayList<>();

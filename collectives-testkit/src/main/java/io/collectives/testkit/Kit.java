@@ -34,6 +34,12 @@ final class Kit {
     return SHORT ? IntStream.of(one) : IntStream.of(all);
   }
 
+  /** Returns all numbers of ranks up to one, or in the short kit the first half and the last. */
+  static IntStream ranksUpTo(int most) {
+    return IntStream.rangeClosed(1, most)
+        .filter(ranks -> !SHORT || ranks <= most / 2 + 1 || ranks == most);
+  }
+
   /**
    * Returns the algorithms that modules plan for a number of ranks.
    *

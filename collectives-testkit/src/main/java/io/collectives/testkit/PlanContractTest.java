@@ -13,6 +13,7 @@ import io.collectives.spi.AlgorithmSpec;
 import io.collectives.spi.Algorithms;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -58,7 +59,7 @@ public abstract class PlanContractTest {
     if (!spec().collectives().contains(collective)) {
       return;
     }
-    for (int ranks = 1; ranks <= MOST_RANKS; ranks++) {
+    for (int ranks : Kit.ranksUpTo(MOST_RANKS).toArray()) {
       int roots = collective.rooted() ? ranks : 1;
       int step = ranks <= MOST_RANKS_OF_ALL_ROOTS ? 1 : Math.max(1, ranks / 2);
       for (int root = 0; root < roots && spec().suits(ranks); root += step) {
@@ -71,9 +72,10 @@ public abstract class PlanContractTest {
   @Test
   void stepsAndBytesAreThoseOfThePlan() {
     Algorithm algorithm = algorithms.parse(algorithm());
-    for (int ranks = 1; ranks <= MOST_RANKS && spec().figures().isPresent(); ranks++) {
-      if (spec().suits(ranks)) {
-        AlgorithmSpec.Figures told = spec().figures().get();
+    Optional<AlgorithmSpec.Figures> figures = spec().figures();
+    for (int ranks : Kit.ranksUpTo(MOST_RANKS).toArray()) {
+      if (figures.isPresent() && spec().suits(ranks)) {
+        AlgorithmSpec.Figures told = figures.get();
         PlanFigures found =
             PlanVerifier.verify(algorithms.plan(algorithm, Collective.ALL_REDUCE, ranks));
         String what = algorithm() + " of " + ranks + " ranks";

@@ -168,7 +168,6 @@ class DigitsRunTest {
   @Test
   void inTheOrderOfRanksAllCurvesAreOne() {
     List<DigitsResult> expected = run(4, task(Update.ALLREDUCE, Rule.LAMB, "direct", 1));
-    assertEquals(expected, run(4, task(Update.SHARDED, Rule.LAMB, "exchange", 1)));
     assertEquals(
         expected, run(4, disturbed(task(Update.ALLREDUCE, Rule.LAMB, "parameter-server:2", 1))));
     assertEquals(expected, run(4, disturbed(task(Update.SHARDED, Rule.LAMB, "auto", 1))));
