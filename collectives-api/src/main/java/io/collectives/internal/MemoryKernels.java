@@ -2,12 +2,14 @@ package io.collectives.internal;
 
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import java.nio.Buffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Loops that reduce memory outside the heap where it lies, which an optional module brings. Without
- * one, and for kinds of reductions that it has no loop for, blocks are copied to arrays.
+ * Loops over vectors, which an optional module brings: they reduce memory outside the heap where it
+ * lies, and make narrow numbers of floats. Without one, and for what it has no loop for, blocks are
+ * copied to arrays, and loops go over elements.
  *
  * <p>An implementation has a constructor without arguments that works on every JVM; {@link
  * #missing} says what a JVM lacks. Any thread may call any method.
@@ -33,6 +35,9 @@ public interface MemoryKernels {
 
   /** Returns a new kernel, whose code is its own; nothing if there is none of this kind. */
   @Nullable Kernel kernel(Kind kind);
+
+  /** Returns the loops for a wire type; nothing if there are none. */
+  @Nullable Packing packing(WireType wire);
 
   /**
    * A kind of reduction.
@@ -72,5 +77,29 @@ public interface MemoryKernels {
      * @return how many were reduced
      */
     int reduce(Object[] memories, int[] first, int count, int divisor);
+  }
+
+  /** Loops between float32 and the narrow numbers of one wire type, a block of arrays at a time. */
+  interface Packing {
+    /** The number of ints of a block is a multiple of this. */
+    int MULTIPLE = 64;
+
+    /**
+     * Packs a block. With numbers of 16 bits int i holds floats {@code i} and {@code i + ints},
+     * with {@link WireType#INT8} floats {@code i}, {@code i + ints}, {@code i + 2 ints} and {@code
+     * i + 3 ints}, from the lowest bits on.
+     *
+     * @param from the index of the first float
+     * @return the {@link Int8Exponents} of every {@value #MULTIPLE} ints, in the order of bytes,
+     *     with {@link WireType#INT8}; otherwise 0
+     */
+    long pack(float[] values, int from, int[] packed, int ints);
+
+    /**
+     * The inverse of {@link #pack}.
+     *
+     * @param to the index of the first float
+     */
+    void unpack(long exponents, int[] packed, int ints, float[] values, int to);
   }
 }

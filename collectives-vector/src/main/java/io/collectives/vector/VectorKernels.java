@@ -1,6 +1,7 @@
 package io.collectives.vector;
 
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.internal.MemoryKernels;
 import java.nio.Buffer;
 import java.nio.ByteOrder;
@@ -68,6 +69,18 @@ public final class VectorKernels implements MemoryKernels {
       case INT32 -> divides ? null : Templates.kernel(Int32Kernel.class, kind);
       case INT64 -> divides ? null : Templates.kernel(Int64Kernel.class, kind);
       default -> null;
+    };
+  }
+
+  @Override
+  public @Nullable Packing packing(WireType wire) {
+    if (missing != null) {
+      return null;
+    }
+    return switch (wire) {
+      case BFLOAT16 -> new Bfloat16Packing();
+      case INT8 -> new Int8Packing();
+      case FLOAT16, AS_IN_MEMORY -> null;
     };
   }
 }

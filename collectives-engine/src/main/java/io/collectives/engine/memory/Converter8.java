@@ -1,5 +1,6 @@
 package io.collectives.engine.memory;
 
+import io.collectives.internal.Int8Exponents;
 import io.collectives.spi.FrameBytes;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
@@ -48,6 +49,9 @@ final class Converter8 {
   /** The ints of a group. */
   private static final int GROUP = 64;
 
+  /** The most groups of a block. */
+  static final int GROUPS = PLANE / GROUP;
+
   /** 1.5 times 2^23. */
   private static final float ROUNDER = 12_582_912f;
 
@@ -62,15 +66,6 @@ final class Converter8 {
 
   private static final int BASE_BITS = 0x4b00_0000;
   private static final int MAGNITUDE = 0x7fff_ffff;
-
-  /** The exponent that stands for NaN. */
-  private static final int NAN = 255;
-
-  /** The number that is subtracted from an exponent to make a byte of it. */
-  private static final int LEAST_EXPONENT = -120;
-
-  /** The greatest magnitude that is sent, 127 * 2^121; the next float rounds to infinity. */
-  private static final int GREATEST_BITS = 0x7f7e_0000;
 
   final int[] packed = new int[PLANE];
 
@@ -122,9 +117,9 @@ final class Converter8 {
     greatestOf4(mostOf4, mostOf2, groups * GROUP);
     long exponents = 0;
     for (int group = 0; group < groups; group++) {
-      int exponent = exponent(greatest(mostOf4, group * GROUP));
+      int exponent = Int8Exponents.of(greatest(mostOf4, group * GROUP));
       exponents |= (long) exponent << group * 8;
-      divisors.set(group, exponent, -1);
+      divisors.set(group, exponent, Int8Exponents.inverse(exponent));
     }
     roundLower(pairs, from, divisors.scales, words);
     roundUpper(pairs, from, divisors.scales, words);
@@ -138,7 +133,8 @@ final class Converter8 {
   void widen(long exponents, float[] values, int words) {
     int groups = (words + GROUP - 1) / GROUP;
     for (int group = 0; group < groups; group++) {
-      factors.set(group, (int) (exponents >>> group * 8) & 0xff, 1);
+      int exponent = (int) (exponents >>> group * 8) & 0xff;
+      factors.set(group, exponent, Int8Exponents.step(exponent));
     }
     unpack(bits, packed, words);
     ints.put(0, bits, 0, PLANE + words);
@@ -159,28 +155,19 @@ final class Converter8 {
    */
   private static final class Scales {
     final float[] scales = new float[PLANE];
-    private final int[] exponents = new int[PLANE / GROUP];
+    private final int[] exponents = new int[GROUPS];
 
     Scales() {
       Arrays.fill(exponents, -1);
     }
 
-    /** A group's becomes two to the power of its exponent, or, with a sign of -1, one by that. */
-    void set(int group, int exponent, int sign) {
+    /** Sets the scale that goes with the exponent of a group. */
+    void set(int group, int exponent, float scale) {
       if (exponents[group] != exponent) {
         exponents[group] = exponent;
-        Arrays.fill(scales, group * GROUP, (group + 1) * GROUP, scale(exponent, sign));
+        Arrays.fill(scales, group * GROUP, (group + 1) * GROUP, scale);
       }
     }
-  }
-
-  /** Two to the power of plus or minus what a byte says. */
-  private static float scale(int exponent, int sign) {
-    return exponent == NAN ? Float.NaN : power(sign * (exponent + LEAST_EXPONENT));
-  }
-
-  private static float power(int exponent) {
-    return Float.intBitsToFloat(exponent + 127 << 23);
   }
 
   /** Does the work of {@link #narrow} for a single group that is too short for a vector loop. */
@@ -189,8 +176,8 @@ final class Converter8 {
     for (int i = 0; i < 4 * words; i++) {
       greatest = Math.max(greatest, Float.floatToRawIntBits(values[i]) & MAGNITUDE);
     }
-    int exponent = exponent(greatest);
-    float scale = scale(exponent, -1);
+    int exponent = Int8Exponents.of(greatest);
+    float scale = Int8Exponents.inverse(exponent);
     Arrays.fill(packed, 0, words, 0);
     for (int i = 0; i < 4 * words; i++) {
       int rounded = Float.floatToRawIntBits(values[i] * scale + ROUNDER);
@@ -202,20 +189,10 @@ final class Converter8 {
   /** The inverse of {@link #narrowFew}. */
   void widenFew(long exponents, float[] values, int words) {
     int exponent = (int) exponents & 0xff;
-    float scale = scale(exponent, 1);
+    float scale = Int8Exponents.step(exponent);
     for (int i = 0; i < 4 * words; i++) {
       values[i] = (byte) (packed[i % words] >> i / words * 8) * scale;
     }
-  }
-
-  /** The exponent, as a byte, of a group whose greatest magnitude has these bits. */
-  private static int exponent(int greatest) {
-    if (greatest > GREATEST_BITS) {
-      return NAN;
-    }
-    // 127 is 1.984375 * 2^6; a mantissa beyond that carries into the exponent.
-    int exponent = (greatest + 0x1_ffff >>> 23) - 127 - 6;
-    return Math.max(exponent, LEAST_EXPONENT) - LEAST_EXPONENT;
   }
 
   /** The bits of magnitudes are in the order of magnitudes. */

@@ -1,17 +1,24 @@
 package io.collectives.engine.memory;
 
+import io.collectives.ElementType;
+import io.collectives.WireType;
 import io.collectives.internal.MemoryKernels;
 import io.collectives.internal.MemoryKernels.Kernel;
 import io.collectives.internal.MemoryKernels.Kind;
+import io.collectives.internal.MemoryKernels.Packing;
+import io.collectives.spi.FrameBytes;
 import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The trial of a kernel: it runs beside what stands in for it, until it takes a quarter less time.
@@ -28,7 +35,18 @@ final class KernelTrial implements Runnable {
 
   /** The kernels that are fast. */
   static final Kernels PASSED =
-      Kernels.tried((kind, kernel, slot) -> THREAD.execute(new KernelTrial(kind, kernel, slot)));
+      Kernels.tried(
+          new Kernels.Trials() {
+            @Override
+            public void begin(Kind kind, Kernel kernel, Kernels.Slot<Kernel> slot) {
+              execute(() -> reductions(kind, kernel), () -> slot.kernel = kernel);
+            }
+
+            @Override
+            public void begin(WireType wire, Packing packing, Kernels.Slot<Packing> slot) {
+              execute(() -> conversions(wire, packing), () -> slot.kernel = packing);
+            }
+          });
 
   private static final Compilers COMPILERS = new Compilers();
 
@@ -38,17 +56,26 @@ final class KernelTrial implements Runnable {
   /** So often in succession it has to be faster, by the best call of each round. */
   private static final int ROUNDS = 4;
 
+  /** So long others wait for a trial; then they go first. */
+  private static final long TURN_NANOS = 15_000_000_000L;
+
   private static final long LONGEST_NANOS = 60_000_000_000L;
 
-  private final Kind kind;
-  private final Kernel kernel;
-  private final Kernels.Slot slot;
+  private final Supplier<Contest> contestants;
+  private final Runnable passed;
+  private long spentNanos;
 
-  private KernelTrial(Kind kind, Kernel kernel, Kernels.Slot slot) {
-    this.kind = kind;
-    this.kernel = kernel;
-    this.slot = slot;
+  private KernelTrial(Supplier<Contest> contestants, Runnable passed) {
+    this.contestants = contestants;
+    this.passed = passed;
   }
+
+  private static void execute(Supplier<Contest> contestants, Runnable passed) {
+    THREAD.execute(new KernelTrial(contestants, passed));
+  }
+
+  /** The same work with a kernel and without. */
+  private record Contest(Runnable with, Runnable without) {}
 
   private static Thread thread(Runnable trials) {
     Thread thread = new Thread(trials, "collectives-kernels");
@@ -59,8 +86,53 @@ final class KernelTrial implements Runnable {
   @Override
   public void run() {
     COMPILERS.awaitIdle();
-    OrderedReduction without = new OrderedReduction(new Scratch(), Kernels.NONE);
-    KernelCall with = new KernelCall();
+    Contest contest = contestants.get();
+    long begun = System.nanoTime();
+    int faster = 0;
+    for (long now = begun; faster < ROUNDS && now - begun < TURN_NANOS; ) {
+      faster = isFaster(contest) ? faster + 1 : 0;
+      long took = System.nanoTime() - now;
+      if (faster == 0) {
+        LockSupport.parkNanos(9 * took); // C2 may be late, so a tenth of a processor is enough.
+      }
+      now = System.nanoTime();
+    }
+    spentNanos += System.nanoTime() - begun;
+    if (faster == ROUNDS) {
+      passed.run();
+    } else if (spentNanos < LONGEST_NANOS) {
+      THREAD.execute(this);
+    }
+  }
+
+  private static boolean isFaster(Contest contest) {
+    long best = Long.MAX_VALUE;
+    long bestWithout = Long.MAX_VALUE;
+    for (int i = 0; i < CALLS; i++) {
+      long start = System.nanoTime();
+      contest.with.run();
+      long middle = System.nanoTime();
+      contest.without.run();
+      best = Math.min(best, middle - start);
+      bestWithout = Math.min(bestWithout, System.nanoTime() - middle);
+    }
+    return 4 * best < 3 * bestWithout;
+  }
+
+  private static FlatMemory memory(ElementType type, boolean isArray) {
+    return isArray
+        ? ArrayMemory.ofZeros(type, COUNT + 2 * MemoryKernels.MOST)
+        : new BufferMemory(ElementTypes.of(type), bytes(type));
+  }
+
+  private static ByteBuffer bytes(ElementType type) {
+    return ByteBuffer.allocateDirect((COUNT + 2 * MemoryKernels.MOST) * type.bytes())
+        .order(ByteOrder.nativeOrder());
+  }
+
+  private static Contest reductions(Kind kind, Kernel kernel) {
+    OrderedReduction reduction = new OrderedReduction(new Scratch(), Kernels.NONE);
+    KernelCall call = new KernelCall();
     FlatMemory[] memories = new FlatMemory[kind.size() + kind.results()];
     int divisor =
         switch (kind.ending()) {
@@ -69,57 +141,21 @@ final class KernelTrial implements Runnable {
           case DIVISION -> 3;
         };
     for (int i = 0; i < memories.length; i++) {
+      boolean isArray = (kind.arrays() >> i & 1) != 0;
       int operand = i - kind.size();
       memories[i] =
-          operand >= 0 && operand < kind.size() && isArray(operand) == isArray(i)
+          operand >= 0 && operand < kind.size() && isArray == (memories[operand].array() != null)
               ? memories[operand] // In place, as most sums are.
-              : memory(isArray(i));
+              : memory(kind.type(), isArray);
     }
-    long begun = System.nanoTime();
-    int faster = 0;
-    for (long now = begun; faster < ROUNDS && now - begun < LONGEST_NANOS; ) {
-      faster = isFaster(with, without, memories, divisor) ? faster + 1 : 0;
-      long took = System.nanoTime() - now;
-      if (faster == 0) {
-        LockSupport.parkNanos(9 * took); // C2 may be late, so a tenth of a processor is enough.
-      }
-      now = System.nanoTime();
-    }
-    if (faster == ROUNDS) {
-      slot.kernel = kernel;
-    }
-  }
-
-  private boolean isFaster(
-      KernelCall with, OrderedReduction without, FlatMemory[] memories, int divisor) {
-    long best = Long.MAX_VALUE;
-    long bestWithout = Long.MAX_VALUE;
-    for (int i = 0; i < CALLS; i++) {
-      long start = System.nanoTime();
-      reduce(with, memories, divisor);
-      long middle = System.nanoTime();
-      reduce(without, memories, divisor);
-      best = Math.min(best, middle - start);
-      bestWithout = Math.min(bestWithout, System.nanoTime() - middle);
-    }
-    return 4 * best < 3 * bestWithout;
-  }
-
-  private boolean isArray(int memory) {
-    return (kind.arrays() >> memory & 1) != 0;
-  }
-
-  private FlatMemory memory(boolean isArray) {
-    return isArray
-        ? ArrayMemory.ofZeros(kind.type(), COUNT + 2 * MemoryKernels.MOST)
-        : new BufferMemory(
-            ElementTypes.of(kind.type()),
-            ByteBuffer.allocateDirect((COUNT + 2 * MemoryKernels.MOST) * kind.type().bytes())
-                .order(ByteOrder.nativeOrder()));
+    return new Contest(
+        () -> reduce(call, kernel, kind, memories, divisor),
+        () -> reduce(reduction, kind, memories, divisor));
   }
 
   /** Places differ, as those of arrays do for which a kernel is wanted. */
-  private void reduce(KernelCall call, FlatMemory[] memories, int divisor) {
+  private static void reduce(
+      KernelCall call, Kernel kernel, Kind kind, FlatMemory[] memories, int divisor) {
     call.begin(COUNT);
     for (int i = 0; i < memories.length; i++) {
       if (i < kind.size()) {
@@ -131,7 +167,8 @@ final class KernelTrial implements Runnable {
     call.run(kernel, divisor);
   }
 
-  private void reduce(OrderedReduction reduction, FlatMemory[] memories, int divisor) {
+  private static void reduce(
+      OrderedReduction reduction, Kind kind, FlatMemory[] memories, int divisor) {
     for (int i = 0; i < kind.size(); i++) {
       int target = kind.size() + 1 + i;
       if (target < memories.length) {
@@ -148,6 +185,24 @@ final class KernelTrial implements Runnable {
         COUNT,
         divisor,
         null);
+  }
+
+  private static Contest conversions(WireType type, Packing packing) {
+    Scratch scratch = new Scratch();
+    FlatMemory memory = memory(ElementType.FLOAT32, true);
+    FrameBytes frame = new FrameBytes(bytes(ElementType.FLOAT32));
+    return new Contest(
+        conversion(type, packing, memory, frame, scratch),
+        conversion(type, null, memory, frame, scratch));
+  }
+
+  private static Runnable conversion(
+      WireType type, @Nullable Packing packing, Memory memory, FrameBytes frame, Scratch scratch) {
+    NarrowWire wire = Objects.requireNonNull(NarrowWire.of(type, () -> packing));
+    return () -> {
+      wire.store(memory, 1, COUNT, frame, 0, null, scratch);
+      wire.replace(memory, 1, COUNT, frame, 0, scratch);
+    };
   }
 
   /** The compilers of this JVM, as the thread of trials sees them. */

@@ -2,10 +2,12 @@ package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.internal.MemoryKernels;
 import io.collectives.internal.MemoryKernels.Ending;
 import io.collectives.internal.MemoryKernels.Kernel;
 import io.collectives.internal.MemoryKernels.Kind;
+import io.collectives.internal.MemoryKernels.Packing;
 import io.collectives.internal.Services;
 import io.collectives.spi.FrameBytes;
 import java.nio.Buffer;
@@ -47,23 +49,38 @@ public final class Kernels {
   private final @Nullable Trials trials;
 
   /** By all that makes a {@link Kind}: first type and arrays, then the rest; made when wanted. */
-  private final @Nullable Slot[] @Nullable [] slots =
-      new Slot[ElementType.values().length << 2 * MOST][];
+  private final @Nullable Slot<Kernel>[] @Nullable [] slots = rows();
+
+  /** By wire type; made when wanted. */
+  private final @Nullable Slot<Packing>[] packings = slots(WireType.values().length);
 
   /** Room for a kernel, which is empty while that is on trial. */
-  static final class Slot {
-    volatile @Nullable Kernel kernel;
+  static final class Slot<K> {
+    volatile @Nullable K kernel;
   }
 
   /** The trials that tell a fast kernel. */
   interface Trials {
     /** Begins a trial, after which the kernel is in its slot if it is fast. */
-    void begin(Kind kind, Kernel kernel, Slot slot);
+    void begin(Kind kind, Kernel kernel, Slot<Kernel> slot);
+
+    /** Begins a trial, after which the loops are in their slot if they are fast. */
+    void begin(WireType wire, Packing packing, Slot<Packing> slot);
   }
 
   private Kernels(@Nullable MemoryKernels source, @Nullable Trials trials) {
     this.source = source;
     this.trials = trials;
+  }
+
+  @SuppressWarnings({"unchecked", "rawtypes"}) // Arrays of a generic class.
+  private static @Nullable Slot<Kernel>[] @Nullable [] rows() {
+    return new Slot[ElementType.values().length << 2 * MOST][];
+  }
+
+  @SuppressWarnings({"unchecked", "rawtypes"})
+  private static <K> @Nullable Slot<K>[] slots(int length) {
+    return new Slot[length];
   }
 
   /** The kernels of this JVM that pass a trial. */
@@ -124,27 +141,50 @@ public final class Kernels {
     int first = type.ordinal() << 2 * MOST | arrays;
     int second =
         ((op.ordinal() * ENDINGS + ending.ordinal()) * MOST + size - 1) * MOST + results - 1;
-    @Nullable Slot[] row = slots[first];
-    Slot slot = row == null ? null : row[second];
+    @Nullable Slot<Kernel>[] row = slots[first];
+    Slot<Kernel> slot = row == null ? null : row[second];
     if (slot == null) {
       slot = make(first, second, new Kind(type, op, ending, size, results, arrays));
     }
     return slot.kernel;
   }
 
-  private synchronized Slot make(int first, int second, Kind kind) {
-    @Nullable Slot[] row = slots[first];
+  private synchronized Slot<Kernel> make(int first, int second, Kind kind) {
+    @Nullable Slot<Kernel>[] row = slots[first];
     if (row == null) {
-      slots[first] = row = new Slot[OPS * ENDINGS * MOST * MOST];
+      slots[first] = row = slots(OPS * ENDINGS * MOST * MOST);
     }
-    Slot slot = row[second];
+    Slot<Kernel> slot = row[second];
     if (slot == null) {
-      row[second] = slot = new Slot();
+      row[second] = slot = new Slot<>();
       Kernel kernel = Objects.requireNonNull(source).kernel(kind);
       if (kernel != null && trials != null) {
         trials.begin(kind, kernel, slot);
       } else {
         slot.kernel = kernel;
+      }
+    }
+    return slot;
+  }
+
+  /** Returns the loops for a wire type; nothing if there are none, or none yet. */
+  @Nullable Packing packing(WireType wire) {
+    if (source == null) {
+      return null;
+    }
+    Slot<Packing> slot = packings[wire.ordinal()];
+    return (slot != null ? slot : make(source, wire)).kernel;
+  }
+
+  private synchronized Slot<Packing> make(MemoryKernels from, WireType wire) {
+    Slot<Packing> slot = packings[wire.ordinal()];
+    if (slot == null) {
+      packings[wire.ordinal()] = slot = new Slot<>();
+      Packing packing = from.packing(wire);
+      if (packing != null && trials != null) {
+        trials.begin(wire, packing, slot);
+      } else {
+        slot.kernel = packing;
       }
     }
     return slot;

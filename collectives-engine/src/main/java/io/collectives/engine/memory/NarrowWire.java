@@ -2,10 +2,12 @@ package io.collectives.engine.memory;
 
 import io.collectives.ElementType;
 import io.collectives.WireType;
+import io.collectives.internal.MemoryKernels.Packing;
 import io.collectives.spi.FrameBytes;
 import java.nio.ByteBuffer;
 import java.nio.IntBuffer;
 import java.util.Arrays;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,19 +24,26 @@ import org.jspecify.annotations.Nullable;
  * holds 0, so that one NaN does not stay for ever.
  */
 public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wire8 {
-  private static final NarrowWire BFLOAT16 = new Wire16(Format16.BFLOAT16);
-  private static final NarrowWire FLOAT16 = new Wire16(Format16.FLOAT16);
-  private static final NarrowWire INT8 = new Wire8();
+  private static final @Nullable NarrowWire BFLOAT16 = tried(WireType.BFLOAT16);
+  private static final @Nullable NarrowWire FLOAT16 = tried(WireType.FLOAT16);
+  private static final @Nullable NarrowWire INT8 = tried(WireType.INT8);
 
   /** The most elements of a block of any wire. */
   static final int MOST = Math.max(Converter16.BLOCK, Converter8.BLOCK);
 
   private static final Scratch.Key<Blocks> BLOCKS = new Scratch.Key<>(Blocks::new);
 
-  private NarrowWire() {}
+  private final Supplier<@Nullable Packing> vectors;
+
+  private NarrowWire(Supplier<@Nullable Packing> vectors) {
+    this.vectors = vectors;
+  }
 
   /** Blocks on their way. */
   private static final class Blocks {
+    /** Room for a block's narrow numbers. */
+    final int[] packed = new int[MOST / 2];
+
     /** Room for what is to become narrow. */
     final float[] wide = new float[MOST];
 
@@ -72,6 +81,24 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     };
   }
 
+  private static @Nullable NarrowWire tried(WireType type) {
+    return of(type, () -> KernelTrial.PASSED.packing(type));
+  }
+
+  /**
+   * Returns the form for a wire type, or null if elements cross as they are.
+   *
+   * @param vectors the loops over vectors to use now; nothing if there are none, or none yet
+   */
+  static @Nullable NarrowWire of(WireType type, Supplier<@Nullable Packing> vectors) {
+    return switch (type) {
+      case AS_IN_MEMORY -> null;
+      case BFLOAT16 -> new Wire16(Format16.BFLOAT16, vectors);
+      case FLOAT16 -> new Wire16(Format16.FLOAT16, vectors);
+      case INT8 -> new Wire8(vectors);
+    };
+  }
+
   /** The elements of a block, the unit in which an {@link OrderedReduction} goes, too. */
   abstract int block();
 
@@ -81,20 +108,26 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
   /** The most elements of a piece of so many bytes, at least 4 in 8 bytes. */
   public abstract int fitting(int length);
 
+  /** The numbers that share an int. */
+  abstract int numbers();
+
+  /** The ints of exponents with which a block begins. */
+  abstract int heads(int count);
+
   /**
-   * Packs a block.
+   * Packs a block by loops over elements.
    *
    * @param values those after the first {@code count} may be written
    * @param at an index in {@code target}
    */
-  abstract void pack(float[] values, int count, IntBuffer target, int at, Scratch scratch);
+  abstract void packByLoops(float[] values, int count, IntBuffer target, int at, Scratch scratch);
 
   /**
-   * The inverse of {@link #pack}.
+   * The inverse of {@link #packByLoops(float[], int, IntBuffer, int, Scratch)}.
    *
    * @param values those after the first {@code count} may be written
    */
-  abstract void unpack(IntBuffer source, int at, int count, float[] values, Scratch scratch);
+  abstract void unpackByLoops(IntBuffer source, int at, int count, float[] values, Scratch scratch);
 
   /**
    * Stores elements {@code [from, from+count)}, rounded.
@@ -182,15 +215,111 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     unpack(source.ints(), at / Integer.BYTES, count, values, scratch);
   }
 
-  /** Packs a block of a memory. */
-  void pack(Memory source, long from, int count, IntBuffer target, int at, Scratch scratch) {
+  /** Returns the loops over vectors for a block; nothing if it is too short for them. */
+  private @Nullable Packing packing(int count) {
+    return count % (numbers() * Packing.MULTIPLE) == 0 ? vectors.get() : null;
+  }
+
+  private void pack(float[] values, int count, IntBuffer target, int at, Scratch scratch) {
+    Packing packing = packing(count);
+    if (packing == null) {
+      packByLoops(values, count, target, at, scratch);
+    } else {
+      pack(packing, values, 0, count, target, at, scratch);
+    }
+  }
+
+  private void pack(
+      Memory source, long from, int count, IntBuffer target, int at, Scratch scratch) {
+    Packing packing = packing(count);
+    int part = source.partAt(from);
+    if (packing != null
+        && source.part(part) instanceof ArrayMemory memory
+        && from + count <= source.end(part)) {
+      int index = memory.index(source.local(part, from));
+      pack(packing, (float[]) memory.array(), index, count, target, at, scratch);
+    } else {
+      packCopy(source, from, count, target, at, scratch);
+    }
+  }
+
+  private void pack(
+      Packing packing,
+      float[] values,
+      int from,
+      int count,
+      IntBuffer target,
+      int at,
+      Scratch scratch) {
+    int[] packed = scratch.get(BLOCKS).packed;
+    int ints = count / numbers();
+    long exponents = packing.pack(values, from, packed, ints);
+    int heads = heads(count);
+    putHeads(exponents, heads, target, at);
+    target.put(at + heads, packed, 0, ints);
+  }
+
+  static void putHeads(long exponents, int heads, IntBuffer target, int at) {
+    for (int i = 0; i < heads; i++) {
+      target.put(at + i, (int) (exponents >>> 32 * i));
+    }
+  }
+
+  static long getHeads(int heads, IntBuffer source, int at) {
+    long exponents = 0;
+    for (int i = 0; i < heads; i++) {
+      exponents |= (source.get(at + i) & 0xffff_ffffL) << 32 * i;
+    }
+    return exponents;
+  }
+
+  private void unpack(IntBuffer source, int at, int count, float[] values, Scratch scratch) {
+    Packing packing = packing(count);
+    if (packing == null) {
+      unpackByLoops(source, at, count, values, scratch);
+    } else {
+      unpack(packing, source, at, count, values, 0, scratch);
+    }
+  }
+
+  private void unpack(
+      IntBuffer source, int at, int count, Memory target, long to, Scratch scratch) {
+    Packing packing = packing(count);
+    int part = target.partAt(to);
+    if (packing != null
+        && target.part(part) instanceof ArrayMemory memory
+        && to + count <= target.end(part)) {
+      int index = memory.index(target.local(part, to));
+      unpack(packing, source, at, count, (float[]) memory.array(), index, scratch);
+    } else {
+      unpackCopy(source, at, count, target, to, scratch);
+    }
+  }
+
+  private void unpack(
+      Packing packing,
+      IntBuffer source,
+      int at,
+      int count,
+      float[] values,
+      int to,
+      Scratch scratch) {
+    int[] packed = scratch.get(BLOCKS).packed;
+    int ints = count / numbers();
+    int heads = heads(count);
+    source.get(at + heads, packed, 0, ints);
+    packing.unpack(getHeads(heads, source, at), packed, ints, values, to);
+  }
+
+  /** Packs a block of a memory where vectors do not go. */
+  void packCopy(Memory source, long from, int count, IntBuffer target, int at, Scratch scratch) {
     float[] values = scratch.get(BLOCKS).wide;
     source.load(from, count, values);
     pack(values, count, target, at, scratch);
   }
 
-  /** Unpacks a block to a memory. */
-  void unpack(IntBuffer source, int at, int count, Memory target, long to, Scratch scratch) {
+  /** Unpacks a block to a memory where vectors do not go. */
+  void unpackCopy(IntBuffer source, int at, int count, Memory target, long to, Scratch scratch) {
     float[] values = scratch.get(BLOCKS).widened;
     unpack(source, at, count, values, scratch);
     target.save(to, count, values);
@@ -213,13 +342,24 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
   static final class Wire16 extends NarrowWire {
     private final Format16 format;
 
-    Wire16(Format16 format) {
+    Wire16(Format16 format, Supplier<@Nullable Packing> vectors) {
+      super(vectors);
       this.format = format;
     }
 
     @Override
     int block() {
       return Converter16.BLOCK;
+    }
+
+    @Override
+    int numbers() {
+      return 2;
+    }
+
+    @Override
+    int heads(int count) {
+      return 0;
     }
 
     @Override
@@ -233,7 +373,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     }
 
     @Override
-    void pack(float[] values, int count, IntBuffer target, int at, Scratch scratch) {
+    void packByLoops(float[] values, int count, IntBuffer target, int at, Scratch scratch) {
       Converter16 converter = scratch.get(Converter16.KEY);
       if (count < Elements.SHORT) {
         format.narrowFew(values, 0, count, converter.packed);
@@ -244,9 +384,9 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     }
 
     @Override
-    void pack(Memory source, long from, int count, IntBuffer target, int at, Scratch scratch) {
+    void packCopy(Memory source, long from, int count, IntBuffer target, int at, Scratch scratch) {
       if (count < Elements.SHORT) {
-        super.pack(source, from, count, target, at, scratch);
+        super.packCopy(source, from, count, target, at, scratch);
         return;
       }
       Converter16 converter = scratch.get(Converter16.KEY);
@@ -269,9 +409,9 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     }
 
     @Override
-    void unpack(IntBuffer source, int at, int count, Memory target, long to, Scratch scratch) {
+    void unpackCopy(IntBuffer source, int at, int count, Memory target, long to, Scratch scratch) {
       if (count < Elements.SHORT) {
-        super.unpack(source, at, count, target, to, scratch);
+        super.unpackCopy(source, at, count, target, to, scratch);
         return;
       }
       Converter16 converter = scratch.get(Converter16.KEY);
@@ -294,7 +434,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     }
 
     @Override
-    void unpack(IntBuffer source, int at, int count, float[] values, Scratch scratch) {
+    void unpackByLoops(IntBuffer source, int at, int count, float[] values, Scratch scratch) {
       Converter16 converter = scratch.get(Converter16.KEY);
       int[] packed = converter.packed;
       int pairs = (count + 1) / 2;
@@ -316,8 +456,17 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     private static final int HALF = BLOCK / 2;
     private static final int FULL = BLOCK + 2 * Integer.BYTES;
 
-    /** The ints of exponents of a block. */
-    private static int heads(int count) {
+    Wire8(Supplier<@Nullable Packing> vectors) {
+      super(vectors);
+    }
+
+    @Override
+    int numbers() {
+      return 4;
+    }
+
+    @Override
+    int heads(int count) {
       return count > HALF ? 2 : 1;
     }
 
@@ -342,7 +491,7 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
     }
 
     @Override
-    void pack(float[] values, int count, IntBuffer target, int at, Scratch scratch) {
+    void packByLoops(float[] values, int count, IntBuffer target, int at, Scratch scratch) {
       int words = (count + 3) / 4;
       Arrays.fill(values, count, 4 * words, 0);
       Converter8 converter = scratch.get(Converter8.KEY);
@@ -351,22 +500,16 @@ public abstract sealed class NarrowWire permits NarrowWire.Wire16, NarrowWire.Wi
               ? converter.narrow(values, words)
               : converter.narrowFew(values, words);
       int heads = heads(count);
-      target.put(at, (int) exponents);
-      if (heads == 2) {
-        target.put(at + 1, (int) (exponents >>> 32));
-      }
+      putHeads(exponents, heads, target, at);
       target.put(at + heads, converter.packed, 0, words);
     }
 
     @Override
-    void unpack(IntBuffer source, int at, int count, float[] values, Scratch scratch) {
+    void unpackByLoops(IntBuffer source, int at, int count, float[] values, Scratch scratch) {
       int words = (count + 3) / 4;
       Converter8 converter = scratch.get(Converter8.KEY);
       int heads = heads(count);
-      long exponents = source.get(at) & 0xffff_ffffL;
-      if (heads == 2) {
-        exponents |= (long) source.get(at + 1) << 32;
-      }
+      long exponents = getHeads(heads, source, at);
       source.get(at + heads, converter.packed, 0, words);
       if (count >= Elements.SHORT) {
         converter.widen(exponents, values, words);

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.WireType;
 import io.collectives.internal.MemoryKernels.Ending;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
@@ -55,6 +56,15 @@ class KernelsTest {
   }
 
   @Test
+  void bfloat16AndInt8ArePackedByVectors() {
+    Kernels kernels = untried();
+    for (WireType type : WireType.values()) {
+      boolean is = type == WireType.BFLOAT16 || type == WireType.INT8;
+      assertEquals(is, kernels.packing(type) != null, type.name());
+    }
+  }
+
+  @Test
   void withoutTheModuleOfTheJdkReductionsCopy() throws Exception {
     assertEquals(
         "3.0 copies to arrays, as the JVM was started without --add-modules jdk.incubator.vector",
@@ -76,6 +86,12 @@ class KernelsTest {
   void kernelsAreUsedWhenTheyAreFast() throws Exception {
     assumeTrue(Runtime.version().feature() >= 22);
     assertEquals("fast", output(Fast.class, VECTORS));
+  }
+
+  @Test
+  void packingIsByVectorsWhenTheyAreFast() throws Exception {
+    assumeTrue(isKnown());
+    assertEquals("fast", output(FastPacking.class, VECTORS));
   }
 
   @Test
@@ -150,6 +166,18 @@ class KernelsTest {
 
     public static void main(String[] args) {
       while (KernelTrial.PASSED.of(ElementType.FLOAT32, ReduceOp.SUM, 1, 2, 1, 0b101) == null) {
+        Thread.onSpinWait();
+      }
+      System.out.println("fast");
+    }
+  }
+
+  /** Waits for the loops that pack numbers of 8 bits. */
+  static final class FastPacking {
+    private FastPacking() {}
+
+    public static void main(String[] args) {
+      while (KernelTrial.PASSED.packing(WireType.INT8) == null) {
         Thread.onSpinWait();
       }
       System.out.println("fast");

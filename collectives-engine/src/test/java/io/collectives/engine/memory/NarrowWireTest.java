@@ -32,6 +32,7 @@ class NarrowWireTest {
     Elements.SHORT + 1,
     Converter8.BLOCK / 2,
     Converter8.BLOCK / 2 + 1,
+    Converter8.BLOCK / 4 * 3,
     Converter8.BLOCK - 1,
     Converter8.BLOCK,
     Converter8.BLOCK + 1,
@@ -44,6 +45,10 @@ class NarrowWireTest {
   private final Scratch scratch = new Scratch();
   private final PairReduction pair = new PairReduction(scratch);
 
+  NarrowWire narrow(WireType type) {
+    return Objects.requireNonNull(NarrowWire.of(type, () -> null));
+  }
+
   private static float rounded(WireType type, Number value) {
     return Number16.nearest(ElementType.valueOf(type.name()), value.floatValue()).floatValue();
   }
@@ -51,7 +56,7 @@ class NarrowWireTest {
   @ParameterizedTest
   @EnumSource(names = {"BFLOAT16", "FLOAT16"})
   void whatArrivesIsRounded(WireType type) {
-    NarrowWire narrow = Objects.requireNonNull(NarrowWire.of(type));
+    NarrowWire narrow = narrow(type);
     Random random = new Random(SEED);
     for (Kind kind : Kind.values()) {
       for (Kind other : Kind.values()) {
@@ -102,7 +107,7 @@ class NarrowWireTest {
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
   void piecesFitWhereTheyMust(WireType type) {
-    NarrowWire narrow = Objects.requireNonNull(NarrowWire.of(type));
+    NarrowWire narrow = narrow(type);
     for (int length = 8; length < 10_000; length++) {
       int fitting = narrow.fitting(length);
       assertEquals(true, fitting >= 4 && narrow.length(fitting) <= length, "of " + length);
@@ -113,7 +118,7 @@ class NarrowWireTest {
   /** Four planes of {@code words} numbers; 64 of each plane share an exponent. */
   @Test
   void groupsOfNumbersShareAnExponent() {
-    NarrowWire narrow = Objects.requireNonNull(NarrowWire.of(WireType.INT8));
+    NarrowWire narrow = narrow(WireType.INT8);
     Random random = new Random(SEED);
     for (int count : COUNTS) {
       for (int range : new int[] {0, 3, 30}) {
@@ -157,7 +162,7 @@ class NarrowWireTest {
 
   @Test
   void nanAndInfinitiesTakeTheirGroupAlong() {
-    NarrowWire narrow = Objects.requireNonNull(NarrowWire.of(WireType.INT8));
+    NarrowWire narrow = narrow(WireType.INT8);
     for (int count : new int[] {7, Converter8.BLOCK}) {
       for (float special : new float[] {Float.NaN, Float.NEGATIVE_INFINITY, Float.MAX_VALUE}) {
         float[] values = new float[count];
@@ -183,7 +188,7 @@ class NarrowWireTest {
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AS_IN_MEMORY")
   void residualsHoldWhatIsLost(WireType type) {
-    NarrowWire narrow = Objects.requireNonNull(NarrowWire.of(type));
+    NarrowWire narrow = narrow(type);
     Random random = new Random(SEED);
     for (int count : COUNTS) {
       float[] sent = new float[count];
