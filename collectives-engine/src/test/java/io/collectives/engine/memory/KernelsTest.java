@@ -81,17 +81,10 @@ class KernelsTest {
         output(Sum.class, options.toArray(String[]::new)));
   }
 
-  /** With the API of JDK 17 they seldom are. */
   @Test
   void kernelsAreUsedWhenTheyAreFast() throws Exception {
-    assumeTrue(Runtime.version().feature() >= 22);
-    assertEquals("fast", output(Fast.class, VECTORS));
-  }
-
-  @Test
-  void packingIsByVectorsWhenTheyAreFast() throws Exception {
     assumeTrue(isKnown());
-    assertEquals("fast", output(FastPacking.class, VECTORS));
+    assertEquals("fast", output(Fast.class, VECTORS));
   }
 
   @Test
@@ -160,24 +153,19 @@ class KernelsTest {
     }
   }
 
-  /** Waits for the kernel that adds a buffer to an array. */
+  /**
+   * Waits for the loops that pack numbers of 8 bits, and for the kernel that adds a buffer to an
+   * array, which with the API of JDK 17 seldom is fast.
+   */
   static final class Fast {
     private Fast() {}
 
     public static void main(String[] args) {
-      while (KernelTrial.PASSED.of(ElementType.FLOAT32, ReduceOp.SUM, 1, 2, 1, 0b101) == null) {
+      while (KernelTrial.PASSED.packing(WireType.INT8) == null) {
         Thread.onSpinWait();
       }
-      System.out.println("fast");
-    }
-  }
-
-  /** Waits for the loops that pack numbers of 8 bits. */
-  static final class FastPacking {
-    private FastPacking() {}
-
-    public static void main(String[] args) {
-      while (KernelTrial.PASSED.packing(WireType.INT8) == null) {
+      while (Runtime.version().feature() >= 22
+          && KernelTrial.PASSED.of(ElementType.FLOAT32, ReduceOp.SUM, 1, 2, 1, 0b101) == null) {
         Thread.onSpinWait();
       }
       System.out.println("fast");
