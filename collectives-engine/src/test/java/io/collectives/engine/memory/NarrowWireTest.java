@@ -95,6 +95,25 @@ class NarrowWireTest {
     }
   }
 
+  @ParameterizedTest
+  @EnumSource(names = {"BFLOAT16", "FLOAT16"})
+  void whateverBitsAFloatHas(WireType type) {
+    Random random = new Random(SEED);
+    float[] values = new float[Converter16.BLOCK];
+    Number[] expected = new Number[values.length];
+    for (int i = 0; i < values.length; i++) {
+      int bits = random.nextInt();
+      // Every fourth has a great exponent: numbers near the greatest, infinities, NaN.
+      values[i] = Float.intBitsToFloat(i % 4 == 0 ? bits & 0x8080_0001 | 0x7f00_0000 : bits);
+      expected[i] = rounded(type, values[i]);
+    }
+    Memory memory = Memories.of(Payload.of(values));
+    narrow(type).round(memory, 0, values.length, null, scratch);
+    for (int i = 0; i < values.length; i++) {
+      assertEquals(expected[i], values[i], "element " + i + ", seed " + SEED);
+    }
+  }
+
   private static void assertSame(Number[] expected, Number[] actual, String which) {
     assertEquals(expected.length, actual.length, which);
     for (int i = 0; i < expected.length; i++) {
