@@ -11,8 +11,8 @@ import jdk.incubator.vector.VectorSpecies;
  * Loops between float32 and numbers of 8 bits of which every {@value #GROUP} ints have a common
  * exponent.
  *
- * <p>The greatest magnitudes of a block come first, in a loop of their own, as C2 of JDK 17 keeps
- * no vector from one loop to the next: they lie where the packed numbers will.
+ * <p>The greatest magnitudes of a group come first and lie where its packed numbers will: in one
+ * loop with those that read floats, C2 would allocate the vector in which they are collected.
  */
 final class Int8Packing implements Packing {
   private static final VectorSpecies<Float> FLOATS = FloatVector.SPECIES_PREFERRED;
@@ -36,9 +36,9 @@ final class Int8Packing implements Packing {
 
   @Override
   public long pack(float[] values, int from, int[] packed, int ints) {
-    greatest(values, from, packed, ints);
     long exponents = 0;
     for (int at = 0; at < ints; at += GROUP) {
+      greatestOf4(values, from + at, ints, packed, at);
       int exponent = Int8Exponents.of(greatest(packed, at));
       exponents |= (long) exponent << at / GROUP * 8;
       pack(values, from + at, ints, Int8Exponents.inverse(exponent), packed, at);
@@ -47,18 +47,14 @@ final class Int8Packing implements Packing {
   }
 
   /** The bits of the greatest of four magnitudes each: they are in the order of magnitudes. */
-  private static void greatest(float[] values, int from, int[] greatest, int ints) {
-    for (int i = 0; i < ints; i += INTS.length()) {
+  private static void greatestOf4(float[] values, int from, int ints, int[] greatest, int to) {
+    for (int i = 0; i < GROUP; i += INTS.length()) {
       int at = from + i;
       magnitudes(values, at)
           .max(magnitudes(values, at + ints))
           .max(magnitudes(values, at + 2 * ints).max(magnitudes(values, at + 3 * ints)))
-          .intoArray(greatest, i);
+          .intoArray(greatest, to + i);
     }
-  }
-
-  private static IntVector magnitudes(float[] values, int at) {
-    return FloatVector.fromArray(FLOATS, values, at).reinterpretAsInts().and(MAGNITUDE);
   }
 
   /** The greatest of a group. */
@@ -68,6 +64,10 @@ final class Int8Packing implements Packing {
       greatest = greatest.max(IntVector.fromArray(INTS, magnitudes, i));
     }
     return greatest.reduceLanes(VectorOperators.MAX);
+  }
+
+  private static IntVector magnitudes(float[] values, int at) {
+    return FloatVector.fromArray(FLOATS, values, at).reinterpretAsInts().and(MAGNITUDE);
   }
 
   private static void pack(

@@ -24,9 +24,9 @@ import org.jspecify.annotations.Nullable;
  * The trial of a kernel: it runs beside what stands in for it, until it takes a quarter less time.
  * Other sizes and places than those of the trial may change the order of two that are closer.
  *
- * <p>It begins when the JVM's compilers have little to do. In the first seconds of a job ranks have
- * to share the processors with them, and C2 takes longer for a loop over vectors than for the sums
- * that stand in for it.
+ * <p>The first begins when the JVM's compilers have little to do. In the first seconds of a job
+ * ranks have to share the processors with them, and C2 takes longer for a loop over vectors than
+ * for the sums that stand in for it.
  */
 final class KernelTrial implements Runnable {
   private static final Executor THREAD =
@@ -52,6 +52,12 @@ final class KernelTrial implements Runnable {
 
   private static final int COUNT = 4096;
   private static final int CALLS = 16;
+
+  /**
+   * A round ends after so long: until C2 has compiled them, few calls take that, and while the
+   * thread sleeps after them C1 and C2 catch up.
+   */
+  private static final long ROUND_NANOS = 2_000_000;
 
   /** So often in succession it has to be faster, by the best call of each round. */
   private static final int ROUNDS = 4;
@@ -108,7 +114,8 @@ final class KernelTrial implements Runnable {
   private static boolean isFaster(Contest contest) {
     long best = Long.MAX_VALUE;
     long bestWithout = Long.MAX_VALUE;
-    for (int i = 0; i < CALLS; i++) {
+    long begun = System.nanoTime();
+    for (int i = 0; i < CALLS && System.nanoTime() - begun < ROUND_NANOS; i++) {
       long start = System.nanoTime();
       contest.with.run();
       long middle = System.nanoTime();
@@ -209,21 +216,26 @@ final class KernelTrial implements Runnable {
   private static final class Compilers {
     private static final long WINDOW_NANOS = 1_000_000_000L;
 
-    private long millis;
+    /** A compilation of C2 is counted when it ends, so it may look like an idle second. */
+    private static final int WINDOWS = 3;
+
+    private boolean haveBeenIdle;
 
     /**
-     * Waits until they have taken less than a quarter of a second; they may never, so there is an
-     * end to it.
+     * Waits, once for all trials, until they have taken less than a quarter of each of a few
+     * seconds; they may never, so there is an end to it.
      */
     void awaitIdle() {
       long begun = System.nanoTime();
-      long took;
-      do {
-        long before = millis;
+      long before = millisSoFar();
+      for (int idle = 0; !haveBeenIdle && idle < WINDOWS; ) {
         LockSupport.parkNanos(WINDOW_NANOS);
-        millis = millisSoFar();
-        took = TimeUnit.MILLISECONDS.toNanos(millis - before);
-      } while (4 * took > WINDOW_NANOS && System.nanoTime() - begun < LONGEST_NANOS);
+        long now = millisSoFar();
+        idle = 4 * TimeUnit.MILLISECONDS.toNanos(now - before) > WINDOW_NANOS ? 0 : idle + 1;
+        before = now;
+        haveBeenIdle = System.nanoTime() - begun > LONGEST_NANOS;
+      }
+      haveBeenIdle = true;
     }
 
     /** Returns the time that they have taken so far; 0 if this JVM does not tell. */
