@@ -80,7 +80,7 @@ final class KernelTrial implements Runnable {
     THREAD.execute(new KernelTrial(contestants, passed));
   }
 
-  /** The same work with a kernel and without. */
+  /** Work that is done with a kernel, and without. */
   private record Contest(Runnable with, Runnable without) {}
 
   private static Thread thread(Runnable trials) {
