@@ -10,4 +10,15 @@ class NarrowWireByKernelsTest extends NarrowWireTest {
     Kernels kernels = KernelsTest.untried();
     return Objects.requireNonNull(NarrowWire.of(type, () -> kernels.packing(type)));
   }
+
+  /** Blocks for which there are loops over vectors, and one for which there are none. */
+  @Override
+  int[] counts() {
+    return new int[] {
+      Converter8.BLOCK / 2,
+      Converter8.BLOCK / 4 * 3,
+      Converter16.BLOCK + Elements.SHORT + 1,
+      2 * Converter16.BLOCK
+    };
+  }
 }

@@ -45,6 +45,10 @@ class NarrowWireTest {
   private final Scratch scratch = new Scratch();
   private final PairReduction pair = new PairReduction(scratch);
 
+  int[] counts() {
+    return COUNTS;
+  }
+
   NarrowWire narrow(WireType type) {
     return Objects.requireNonNull(NarrowWire.of(type, () -> null));
   }
@@ -60,7 +64,7 @@ class NarrowWireTest {
     Random random = new Random(SEED);
     for (Kind kind : Kind.values()) {
       for (Kind other : Kind.values()) {
-        for (int count : COUNTS) {
+        for (int count : counts()) {
           String which = type + ", " + kind + ", " + other + ", " + count + ", seed " + SEED;
           Number[] sent = Held.random(ElementType.FLOAT32, count + 2, random);
           Number[] own = Held.random(ElementType.FLOAT32, count + 3, random);
@@ -139,7 +143,7 @@ class NarrowWireTest {
   void groupsOfNumbersShareAnExponent() {
     NarrowWire narrow = narrow(WireType.INT8);
     Random random = new Random(SEED);
-    for (int count : COUNTS) {
+    for (int count : counts()) {
       for (int range : new int[] {0, 3, 30}) {
         float[] sent = new float[count];
         for (int i = 0; i < count; i++) {
@@ -209,7 +213,7 @@ class NarrowWireTest {
   void residualsHoldWhatIsLost(WireType type) {
     NarrowWire narrow = narrow(type);
     Random random = new Random(SEED);
-    for (int count : COUNTS) {
+    for (int count : counts()) {
       float[] sent = new float[count];
       float[] before = new float[count + 2];
       for (int i = 0; i < count; i++) {
