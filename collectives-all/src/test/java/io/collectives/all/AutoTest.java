@@ -17,8 +17,6 @@ import io.collectives.JoinException;
 import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -193,41 +191,40 @@ class AutoTest {
     assertTrue(said.reason().source().contains(source), said.reason().source());
   }
 
-  /**
-   * Ranks with different rows refuse each other as soon as they meet in a directory. At a port only
-   * the one that came is refused: rank 0 goes on waiting for the right one.
-   */
+  /** Ranks with different rows refuse each other as soon as they meet in a directory. */
   @Test
-  void ranksWithDifferentRowsDoNotJoin() throws Exception {
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      int port = free.getLocalPort();
-      free.close();
-      for (URI place : List.of(directory.toUri(), URI.create("tcp://127.0.0.1:" + port))) {
-        List<String> errors = new ArrayList<>();
-        ExecutorService threads = Executors.newFixedThreadPool(2);
-        List<Future<String>> ends = new ArrayList<>();
-        for (int rank = 0; rank < 2; rank++) {
-          JobSettings settings =
-              JobSettings.of(rank, 2, place)
-                  .withCalls(
-                      CallSettings.defaults()
-                          .withAlgorithm(Algorithm.auto("all-reduce: 0-" + rank + "K: ring")))
-                  .withJoinTimeout(Duration.ofSeconds(place.getScheme().equals("tcp") ? 3 : 20));
-          ends.add(
-              threads.submit(
-                  () ->
-                      assertThrows(JoinException.class, () -> Collectives.join(settings))
-                          .getMessage()));
-        }
-        for (Future<String> end : ends) {
-          errors.add(end.get(60, TimeUnit.SECONDS));
-        }
-        threads.shutdownNow();
-        for (String error : errors) {
-          assertTrue(error.contains("table of auto "), error);
-        }
-      }
+  void ranksWithDifferentRowsDoNotMeetInADirectory() throws Exception {
+    assertRefused(directory.toUri(), Duration.ofSeconds(20));
+  }
+
+  /** At a port only the one that came is refused: rank 0 goes on waiting for the right one. */
+  @Test
+  @Tag("long")
+  void ranksWithDifferentRowsDoNotMeetAtAPort() throws Exception {
+    assertRefused(URI.create("tcp://127.0.0.1:" + TcpJobs.freePort()), Duration.ofSeconds(3));
+  }
+
+  private static void assertRefused(URI place, Duration timeout) throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(2);
+    List<Future<String>> errors = new ArrayList<>();
+    for (int rank = 0; rank < 2; rank++) {
+      JobSettings settings =
+          JobSettings.of(rank, 2, place)
+              .withCalls(
+                  CallSettings.defaults()
+                      .withAlgorithm(Algorithm.auto("all-reduce: 0-" + rank + "K: ring")))
+              .withJoinTimeout(timeout);
+      errors.add(
+          threads.submit(
+              () ->
+                  assertThrows(JoinException.class, () -> Collectives.join(settings))
+                      .getMessage()));
     }
+    for (Future<String> error : errors) {
+      String message = error.get(60, TimeUnit.SECONDS);
+      assertTrue(message.contains("table of auto "), message);
+    }
+    threads.shutdownNow();
   }
 
   /** Ranks that count as on two hosts, though they are threads of one. */

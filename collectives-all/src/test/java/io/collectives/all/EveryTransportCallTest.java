@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Calls over every transport, by a plan with few peers and by one with all. */
 @Tag("once")
 @ParameterizedClass
-@CsvSource({"inprocess, ring", "shm, direct", "tcp, direct", "mixed, ring"})
+@CsvSource({"inprocess, ring", "shm, direct", "tcp, direct"})
 final class EveryTransportCallTest extends CallContractTest {
   private final String transport;
   private final Algorithm algorithm;

@@ -171,6 +171,7 @@ final class FaultsTest {
   }
 
   @Test
+  @Tag("long") // It lasts as long as the limit.
   void aStallThatIsTooLongIsALoss() throws Exception {
     Errors errors = new Errors();
     Faults.Report report =

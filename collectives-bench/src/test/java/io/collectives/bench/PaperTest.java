@@ -58,6 +58,7 @@ class PaperTest {
    * from 16 to 4,096 chips, and their share is larger in BERT at every size, as the paper says.
    */
   @Test
+  @Tag("long")
   void sharesOfAllReducesAreNearThoseOfThePaper() {
     List<Map<String, String>> resnet = rows("kumar-6");
     List<Map<String, String>> bert = rows("kumar-8");

@@ -598,16 +598,19 @@ class TcpTransportTest {
     return Set.of(Arrays.copyOf(threads, Thread.enumerate(threads)));
   }
 
-  private void openAndClose() {
+  private void openAndClose() throws InterruptedException {
     transports.clear();
     counters.clear();
     open(3);
     exchange(0, 1);
     exchange(2, 1);
     transports.get(0).link(2); // Being connected, maybe.
-    transports.get(1).close();
+    // Alone it would wait for rank 0, which answers when it closes, too.
+    Thread leaving = new Thread(transports.get(1)::close, "leaving");
+    leaving.start();
     transports.get(2).kill();
     transports.get(0).close();
+    leaving.join();
     transports.forEach(transport -> assertEquals(0, transport.directMemoryLength()));
     new TcpTransportProvider()
         .listen(TcpJob.settings(0, 2, "127.0.0.1", CALLS))

@@ -181,7 +181,7 @@ class AutoEndpointTest {
             .findFirst()
             .orElseThrow();
     Endpoint own =
-        provider.listen(settings(intruder, 3, "a").withJoinTimeout(Duration.ofSeconds(2)));
+        provider.listen(settings(intruder, 3, "a").withJoinTimeout(Duration.ofMillis(500)));
     String[] known = {"", "", ""};
     known[0] = AutoAddress.parse(announced.get(0)).addresses().get(name);
     known[intruder] = own.address();

@@ -150,7 +150,7 @@ class MixedTransportContractTest {
   }
 
   @Nested
-  @Tag("long") // All three are two of them, too, and neither changes what the other does.
+  @Tag("long") // Neither changes what the other does.
   class TcpBesideSharedMemory extends Contract {
     TcpBesideSharedMemory() {
       super("shm", "tcp");
@@ -158,6 +158,7 @@ class MixedTransportContractTest {
   }
 
   @Nested
+  @Tag("long") // A third changes nothing for the two that are there.
   class AllThree extends Contract {
     AllThree() {
       super("shm", "unix", "tcp");

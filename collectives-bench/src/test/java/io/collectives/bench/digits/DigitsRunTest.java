@@ -189,6 +189,7 @@ class DigitsRunTest {
 
   /** A process with the whole batches has the same curve, within the rounding of sums. */
   @Test
+  @Tag("long") // Tiles of images and the batches of ranks have the same curve, too.
   void oneProcessHasTheSameCurve() {
     DigitsResult one = run(1, task(Update.SHARDED, Rule.MOMENTUM, "auto", 1)).get(0);
     DigitsResult four = run(4, task(Update.SHARDED, Rule.MOMENTUM, "auto", 1)).get(0);

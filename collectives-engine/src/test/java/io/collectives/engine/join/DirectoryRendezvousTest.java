@@ -264,6 +264,7 @@ final class DirectoryRendezvousTest {
   }
 
   @Test
+  @Tag("long") // Simulated ranks die at these moments, too.
   void aRankThatDiesWhileOthersAreAwaitedIsNamedToAll() throws Exception {
     silence = Duration.ofSeconds(2);
     CompletableFuture<Roster> zero = meet(who(0, 4), LONG);
@@ -278,6 +279,7 @@ final class DirectoryRendezvousTest {
   }
 
   @Test
+  @Tag("long") // Simulated ranks die at these moments, too.
   void aRankThatDiesWhenAllSitIsNamedToAll() throws Exception {
     silence = Duration.ofSeconds(2);
     CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
