@@ -427,7 +427,7 @@ class OtherCollectivesTest {
   @Test
   void aTorusSpreadsFromTheRootBothWays() {
     TorusPlanProviderTest.meshes()
-        .filter(mesh -> mesh.ranks() <= 24)
+        .filter(mesh -> mesh.ranks() <= 20)
         .forEach(
             mesh -> {
               for (int root = 0; root < mesh.ranks(); root++) {
@@ -441,10 +441,11 @@ class OtherCollectivesTest {
                 assertEquals(rounds, PlanVerifier.verify(in, mesh, 1, 0).rounds());
                 assertNeighboursOnly(mesh, out);
                 assertNeighboursOnly(mesh, in);
-                Sent sent = Sent.of(out);
+                Sent spread = Sent.of(out);
+                Sent collected = Sent.of(in);
                 for (int other = 0; other < mesh.ranks(); other++) {
-                  assertTrue(sent.chunks(root, other) <= 2, "M on each of its links");
-                  assertEquals(other == root ? 0 : 2, Sent.of(in).chunks(other), "M");
+                  assertTrue(spread.chunks(root, other) <= 2, "M on each of its links");
+                  assertEquals(other == root ? 0 : 2, collected.chunks(other), "M");
                 }
               }
             });
