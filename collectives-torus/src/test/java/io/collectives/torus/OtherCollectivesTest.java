@@ -73,7 +73,7 @@ class OtherCollectivesTest {
   @ParameterizedTest
   @MethodSource("flat")
   void everyPlanIsRightForEveryRoot(Algorithm algorithm) {
-    IntStream.concat(IntStream.rangeClosed(1, 17), IntStream.of(31, 32, 33, 63, 64, 65, 70, 100))
+    IntStream.concat(IntStream.rangeClosed(1, 17), IntStream.of(33, 64, 70))
         .forEach(
             n -> {
               for (Collective collective : Collective.values()) {
