@@ -264,7 +264,7 @@ final class DirectoryRendezvousTest {
   }
 
   @Test
-  @Tag("long") // Simulated ranks die at these moments, too.
+  @Tag("long") // Simulated ranks die at that moment, too.
   void aRankThatDiesWhileOthersAreAwaitedIsNamedToAll() throws Exception {
     silence = Duration.ofSeconds(2);
     CompletableFuture<Roster> zero = meet(who(0, 4), LONG);
@@ -279,7 +279,6 @@ final class DirectoryRendezvousTest {
   }
 
   @Test
-  @Tag("long") // Simulated ranks die at these moments, too.
   void aRankThatDiesWhenAllSitIsNamedToAll() throws Exception {
     silence = Duration.ofSeconds(2);
     CompletableFuture<Roster> zero = meet(who(0, 3), LONG);
