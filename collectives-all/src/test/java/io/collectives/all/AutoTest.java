@@ -199,7 +199,7 @@ class AutoTest {
 
   /** At a port only the one that came is refused: rank 0 goes on waiting for the right one. */
   @Test
-  @Tag("long")
+  @Tag("long") // Rank 0 waits for as long as it may.
   void ranksWithDifferentRowsDoNotMeetAtAPort() throws Exception {
     assertRefused(URI.create("tcp://127.0.0.1:" + TcpJobs.freePort()), Duration.ofSeconds(3));
   }

@@ -7,9 +7,9 @@ import java.util.stream.Stream;
 
 /** The algorithms whose numbers are tested. */
 final class NumberedAlgorithms {
-  /** An algorithm of each kind: neighbours, all with all, lanes, pairs, and servers. */
+  /** An algorithm of each kind: neighbours, all with all, lanes, trees, pairs, and servers. */
   private static final Set<String> KINDS =
-      Set.of("ring", "direct", "torus", "swing", "parameter-server");
+      Set.of("ring", "direct", "torus", "double-binary-tree", "swing", "parameter-server");
 
   private NumberedAlgorithms() {}
 

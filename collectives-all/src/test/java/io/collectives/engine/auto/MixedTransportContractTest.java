@@ -150,7 +150,7 @@ class MixedTransportContractTest {
   }
 
   @Nested
-  @Tag("long") // Neither changes what the other does.
+  @Tag("long") // The same two, the other way round.
   class TcpBesideSharedMemory extends Contract {
     TcpBesideSharedMemory() {
       super("shm", "tcp");
