@@ -21,10 +21,8 @@ import io.collectives.spi.Transport;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -40,8 +38,8 @@ import org.jspecify.annotations.Nullable;
  * Every few milliseconds it looks in, so that peers that connect or die are noticed, and drives if
  * nobody has since, as while the one who waits runs a completion that takes long.
  *
- * <p>The lock is fair, and a driver that sees somebody queue for it lets go, so that a call can
- * always be submitted.
+ * <p>A driver lets go of the lock when another thread {@linkplain WantedLock#isWanted wants} it, so
+ * that a call can always be submitted.
  *
  * <p>One class because all of it shares the lock, and who may have it is one question.
  */
@@ -65,7 +63,7 @@ final class Driver implements StatusSource, AutoCloseable {
   private final FlightLog flightLog;
   private final Tracing tracing;
   private final RequestedTrace requestedTrace = new RequestedTrace(this);
-  private final ReentrantLock lock = new ReentrantLock(true);
+  private final WantedLock lock;
   private final Thread background;
 
   /** Calls with completions under way; changed under the lock. */
@@ -101,6 +99,7 @@ final class Driver implements StatusSource, AutoCloseable {
       tracing.begin(calls.traceDirectory());
     }
     this.transport = transport;
+    this.lock = new WantedLock(transport::wakeup);
     this.leases = MemoryLeases.ofAll(transport);
     this.memoryFaults = MemoryFaults.of(transport);
     this.idle = new Idle(engine, transport, oversubscribed);
@@ -166,8 +165,7 @@ final class Driver implements StatusSource, AutoCloseable {
 
   @Override
   public @Nullable String report(long nanos) throws InterruptedException {
-    transport.wakeup();
-    if (!lock.tryLock(nanos, TimeUnit.NANOSECONDS)) {
+    if (!lock.tryLock(nanos)) {
       return null;
     }
     try {
@@ -209,10 +207,7 @@ final class Driver implements StatusSource, AutoCloseable {
 
   /** Takes the engine for something short. To be followed by {@link #unlock} in a finally block. */
   void lock() {
-    if (!lock.tryLock()) {
-      transport.wakeup();
-      lock.lock();
-    }
+    lock.lock();
   }
 
   void unlock() {
@@ -300,7 +295,7 @@ final class Driver implements StatusSource, AutoCloseable {
 
   /** Takes the lock from the background thread, or if nobody has it. */
   private boolean tryToDrive() {
-    if (!lock.hasQueuedThreads() && lock.tryLock()) {
+    if (!lock.isWanted() && lock.tryLock()) {
       return true;
     }
     if (!inBackground) {
@@ -350,7 +345,7 @@ final class Driver implements StatusSource, AutoCloseable {
     try {
       while (!call.isDone()
           && !engine.hasCompletions()
-          && !lock.hasQueuedThreads()
+          && !lock.isWanted()
           && !isInterrupted(call.group())) {
         if (!look(call)) {
           idle.idle(poll());
@@ -471,7 +466,7 @@ final class Driver implements StatusSource, AutoCloseable {
               i < 64
                   && !condition.getAsBoolean()
                   && !engine.hasCompletions()
-                  && !lock.hasQueuedThreads()
+                  && !lock.isWanted()
                   && !isInterrupted(group);
               i++) {
             idle.idle(poll());
@@ -627,7 +622,7 @@ final class Driver implements StatusSource, AutoCloseable {
 
   /** Drives until somebody else wants to or nothing is left to do; returns whether it did. */
   private boolean driveInBackground() {
-    if (lock.hasQueuedThreads() || !lock.tryLock()) {
+    if (lock.isWanted() || !lock.tryLock()) {
       return false;
     }
     try {
@@ -637,7 +632,7 @@ final class Driver implements StatusSource, AutoCloseable {
       }
       inBackground = true;
       poll();
-      while (asynchronous > 0 && !engine.hasCompletions() && !closed && !lock.hasQueuedThreads()) {
+      while (asynchronous > 0 && !engine.hasCompletions() && !closed && !lock.isWanted()) {
         idle.idle(poll());
       }
       if (!memoryFaults.settle()) {
