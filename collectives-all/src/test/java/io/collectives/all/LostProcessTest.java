@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
  * error that names it, and ends by itself.
  */
 @Tag("process")
-@Tag("long") // SharedMemoryProcessesTest kills a rank, and CutCableTest waits for a silent one.
+@Tag("long") // SharedMemoryProcessesTest kills a rank, and SeveralHostsTest waits for a silent one.
 class LostProcessTest {
   private static final int SIZE = 4;
 

@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 @Tag("once")
+@Tag("long") // MixedParameterServersTest has links of shared memory, too.
 final class SharedMemoryParameterServersTest extends ParameterServersJobs {
   @TempDir private Path directory;
 

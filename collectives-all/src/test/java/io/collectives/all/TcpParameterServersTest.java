@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 @Tag("once")
-@Tag("long") // Where some share memory and others do not, most links are of TCP, too.
+@Tag("long") // MixedParameterServersTest has links of TCP, too.
 final class TcpParameterServersTest extends ParameterServersJobs {
   @TempDir private Path directory;
 

@@ -30,6 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
  * link; links are tried with all of these by the contract of transports.
  */
 @Tag("once")
+@Tag("long")
 final class TcpSecureRingTest extends FailureContractTest {
   private static @TempDir Path directory;
   private static @Nullable TlsFiles files;

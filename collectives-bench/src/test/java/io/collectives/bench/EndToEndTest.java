@@ -37,6 +37,7 @@ class EndToEndTest {
 
   /** Of what two processes have learnt in an epoch, more is wanted than anybody can read. */
   @Test
+  @Tag("long") // DigitsRunTest trains, too.
   void trainReadsDigitsAndSaysHowWell() {
     Invocation train = Invocation.of("train", "--ranks", "2", "--epochs", "1", "--least", "100");
     assertEquals(1, train.status(), train.err());

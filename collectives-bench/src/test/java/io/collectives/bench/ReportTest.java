@@ -73,6 +73,7 @@ class ReportTest {
 
   /** Ranks that are processes, each with garbage of its own. */
   @Test
+  @Tag("long")
   void aRankThatCollectsGarbageAllTheTimeIsFound() throws Exception {
     LaunchedJob.run(
         List.of("-n", "2"),

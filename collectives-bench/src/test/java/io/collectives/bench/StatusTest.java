@@ -183,6 +183,7 @@ class StatusTest {
   }
 
   @Test
+  @Tag("long")
   void aRankOnAnotherHostIsAskedAtItsPortWithTheSecretOnly() throws Exception {
     Path secret = Files.writeString(directory.resolve("secret"), "what the ranks of the job know");
     Path wrong = Files.writeString(directory.resolve("wrong"), "what somebody else has guessed");

@@ -5,8 +5,11 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.collectives.Collectives;
 import io.collectives.Communicator;
+import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
+import io.collectives.Survivors;
 import io.collectives.bench.process.JavaCommand;
+import java.io.BufferedReader;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -19,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * A job over several hosts, which are network namespaces, that is given a secret and where rank 0
+ * Jobs over several hosts, which are network namespaces, that are given a secret and where rank 0
  * is; nobody tells a rank at which address to listen. Needs root.
  */
 @Tag("process")
@@ -44,6 +47,34 @@ class SeveralHostsTest {
     }
   }
 
+  /** The program of ranks that sum until one is lost. */
+  static final class Summing {
+    private Summing() {}
+
+    public static void main(String[] args) {
+      try (Communicator world = Collectives.join()) {
+        try {
+          for (int step = 0; ; step++) {
+            world.allReduce(new float[100_000], ReduceOp.SUM);
+            if (step == 20) {
+              System.out.println("summing");
+            }
+          }
+        } catch (RankFailedException e) {
+          System.out.println("lost rank " + e.worldRank() + ", " + e.verdict());
+        }
+        try {
+          Survivors survivors = world.shrink();
+          int[] sum = {1};
+          survivors.group().allReduce(sum, ReduceOp.SUM);
+          System.out.println("went on as " + sum[0] + " without " + survivors.lost());
+        } catch (RankFailedException e) {
+          System.out.println("stopped: " + e.getMessage());
+        }
+      }
+    }
+  }
+
   @BeforeEach
   void needsRoot() {
     Optional<String> whyNot = Network.whyNot();
@@ -61,7 +92,7 @@ class SeveralHostsTest {
         if (rank == 1) {
           variables.put("COLLECTIVES_LISTEN", "auto:29600");
         }
-        ranks.add(start(network, rank, HOSTS, variables));
+        ranks.add(start(network, Program.class, rank, HOSTS, variables));
       }
       for (String said : said(ranks)) {
         // Between these lines a rank may warn of one that lags.
@@ -78,9 +109,45 @@ class SeveralHostsTest {
     try (Network network = new Network(2)) {
       Map<String, String> variables = variables(network, 1);
       variables.remove("COLLECTIVES_SECRET");
-      String said = said(List.of(start(network, 1, 2, variables))).get(0);
+      String said = said(List.of(start(network, Program.class, 1, 2, variables))).get(0);
       assertTrue(said.contains("the job has no secret"), said);
       assertTrue(said.contains("set COLLECTIVES_SECRET_FILE"), said);
+    }
+  }
+
+  /** Connections stay open in both directions, and nothing comes any more. */
+  @Test
+  void aRankBehindACutCableIsGivenUpAndStops() throws Exception {
+    int cut = 2;
+    try (Network network = new Network(HOSTS)) {
+      List<Process> ranks = new ArrayList<>();
+      List<BufferedReader> outputs = new ArrayList<>();
+      try {
+        for (int rank = 0; rank < HOSTS; rank++) {
+          Map<String, String> variables = variables(network, rank);
+          variables.put("COLLECTIVES_SILENCE_LIMIT", "2");
+          variables.put("COLLECTIVES_CALL_TIMEOUT", "20");
+          ranks.add(start(network, Summing.class, rank, HOSTS, variables));
+          outputs.add(ranks.get(rank).inputReader());
+        }
+        for (BufferedReader output : outputs) {
+          assertTrue(output.lines().anyMatch("summing"::equals));
+        }
+        network.isolate(cut);
+        for (int rank = 0; rank < HOSTS; rank++) {
+          String text = String.join("\n", outputs.get(rank).lines().toList());
+          assertTrue(ranks.get(rank).waitFor(60, TimeUnit.SECONDS));
+          assertTrue(text.contains(", UNRESPONSIVE"), text);
+          if (rank == cut) {
+            assertTrue(text.contains("stopped: only 1 of the ranks"), text);
+          } else {
+            assertTrue(text.contains("lost rank " + cut), text);
+            assertTrue(text.contains("went on as 2 without [" + cut + "]"), text);
+          }
+        }
+      } finally {
+        ranks.forEach(Process::destroyForcibly);
+      }
     }
   }
 
@@ -91,10 +158,11 @@ class SeveralHostsTest {
     return variables;
   }
 
-  private static Process start(Network network, int rank, int size, Map<String, String> variables)
+  private static Process start(
+      Network network, Class<?> program, int rank, int size, Map<String, String> variables)
       throws Exception {
     ProcessBuilder builder =
-        new ProcessBuilder(network.on(rank, JavaCommand.of(Program.class, List.of(), List.of())))
+        new ProcessBuilder(network.on(rank, JavaCommand.of(program, List.of(), List.of())))
             .redirectErrorStream(true);
     builder.environment().putAll(variables);
     builder.environment().put("RANK", "" + rank);
