@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * whatever kinds of memory meet.
  */
 class OrderedReductionTest {
-  private static final int SEEDS = 30;
+  private static final int SEEDS = 15;
   private final Scratch scratch = new Scratch();
   private final PairReduction pair = new PairReduction(scratch, kernels());
   private final OrderedReduction ordered = new OrderedReduction(scratch, kernels());
