@@ -46,7 +46,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // A hang is a failure, too.
 @Tag("once")
 class BytePipeTest {
-  private static final int SCHEDULES = Integer.getInteger("collectives.schedules", 700);
+  private static final int SCHEDULES = Integer.getInteger("collectives.schedules", 250);
   private static final long FIRST = Long.getLong("collectives.firstSchedule", 0);
   private static final int BODY_LIMIT = 4096;
   private static final int SLOTS = 3;

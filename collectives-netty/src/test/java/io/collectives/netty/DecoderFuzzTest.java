@@ -43,7 +43,7 @@ import org.junit.jupiter.api.Timeout;
 @Tag("once")
 class DecoderFuzzTest {
   private static final long SEED = Long.getLong("collectives.seed", 20_261_122L);
-  private static final int INPUTS = Integer.getInteger("collectives.inputs", 5_000);
+  private static final int INPUTS = Integer.getInteger("collectives.inputs", 2_000);
 
   /** An exception with its trace is most of it. */
   private static final long ALLOCATION_LIMIT = 64 * 1024;
