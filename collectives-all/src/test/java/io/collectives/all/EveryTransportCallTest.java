@@ -6,20 +6,26 @@ import io.collectives.Communicator;
 import io.collectives.testkit.CallContractTest;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Calls over every transport, by a plan with few peers and by one with all. */
 @Tag("once")
 @ParameterizedClass
-@CsvSource({"inprocess, ring", "shm, direct", "tcp, direct"})
+@MethodSource("rows")
 final class EveryTransportCallTest extends CallContractTest {
   private final String transport;
   private final Algorithm algorithm;
 
   @TempDir private Path directory;
+
+  static Stream<Arguments> rows() {
+    return ShortKit.rows(3, "inprocess, ring", "shm, direct", "tcp, direct", "mixed, ring");
+  }
 
   EveryTransportCallTest(String transport, String algorithm) {
     this.transport = transport;

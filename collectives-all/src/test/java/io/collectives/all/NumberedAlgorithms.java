@@ -18,9 +18,8 @@ final class NumberedAlgorithms {
    * {@link EveryAlgorithmPlanTest}, and run by {@link LinkBytesTest}.
    */
   static Stream<String> names() {
-    boolean isShort = "short".equals(System.getProperty("collectives.kit"));
     return Algorithms.onClassPath().all().stream()
         .map(AlgorithmSpec::name)
-        .filter(name -> !isShort || KINDS.contains(name));
+        .filter(name -> !ShortKit.isOn() || KINDS.contains(name));
   }
 }

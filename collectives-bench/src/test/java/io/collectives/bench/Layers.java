@@ -1,4 +1,4 @@
-package io.collectives.all;
+package io.collectives.bench;
 
 import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaClass;
