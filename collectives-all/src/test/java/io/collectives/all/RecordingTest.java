@@ -56,7 +56,6 @@ class RecordingTest {
       world.allReduce(new float[100], ReduceOp.SUM);
     }
     world.async().allReduce(Payload.of(new float[100]), ReduceOp.SUM).await();
-    world.tune();
     if (world.rank() == 1) {
       world.abort("enough");
     } else {
@@ -88,7 +87,11 @@ class RecordingTest {
     }
     try (Recording recording = new Recording(settings)) {
       recording.start();
-      inThreads(RecordingTest::sums);
+      inThreads(
+          world -> {
+            world.tune();
+            sums(world);
+          });
       List<RecordedEvent> events = events(recording);
 
       List<RecordedEvent> mine =

@@ -231,6 +231,7 @@ class DigitsRunTest {
    */
   @Test
   @Tag("once")
+  @Tag("long") // TiledLayersTest compares a network on tiles with that on whole images.
   void tilesOfImagesHaveTheCurveOfWholeOnes() {
     DigitsTask task = task(Update.SHARDED, Rule.MOMENTUM, "auto", 1);
     List<DigitsResult> whole = run(2, task);

@@ -57,6 +57,7 @@ class NetworkTest {
 
   /** Two hosts send to a third: what each may send, it may receive no more than. */
   @Test
+  @Tag("long")
   void aLinkCarriesNoMoreThanItsRateEitherWay() throws Exception {
     int rate = 40_000_000;
     int each = 1_000_000;
