@@ -51,8 +51,8 @@ class SteadyStateAllocationTest {
   private static final double BYTES_PER_ROUND = 12;
 
   /**
-   * Windows begin for so long. Time is the bound, since the compiler has the processors beside the
-   * ranks: where others are busy too, many windows pass before it has come to all methods.
+   * Windows begin for so long. Time is the bound, since a window passes in 50 ms and what disturbs
+   * ranks may last longer: a call that finds its engine taken queues for it, which takes an object.
    */
   private static final double SECONDS = 40;
 
