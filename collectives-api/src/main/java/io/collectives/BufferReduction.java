@@ -101,7 +101,8 @@ public interface BufferReduction extends AutoCloseable {
    * @param modelLength the bytes of all tensors
    */
   default BufferLength balancedLength(long modelLength) {
-    return new BufferLength(25 << 20, "as long as buffers are that are not balanced");
+    return new BufferLength(
+        FusionSettings.defaults().bufferLength(), "as long as buffers are that are not balanced");
   }
 
   /**

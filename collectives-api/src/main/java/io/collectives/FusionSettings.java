@@ -31,7 +31,7 @@ public record FusionSettings(
     boolean balanced) {
   private static final String LENGTH_VARIABLE = "COLLECTIVES_BUFFER_LENGTH";
   private static final FusionSettings DEFAULTS =
-      new FusionSettings(ReduceOp.AVERAGE, 25 << 20, 1 << 20, false, false, false);
+      new FusionSettings(ReduceOp.AVERAGE, 8 << 20, 1 << 20, false, false, false);
 
   /** Checks the values. */
   public FusionSettings {
@@ -52,7 +52,7 @@ public record FusionSettings(
   }
 
   /**
-   * Returns settings for averages in buffers of 25 MiB, the first of 1 MiB, where every tensor is
+   * Returns settings for averages in buffers of 8 MiB, the first of 1 MiB, where every tensor is
    * ready in each step of each rank.
    */
   public static FusionSettings defaults() {

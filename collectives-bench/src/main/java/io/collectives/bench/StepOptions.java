@@ -140,7 +140,7 @@ final class StepOptions {
 
   @Option(
       names = "--buffer",
-      defaultValue = "25M",
+      defaultValue = "8M",
       paramLabel = "BYTES",
       description =
           "The most bytes of a fusion buffer; the first has 1M at most. Default: ${DEFAULT-VALUE}.")

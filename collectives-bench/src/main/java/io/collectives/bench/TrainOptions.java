@@ -101,7 +101,7 @@ final class TrainOptions {
 
   @Option(
       names = "--buffer",
-      defaultValue = "25M",
+      defaultValue = "8M",
       paramLabel = "BYTES",
       description =
           "The most bytes of gradients that are reduced together, at least 1; 1 is each tensor by "

@@ -1,5 +1,6 @@
 package io.collectives.training;
 
+import io.collectives.FusionSettings;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
 import java.util.Objects;
@@ -22,7 +23,10 @@ import java.util.Objects;
 public record ShardSettings(ReduceOp op, int bucketLength, double clipNorm, WireType weightType) {
   private static final ShardSettings DEFAULTS =
       new ShardSettings(
-          ReduceOp.AVERAGE, 25 << 20, Double.POSITIVE_INFINITY, WireType.AS_IN_MEMORY);
+          ReduceOp.AVERAGE,
+          FusionSettings.defaults().bufferLength(),
+          Double.POSITIVE_INFINITY,
+          WireType.AS_IN_MEMORY);
 
   /** Checks the values. */
   public ShardSettings {
@@ -48,7 +52,7 @@ public record ShardSettings(ReduceOp op, int bucketLength, double clipNorm, Wire
   }
 
   /**
-   * Returns settings for averages in buckets of 25 MiB, without clipping, and with weights that are
+   * Returns settings for averages in buckets of 8 MiB, without clipping, and with weights that are
    * sent as they are in memory.
    */
   public static ShardSettings defaults() {

@@ -1,6 +1,7 @@
 package io.collectives.bench.digits;
 
 import io.collectives.Algorithm;
+import io.collectives.FusionSettings;
 import io.collectives.Mesh;
 import io.collectives.Repeatability;
 import io.collectives.WireType;
@@ -55,7 +56,7 @@ public record DigitsTask(
       boolean overlaps,
       int bufferLength) {
     /** The length of buffers unless it is said. */
-    public static final int BUFFER_LENGTH = 25 << 20;
+    public static final int BUFFER_LENGTH = FusionSettings.defaults().bufferLength();
 
     /** A reduction with error feedback, after the backward pass. */
     public static Reduction of(

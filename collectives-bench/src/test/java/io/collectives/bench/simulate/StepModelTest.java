@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.Collective;
 import io.collectives.ElementType;
+import io.collectives.FusionSettings;
 import io.collectives.bench.simulate.StepModel.Backward;
 import io.collectives.bench.simulate.StepModel.Compute;
 import io.collectives.bench.simulate.StepModel.Fusion;
@@ -107,16 +108,18 @@ class StepModelTest {
     assertEquals(5000, compute.nanos(), NEAR);
   }
 
-  /** The gradient reducer's defaults: a short buffer, then those of 25 MiB, in two lanes. */
+  /** The gradient reducer's defaults: a short buffer, then those of 8 MiB, in two lanes. */
   @Test
   void buffersAreThoseOfTheReducer() {
     long[] counts = {200_000, 100_000, 3_000_000, 3_000_000, 1_000_000, 100_000};
     Backward backward = Backward.of(ElementType.FLOAT32, counts, new double[6], 1000);
     Step step =
         new StepModel(new Compute(backward, 0, 0, 0, 0), prices(2, 100, 1))
-            .step(new Means(Fusion.reducer(25 << 20), true, false, 0));
+            .step(
+                new Means(
+                    Fusion.reducer(FusionSettings.defaults().bufferLength()), true, false, 0));
     assertEquals(
-        List.of(400_000L, 16_000_000L, 13_200_000L),
+        List.of(400_000L, 4_000_000L, 12_000_000L, 12_000_000L, 1_200_000L),
         step.calls().stream().map(Step.Call::bytes).toList());
     Step cut =
         new StepModel(new Compute(backward, 0, 0, 0, 0), prices(2, 100, 1))
