@@ -2,49 +2,32 @@ package io.collectives;
 
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
-import java.util.function.DoubleToLongFunction;
-import java.util.function.LongToDoubleFunction;
 
 /** The types of the elements of a {@link Payload}. */
 public enum ElementType {
   /** IEEE 754 binary32, a Java {@code float}. */
-  FLOAT32(
-      "float32",
-      4,
-      Arithmetic.FLOAT,
-      value -> Float.floatToRawIntBits((float) value),
-      bits -> Float.intBitsToFloat((int) bits)),
+  FLOAT32("float32", 4, Arithmetic.FLOAT),
   /** IEEE 754 binary64, a Java {@code double}. */
-  FLOAT64("float64", 8, Arithmetic.DOUBLE, Double::doubleToRawLongBits, Double::longBitsToDouble),
+  FLOAT64("float64", 8, Arithmetic.DOUBLE),
   /** Two's complement, a Java {@code int}; sums and products wrap around. */
-  INT32("int32", 4, Arithmetic.INT, value -> (int) value, bits -> (int) bits),
+  INT32("int32", 4, Arithmetic.INT),
   /** Two's complement, a Java {@code long}; sums and products wrap around. */
-  INT64("int64", 8, Arithmetic.LONG, value -> (long) value, bits -> bits),
+  INT64("int64", 8, Arithmetic.LONG),
   /**
    * The upper half of a {@code float}, held in a Java {@code short}; see {@link Bfloat16}. Each
    * operation is done in float32 and rounded to the nearest number, of two equally near ones to the
    * even one.
    */
-  BFLOAT16(
-      "bfloat16",
-      2,
-      Arithmetic.FLOAT,
-      value -> Bfloat16.of((float) value),
-      bits -> Bfloat16.toFloat((short) bits)),
+  BFLOAT16("bfloat16", 2, Arithmetic.FLOAT),
   /**
    * IEEE 754 binary16, held in a Java {@code short}; see {@link Float16}. Each operation is done in
    * float32 and rounded to the nearest number, of two equally near ones to the even one.
    */
-  FLOAT16(
-      "float16",
-      2,
-      Arithmetic.FLOAT,
-      value -> Float16.of((float) value),
-      bits -> Float16.toFloat((short) bits)),
+  FLOAT16("float16", 2, Arithmetic.FLOAT),
   /** Two's complement, a Java {@code byte}; sums and products wrap around. */
-  INT8("int8", 1, Arithmetic.INT, value -> (byte) value, bits -> (byte) bits),
+  INT8("int8", 1, Arithmetic.INT),
   /** A number from 0 to 255 held in a Java {@code byte}; sums and products wrap around. */
-  UINT8("uint8", 1, Arithmetic.INT, value -> (byte) value, bits -> bits & 0xff);
+  UINT8("uint8", 1, Arithmetic.INT);
 
   /** The primitive types of Java in which elements are calculated with. */
   public enum Arithmetic {
@@ -61,20 +44,11 @@ public enum ElementType {
   private final String label;
   private final int bytes;
   private final Arithmetic arithmetic;
-  private final DoubleToLongFunction toBits;
-  private final LongToDoubleFunction toValue;
 
-  ElementType(
-      String label,
-      int bytes,
-      Arithmetic arithmetic,
-      DoubleToLongFunction toBits,
-      LongToDoubleFunction toValue) {
+  ElementType(String label, int bytes, Arithmetic arithmetic) {
     this.label = label;
     this.bytes = bytes;
     this.arithmetic = arithmetic;
-    this.toBits = toBits;
-    this.toValue = toValue;
   }
 
   /** Returns the length of one element in bytes. */
@@ -100,7 +74,15 @@ public enum ElementType {
    * fraction of the number, and it must be in the range of the type.
    */
   public long bits(double value) {
-    return toBits.applyAsLong(value);
+    return switch (this) {
+      case FLOAT32 -> Float.floatToRawIntBits((float) value);
+      case FLOAT64 -> Double.doubleToRawLongBits(value);
+      case INT32 -> (int) value;
+      case INT64 -> (long) value;
+      case BFLOAT16 -> Bfloat16.of((float) value);
+      case FLOAT16 -> Float16.of((float) value);
+      case INT8, UINT8 -> (byte) value;
+    };
   }
 
   /**
@@ -108,7 +90,16 @@ public enum ElementType {
    * whose numbers are rounded to {@code double}.
    */
   public double value(long bits) {
-    return toValue.applyAsDouble(bits);
+    return switch (this) {
+      case FLOAT32 -> Float.intBitsToFloat((int) bits);
+      case FLOAT64 -> Double.longBitsToDouble(bits);
+      case INT32 -> (int) bits;
+      case INT64 -> bits;
+      case BFLOAT16 -> Bfloat16.toFloat((short) bits);
+      case FLOAT16 -> Float16.toFloat((short) bits);
+      case INT8 -> (byte) bits;
+      case UINT8 -> bits & 0xff;
+    };
   }
 
   /** Returns an array for elements, such as a {@code float[]}, with zeros. */

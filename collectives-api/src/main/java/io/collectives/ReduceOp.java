@@ -43,36 +43,20 @@ public sealed interface ReduceOp permits ReduceOp.Standard, UserOp {
    */
   enum Standard implements ReduceOp {
     /** See {@link ReduceOp#SUM}. */
-    SUM("sum", false, Float::sum, Double::sum, Integer::sum, Long::sum),
+    SUM("sum"),
     /** See {@link ReduceOp#AVERAGE}; of two numbers it takes the sum. */
-    AVERAGE("average", false, Float::sum, Double::sum, Integer::sum, Long::sum),
+    AVERAGE("average"),
     /** See {@link ReduceOp#MIN}. */
-    MIN("min", true, Math::min, Math::min, Standard::min, Standard::min),
+    MIN("min"),
     /** See {@link ReduceOp#MAX}. */
-    MAX("max", true, Math::max, Math::max, Standard::max, Standard::max),
+    MAX("max"),
     /** See {@link ReduceOp#PRODUCT}. */
-    PRODUCT("product", false, (x, y) -> x * y, (x, y) -> x * y, (x, y) -> x * y, (x, y) -> x * y);
+    PRODUCT("product");
 
     private final String label;
-    private final boolean selects;
-    private final FloatBinaryOperator floats;
-    private final DoubleBinaryOperator doubles;
-    private final IntBinaryOperator ints;
-    private final LongBinaryOperator longs;
 
-    Standard(
-        String label,
-        boolean selects,
-        FloatBinaryOperator floats,
-        DoubleBinaryOperator doubles,
-        IntBinaryOperator ints,
-        LongBinaryOperator longs) {
+    Standard(String label) {
       this.label = label;
-      this.selects = selects;
-      this.floats = floats;
-      this.doubles = doubles;
-      this.ints = ints;
-      this.longs = longs;
     }
 
     /**
@@ -80,27 +64,47 @@ public sealed interface ReduceOp permits ReduceOp.Standard, UserOp {
      * order they are taken.
      */
     public boolean selects() {
-      return selects;
+      return this == MIN || this == MAX;
     }
 
     /** Returns the op for two {@code float}s. */
     public FloatBinaryOperator floats() {
-      return floats;
+      return switch (this) {
+        case SUM, AVERAGE -> Float::sum;
+        case MIN -> Math::min;
+        case MAX -> Math::max;
+        case PRODUCT -> (x, y) -> x * y;
+      };
     }
 
     /** Returns the op for two {@code double}s. */
     public DoubleBinaryOperator doubles() {
-      return doubles;
+      return switch (this) {
+        case SUM, AVERAGE -> Double::sum;
+        case MIN -> Math::min;
+        case MAX -> Math::max;
+        case PRODUCT -> (x, y) -> x * y;
+      };
     }
 
     /** Returns the op for two {@code int}s. */
     public IntBinaryOperator ints() {
-      return ints;
+      return switch (this) {
+        case SUM, AVERAGE -> Integer::sum;
+        case MIN -> Standard::min;
+        case MAX -> Standard::max;
+        case PRODUCT -> (x, y) -> x * y;
+      };
     }
 
     /** Returns the op for two {@code long}s. */
     public LongBinaryOperator longs() {
-      return longs;
+      return switch (this) {
+        case SUM, AVERAGE -> Long::sum;
+        case MIN -> Standard::min;
+        case MAX -> Standard::max;
+        case PRODUCT -> (x, y) -> x * y;
+      };
     }
 
     /*
