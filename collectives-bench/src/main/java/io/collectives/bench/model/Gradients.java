@@ -1,5 +1,7 @@
 package io.collectives.bench.model;
 
+import java.util.Arrays;
+
 /**
  * Gradients that look like a model's: random signs, magnitudes that are roughly log-normal around
  * 0.001 times a factor of each tensor, one zero in 256. Every value is a pure function of (seed,
@@ -8,6 +10,11 @@ package io.collectives.bench.model;
  * <p>The magnitude is 2^x with x nearly normal (the sum of four uniform numbers, standard deviation
  * 2.5), where 2^x is taken by writing x into the exponent and mantissa bits of a float: a power of
  * two is exact, between two of them it is a line.
+ *
+ * <p>The loop calculates with ints, whose products processors take several at a time, and without
+ * branches, so that the JVM makes vector instructions of it: the gradients of a step take less time
+ * than their sum. Its multipliers are those of lowbias32 (C. Wellons, "Prospecting for hash
+ * functions", 2018).
  */
 public final class Gradients {
   private static final long GOLDEN = 0x9E3779B97F4A7C15L;
@@ -18,9 +25,17 @@ public final class Gradients {
   /** Turns the sum's standard deviation of 4,730 into 2.5 octaves of 2^23. */
   private static final int SPREAD = 4_434;
 
-  private final long seed;
+  /** The states of as many elements in turn, less that of the first one. */
+  private static final int[] STATES = new int[1024];
 
-  /** Gradients of a run. */
+  static {
+    Arrays.setAll(STATES, i -> i * (int) GOLDEN);
+  }
+
+  private final long seed;
+  private final int[] bits = new int[STATES.length];
+
+  /** Gradients of a run, for one thread. */
   public Gradients(long seed) {
     this.seed = seed;
   }
@@ -32,18 +47,30 @@ public final class Gradients {
    * @param to receives {@code count} elements from index {@code offset} on
    */
   public void fill(int step, int rank, int tensor, int first, float[] to, int offset, int count) {
-    long state = mix(mix(mix(mix(seed) + step) + rank) + tensor) + first * GOLDEN;
+    long stream = mix(mix(mix(mix(seed) + step) + rank) + tensor);
     int middle = middle(tensor);
+    for (int done = 0; done < count; done += STATES.length) {
+      int length = Math.min(STATES.length, count - done);
+      int state = (int) stream + (first + done) * STATES[1];
+      draw(state, (int) (stream >>> 32), middle, length);
+      for (int i = 0; i < length; i++) {
+        to[offset + done + i] = Float.intBitsToFloat(bits[i]);
+      }
+    }
+  }
+
+  private void draw(int state, int key, int middle, int count) {
     for (int i = 0; i < count; i++) {
-      long bits = mix(state);
-      state += GOLDEN;
-      int sum =
-          (int) (bits & 8191)
-              + (int) (bits >>> 13 & 8191)
-              + (int) (bits >>> 26 & 8191)
-              + (int) (bits >>> 39 & 8191);
-      int magnitude = (bits >>> 52 & 255) == 0 ? 0 : middle + (sum - MEAN) * SPREAD;
-      to[offset + i] = Float.intBitsToFloat(magnitude | (int) (bits >>> 63) << 31);
+      int z = STATES[i] + state;
+      z = (z ^ z >>> 16) * 0x7feb352d;
+      z = (z ^ z >>> 15) * 0x846ca68b;
+      int one = z ^ z >>> 16;
+      z = (one + key) * 0x7feb352d;
+      z = (z ^ z >>> 15) * 0x846ca68b;
+      int other = z ^ z >>> 16;
+      int sum = (one & 8191) + (one >>> 13 & 8191) + (other & 8191) + (other >>> 13 & 8191) - MEAN;
+      int zero = (one >>> 26 & 15 | other >>> 22 & 240) - 1 >> 31; // All bits, once in 256 times.
+      bits[i] = middle + sum * SPREAD & ~zero | one & 1 << 31;
     }
   }
 
