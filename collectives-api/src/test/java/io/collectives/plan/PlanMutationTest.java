@@ -18,6 +18,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * Takes plans that are right, changes them a little at random, and asks both the verifier and a
@@ -25,6 +27,7 @@ import org.junit.jupiter.api.Test;
  * failure is in its message.
  */
 @Tag("once")
+@Execution(ExecutionMode.CONCURRENT)
 class PlanMutationTest {
   private static final int MUTANTS = 10_000;
   private static final int FRAMES = 2;
