@@ -26,6 +26,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,6 +37,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * tell of them tell of the same, the result is what it is without a check, and the group is whole.
  */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
+@Tag("once")
 class FiniteCheckTest {
   private static final long SEED = Long.getLong("collectives.seed", 20_261_122L);
   private static final double[] WRONG = {

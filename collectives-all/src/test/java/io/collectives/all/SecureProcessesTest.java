@@ -17,6 +17,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -57,6 +58,7 @@ final class SecureProcessesTest {
   }
 
   @Test
+  @Tag("once")
   void aProcessWithoutTheSecretIsRefusedAndNobodyPrintsIt() throws Exception {
     String port = "" + TcpJobs.freePort();
     Map<String, String> right = Map.of("COLLECTIVES_SECRET", SECRET, "WORLD_SIZE", "3");
