@@ -47,16 +47,10 @@ class TorusPlanProviderTest {
         .map(spec -> Algorithm.named(spec.name()));
   }
 
-  /** All meshes of up to 40 ranks, of 48 and of 64. */
   static Stream<Mesh> meshes() {
-    return IntStream.concat(IntStream.rangeClosed(1, 40), IntStream.of(48, 64))
+    return IntStream.rangeClosed(1, 64)
         .boxed()
-        .flatMap(
-            n ->
-                IntStream.rangeClosed(1, n)
-                    .filter(x -> n % x == 0)
-                    .boxed()
-                    .flatMap(x -> meshes(x, n / x)));
+        .flatMap(x -> IntStream.rangeClosed(1, 64 / x).boxed().flatMap(y -> meshes(x, y)));
   }
 
   private static Stream<Mesh> meshes(int x, int y) {
@@ -316,7 +310,7 @@ class TorusPlanProviderTest {
 
   @Test
   void plansWithoutContributorSetsAreRight() {
-    for (int n : new int[] {65, 100, 127, 128, 129, 256, 300}) {
+    for (int n : new int[] {65, 100, 127, 128, 129, 1000, 1024}) {
       verify(Algorithm.named("swing"), n);
       verify(Algorithm.shortestWayRing(), n);
       verify(Algorithm.halvingDoubling(), n);
