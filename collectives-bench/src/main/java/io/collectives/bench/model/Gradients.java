@@ -12,9 +12,8 @@ import java.util.Arrays;
  * two is exact, between two of them it is a line.
  *
  * <p>The loop calculates with ints, whose products processors take several at a time, and without
- * branches, so that the JVM makes vector instructions of it: the gradients of a step take less time
- * than their sum. Its multipliers are those of lowbias32 (C. Wellons, "Prospecting for hash
- * functions", 2018).
+ * branches, so that the JVM makes vector instructions of it. Its multipliers are those of lowbias32
+ * (C. Wellons, "Prospecting for hash functions", 2018).
  */
 public final class Gradients {
   private static final long GOLDEN = 0x9E3779B97F4A7C15L;
@@ -51,7 +50,7 @@ public final class Gradients {
     int middle = middle(tensor);
     for (int done = 0; done < count; done += STATES.length) {
       int length = Math.min(STATES.length, count - done);
-      int state = (int) stream + (first + done) * STATES[1];
+      int state = (int) stream + (first + done) * (int) GOLDEN;
       draw(state, (int) (stream >>> 32), middle, length);
       for (int i = 0; i < length; i++) {
         to[offset + done + i] = Float.intBitsToFloat(bits[i]);
