@@ -32,28 +32,30 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.Random;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** Exchanges that are too long for slots, between ranks that share memory. */
+/** All-reduces without frames that are too long for slots, between ranks that share memory. */
 @Timeout(60)
 class ExchangeBuffersTest {
   private static final int RANKS = 3;
   private static final int LENGTH = 5_000;
-  private static final CallSettings CALLS =
-      CallSettings.defaults().withAlgorithm(Algorithm.exchange());
 
   @TempDir Path directory;
 
   /** Each rank leaves as soon as its only call has ended; none has to wait for another. */
-  @Test
-  void whoHasItsSumMayLeaveWhileOthersStillRead() throws Exception {
+  @ParameterizedTest
+  @ValueSource(strings = {"exchange", "direct"})
+  void whoHasItsSumMayLeaveWhileOthersStillRead(String algorithm) throws Exception {
     for (int job = 0; job < 20; job++) {
       RankThreads.run(
-          open(inner -> inner),
+          open(algorithm, inner -> inner),
           world -> {
             int[] array = new int[LENGTH];
             Arrays.setAll(array, i -> i << world.rank());
@@ -66,11 +68,40 @@ class ExchangeBuffersTest {
     }
   }
 
-  /** A result that is one of the contributions, and another one that is not. */
+  /** Calls that differ in their number of turns use the same slots. */
   @Test
-  void reducesInTheOrderOfRanks() throws Exception {
+  void callsOfAllKindsFollowEachOther() throws Exception {
+    List<Communicator> worlds = open("auto", inner -> inner);
+    RankThreads.run(
+        worlds,
+        world -> {
+          Random random = new Random(7);
+          List<Communicator> kinds =
+              List.of(
+                  world,
+                  world.using(Algorithm.exchange()),
+                  world.using(Algorithm.direct()),
+                  world.using(Algorithm.ring()));
+          for (int call = 0; call < 200; call++) {
+            int length = random.nextInt(1 << random.nextInt(17));
+            int salt = call;
+            int[] array = new int[length];
+            Arrays.setAll(array, i -> i + salt << world.rank());
+            kinds.get(random.nextInt(kinds.size())).allReduce(array, ReduceOp.SUM);
+            int[] expected = new int[length];
+            Arrays.setAll(expected, i -> (i + salt) * ((1 << RANKS) - 1));
+            assertArrayEquals(expected, array, "call " + call);
+          }
+        });
+    worlds.forEach(Communicator::close);
+  }
+
+  /** A result that is one of the contributions, and another one that is not. */
+  @ParameterizedTest
+  @ValueSource(strings = {"exchange", "direct"})
+  void reducesInTheOrderOfRanks(String algorithm) throws Exception {
     UserOp op = UserOp.inRankOrder("digits").withInts((a, b) -> 31 * a + b);
-    List<Communicator> worlds = open(inner -> inner);
+    List<Communicator> worlds = open(algorithm, inner -> inner);
     RankThreads.run(
         worlds,
         world -> {
@@ -91,13 +122,14 @@ class ExchangeBuffersTest {
   /** Frames carry elements and ops that are dear to reduce, and calls that say more. */
   @Test
   void autoTakesThemForWhatIsCheapToReduce() throws Exception {
-    List<Communicator> worlds = open(4, CallSettings.defaults(), inner -> inner);
+    List<Communicator> worlds = open(6, CallSettings.defaults(), inner -> inner);
     RankThreads.run(
         worlds,
         world -> {
           assertEquals(
               "exchange", algorithm(world, Payload.of(new float[LENGTH]), ReduceOp.AVERAGE));
-          assertEquals("exchange", algorithm(world, Payload.of(new long[LENGTH]), ReduceOp.MAX));
+          assertEquals(
+              "exchange", algorithm(world, Payload.of(new long[LENGTH / 2]), ReduceOp.MAX));
           UserOp op = UserOp.commutative("most").withInts(Math::max);
           assertNotEquals("exchange", algorithm(world, Payload.of(new int[LENGTH]), op));
           Communicator exact = world.using(Repeatability.EXACT);
@@ -125,20 +157,29 @@ class ExchangeBuffersTest {
         .orElseThrow();
   }
 
-  @Test
-  void whereThereIsNoMemoryForThemAllRanksSaySo() throws Exception {
+  @ParameterizedTest
+  @ValueSource(strings = {"exchange", "direct"})
+  void whereThereIsNoMemoryForThemAllRanksSaySo(String algorithm) throws Exception {
     assertAllFail(
-        true, "aborted the job: no memory to share for all-reduce #0 (exchange): too many files");
+        algorithm,
+        true,
+        "aborted the job: no memory to share for all-reduce #0 ("
+            + algorithm
+            + "): too many files");
   }
 
-  @Test
-  void whereTheyCannotBeMappedAllRanksSaySo() throws Exception {
-    assertAllFail(false, " shares for all-reduce #0 (exchange) cannot be mapped: too many files");
+  @ParameterizedTest
+  @ValueSource(strings = {"exchange", "direct"})
+  void whereTheyCannotBeMappedAllRanksSaySo(String algorithm) throws Exception {
+    assertAllFail(
+        algorithm,
+        false,
+        " shares for all-reduce #0 (" + algorithm + ") cannot be mapped: too many files");
   }
 
-  private void assertAllFail(boolean atOnce, String words) throws Exception {
+  private void assertAllFail(String algorithm, boolean atOnce, String words) throws Exception {
     List<Communicator> worlds =
-        open(inner -> inner.rank() == 1 ? new Refusing(inner, atOnce) : inner);
+        open(algorithm, inner -> inner.rank() == 1 ? new Refusing(inner, atOnce) : inner);
     RankThreads.run(
         worlds,
         world -> {
@@ -151,8 +192,9 @@ class ExchangeBuffersTest {
     worlds.forEach(Communicator::close);
   }
 
-  private List<Communicator> open(UnaryOperator<Transport> wrapping) throws Exception {
-    return open(RANKS, CALLS, wrapping);
+  private List<Communicator> open(String algorithm, UnaryOperator<Transport> wrapping)
+      throws Exception {
+    return open(RANKS, CallSettings.defaults().withAlgorithm(Algorithm.parse(algorithm)), wrapping);
   }
 
   private List<Communicator> open(int ranks, CallSettings calls, UnaryOperator<Transport> wrapping)

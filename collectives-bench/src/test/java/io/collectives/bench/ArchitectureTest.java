@@ -207,13 +207,14 @@ class ArchitectureTest {
                       "CallRun",
                       "Finding",
                       "Landing",
-                      "ExchangeBuffers",
                       "Stage",
                       "LaneRun",
                       "Layout",
                       "SlabRun")
                   .then(
                       "frame",
+                      "ExchangeBuffers",
+                      "ExchangeView",
                       "LeasedFrame",
                       "FiniteCheck",
                       "FrameApplier",

@@ -265,6 +265,7 @@ final class GroupContext {
    * from the next call on, which is the same one on all ranks.
    */
   void leaseMemory() {
+    group.leaseMemory();
     Set<Locality> traits = EnumSet.copyOf(known.traits);
     if (traits.add(Locality.LEASES)) {
       known = new Known(traits, known.tuned);

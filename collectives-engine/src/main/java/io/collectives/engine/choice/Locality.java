@@ -15,7 +15,8 @@ public enum Locality {
   SLOTS,
 
   /**
-   * Exchanges of up to 128 KiB need no frames, because each rank reads the memory of the others.
+   * Exchanges of up to 128 KiB and direct reductions of up to 256 KiB need no frames, because each
+   * rank reaches the memory of the others.
    */
   BUFFERS,
 

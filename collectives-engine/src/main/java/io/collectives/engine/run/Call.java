@@ -84,6 +84,9 @@ public final class Call extends CallRun {
   /** If true, the contribution of this rank lies there. */
   boolean isInBuffer;
 
+  /** In an inline exchange: 0, and 1 while the sums of a direct program are exchanged. */
+  int inlineRound;
+
   /** If true, a trace has the times of what happens in this call by inline exchange. */
   boolean isTimed;
 

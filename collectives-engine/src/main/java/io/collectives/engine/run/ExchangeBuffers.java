@@ -14,9 +14,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * Memory in which the members of a group lay their contributions open to each other: what an {@link
  * InlineExchange} has no room for, and what is still so short that waits count more than bytes.
- * Each rank copies its contribution into its own buffer and says so in a slot; when all have, it
- * reduces all of them to its result. That is one wait for a call, and no frame, no reply and no
- * lease. What a group of few ranks pays for it is that each rank reads all contributions.
+ * Each rank copies its contribution into its own buffer and says so in a slot; there is no frame,
+ * no reply and no lease. When all have, either of two things follows.
+ *
+ * <ul>
+ *   <li>By <b>exchange</b> each rank reduces all contributions to its result. That is one wait for
+ *       a call; what a group of few ranks pays for it is that each rank reads all contributions.
+ *   <li>By a <b>direct</b> program each rank reduces all contributions to one chunk, puts the sum
+ *       in the place of each of them and says so in the slots once more; when all have, each rank
+ *       copies the sums from its own buffer. Those are two waits, and each number is reduced once.
+ * </ul>
  *
  * <p><b>A life.</b> The first call that needs the buffers begins with a turn of its own, in which
  * each rank tells the others the number of its region and then maps theirs. So whoever has ended
@@ -25,13 +32,22 @@ import org.jspecify.annotations.Nullable;
  * once, while others still read what it has left.
  *
  * <p><b>Turns.</b> A buffer has two halves, which calls use in turn as they use slots; {@link
- * InlineExchanges} says why nobody writes what somebody still reads.
+ * InlineExchanges} says why nobody writes what somebody still reads. A direct call stays in the
+ * half of its first turn. When it ends at a rank, all have said that the sums are there, so nobody
+ * uses the buffer of that rank any more.
  *
  * <p>Threads: the driver's lock is held.
  */
 public final class ExchangeBuffers {
   /** The most bytes of a contribution. */
-  public static final int CAPACITY = 128 << 10;
+  public static final int CAPACITY = 256 << 10;
+
+  /**
+   * The most bytes for each rank of a direct call if users have memory that peers reach: longer
+   * calls gain more from leases, which copy nothing, than their frames cost, of which each rank has
+   * one for each other.
+   */
+  private static final int MOST_BESIDE_LEASES = 8 << 10;
 
   /** The bytes of the memory of a rank. */
   static final int LENGTH = 2 * CAPACITY;
@@ -48,6 +64,12 @@ public final class ExchangeBuffers {
 
   /** By member. That of this rank is its own; what is not mapped is {@link #NOTHING}. */
   private final FrameBytes[] buffers;
+
+  /** By member, made when all are mapped. */
+  private ExchangeView[] views = new ExchangeView[0];
+
+  /** The contributions of all others to the chunk that this rank reduces, once they are here. */
+  private final HeldFrame[] contributions;
 
   private @Nullable Region own;
 
@@ -67,6 +89,8 @@ public final class ExchangeBuffers {
     this.rank = rank;
     this.buffers = new FrameBytes[members.length];
     Arrays.fill(buffers, NOTHING);
+    this.contributions = new HeldFrame[members.length - 1];
+    Arrays.setAll(contributions, i -> new HeldFrame());
   }
 
   /**
@@ -90,9 +114,16 @@ public final class ExchangeBuffers {
     return new ExchangeBuffers(leases, members, rank, longestInSlot);
   }
 
-  /** Returns whether contributions of so many bytes go by them. */
-  boolean take(long bytes) {
-    return longestInSlot < bytes && bytes <= CAPACITY;
+  /**
+   * Returns whether a call that is not too long for one frame goes by them.
+   *
+   * @param besideLeases whether users have memory that peers reach
+   */
+  boolean take(CallRun call, boolean besideLeases) {
+    boolean isDirect = call.program.isDirect;
+    long most = isDirect && besideLeases ? (long) members.length * MOST_BESIDE_LEASES : CAPACITY;
+    long bytes = call.count() * call.elementBytes();
+    return (isDirect || call.program.isExchange) && longestInSlot < bytes && bytes <= most;
   }
 
   /** Returns whether the turn is over in which ranks tell each other where their buffers are. */
@@ -105,6 +136,9 @@ public final class ExchangeBuffers {
    */
   boolean tryToOpen() {
     open = mapped == members.length && nextToTell() < 0;
+    if (open) {
+      views = Arrays.stream(buffers).map(ExchangeView::new).toArray(ExchangeView[]::new);
+    }
     return open;
   }
 
@@ -155,6 +189,16 @@ public final class ExchangeBuffers {
     return buffers[member] != NOTHING;
   }
 
+  /** Returns the first member whose region is not mapped; -1 if all are. */
+  int awaited() {
+    for (int member = 0; member < buffers.length; member++) {
+      if (member != rank && !isMapped(member)) {
+        return member;
+      }
+    }
+    return -1;
+  }
+
   /** Maps the region of a member. */
   void map(int member, long number) throws IOException {
     Region by = region();
@@ -172,11 +216,18 @@ public final class ExchangeBuffers {
     return now - failedSince;
   }
 
-  /** Copies the contribution of this rank to where the others read it. */
-  void fill(long turn, FrameBody contribution) {
-    int at = at(turn);
-    contribution.store(buffers[rank], at);
-    region().check(at, contribution.length());
+  /**
+   * Copies a contribution of this rank to where the others read it; {@link #check} follows.
+   *
+   * @param offset the byte of the payload with which it begins
+   */
+  void fill(long turn, int offset, FrameBody contribution) {
+    contribution.store(buffers[rank], at(turn) + offset);
+  }
+
+  /** Looks whether so many bytes of this rank's buffer, just written or read, are still there. */
+  void check(long turn, int length) {
+    region().check(at(turn), length);
   }
 
   /** Returns the index of the first byte of the contributions of a turn. */
@@ -187,6 +238,20 @@ public final class ExchangeBuffers {
   /** Returns the buffers by member. */
   FrameBytes[] memories() {
     return buffers;
+  }
+
+  /** Returns the contributions of all others to the chunk of a direct call. */
+  HeldFrame[] contributions(CallRun call, Program.FusedReduction fused, long turn) {
+    for (int i = 0; i < contributions.length; i++) {
+      ExchangeView theirs = views[fused.receives[i].peer];
+      contributions[i].view = theirs.show(call, fused.first.firstChunk, at(turn));
+    }
+    return contributions;
+  }
+
+  /** Returns the sum of a chunk, which its owner has put in this rank's buffer. */
+  View sum(CallRun call, int chunk, long turn) {
+    return views[rank].show(call, chunk, at(turn));
   }
 
   /** A call has ended well, so all members have mapped the region of this rank. */
@@ -201,6 +266,7 @@ public final class ExchangeBuffers {
   void close() {
     if (own != null) {
       Arrays.fill(buffers, NOTHING); // Their memory goes with it.
+      views = new ExchangeView[0];
       own.close();
       own = null;
     }

@@ -57,6 +57,9 @@ public final class Group {
   /** By what exchanges go that are too long for slots; null if they go by frames. */
   @Nullable ExchangeBuffers exchangeBuffers;
 
+  /** If true, users have memory that peers reach; see {@link #leaseMemory}. */
+  private volatile boolean leasesMemory;
+
   /** By what exchanges of few bytes go; null if they go by frames. */
   private @Nullable InlineChannel inlineChannel;
 
@@ -135,6 +138,19 @@ public final class Group {
   /** Returns whether exchanges that are too long for slots go by memory that all members share. */
   public boolean hasExchangeBuffers() {
     return exchangeBuffers != null;
+  }
+
+  /**
+   * The ranks have allocated memory that all of them reach, and are taken to use it from the next
+   * call on, which is the same one on all ranks.
+   */
+  public void leaseMemory() {
+    leasesMemory = true;
+  }
+
+  /** Returns whether they have. */
+  boolean leasesMemory() {
+    return leasesMemory;
   }
 
   /** Takes the channel from this group, which makes no calls any more, or none yet. */

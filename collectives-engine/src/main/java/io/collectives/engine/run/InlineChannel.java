@@ -38,7 +38,7 @@ public record InlineChannel(int number, long first) {
    * @param resumeAt the number of a call that no member is far ahead of
    */
   public InlineChannel ofSurvivors(long resumeAt) {
-    return new InlineChannel(number, first + resumeAt + InlineSlots.FARTHEST / 2);
+    return new InlineChannel(number, message(resumeAt, 0) + InlineSlots.FARTHEST / 2);
   }
 
   /** The slot of the messages of a turn. */
@@ -46,8 +46,13 @@ public record InlineChannel(int number, long first) {
     return 2 * number + (int) (turn & 1);
   }
 
-  /** The number of the messages of a call of the group. */
-  long message(long sequence) {
-    return first + sequence + 1;
+  /**
+   * The number of the messages of a call of the group. The first call with buffers takes three
+   * turns, the last of which uses the slot of the first again: by another number.
+   *
+   * @param round 0, and then 1
+   */
+  long message(long sequence, int round) {
+    return first + 2 * (sequence + 1) + round;
   }
 }

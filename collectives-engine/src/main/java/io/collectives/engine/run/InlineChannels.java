@@ -103,7 +103,7 @@ public final class InlineChannels {
     group.closeExchangeBuffers();
     InlineChannel channel = group.takeInlineChannel();
     if (channel != null) {
-      first = Math.max(first, channel.message(group.nextSequence));
+      first = Math.max(first, channel.message(group.nextSequence, 0));
       free |= 1 << channel.number();
     }
   }

@@ -2,6 +2,7 @@ package io.collectives.engine.run;
 
 import io.collectives.Collective;
 import io.collectives.internal.CallFingerprint;
+import io.collectives.plan.Chunks;
 import io.collectives.spi.FrameBody;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.FrameHeader;
@@ -24,14 +25,15 @@ import org.jspecify.annotations.Nullable;
  * <p>Each group has slots of its own, if its members agree on an {@link InlineChannel} when they
  * make it. Which calls go by it follows from what all ranks know; see {@link #fits}. What is too
  * long for a slot lies in {@link ExchangeBuffers}, if the group has them: then the message only
- * says that it is there.
+ * says that it is there. {@linkplain Program#isDirect Direct} programs go by them, too, and leave a
+ * second message that says that the sums are there.
  *
- * <p><b>Turns.</b> Calls by inline exchange are counted. A rank leaves what it has for one when it
- * has taken everything of the one before. So when it leaves that of turn t, everybody has left that
- * of t - 1 and therefore taken that of t - 2, which lies where t is to lie. A message carries a
- * number that follows from that of its call in the group, so that it is not taken for that of
- * another call, and the fingerprint. The first call with exchange buffers takes two turns: in one
- * the ranks tell each other where their buffers are.
+ * <p><b>Turns.</b> Messages of all to all are a turn, and turns are counted. A rank leaves what it
+ * has for one when it has taken everything of the one before. So when it leaves that of turn t,
+ * everybody has left that of t - 1 and therefore taken that of t - 2, which lies where t is to lie.
+ * A message carries a number that follows from that of its call in the group, so that it is not
+ * taken for that of another call, and the fingerprint. The first call with exchange buffers takes a
+ * turn more: in that the ranks tell each other where their buffers are.
  *
  * <p><b>Failure.</b> Rounds, steps and deadlines are those of the plan, so whoever is waited for is
  * found as in any other call. A rank that has completed a call may leave at once, while another one
@@ -73,21 +75,16 @@ final class InlineExchanges {
   static boolean fits(Call call) {
     Program program = call.program;
     return call.group.inlineChannel() != null
-        && program.isExchange
         && call.narrow == null
         && !call.checksFinite // What is found travels with frames.
         && call.slabs == 1
-        && (call.bytes() <= InlineExchange.CAPACITY || buffers(call) != null);
+        && (program.isExchange && call.bytes() <= InlineExchange.CAPACITY || buffers(call) != null);
   }
 
   /** The buffers by which a call goes if it goes inline; nothing if it goes by slots alone. */
   private static @Nullable ExchangeBuffers buffers(Call call) {
     ExchangeBuffers buffers = call.group.exchangeBuffers;
-    return buffers != null
-            && call.program.collective == Collective.ALL_REDUCE
-            && buffers.take(call.bytes())
-        ? buffers
-        : null;
+    return buffers != null && buffers.take(call, call.group.leasesMemory()) ? buffers : null;
   }
 
   /** A call begins: looks for messages are many, so what they need is computed once. */
@@ -101,6 +98,7 @@ final class InlineExchanges {
     }
     call.buffers = buffers(call);
     call.isInBuffer = false;
+    call.inlineRound = 0;
     LaneRun lane = call.openRun(0).lanes[0];
     for (int i = 0; i < lane.lengths.length; i++) {
       lane.lengths[i] = call.frameLength(lane.lane.receives[i][0], 0);
@@ -151,14 +149,14 @@ final class InlineExchanges {
     Program.Step[] sends = lane.lane.sends;
     InlineChannel channel = Objects.requireNonNull(call.group.inlineChannel());
     int slot = channel.slot(call.group.inlineTurn);
-    long number = channel.message(call.sequence);
+    long number = channel.message(call.sequence, call.inlineRound);
     if (buffers != null && !call.isInBuffer) {
-      out.fill(call, run, sends[0], call.frameLength(sends[0], 0));
-      buffers.fill(call.group.inlineTurn, out);
+      fill(call, run, buffers);
       call.isInBuffer = true;
     }
+    int end = (call.inlineRound + 1) * call.program.peers.length;
     int before = lane.nextSend;
-    while (lane.nextSend < sends.length) {
+    while (lane.nextSend < end) {
       Program.Step step = sends[lane.nextSend];
       int peer = call.group.members[step.peer];
       int length = call.frameLength(step, 0);
@@ -181,6 +179,19 @@ final class InlineExchanges {
     return lane.nextSend > before;
   }
 
+  /** Lays the contribution of this rank open to the others. */
+  private void fill(Call call, SlabRun run, ExchangeBuffers buffers) {
+    long turn = call.group.inlineTurn;
+    int chunks = call.program.isDirect ? call.program.peers.length : 1;
+    for (int i = 0; i < chunks; i++) {
+      Program.Step send = run.lanes[0].lane.sends[i];
+      out.fill(call, run, send, call.frameLength(send, 0));
+      long start = Chunks.start(call.count(), send.firstChunk, call.program.chunks);
+      buffers.fill(turn, (int) start * call.elementBytes(), out);
+    }
+    buffers.check(turn, (int) call.bytes());
+  }
+
   private boolean take(Call call) {
     InlineExchange by = Objects.requireNonNull(exchange);
     ExchangeBuffers buffers = call.buffers;
@@ -192,29 +203,34 @@ final class InlineExchanges {
     LaneRun lane = run.lanes[0];
     InlineChannel channel = Objects.requireNonNull(group.inlineChannel());
     int slot = channel.slot(group.inlineTurn);
-    long number = channel.message(call.sequence);
+    int round = call.inlineRound;
+    long number = channel.message(call.sequence, round);
     boolean any = false;
-    boolean all = lane.nextSend == lane.lane.sends.length;
+    boolean all = lane.nextSend == (round + 1) * call.program.peers.length;
     for (int i = 0; i < lane.nextReceive.length; i++) {
-      if (lane.nextReceive[i] == 0) {
+      if (lane.nextReceive[i] == round) {
         int member = call.program.peers[i];
         int rank = group.members[member];
-        int length = lane.lengths[i];
-        int wanted = buffers == null ? length : 0;
+        int wanted = buffers == null ? lane.lengths[i] : 0;
         if (by.take(rank, slot, number, header.call, group.taken[member], wanted)) {
-          calls.traffic().received(rank, length);
+          Program.Step receive = lane.lane.receives[i][round];
+          calls.traffic().received(rank, buffers == null ? wanted : call.frameLength(receive, 0));
           if (!isOf(call, rank)) {
             return true;
           }
           if (trace.isOn && call.isTimed) {
-            trace.receivedInline(call, lane.lane.receives[i][0]);
+            trace.receivedInline(call, receive);
           }
-          lane.nextReceive[i] = 1;
+          lane.nextReceive[i]++;
           any = true;
         } else {
           all = false;
         }
       }
+    }
+    if (all && call.program.isDirect && round == 0) {
+      reduceOwn(call, run, Objects.requireNonNull(buffers));
+      return post(call) || any;
     }
     if (all) {
       complete(call, run, lane);
@@ -245,7 +261,7 @@ final class InlineExchanges {
       if (!by.post(
           peer,
           channel.slot(group.inlineTurn),
-          channel.message(call.sequence),
+          channel.message(call.sequence, 0),
           call.fingerprint,
           buffers.number())) {
         return any;
@@ -265,7 +281,7 @@ final class InlineExchanges {
     Group group = call.group;
     InlineChannel channel = Objects.requireNonNull(group.inlineChannel());
     int slot = channel.slot(group.inlineTurn);
-    long number = channel.message(call.sequence);
+    long number = channel.message(call.sequence, 0);
     boolean any = false;
     for (int member = 0; member < group.size(); member++) {
       int rank = group.members[member];
@@ -320,20 +336,42 @@ final class InlineExchanges {
     }
   }
 
+  /** All contributions to the chunk of this rank are there. Their sum goes in their places. */
+  private void reduceOwn(Call call, SlabRun run, ExchangeBuffers buffers) {
+    Program.FusedReduction fused = call.program.fusedReductions[0];
+    Group group = call.group;
+    applier.reduceFused(call, run, fused, buffers.contributions(call, fused, group.inlineTurn));
+    worked(call, call.program.ranks * call.frameLength(fused.first, 0));
+    group.inlineTurn++;
+    call.inlineRound = 1;
+  }
+
   private void complete(Call call, SlabRun run, LaneRun lane) {
-    if (call.program.collective == Collective.ALL_REDUCE) {
+    if (call.program.isDirect) {
+      takeSums(call, run, lane, Objects.requireNonNull(call.buffers));
+    } else if (call.program.collective == Collective.ALL_REDUCE) {
       reduce(call);
-      if (trace.isOn && call.isTimed) {
-        trace.worked(call, 0, 0, (int) call.count() * call.elementBytes());
-      }
     }
     for (Program.Step[] receives : lane.lane.receives) {
-      run.receiveOver(receives[0]);
+      for (Program.Step receive : receives) {
+        run.receiveOver(receive);
+      }
     }
     call.group.inlineTurn++;
     call.advanceWindow();
     calls.now = clock.getAsLong();
     calls.end(call, null);
+  }
+
+  private void takeSums(Call call, SlabRun run, LaneRun lane, ExchangeBuffers buffers) {
+    long turn = call.group.inlineTurn - 1;
+    for (Program.Step[] receives : lane.lane.receives) {
+      Program.Step receive = receives[1];
+      applier.view(call, run, receive, buffers.sum(call, receive.firstChunk, turn));
+    }
+    buffers.check(turn, (int) call.bytes());
+    buffers.share();
+    worked(call, (int) call.bytes());
   }
 
   private void reduce(Call call) {
@@ -344,6 +382,13 @@ final class InlineExchanges {
     } else {
       applier.exchange(call, fused, buffers.memories(), buffers.at(call.group.inlineTurn));
       buffers.share();
+    }
+    worked(call, (int) call.bytes());
+  }
+
+  private void worked(Call call, int bytes) {
+    if (trace.isOn && call.isTimed) {
+      trace.worked(call, 0, 0, bytes);
     }
   }
 }

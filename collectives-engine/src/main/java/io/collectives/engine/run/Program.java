@@ -137,6 +137,12 @@ public final class Program {
   /** If true, all ranks send each other everything that they have, at once, and nothing else. */
   final boolean isExchange;
 
+  /**
+   * If true, each rank is sent all contributions to one chunk and sends their sum to all others, in
+   * an all-reduce, and nothing else.
+   */
+  final boolean isDirect;
+
   /** If true, every reduction is taken in the order of ranks. */
   final boolean inRankOrder;
 
@@ -250,6 +256,17 @@ public final class Program {
             .distinct()
             .sorted()
             .toArray();
+    this.isDirect =
+        chunks == ranks
+            && contributors == ranks
+            && lanes.length == 1
+            && peers.length == ranks - 1
+            && fusedReductions.length == 1
+            && fusedReductions[0].placing
+            && fusedReductions[0].first.chunkCount == 1
+            && returns == peers.length
+            && lanes[0].sends.length == 2 * peers.length
+            && Arrays.stream(lanes[0].receives).allMatch(receives -> receives.length == 2);
     int[] slots = new int[chunks];
     int used = 0;
     for (int chunk = 0; chunk < chunks; chunk++) {

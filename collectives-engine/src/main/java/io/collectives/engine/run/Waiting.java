@@ -80,7 +80,9 @@ final class Waiting {
         .append((now - call.startNanos) / 1_000_000);
     text.append(" ms for rank ").append(group.members[member(call, inbound)]);
     Program.Step step = firstMissing(call);
-    if (step != null) {
+    if (withoutMemory(call) >= 0) {
+      text.append(" to share its memory");
+    } else if (step != null) {
       text.append(" to send chunk ")
           .append(step.firstChunk)
           .append(" in round ")
@@ -90,6 +92,12 @@ final class Waiting {
     }
     text.append(" (slab ").append(call.firstOpen).append(" of ").append(call.slabs).append(')');
     return text.toString();
+  }
+
+  /** The first member whose exchange buffer a call needs and does not have; -1 if there is none. */
+  private static int withoutMemory(Call call) {
+    ExchangeBuffers buffers = call.isInline ? call.buffers : null;
+    return buffers == null ? -1 : buffers.awaited();
   }
 
   /** The earliest transfer of the first open slab that has not begun to arrive. */
@@ -120,11 +128,15 @@ final class Waiting {
 
   /** The rank of the group that the call waits for. */
   static int member(Call call, Inbound[] inbound) {
-    for (int member : call.program.peers) {
-      Inbound in = inbound[call.group.members[member]];
+    for (int sender : call.program.peers) {
+      Inbound in = inbound[call.group.members[sender]];
       if (in.call == call) {
-        return member;
+        return sender;
       }
+    }
+    int member = withoutMemory(call);
+    if (member >= 0) {
+      return member;
     }
     Program.Step step = firstMissing(call);
     if (step != null) {

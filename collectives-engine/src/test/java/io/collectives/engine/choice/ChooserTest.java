@@ -151,13 +151,14 @@ class ChooserTest {
     assertEquals("direct", name(leases, 100 * MIB));
     assertEquals("ring", name(shipped(Locality.SHARED_MEMORY, 65, Locality.LEASES), MIB));
     Chooser buffers = shipped(Locality.SHARED_MEMORY, 8, Locality.SLOTS, Locality.BUFFERS);
-    assertEquals("exchange", name(buffers, 64 << 10));
-    assertEquals("binomial-tree", name(buffers, (64 << 10) + 1));
-    assertEquals("direct", name(shipped(Locality.SHARED_MEMORY, 3, Locality.BUFFERS), 64 << 10));
+    assertEquals("exchange", name(buffers, 24 << 10));
+    assertEquals("direct", name(buffers, 64 << 10));
+    assertEquals("ring", name(buffers, 8 * MIB));
+    assertEquals("direct", name(shipped(Locality.SHARED_MEMORY, 3, Locality.BUFFERS), 4 << 10));
     Chooser both =
         shipped(Locality.SHARED_MEMORY, 4, Locality.SLOTS, Locality.BUFFERS, Locality.LEASES);
-    assertEquals("exchange", name(both, 32 << 10));
-    assertEquals("direct", name(both, 64 << 10));
+    assertEquals("exchange", name(both, 16 << 10));
+    assertEquals("direct", name(both, 32 << 10));
   }
 
   /** A rank of a large group has few peers. */

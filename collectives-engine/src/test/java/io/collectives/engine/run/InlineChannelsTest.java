@@ -50,13 +50,13 @@ class InlineChannelsTest {
     channels.added(group);
     channels.settle(ALL, agreed);
     group.nextSequence = 10;
-    long last = Objects.requireNonNull(agreed).message(9);
+    long last = Objects.requireNonNull(agreed).message(9, 1);
     channels.left(group);
     channels.left(group);
     assertEquals(ALL, channels.offer());
     InlineChannel again = InlineChannel.of(2, ALL, channels.first());
     assertTrue(
-        Objects.requireNonNull(again).message(0) > last, "no message is taken for a new one");
+        Objects.requireNonNull(again).message(0, 0) > last, "no message is taken for a new one");
   }
 
   /** Its peers hold theirs, so they may go on. */
@@ -109,7 +109,7 @@ class InlineChannelsTest {
     InlineChannel channel = new InlineChannel(2, 100);
     InlineChannel survivors = channel.ofSurvivors(50);
     assertEquals(2, survivors.number());
-    assertTrue(survivors.message(0) > channel.message(1000));
+    assertTrue(survivors.message(0, 0) > channel.message(1000, 1));
   }
 
   @Test
