@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import io.collectives.Algorithm;
 import io.collectives.CollectiveBuffer;
 import io.collectives.CollectiveException;
 import io.collectives.Collectives;
@@ -45,7 +46,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("process")
 class TruncatedMemoryTest {
   private static final int SIZE = 3;
-  private static final int ROUNDS = Integer.getInteger("collectives.truncations", 5);
+  private static final int ROUNDS = Integer.getInteger("collectives.truncations", 6);
 
   @TempDir Path directory;
 
@@ -58,6 +59,7 @@ class TruncatedMemoryTest {
     FRAMES,
     CHECKSUMS,
     MAIL,
+    EXCHANGE_BUFFERS,
     STAGES,
     BUFFERS,
     RINGS_BESIDE_BUFFERS;
@@ -68,12 +70,21 @@ class TruncatedMemoryTest {
 
     /** Returns whether the file of a region is truncated, else one of rings. */
     boolean losesRegion() {
-      return this == BUFFERS || this == STAGES;
+      return this == BUFFERS || this == STAGES || this == EXCHANGE_BUFFERS;
     }
 
     /** Returns whether the program may: no page of a buffer tells whether it was there. */
     boolean mayMeetErrors() {
       return this == BUFFERS && Runtime.version().feature() < 19;
+    }
+
+    /** Returns the number of elements: more than 256 KiB take frames. */
+    int count() {
+      return switch (this) {
+        case MAIL -> 16;
+        case EXCHANGE_BUFFERS -> 20_000;
+        default -> 70_000;
+      };
     }
 
     static Manner of(int round) {
@@ -83,8 +94,6 @@ class TruncatedMemoryTest {
 
   /** The program of each rank: a job in each round, which lasts until it fails. */
   static final class Program {
-    private static final int COUNT = 50_000;
-
     public static void main(String[] arguments) {
       Path rendezvous = Path.of(arguments[0]);
       int rounds = Integer.parseInt(arguments[1]);
@@ -113,7 +122,7 @@ class TruncatedMemoryTest {
     }
 
     private static void sum(Communicator world, Manner manner, int round) {
-      int count = manner == Manner.MAIL ? 16 : COUNT;
+      int count = manner.count();
       float[] sums = new float[count];
       float[] mine = new float[count];
       Arrays.fill(mine, world.rank() + 1);
@@ -123,8 +132,10 @@ class TruncatedMemoryTest {
         buffer.floats().put(mine);
       }
       Payload input = buffer == null ? Payload.of(mine) : buffer.payload();
+      Communicator other =
+          manner == Manner.EXCHANGE_BUFFERS ? world.using(Algorithm.exchange()) : world;
       for (int step = 0; ; step++) {
-        world.allReduce(input, Payload.of(sums), ReduceOp.SUM);
+        (step % 2 == 0 ? world : other).allReduce(input, Payload.of(sums), ReduceOp.SUM);
         for (float sum : sums) {
           if (sum != SIZE * (SIZE + 1) / 2 && !manner.mayMeetErrors()) {
             say(round, "WRONG SUM " + sum + " in step " + step);
