@@ -33,6 +33,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.concurrent.CyclicBarrier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -177,12 +178,11 @@ class ExchangeBuffersTest {
         " shares for all-reduce #0 (" + algorithm + ") cannot be mapped: too many files");
   }
 
-  /**
-   * What users have allocated is read where it lies, unless it is so short that frames cost more.
-   */
+  /** Memory that users have allocated is read where it lies, unless the call is short. */
   @Test
   void besideAllocatedMemoryOnlyShortOnesGoByThem() throws Exception {
     List<Communicator> worlds = open("direct", inner -> new Refusing(inner, true));
+    CyclicBarrier allHaveSums = new CyclicBarrier(RANKS);
     RankThreads.run(
         worlds,
         world -> {
@@ -191,6 +191,7 @@ class ExchangeBuffersTest {
           Arrays.fill(ones, 1);
           world.allReduce(ones, ReduceOp.SUM);
           assertEquals(RANKS, ones[0]);
+          allHaveSums.await(); // Whoever aborts the next call aborts those under way, too.
           int[] fewer = new int[ones.length - 1];
           assertThrows(
               CollectiveException.class, () -> world.allReduce(fewer, ReduceOp.SUM), "no buffers");
