@@ -69,7 +69,7 @@ public final class ExchangeBuffers {
   private ExchangeView[] views = new ExchangeView[0];
 
   /** The contributions of all others to the chunk that this rank reduces, once they are here. */
-  private final HeldFrame[] contributions;
+  private HeldFrame[] contributions = new HeldFrame[0];
 
   private @Nullable Region own;
 
@@ -89,8 +89,6 @@ public final class ExchangeBuffers {
     this.rank = rank;
     this.buffers = new FrameBytes[members.length];
     Arrays.fill(buffers, NOTHING);
-    this.contributions = new HeldFrame[members.length - 1];
-    Arrays.setAll(contributions, i -> new HeldFrame());
   }
 
   /**
@@ -138,6 +136,8 @@ public final class ExchangeBuffers {
     open = mapped == members.length && nextToTell() < 0;
     if (open) {
       views = Arrays.stream(buffers).map(ExchangeView::new).toArray(ExchangeView[]::new);
+      contributions = new HeldFrame[members.length - 1];
+      Arrays.setAll(contributions, i -> new HeldFrame());
     }
     return open;
   }
