@@ -178,16 +178,29 @@ class ExchangeBuffersTest {
         " shares for all-reduce #0 (" + algorithm + ") cannot be mapped: too many files");
   }
 
+  /** Traces have no room for longer exchanges. */
+  @Test
+  void exchangesOfUpTo128KibGoByThemHoweverLongFramesAre() throws Exception {
+    CallSettings calls =
+        CallSettings.defaults().withAlgorithm(Algorithm.exchange()).withFrameLength(1 << 20);
+    assertLongest(128 << 10, open(RANKS, calls, inner -> new Refusing(inner, true)));
+  }
+
   /** Memory that users have allocated is read where it lies, unless the call is short. */
   @Test
   void besideAllocatedMemoryOnlyShortOnesGoByThem() throws Exception {
     List<Communicator> worlds = open("direct", inner -> new Refusing(inner, true));
+    RankThreads.run(worlds, world -> world.allocate(ElementType.INT32, 1));
+    assertLongest(RANKS * (8 << 10), worlds);
+  }
+
+  /** Transports have no memory for the buffers, so what does not need them is what goes well. */
+  private static void assertLongest(int bytes, List<Communicator> worlds) throws Exception {
     CyclicBarrier allHaveSums = new CyclicBarrier(RANKS);
     RankThreads.run(
         worlds,
         world -> {
-          world.allocate(ElementType.INT32, 1);
-          int[] ones = new int[3 * (8 << 10) / Integer.BYTES + 1];
+          int[] ones = new int[bytes / Integer.BYTES + 1];
           Arrays.fill(ones, 1);
           world.allReduce(ones, ReduceOp.SUM);
           assertEquals(RANKS, ones[0]);

@@ -85,7 +85,7 @@ final class Programs {
         settings.wireType() == WireType.AS_IN_MEMORY
             && settings.repeatability() != Repeatability.EXACT
             && !settings.finiteCheck()
-            && settings.frameLength() >= ExchangeBuffers.CAPACITY / 2;
+            && settings.frameLength() >= ExchangeBuffers.LONGEST_EXCHANGE;
     return goesByBuffers ? new Choices(known, chooser(known), inFrames) : inFrames;
   }
 

@@ -39,8 +39,11 @@ import org.jspecify.annotations.Nullable;
  * <p>Threads: the driver's lock is held.
  */
 public final class ExchangeBuffers {
+  /** The most bytes of a contribution to an exchange, which a frame must be able to hold. */
+  public static final int LONGEST_EXCHANGE = 128 << 10;
+
   /** The most bytes of a contribution. */
-  public static final int CAPACITY = 256 << 10;
+  static final int CAPACITY = 256 << 10;
 
   /**
    * The most bytes for each rank of a direct call if users have memory that peers reach: longer
@@ -118,10 +121,15 @@ public final class ExchangeBuffers {
    * @param besideLeases whether users have memory that peers reach
    */
   boolean take(CallRun call, boolean besideLeases) {
-    boolean isDirect = call.program.isDirect;
-    long most = isDirect && besideLeases ? (long) members.length * MOST_BESIDE_LEASES : CAPACITY;
+    Program program = call.program;
+    long most = 0;
+    if (program.isExchange) {
+      most = LONGEST_EXCHANGE;
+    } else if (program.isDirect) {
+      most = besideLeases ? (long) members.length * MOST_BESIDE_LEASES : CAPACITY;
+    }
     long bytes = call.count() * call.elementBytes();
-    return (isDirect || call.program.isExchange) && longestInSlot < bytes && bytes <= most;
+    return longestInSlot < bytes && bytes <= most;
   }
 
   /** Returns whether the turn is over in which ranks tell each other where their buffers are. */
