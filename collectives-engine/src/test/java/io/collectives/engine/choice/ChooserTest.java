@@ -157,8 +157,8 @@ class ChooserTest {
     assertEquals("direct", name(shipped(Locality.SHARED_MEMORY, 3, Locality.BUFFERS), 4 << 10));
     Chooser both =
         shipped(Locality.SHARED_MEMORY, 4, Locality.SLOTS, Locality.BUFFERS, Locality.LEASES);
-    assertEquals("exchange", name(both, 16 << 10));
-    assertEquals("direct", name(both, 32 << 10));
+    assertEquals("exchange", name(both, 12 << 10));
+    assertEquals("direct", name(both, 16 << 10));
   }
 
   /** A rank of a large group has few peers. */
