@@ -19,6 +19,7 @@ import io.collectives.Trace;
 import io.collectives.UserOp;
 import io.collectives.WireType;
 import io.collectives.engine.choice.AlgorithmTable.Row;
+import io.collectives.engine.choice.BufferRows;
 import io.collectives.engine.choice.Chooser;
 import io.collectives.engine.choice.Locality;
 import io.collectives.engine.choice.Tuner;
@@ -313,7 +314,8 @@ final class EngineCommunicator
         settings.withRepeatability(Repeatability.FASTEST).withAlgorithm(Algorithm.binomialTree());
     Jfr.Tuning event = Jfr.tuning(context.driver.rank());
     try (Communicator group = new EngineCommunicator(own, plain, world, Owns.ITS_GROUP)) {
-      Chooser shipped = own.chooser(Algorithm.auto(Algorithm.Auto.SHIPPED), own.known());
+      Chooser shipped =
+          own.chooser(Algorithm.auto(Algorithm.Auto.SHIPPED), own.known(), BufferRows.ALL);
       Tuner tuner = new Tuner(group, shipped, locality, nanoTime);
       List<Row> rows =
           tuner.run(context.group.inlineChannel() != null ? InlineExchange.CAPACITY + 1 : 0);

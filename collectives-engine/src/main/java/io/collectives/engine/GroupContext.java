@@ -7,6 +7,7 @@ import io.collectives.ElementType;
 import io.collectives.Payload;
 import io.collectives.engine.choice.AlgorithmTable;
 import io.collectives.engine.choice.AlgorithmTable.Row;
+import io.collectives.engine.choice.BufferRows;
 import io.collectives.engine.choice.Chooser;
 import io.collectives.engine.choice.Locality;
 import io.collectives.engine.choice.Placement;
@@ -155,14 +156,7 @@ final class GroupContext {
    * @param traits by what its ranks reach each other
    * @param tuned what {@link Communicator#tune} has found, if it was called and found anything out
    */
-  record Known(Set<Locality> traits, @Nullable List<Row> tuned) {
-    /** Returns the same for calls that always go by frames if they are too long for slots. */
-    Known withoutBuffers() {
-      Set<Locality> others = EnumSet.copyOf(traits);
-      others.remove(Locality.BUFFERS);
-      return new Known(others, tuned);
-    }
-  }
+  record Known(Set<Locality> traits, @Nullable List<Row> tuned) {}
 
   /**
    * The algorithm with all that its name leaves open, for this group.
@@ -244,9 +238,10 @@ final class GroupContext {
    * Returns the chooser between algorithms.
    *
    * @param asked {@code auto} with rows of its own, or all else for what the job says
+   * @param buffers which rows of exchange buffers count
    * @throws IllegalArgumentException if the rows of the algorithm are wrong
    */
-  Chooser chooser(Algorithm asked, Known of) {
+  Chooser chooser(Algorithm asked, Known of, BufferRows buffers) {
     boolean says = asked instanceof Algorithm.Auto own && !own.rows().isEmpty();
     Algorithm.Auto auto = says ? (Algorithm.Auto) asked : job.auto;
     List<Row> users = List.of();
@@ -257,7 +252,12 @@ final class GroupContext {
       users = job.table(auto).rows();
     }
     return new Chooser(
-        job.algorithms, placement, of.traits, group.size(), AlgorithmTable.inOrder(users, tuned));
+        job.algorithms,
+        placement,
+        of.traits,
+        group.size(),
+        buffers,
+        AlgorithmTable.inOrder(users, tuned));
   }
 
   /**

@@ -9,6 +9,7 @@ import io.collectives.ReduceOp;
 import io.collectives.Repeatability;
 import io.collectives.WireType;
 import io.collectives.engine.choice.AlgorithmTable;
+import io.collectives.engine.choice.BufferRows;
 import io.collectives.engine.choice.Chooser;
 import io.collectives.engine.memory.Kernels;
 import io.collectives.engine.memory.Memory;
@@ -37,17 +38,18 @@ final class Programs {
    * Programs in use. A lookup here allocates nothing, while one in the group context makes a key.
    *
    * @param chooser nothing if there is one algorithm
-   * @param inFrames for reductions that no rank should do for all others; nothing if these ones are
+   * @param once for reductions that should be done once, and not at each rank; nothing if these
+   *     ones are
    * @param programs by order and choice, collective and root; any thread may fill it in, with the
    *     same values
    */
   private record Choices(
       GroupContext.Known known,
       @Nullable Chooser chooser,
-      @Nullable Choices inFrames,
+      @Nullable Choices once,
       @Nullable Program[][] @Nullable [] programs) {
-    Choices(GroupContext.Known known, @Nullable Chooser chooser, @Nullable Choices inFrames) {
-      this(known, chooser, inFrames, table(chooser == null ? 1 : chooser.choices()));
+    Choices(GroupContext.Known known, @Nullable Chooser chooser, @Nullable Choices once) {
+      this(known, chooser, once, table(chooser == null ? 1 : chooser.choices()));
     }
 
     private static @Nullable Program[][] @Nullable [] table(int choices) {
@@ -80,17 +82,21 @@ final class Programs {
     if (fixed != null) {
       return new Choices(known, null, null);
     }
-    Choices inFrames = new Choices(known, chooser(known.withoutBuffers()), null);
-    boolean goesByBuffers =
-        settings.wireType() == WireType.AS_IN_MEMORY
-            && settings.repeatability() != Repeatability.EXACT
-            && !settings.finiteCheck()
-            && settings.frameLength() >= ExchangeBuffers.LONGEST_EXCHANGE;
-    return goesByBuffers ? new Choices(known, chooser(known), inFrames) : inFrames;
+    boolean needsFrames =
+        settings.wireType() != WireType.AS_IN_MEMORY
+            || settings.finiteCheck()
+            || settings.frameLength() < ExchangeBuffers.LONGEST_EXCHANGE;
+    if (needsFrames) {
+      return new Choices(known, chooser(known, BufferRows.NONE), null);
+    }
+    Choices once = new Choices(known, chooser(known, BufferRows.REDUCING_ONCE), null);
+    return settings.repeatability() == Repeatability.EXACT
+        ? once
+        : new Choices(known, chooser(known, BufferRows.ALL), once);
   }
 
-  private Chooser chooser(GroupContext.Known known) {
-    return context.chooser(settings.algorithm(), known);
+  private Chooser chooser(GroupContext.Known known, BufferRows buffers) {
+    return context.chooser(settings.algorithm(), known, buffers);
   }
 
   /**
@@ -167,7 +173,7 @@ final class Programs {
     Choices now = current();
     // To convert short elements, or to call a user's op, takes longer than to pass on a sum.
     boolean isDear = type.bytes() < Integer.BYTES || !(op instanceof ReduceOp.Standard);
-    Choices from = isDear && now.inFrames != null ? now.inFrames : now;
+    Choices from = isDear && now.once != null ? now.once : now;
     return of(from, collective, root, bytes, Order.of(op, type, settings.repeatability()));
   }
 
@@ -224,7 +230,7 @@ final class Programs {
     GroupContext.Known known = context.known();
     Chooser chooser = current().chooser;
     if (chooser == null) {
-      chooser = chooser(known);
+      chooser = chooser(known, BufferRows.ALL);
     }
     boolean inOrder = settings.repeatability().needsAllAtOnce();
     Chooser.Choice choice = chooser.choose(Collective.ALL_REDUCE, crossing(bytes, wire), inOrder);

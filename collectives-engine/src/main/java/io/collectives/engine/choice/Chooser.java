@@ -49,14 +49,19 @@ public final class Chooser {
    * @param all of all tables, those that count first in front
    */
   public Chooser(
-      Algorithms algorithms, Placement placement, Set<Locality> traits, int ranks, List<Row> all) {
+      Algorithms algorithms,
+      Placement placement,
+      Set<Locality> traits,
+      int ranks,
+      BufferRows buffers,
+      List<Row> all) {
     this.algorithms = algorithms;
     this.placement = placement;
     this.ranks = ranks;
     this.rows =
         all.stream()
             .filter(row -> row.where() == null || traits.contains(row.where()))
-            .filter(row -> row.ranks().contains(ranks))
+            .filter(row -> row.ranks().contains(ranks) && buffers.contain(row))
             .toList();
   }
 

@@ -26,7 +26,7 @@ class ChooserTest {
   private static Chooser chooser(Placement placement, int ranks, List<Row> rows, Locality... more) {
     Set<Locality> traits = EnumSet.of(placement.locality());
     traits.addAll(List.of(more));
-    return new Chooser(ALGORITHMS, placement, traits, ranks, rows);
+    return new Chooser(ALGORITHMS, placement, traits, ranks, BufferRows.ALL, rows);
   }
 
   private static Chooser shipped(Locality locality, int ranks, Locality... more) {
