@@ -113,10 +113,10 @@ final class MappedMemory implements AutoCloseable {
    * <p>If not, the error that comes of asking, or is still to come, comes here and is caught.
    */
   boolean isWhole() {
-    if (gone) {
-      return false;
-    }
     try {
+      if (gone) {
+        return false;
+      }
       long number = ++asked;
       WORD.setOpaque(all, mark, number);
       WORD.setOpaque(all, mark + Long.BYTES, number * FACTOR);
@@ -149,10 +149,10 @@ final class MappedMemory implements AutoCloseable {
 
   /** Asks the pages alone. */
   boolean hasPages(int from, int to) {
-    if (gone) {
-      return false;
-    }
     try {
+      if (gone) {
+        return false;
+      }
       int wrong = 0;
       for (int at = from; at < to; at = (at & -PAGE) + PAGE) {
         long was = (long) WORD.getAcquire(all, at);
@@ -169,14 +169,17 @@ final class MappedMemory implements AutoCloseable {
     return isStillThere();
   }
 
-  /** Called whatever was found: the JVM links a call when it is first made, and may throw then. */
+  /**
+   * Called whatever was found: the JVM links a call when it is first made, and may throw then. It
+   * may also throw where a method begins, so that all of it is within the {@code try}.
+   */
   private boolean isStillThere() {
-    if (gone) {
-      try {
+    try {
+      if (gone) {
         awaitError();
-      } catch (InternalError e) {
-        // It came with the call.
       }
+    } catch (InternalError e) {
+      // It came with the call.
     }
     return !gone;
   }
