@@ -95,15 +95,24 @@ public final class CallFingerprint {
     return algorithm.substring(0, NAME_LENGTH - hash.length()) + hash;
   }
 
+  /** Returns an algorithm's name, or what is {@linkplain #told} of it, as fingerprints hold it. */
+  public static long[] words(String algorithm) {
+    long[] words = new long[WORDS];
+    putName(words, algorithm, 0, NAME_LENGTH);
+    return Arrays.copyOfRange(words, NAME_WORD, DEAL_WORD);
+  }
+
   /**
    * Says what ranks do; after the beginning.
    *
-   * @param algorithm {@link #told}, which may be an allocation to ask for
+   * @param name the {@link #words} of the algorithm's
    * @param root 0 if the collective has none
    * @param dealt {@link #hash} of the counts of all ranks, 0 if the payload is dealt evenly
    */
-  public static void plan(long[] target, String algorithm, int root, int dealt) {
-    putName(target, algorithm, 0, NAME_LENGTH);
+  public static void plan(long[] target, long[] name, int root, int dealt) {
+    for (int i = 0; i < name.length; i++) {
+      target[NAME_WORD + i] |= name[i];
+    }
     target[DEAL_WORD] = (long) root << 32 | dealt & 0xffffffffL;
   }
 

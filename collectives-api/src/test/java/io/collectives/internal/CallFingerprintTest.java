@@ -35,7 +35,7 @@ class CallFingerprintTest {
     CallFingerprint.begin(words, collective, op, type);
     CallFingerprint.numbers(words, wire, Repeatability.FASTEST);
     CallFingerprint.size(words, count, slabs);
-    CallFingerprint.plan(words, algorithm.name(), root, dealt);
+    CallFingerprint.plan(words, CallFingerprint.words(algorithm.name()), root, dealt);
     return words;
   }
 
@@ -44,7 +44,8 @@ class CallFingerprintTest {
     CallFingerprint.begin(words, Collective.ALL_REDUCE, op, ElementType.FLOAT32);
     CallFingerprint.numbers(words, WireType.AS_IN_MEMORY, repeatability);
     CallFingerprint.size(words, 100, 1);
-    CallFingerprint.plan(words, Algorithm.parameterServer(1_000_000).name(), 0, 0);
+    CallFingerprint.plan(
+        words, CallFingerprint.words(Algorithm.parameterServer(1_000_000).name()), 0, 0);
     return words;
   }
 

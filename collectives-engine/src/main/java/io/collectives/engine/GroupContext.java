@@ -337,13 +337,16 @@ final class GroupContext {
     }
   }
 
-  /** Returns a memory to bind to a user's array. */
-  synchronized ArrayMemory takeMemory(ElementType type) {
-    ArrayMemory memory = freeMemories(type).poll();
-    return memory == null ? new ArrayMemory(type) : memory;
+  /** Returns a memory that is bound to a user's array. To be called with the engine's lock held. */
+  ArrayMemory takeMemory(ElementType type, Object array, int length) {
+    ArrayMemory free = freeMemories(type).poll();
+    ArrayMemory memory = free == null ? new ArrayMemory(type) : free;
+    memory.bind(array, 0, length);
+    return memory;
   }
 
-  synchronized void giveBack(ArrayMemory memory) {
+  /** To be called with the engine's lock held. */
+  void giveBack(ArrayMemory memory) {
     memory.unbind();
     freeMemories(memory.type()).push(memory);
   }

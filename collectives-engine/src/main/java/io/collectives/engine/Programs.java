@@ -12,7 +12,6 @@ import io.collectives.engine.choice.AlgorithmTable;
 import io.collectives.engine.choice.BufferRows;
 import io.collectives.engine.choice.Chooser;
 import io.collectives.engine.memory.Kernels;
-import io.collectives.engine.memory.Memory;
 import io.collectives.engine.memory.NarrowWire;
 import io.collectives.engine.run.AddOrder;
 import io.collectives.engine.run.ExchangeBuffers;
@@ -114,13 +113,13 @@ final class Programs {
     return inlineBarrier != null ? inlineBarrier : of(Collective.BARRIER, 0, 0);
   }
 
-  /** This rank's part of an all-reduce of a memory. */
-  Program allReduce(Memory memory, ReduceOp op) {
-    long bytes = memory.count() * memory.type().bytes();
-    if (memory.type() == ElementType.FLOAT32) {
+  /** This rank's part of an all-reduce of so many elements. */
+  Program allReduce(ElementType type, long count, ReduceOp op) {
+    long bytes = count * type.bytes();
+    if (type == ElementType.FLOAT32) {
       bytes = crossing(bytes, settings.wireType());
     }
-    return reduction(Collective.ALL_REDUCE, 0, bytes, memory.type(), op);
+    return reduction(Collective.ALL_REDUCE, 0, bytes, type, op);
   }
 
   /** A program for an all-reduce in which each contribution goes into one sum. */

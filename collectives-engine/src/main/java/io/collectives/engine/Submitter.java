@@ -71,19 +71,12 @@ final class Submitter {
 
   void allReduce(ElementType type, Object array, int length, ReduceOp op) {
     Objects.requireNonNull(op, "op");
-    ArrayMemory memory = context.takeMemory(type);
-    memory.bind(array, 0, length);
-    submit(context, programs.allReduce(memory, op), memory, memory, op, null);
-    // Not after an error, when a peer may still look at it.
-    context.giveBack(memory);
+    submit(programs.allReduce(type, length, op), type, array, length, op);
   }
 
   void broadcast(ElementType type, Object array, int length, int root) {
     Program program = programs.of(Collective.BROADCAST, root, (long) length * type.bytes());
-    ArrayMemory memory = context.takeMemory(type);
-    memory.bind(array, 0, length);
-    submit(context, program, memory, memory, ReduceOp.SUM, null);
-    context.giveBack(memory);
+    submit(program, type, array, length, ReduceOp.SUM);
   }
 
   void reduceScatter(float[] input, float[] output, ReduceOp op) {
@@ -93,25 +86,60 @@ final class Submitter {
       Payload same = Payload.of(input);
       context.overlaps.check(INPUT, same, OUTPUT, same, Overlaps.APART);
     }
-    ArrayMemory in = context.takeMemory(ElementType.FLOAT32);
-    ArrayMemory out = context.takeMemory(ElementType.FLOAT32);
-    in.bind(input, 0, input.length);
-    out.bind(output, 0, output.length);
-    submit(context, reduction(Collective.REDUCE_SCATTER, 0, in, op), in, out, op, null);
-    context.giveBack(in);
-    context.giveBack(out);
+    long bytes = (long) input.length * Float.BYTES;
+    ElementType type = ElementType.FLOAT32;
+    Program program = programs.reduction(Collective.REDUCE_SCATTER, 0, bytes, type, op);
+    submit(program, type, input, input.length, output, output.length, op);
   }
 
   void allGather(float[] part, float[] all) {
     Shapes.part(part.length, ownCount(all.length), context.group.rank(), "part");
-    ArrayMemory in = context.takeMemory(ElementType.FLOAT32);
-    ArrayMemory out = context.takeMemory(ElementType.FLOAT32);
-    in.bind(part, 0, part.length);
-    out.bind(all, 0, all.length);
-    Program program = programs.of(Collective.ALL_GATHER, 0, bytes(out));
-    submit(context, program, in, out, ReduceOp.SUM, null);
+    long bytes = (long) all.length * Float.BYTES;
+    Program program = programs.of(Collective.ALL_GATHER, 0, bytes);
+    submit(program, ElementType.FLOAT32, part, part.length, all, all.length, ReduceOp.SUM);
+  }
+
+  private void submit(Program program, ElementType type, Object array, int length, ReduceOp op) {
+    submit(program, type, array, length, array, length, op);
+  }
+
+  private void submit(
+      Program program,
+      ElementType type,
+      Object input,
+      int inputLength,
+      Object output,
+      int outputLength,
+      ReduceOp op) {
+    Call call;
+    ArrayMemory in;
+    ArrayMemory out;
+    lock();
+    try {
+      in = context.takeMemory(type, input, inputLength);
+      out = input == output ? in : context.takeMemory(type, output, outputLength);
+      call = describe(context, program, in, out, op, null, null);
+      if (!submit(call, null)) {
+        giveBack(in, out);
+        return;
+      }
+    } finally {
+      unlock();
+    }
+    context.driver.finish(call);
+    lock();
+    try {
+      giveBack(in, out); // Not after an error, when a peer may still look at it.
+    } finally {
+      unlock();
+    }
+  }
+
+  private void giveBack(ArrayMemory in, ArrayMemory out) {
     context.giveBack(in);
-    context.giveBack(out);
+    if (out != in) {
+      context.giveBack(out);
+    }
   }
 
   private long ownCount(long total) {
@@ -141,7 +169,7 @@ final class Submitter {
     Memory out = result(input, output);
     Memory in = source(input, output, out);
     Memory kept = kept(input, output, residual, op);
-    Program program = programs.allReduce(in, op);
+    Program program = programs.allReduce(in.type(), in.count(), op);
     program = kept == null ? program : programs.sendingOnce(program);
     Call call;
     boolean isLeft;
@@ -173,7 +201,7 @@ final class Submitter {
       Memory out = result(inputs.get(i), outputs.get(i));
       Memory in = source(inputs.get(i), outputs.get(i), out);
       Memory kept = in.type() == ElementType.FLOAT32 ? residuals : null;
-      Program program = programs.allReduce(in, op);
+      Program program = programs.allReduce(in.type(), in.count(), op);
       batch.add(kept == null ? program : programs.sendingOnce(program), in, out, kept);
     }
     submit(context, batch, op, handle);

@@ -211,7 +211,7 @@ public abstract class CallRun {
       CallFingerprint.checkFinite(fingerprint);
     }
     CallFingerprint.size(fingerprint, count, program.pairwise ? (int) perFrame : slabs);
-    CallFingerprint.plan(fingerprint, program.algorithmName, program.root, dealt);
+    CallFingerprint.plan(fingerprint, program.nameWords, program.root, dealt);
   }
 
   /**

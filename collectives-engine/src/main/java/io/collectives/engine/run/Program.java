@@ -75,6 +75,9 @@ public final class Program {
   /** Put together once: some names are made of several parts. */
   final String algorithmName;
 
+  /** That name as fingerprints hold it. */
+  final long[] nameWords;
+
   final Collective collective;
   final int ranks;
   final int rank;
@@ -179,6 +182,7 @@ public final class Program {
       Parts parts) {
     this.algorithm = algorithm;
     this.algorithmName = CallFingerprint.told(algorithm.name());
+    this.nameWords = CallFingerprint.words(algorithmName);
     this.collective = plan.collective();
     this.ranks = plan.ranks();
     this.rank = rank;

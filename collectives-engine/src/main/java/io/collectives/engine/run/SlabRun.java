@@ -61,10 +61,15 @@ final class SlabRun {
     this.program = program;
   }
 
+  /** Begins a slab, or, if it is -1, stays without one, as nobody then looks at the rest. */
   void begin(int newSlab) {
     slab = newSlab;
-    openSteps = newSlab < 0 ? 0 : program.steps;
+    openSteps = 0;
     openEchoes = 0;
+    if (newSlab < 0) {
+      return;
+    }
+    openSteps = program.steps;
     isChecked = false;
     Arrays.fill(writes, 0);
     Arrays.fill(reads, 0);
@@ -77,7 +82,7 @@ final class SlabRun {
     for (LaneRun lane : lanes) {
       lane.begin();
     }
-    if (program.echoes && newSlab >= 0) {
+    if (program.echoes) {
       for (int peer = 0; peer < echoDue.length; peer++) {
         echoDue[peer] = program.sendsTo[peer];
         echoOwed[peer] = program.receivesFrom[peer];

@@ -352,7 +352,8 @@ final class TrainingSimulation extends Simulation {
     header.chunkCount = 1;
     CallFingerprint.begin(header.call, Collective.ALL_REDUCE, ReduceOp.SUM, ElementType.INT32);
     CallFingerprint.size(header.call, count + 1, 1);
-    CallFingerprint.plan(header.call, SimulatedPrograms.algorithm(algorithm, size).name(), 0, 0);
+    long[] name = CallFingerprint.words(SimulatedPrograms.algorithm(algorithm, size).name());
+    CallFingerprint.plan(header.call, name, 0, 0);
     byte[] body = new byte[0];
     boolean callsAgain = receiver.next <= payloads;
     switch (token) {
