@@ -16,6 +16,7 @@ import io.collectives.Repeatability;
 import io.collectives.Statistics;
 import io.collectives.UserOp;
 import io.collectives.WireType;
+import io.collectives.plan.Chunks;
 import io.collectives.spi.FrameBytes;
 import io.collectives.spi.MemoryLeases;
 import io.collectives.spi.Region;
@@ -87,13 +88,38 @@ class ExchangeBuffersTest {
             int salt = call;
             int[] array = new int[length];
             Arrays.setAll(array, i -> i + salt << world.rank());
-            kinds.get(random.nextInt(kinds.size())).allReduce(array, ReduceOp.SUM);
+            Communicator kind = kinds.get(random.nextInt(kinds.size()));
             int[] expected = new int[length];
             Arrays.setAll(expected, i -> (i + salt) * ((1 << RANKS) - 1));
+            if (random.nextInt(3) > 0) {
+              kind.allReduce(array, ReduceOp.SUM);
+            } else {
+              reduceInParts(kind, array, random.nextBoolean() ? counts(length, random) : null);
+            }
             assertArrayEquals(expected, array, "call " + call);
           }
         });
     worlds.forEach(Communicator::close);
+  }
+
+  private static long[] counts(int length, Random random) {
+    int first = random.nextInt(length + 1);
+    int second = random.nextInt(length + 1 - first);
+    return new long[] {first, second, length - first - second};
+  }
+
+  private static void reduceInParts(Communicator world, int[] array, long @Nullable [] counts) {
+    long count =
+        counts == null ? Chunks.count(array.length, world.rank(), RANKS) : counts[world.rank()];
+    Payload part = Payload.of(new int[(int) count]);
+    Payload all = Payload.of(array);
+    if (counts == null) {
+      world.reduceScatter(all, part, ReduceOp.SUM);
+      world.allGather(part, all);
+    } else {
+      world.reduceScatter(all, part, counts, ReduceOp.SUM);
+      world.allGather(part, all, counts);
+    }
   }
 
   /** A result that is one of the contributions, and another one that is not. */

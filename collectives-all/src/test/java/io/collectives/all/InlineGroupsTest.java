@@ -123,6 +123,7 @@ class InlineGroupsTest {
           world.barrier();
           int before = sent.get();
           assertSum(half);
+          assertParts(half);
           world.barrier();
           assertEquals(before, sent.get(), "of a split");
           Communicator left = half.shrink().group();
@@ -161,6 +162,7 @@ class InlineGroupsTest {
           world.barrier();
           int before = sent.get();
           assertSum(host);
+          assertParts(host);
           long[] many = new long[10_000];
           Arrays.fill(many, 3);
           host.allReduce(many, ReduceOp.SUM);
@@ -185,6 +187,20 @@ class InlineGroupsTest {
       long[] one = {1, i};
       group.allReduce(one, ReduceOp.SUM);
       assertArrayEquals(new long[] {group.size(), (long) i * group.size()}, one);
+    }
+  }
+
+  private static void assertParts(Communicator group) {
+    float[] part = new float[InlineExchange.CAPACITY / Float.BYTES];
+    Arrays.fill(part, group.rank() + 1);
+    float[] all = new float[group.size() * part.length];
+    group.allGather(part, all);
+    for (int i = 0; i < all.length; i++) {
+      assertEquals(1 + i / part.length, all[i]);
+    }
+    group.reduceScatter(all, part, ReduceOp.SUM);
+    for (float sum : part) {
+      assertEquals((group.rank() + 1) * group.size(), sum);
     }
   }
 

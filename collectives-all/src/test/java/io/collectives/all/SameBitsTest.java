@@ -11,6 +11,7 @@ import io.collectives.JobSettings;
 import io.collectives.Mesh;
 import io.collectives.ReduceOp;
 import io.collectives.WireType;
+import io.collectives.plan.Chunks;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -21,7 +22,9 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Function;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -30,6 +33,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class SameBitsTest {
   private static final int RANKS = 6;
   private static final int COUNT = 5003;
+  private static final int SHORT = 500;
 
   @TempDir Path directory;
 
@@ -53,13 +57,7 @@ class SameBitsTest {
       Path rendezvous =
           Files.createDirectory(directory.resolve(algorithm.name().replace(':', '-')));
       float[] one = sum(rank -> worlds.get(rank));
-      float[] other =
-          sum(
-              rank ->
-                  Collectives.join(
-                      JobSettings.of(rank, RANKS, rendezvous.toUri())
-                          .withTransport("tcp")
-                          .withCalls(tcp)));
+      float[] other = sum(rank -> join(rank, rendezvous, "tcp", tcp));
       assertArrayEquals(bits(one), bits(other), algorithm.name());
       for (float[] earlier : results) {
         assertFalse(Arrays.equals(bits(earlier), bits(one)), "the order does not show");
@@ -68,12 +66,52 @@ class SameBitsTest {
     }
   }
 
+  /** Parts that need no frames, where there are slots. */
+  @Test
+  void transportsGiveTheSameBitsOfShortParts() throws Exception {
+    CallSettings calls = CallSettings.defaults().withAlgorithm(Algorithm.direct());
+    List<Communicator> worlds = Collectives.inProcess(RANKS, calls);
+    float[] one = part(worlds::get);
+    for (String transport : List.of("shm", "tcp")) {
+      Path rendezvous = Files.createDirectory(directory.resolve(transport));
+      float[] other = part(rank -> join(rank, rendezvous, transport, calls));
+      assertArrayEquals(bits(one), bits(other), transport);
+    }
+  }
+
+  private static Communicator join(int rank, Path at, String transport, CallSettings calls)
+      throws Exception {
+    return Collectives.join(
+        JobSettings.of(rank, RANKS, at.toUri()).withTransport(transport).withCalls(calls));
+  }
+
   private interface Opener {
     Communicator open(int rank) throws Exception;
   }
 
-  /** Returns the result of rank 0. */
   private static float[] sum(Opener opener) throws Exception {
+    return result(
+        opener,
+        world -> {
+          float[] values = values(world.rank(), COUNT);
+          world.allReduce(values, ReduceOp.SUM);
+          return values;
+        });
+  }
+
+  private static float[] part(Opener opener) throws Exception {
+    return result(
+        opener,
+        world -> {
+          float[] part = new float[(int) Chunks.count(SHORT, world.rank(), RANKS)];
+          world.reduceScatter(values(world.rank(), SHORT), part, ReduceOp.SUM);
+          return part;
+        });
+  }
+
+  /** Returns the result of a rank that does not come first in the order of ranks. */
+  private static float[] result(Opener opener, Function<Communicator, float[]> task)
+      throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(RANKS);
     try {
       List<Callable<float[]>> ranks =
@@ -82,23 +120,21 @@ class SameBitsTest {
                   rank ->
                       () -> {
                         try (Communicator world = opener.open(rank)) {
-                          float[] values = values(rank);
-                          world.allReduce(values, ReduceOp.SUM);
-                          return values;
+                          return task.apply(world);
                         }
                       })
               .toList();
       List<Future<float[]>> all = threads.invokeAll(ranks);
-      return all.get(0).get();
+      return all.get(RANKS / 2).get();
     } finally {
       threads.shutdownNow();
     }
   }
 
-  private static float[] values(int rank) {
+  private static float[] values(int rank, int count) {
     Random random = new Random(rank);
-    float[] values = new float[COUNT];
-    for (int i = 0; i < COUNT; i++) {
+    float[] values = new float[count];
+    for (int i = 0; i < count; i++) {
       values[i] = (float) (random.nextGaussian() * Math.exp(4 * random.nextGaussian()));
     }
     return values;

@@ -11,7 +11,10 @@ import java.util.Locale;
  * AlgorithmTable table}. A group has one of the last four, and maybe the first ones beside it.
  */
 public enum Locality {
-  /** Exchanges of few bytes need no frames, because each rank has a slot at every other. */
+  /**
+   * Exchanges of few bytes, and of short parts, need no frames, because each rank has a slot at
+   * every other.
+   */
   SLOTS,
 
   /**

@@ -565,6 +565,11 @@ public abstract class CallRun {
     return count;
   }
 
+  /** The bytes in memory of the longest chunk of the payload in a slab. */
+  long longestPiece() {
+    return (long) workPiece * elementBytes;
+  }
+
   /** The number of bytes of a transfer's part in a slab. */
   int frameLength(Program.Step step, int slab) {
     int length = 0;

@@ -123,7 +123,7 @@ public final class ExchangeBuffers {
   boolean take(CallRun call, boolean besideLeases) {
     Program program = call.program;
     long most = 0;
-    if (program.isExchange) {
+    if (program.isExchange && program.chunks == 1) {
       most = LONGEST_EXCHANGE;
     } else if (program.isDirect) {
       most = besideLeases ? (long) members.length * MOST_BESIDE_LEASES : CAPACITY;

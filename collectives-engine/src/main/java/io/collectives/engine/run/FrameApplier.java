@@ -346,18 +346,17 @@ final class FrameApplier {
   }
 
   /**
-   * Takes the sum of what all ranks have told each other, in the order of ranks.
+   * Takes the sum of what all ranks have told this one.
    *
-   * @param fused where plans have it
+   * @param chunk that it is of
    * @param frames by member; that of this rank is its own memory
    * @param at the index of their first byte
    */
-  void exchange(CallRun call, Program.FusedReduction fused, FrameBytes[] frames, int at) {
-    Program.Step step = fused.first;
-    Memory result = call.memory(step.firstChunk, 0, false);
-    for (int member = 0; member < call.program.ranks; member++) {
+  void exchange(CallRun call, int chunk, FrameBytes[] frames, int at) {
+    Memory result = call.memory(chunk, 0, false);
+    for (int member : call.program.summands) {
       if (member == call.program.rank) {
-        ordered.add(call.memory(step.firstChunk, 0, true), call.position(step.firstChunk, 0, true));
+        ordered.add(call.memory(chunk, 0, true), call.position(chunk, 0, true));
       } else {
         ordered.add(frames[member], at);
       }
@@ -366,8 +365,8 @@ final class FrameApplier {
         call.op,
         call.manner,
         result,
-        call.position(step.firstChunk, 0, false),
-        call.pieceCount(step.firstChunk, 0),
+        call.position(chunk, 0, false),
+        call.pieceCount(chunk, 0),
         divisor(call),
         null);
   }

@@ -17,10 +17,11 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs exchanges of few bytes by an {@link InlineExchange}: each rank leaves its contribution for
- * every other one, and takes the sum when all have come. What a frame costs beside its bytes (its
- * header, its place in a queue, the word that it was read) is most of the time of such a call,
- * above all where ranks outnumber the cores and each wait is a change of threads.
+ * Runs {@linkplain Program#isExchange exchanges} of few bytes by an {@link InlineExchange}: each
+ * rank leaves its contribution, or its part, for every other one, and takes the sum, or the parts,
+ * when all have come. What a frame costs beside its bytes (its header, its place in a queue, the
+ * word that it was read) is most of the time of such a call, above all where ranks outnumber the
+ * cores and each wait is a change of threads.
  *
  * <p>Each group has slots of its own, if its members agree on an {@link InlineChannel} when they
  * make it. Which calls go by it follows from what all ranks know; see {@link #fits}. What is too
@@ -78,7 +79,8 @@ final class InlineExchanges {
         && call.narrow == null
         && !call.checksFinite // What is found travels with frames.
         && call.slabs == 1
-        && (program.isExchange && call.bytes() <= InlineExchange.CAPACITY || buffers(call) != null);
+        && (program.isExchange && call.longestPiece() <= InlineExchange.CAPACITY
+            || buffers(call) != null);
   }
 
   /** The buffers by which a call goes if it goes inline; nothing if it goes by slots alone. */
@@ -349,8 +351,10 @@ final class InlineExchanges {
   private void complete(Call call, SlabRun run, LaneRun lane) {
     if (call.program.isDirect) {
       takeSums(call, run, lane, Objects.requireNonNull(call.buffers));
-    } else if (call.program.collective == Collective.ALL_REDUCE) {
-      reduce(call);
+    } else if (call.program.collective == Collective.ALL_GATHER) {
+      takeParts(call, run, lane);
+    } else if (call.program.collective != Collective.BARRIER) {
+      reduce(call, lane.lane.receives[0][0].firstChunk);
     }
     for (Program.Step[] receives : lane.lane.receives) {
       for (Program.Step receive : receives) {
@@ -374,13 +378,20 @@ final class InlineExchanges {
     worked(call, (int) call.bytes());
   }
 
-  private void reduce(Call call) {
-    Program.FusedReduction fused = call.program.fusedReductions[0];
+  private void takeParts(Call call, SlabRun run, LaneRun lane) {
+    for (int i = 0; i < lane.lengths.length; i++) {
+      FrameBytes part = call.group.taken[call.program.peers[i]];
+      applier.bytes(call, run, lane.lane.receives[i][0], 0, part, 0, lane.lengths[i]);
+    }
+    worked(call, (int) call.bytes());
+  }
+
+  private void reduce(Call call, int chunk) {
     ExchangeBuffers buffers = call.buffers;
     if (buffers == null) {
-      applier.exchange(call, fused, call.group.taken, 0);
+      applier.exchange(call, chunk, call.group.taken, 0);
     } else {
-      applier.exchange(call, fused, buffers.memories(), buffers.at(call.group.inlineTurn));
+      applier.exchange(call, chunk, buffers.memories(), buffers.at(call.group.inlineTurn));
       buffers.share();
     }
     worked(call, (int) call.bytes());

@@ -12,6 +12,7 @@ import io.collectives.plan.Plan;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -137,8 +138,14 @@ public final class Program {
   /** The reductions that take all contributions to chunks of this rank in one pass. */
   final FusedReduction[] fusedReductions;
 
-  /** If true, all ranks send each other everything that they have, at once, and nothing else. */
+  /**
+   * If true, each rank sends each other one chunk of what it has, at once, and nothing else: an
+   * all-gather, a reduce-scatter, or an all-reduce or barrier of one chunk.
+   */
   final boolean isExchange;
+
+  /** Of an exchange that reduces: the ranks in the order in which their contributions are added. */
+  final int[] summands;
 
   /**
    * If true, each rank is sent all contributions to one chunk and sends their sum to all others, in
@@ -213,13 +220,21 @@ public final class Program {
     }
     this.steps = sum;
     this.isExchange =
-        (collective == Collective.ALL_REDUCE || collective == Collective.BARRIER)
-            && chunks == 1
+        switch (collective) {
+              case ALL_REDUCE, BARRIER -> chunks == 1;
+              case REDUCE_SCATTER, ALL_GATHER -> chunks == ranks;
+              default -> false;
+            }
             && lanes.length == 1
             && peers.length == ranks - 1
             && ranks > 1
             && sum == 2 * peers.length
-            && plan.rounds(0) == 1;
+            && plan.rounds(0) == 1
+            && widestTransfer == 1;
+    this.summands =
+        isExchange && collective == Collective.REDUCE_SCATTER && !inRankOrder
+            ? IntStream.concat(IntStream.of(rank), inOrder(lanes[0].receives)).toArray()
+            : IntStream.range(0, ranks).toArray();
     int[] writes = parts.writes;
     int dealt = partsOf(collective, ranks);
     if (chunks % dealt != 0) {
@@ -237,13 +252,7 @@ public final class Program {
               + " is needed");
     }
     this.landed = parts.landed;
-    this.relaysTo =
-        sends()
-            .filter(send -> send.at >= chunks)
-            .mapToInt(send -> send.peer)
-            .distinct()
-            .sorted()
-            .toArray();
+    this.relaysTo = peersOf(send -> send.at >= chunks);
     this.returning = new int[chunks];
     Arrays.fill(returning, -1);
     int returned = 0;
@@ -253,13 +262,7 @@ public final class Program {
       }
     }
     this.returns = returned;
-    this.returnsFrom =
-        sends()
-            .filter(step -> step.returns)
-            .mapToInt(step -> step.peer)
-            .distinct()
-            .sorted()
-            .toArray();
+    this.returnsFrom = peersOf(send -> send.returns);
     this.isDirect =
         chunks == ranks
             && contributors == ranks
@@ -301,6 +304,18 @@ public final class Program {
       case REDUCE_SCATTER, SCATTER -> chunk / chunksOfPart() == rank;
       case ALL_TO_ALL -> chunk / chunksOfPart() % ranks == rank;
     };
+  }
+
+  /** The peers from which one receive each comes, in the order in which a plan applies them. */
+  private static IntStream inOrder(Step[][] receives) {
+    return Arrays.stream(receives)
+        .map(fromPeer -> fromPeer[0])
+        .sorted(Comparator.comparingInt(receive -> receive.writesBefore[0]))
+        .mapToInt(receive -> receive.peer);
+  }
+
+  private int[] peersOf(Predicate<Step> some) {
+    return sends().filter(some).mapToInt(send -> send.peer).distinct().sorted().toArray();
   }
 
   private Stream<Step> sends() {
