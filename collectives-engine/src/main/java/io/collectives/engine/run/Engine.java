@@ -353,7 +353,7 @@ public final class Engine {
       trace.looked(calls.now);
     }
     call.isInline = InlineExchanges.fits(call);
-    call.isTimed = trace.isOn && call.isInline && (program.isDirect || trace.times(calls.now));
+    call.isTimed = trace.isOn && call.isInline && (program.chunks > 1 || trace.times(calls.now));
     if (callSites) {
       call.site = CallSites.here();
     }
