@@ -293,6 +293,7 @@ class EndToEndTest {
       assertEquals(Collective.values()[i - 1].toString(), cells[0]);
       assertEquals(algorithm.equals("torus") ? "torus:3x1" : algorithm, cells[1]);
       assertEquals("0", cells[16], lines.get(i));
+      assertEquals(algorithm.equals("torus"), cells[18].equals("-"), "chosen: " + cells[18]);
     }
   }
 

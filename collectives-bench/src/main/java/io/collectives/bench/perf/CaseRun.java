@@ -1,11 +1,9 @@
 package io.collectives.bench.perf;
 
 import io.collectives.Algorithm;
-import io.collectives.Collective;
 import io.collectives.Communicator;
-import io.collectives.ElementType;
 import io.collectives.ReduceOp;
-import io.collectives.WireType;
+import io.collectives.Statistics;
 import io.collectives.bench.network.MeshLinks;
 import io.collectives.bench.network.MeshNetwork;
 import java.time.Duration;
@@ -14,6 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -126,19 +125,22 @@ public final class CaseRun implements AutoCloseable {
     return algorithm().equals(Algorithm.auto());
   }
 
-  private String chosen() {
-    return members != null
-            && isAuto()
-            && work.collective() == Collective.ALL_REDUCE
-            && work.operand().tensors().isEmpty()
-        ? (work.operand().type() == ElementType.FLOAT32
-                ? members
-                : members.using(WireType.AS_IN_MEMORY))
-            .using(algorithm())
-            .explain(work.bytes())
-            .chosen()
-            .name()
-        : CaseResult.NOTHING;
+  /**
+   * Returns the algorithms by which the calls of the case have gone that were made since.
+   *
+   * @return {@link CaseResult#NOTHING} if nobody chose them
+   */
+  private String chosenSince(Statistics before) {
+    if (members == null || !isAuto() || !work.operand().tensors().isEmpty()) {
+      return CaseResult.NOTHING;
+    }
+    String collective = work.collective().toString();
+    return members.statistics().rows().stream()
+        .filter(row -> row.kind().collective().equals(collective) && !before.rows().contains(row))
+        .map(row -> row.kind().algorithm())
+        .distinct()
+        .sorted()
+        .collect(Collectors.joining("/"));
   }
 
   /** Measures a case. */
@@ -156,7 +158,9 @@ public final class CaseRun implements AutoCloseable {
     long[] nanos = new long[(int) iterations()];
     long messages = operation == null ? 0 : operation.negotiationMessages();
     List<Long> linkBytes = new ArrayList<>();
+    Statistics before = world.statistics();
     Optional<HostTraffic> traffic = timedAndCounted(nanos, linkBytes);
+    String chosen = chosenSince(before);
     messages = (operation == null ? 0 : operation.negotiationMessages()) - messages;
     world.allReduce(nanos, ReduceOp.MAX);
     wrong += checked();
@@ -166,7 +170,7 @@ public final class CaseRun implements AutoCloseable {
         Math.round((double) messages / nanos.length),
         traffic,
         linkBytes,
-        chosen());
+        chosen);
   }
 
   private long iterations() {
