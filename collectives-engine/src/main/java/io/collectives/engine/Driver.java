@@ -232,6 +232,17 @@ final class Driver implements StatusSource, AutoCloseable {
     }
   }
 
+  /**
+   * Why no call can be made in a group any more, where that may be about to become known; nothing
+   * if it is whole after so long, or this thread was interrupted.
+   */
+  @Nullable CollectiveException awaitError(Group group, long nanos) {
+    if (!Thread.currentThread().isInterrupted()) {
+      await(group, () -> errorOf(group) != null, System.nanoTime() + nanos);
+    }
+    return errorOf(group);
+  }
+
   /** Has something done by the background thread, once, as soon as a group breaks. */
   void onBreak(Group group, Runnable action) {
     alarm = new Alarm(group, action);

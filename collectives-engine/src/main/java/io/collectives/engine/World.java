@@ -13,6 +13,7 @@ import io.collectives.engine.sharedmemory.SharedMemoryDomain;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Transport;
 import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -34,6 +35,9 @@ final class World {
         Consumer<Rendezvous> onRendezvous,
         @Nullable RunReporter reporter);
   }
+
+  /** For so long the news of a break may be under way. */
+  private static final long NEWS_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final Joining joining;
   private final Driver driver;
@@ -127,7 +131,8 @@ final class World {
               rendezvous -> driver.onBreak(group, rendezvous::close),
               reporter);
     } catch (JoinException e) {
-      CollectiveException error = driver.errorOf(group);
+      // Who hears of a break leaves the place where all meet, so that may be what went wrong here.
+      CollectiveException error = driver.awaitError(group, NEWS_NANOS);
       if (error != null) {
         error.addSuppressed(e);
         throw error;
