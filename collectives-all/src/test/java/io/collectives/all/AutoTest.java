@@ -17,6 +17,7 @@ import io.collectives.JoinException;
 import io.collectives.MismatchException;
 import io.collectives.Payload;
 import io.collectives.ReduceOp;
+import io.collectives.testkit.FreePort;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -201,7 +202,7 @@ class AutoTest {
   @Test
   @Tag("long") // Rank 0 waits for as long as it may.
   void ranksWithDifferentRowsDoNotMeetAtAPort() throws Exception {
-    assertRefused(URI.create("tcp://127.0.0.1:" + TcpJobs.freePort()), Duration.ofSeconds(3));
+    assertRefused(URI.create("tcp://127.0.0.1:" + FreePort.find()), Duration.ofSeconds(3));
   }
 
   private static void assertRefused(URI place, Duration timeout) throws Exception {

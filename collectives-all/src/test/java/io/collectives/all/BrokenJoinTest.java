@@ -10,6 +10,7 @@ import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.JobSettings;
 import io.collectives.ReduceOp;
+import io.collectives.testkit.FreePort;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -37,7 +38,7 @@ class BrokenJoinTest {
 
   @Test
   void whoWaitsAtAPortComesBack() throws Exception {
-    comesBack(URI.create("tcp://localhost:" + TcpJobs.freePort()));
+    comesBack(URI.create("tcp://localhost:" + FreePort.find()));
   }
 
   private static void comesBack(URI place) throws Exception {

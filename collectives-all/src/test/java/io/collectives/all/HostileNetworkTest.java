@@ -14,6 +14,7 @@ import io.collectives.JobSettings;
 import io.collectives.ReduceOp;
 import io.collectives.Security;
 import io.collectives.netty.WatchedTcp;
+import io.collectives.testkit.FreePort;
 import io.collectives.testkit.TcpProxy;
 import java.io.IOException;
 import java.io.InputStream;
@@ -74,7 +75,7 @@ final class HostileNetworkTest {
   void unauthenticatedPeersDisturbNoCall() throws Exception {
     Security security =
         Security.none().withSecret(JobSecret.of("not known to strangers")).withChecksums(true);
-    int[] ports = {TcpJobs.freePort(), TcpJobs.freePort()};
+    int[] ports = {FreePort.find(), FreePort.find()};
     List<Communicator> worlds = join(2, security, ports);
     AtomicBoolean over = new AtomicBoolean();
     AtomicInteger calls = new AtomicInteger();
@@ -283,7 +284,7 @@ final class HostileNetworkTest {
               thread.setContextClassLoader(loader);
               return thread;
             });
-    URI place = URI.create("tcp://localhost:" + TcpJobs.freePort());
+    URI place = URI.create("tcp://localhost:" + FreePort.find());
     List<Future<Communicator>> joining = new ArrayList<>();
     for (int rank = 0; rank < ranks; rank++) {
       JobSettings settings =

@@ -7,6 +7,7 @@ import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.JoinException;
 import io.collectives.ReduceOp;
+import io.collectives.testkit.FreePort;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -67,7 +68,7 @@ final class ProcessesTest {
   @Test
   void processesMeetAtAPortAndSum() throws Exception {
     Map<String, String> environment =
-        Map.of("MASTER_ADDR", "localhost", "MASTER_PORT", "" + TcpJobs.freePort());
+        Map.of("MASTER_ADDR", "localhost", "MASTER_PORT", "" + FreePort.find());
     assertSums(start(SIZE, environment));
   }
 
@@ -86,7 +87,7 @@ final class ProcessesTest {
   @Tag("long") // TcpRendezvousTest does the same in one process.
   void aRankThatNeverArrivesIsNamedByAll() throws Exception {
     Map<String, String> patient =
-        Map.of("MASTER_ADDR", "localhost", "MASTER_PORT", "" + TcpJobs.freePort());
+        Map.of("MASTER_ADDR", "localhost", "MASTER_PORT", "" + FreePort.find());
     options = List.of("-Dorg.slf4j.simpleLogger.log.io.collectives.netty.RendezvousServer=debug");
     List<Path> outputs = start(SIZE - 2, patient);
     Awaitility.await()

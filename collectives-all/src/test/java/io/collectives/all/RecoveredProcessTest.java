@@ -14,6 +14,7 @@ import io.collectives.Payload;
 import io.collectives.RankFailedException;
 import io.collectives.ReduceOp;
 import io.collectives.Survivors;
+import io.collectives.testkit.FreePort;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -158,7 +159,7 @@ class RecoveredProcessTest {
   void theOthersGoOnAndTakeInAnother(int victim, String kind) throws Exception {
     URI place =
         kind.equals("port")
-            ? URI.create("tcp://localhost:" + TcpJobs.freePort())
+            ? URI.create("tcp://localhost:" + FreePort.find())
             : Files.createDirectory(directory.resolve("rendezvous")).toUri();
     for (int rank = 0; rank < SIZE; rank++) {
       processes.add(start(rank, place, "old"));

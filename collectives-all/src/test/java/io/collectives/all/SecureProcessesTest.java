@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.collectives.TlsFiles;
 import io.collectives.testkit.Certificates;
+import io.collectives.testkit.FreePort;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -39,7 +40,7 @@ final class SecureProcessesTest {
   void processesWithSecretTlsAndChecksumsSum() throws Exception {
     Certificates authority = new Certificates(directory);
     Path secret = secret("rw-------");
-    String port = "" + TcpJobs.freePort();
+    String port = "" + FreePort.find();
     for (int rank = 0; rank < 2; rank++) {
       TlsFiles files = authority.certify(TlsFiles.identity("default", rank));
       start(
@@ -60,7 +61,7 @@ final class SecureProcessesTest {
   @Test
   @Tag("once")
   void aProcessWithoutTheSecretIsRefusedAndNobodyPrintsIt() throws Exception {
-    String port = "" + TcpJobs.freePort();
+    String port = "" + FreePort.find();
     Map<String, String> right = Map.of("COLLECTIVES_SECRET", SECRET, "WORLD_SIZE", "3");
     start(0, port, right);
     start(

@@ -7,6 +7,7 @@ import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.JobSettings;
 import io.collectives.ReduceOp;
+import io.collectives.testkit.FreePort;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -104,7 +105,7 @@ final class SilenceTest {
 
   /** Returns what rank 1 of a job prints on standard error. */
   private String errors(Path home, String level, String... options) throws Exception {
-    String port = "" + TcpJobs.freePort();
+    String port = "" + FreePort.find();
     Path rendezvous = Files.createDirectory(directory.resolve("rendezvous"));
     for (int rank = 0; rank < 2; rank++) {
       List<String> command = new ArrayList<>();

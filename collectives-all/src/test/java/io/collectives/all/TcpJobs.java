@@ -4,14 +4,10 @@ import io.collectives.CallSettings;
 import io.collectives.Collectives;
 import io.collectives.Communicator;
 import io.collectives.JobSettings;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -64,20 +60,5 @@ final class TcpJobs {
       worlds.add(joined.get(70, TimeUnit.SECONDS));
     }
     return worlds;
-  }
-
-  /**
-   * A port that nobody listens on now, below those that systems give to outgoing connections: one
-   * of these could take it before rank 0 does.
-   */
-  static int freePort() {
-    while (true) {
-      int port = ThreadLocalRandom.current().nextInt(15_000, 30_000);
-      try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-        return socket.getLocalPort();
-      } catch (IOException e) {
-        // Taken; try another.
-      }
-    }
   }
 }

@@ -10,6 +10,7 @@ import io.collectives.Security;
 import io.collectives.TlsFiles;
 import io.collectives.testkit.Certificates;
 import io.collectives.testkit.FailureContractTest;
+import io.collectives.testkit.FreePort;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -53,7 +54,7 @@ final class TcpSecureRingTest extends FailureContractTest {
 
   @Override
   protected List<Communicator> open(int ranks, CallSettings calls) throws Exception {
-    URI place = URI.create("tcp://localhost:" + TcpJobs.freePort());
+    URI place = URI.create("tcp://localhost:" + FreePort.find());
     Security security =
         Security.none()
             .withSecret(JobSecret.of("a secret of the contract test"))

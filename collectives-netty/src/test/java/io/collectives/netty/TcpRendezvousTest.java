@@ -17,6 +17,7 @@ import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Rendezvous.Announcement;
 import io.collectives.spi.RendezvousProvider;
 import io.collectives.spi.Roster;
+import io.collectives.testkit.FreePort;
 import io.collectives.testkit.TcpProxy;
 import java.io.DataInputStream;
 import java.io.IOException;
@@ -66,9 +67,7 @@ class TcpRendezvousTest {
 
   @BeforeEach
   void choosePort() throws IOException {
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
-      port = free.getLocalPort();
-    }
+    port = FreePort.find();
   }
 
   @AfterEach
@@ -134,8 +133,8 @@ class TcpRendezvousTest {
 
   @Test
   void meetsOverIpv6() throws Exception {
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getByName("::1"))) {
-      port = free.getLocalPort();
+    try {
+      port = FreePort.find("::1");
     } catch (IOException e) {
       Assumptions.abort("no IPv6 on this host");
     }

@@ -25,6 +25,7 @@ import io.collectives.spi.Link;
 import io.collectives.spi.Rendezvous;
 import io.collectives.spi.Roster;
 import io.collectives.spi.TransportProvider;
+import io.collectives.testkit.FreePort;
 import io.collectives.testkit.TcpProxy;
 import io.netty.channel.epoll.Epoll;
 import io.netty.util.internal.PlatformDependent;
@@ -299,10 +300,7 @@ class TcpTransportTest {
 
   @Test
   void aRendezvousHoldsFewConnectionsOfUnauthenticatedPeers() throws Exception {
-    int port;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
-      port = free.getLocalPort();
-    }
+    int port = FreePort.find();
     JobSettings settings = JobSettings.of(0, 2, URI.create("tcp://127.0.0.1:" + port));
     List<Socket> unadmitted = new ArrayList<>();
     try (Rendezvous host = new TcpRendezvousProvider().open(settings).orElseThrow();
@@ -461,9 +459,7 @@ class TcpTransportTest {
 
   @Test
   void losesTheLinkAtOnceWhenNobodyListens() throws Exception {
-    ServerSocket reserved = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"));
-    String nobody = "127.0.0.1:" + reserved.getLocalPort();
-    reserved.close(); // Refuses connections from now on.
+    String nobody = "127.0.0.1:" + FreePort.find();
     for (int rank = 0; rank < 2; rank++) { // The higher one connects at once, the lower one later.
       Counter counter = alone(rank, nobody, Duration.ofDays(1));
       counter.transport.link(1 - rank);
