@@ -105,7 +105,7 @@ public final class CallFingerprint {
   /**
    * Says what ranks do; after the beginning.
    *
-   * @param name the {@link #words} of the algorithm's
+   * @param name the {@link #words} of the algorithm
    * @param root 0 if the collective has none
    * @param dealt {@link #hash} of the counts of all ranks, 0 if the payload is dealt evenly
    */

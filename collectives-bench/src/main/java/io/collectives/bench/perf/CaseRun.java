@@ -135,7 +135,7 @@ public final class CaseRun implements AutoCloseable {
       return CaseResult.NOTHING;
     }
     String collective = work.collective().toString();
-    return members.statistics().rows().stream()
+    return world.statistics().rows().stream()
         .filter(row -> row.kind().collective().equals(collective) && !before.rows().contains(row))
         .map(row -> row.kind().algorithm())
         .distinct()
