@@ -1,5 +1,6 @@
 package io.collectives;
 
+import io.collectives.internal.DrivenByWaiters;
 import io.collectives.internal.Extents;
 import io.collectives.internal.FusionRule;
 import io.collectives.internal.StepListener;
@@ -501,6 +502,19 @@ public final class GradientReducer implements AutoCloseable {
 
   /** Returns whether any rank had data. */
   private boolean conclude() {
+    DrivenByWaiters driven = group instanceof DrivenByWaiters some ? some : null;
+    if (driven == null) {
+      return finish();
+    }
+    driven.beginWaiting();
+    try {
+      return finish();
+    } finally {
+      driven.endWaiting();
+    }
+  }
+
+  private boolean finish() {
     boolean any = false;
     try {
       // All have begun the group's first call before any of them can leave it.

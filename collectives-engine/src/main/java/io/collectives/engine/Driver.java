@@ -21,6 +21,7 @@ import io.collectives.spi.Transport;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -32,8 +33,10 @@ import org.jspecify.annotations.Nullable;
  * until its call is over, which saves the hand-over to another thread (two wake-ups, tens of
  * microseconds). Threads that find the lock taken wait for their call and take over when the first
  * driver leaves. Asynchronous calls that nobody waits for are driven by a daemon thread, which lets
- * go as soon as somebody does. It also drives while the one who waits runs a completion that takes
- * long. {@link ProgressPace} says when it looks.
+ * go as soon as somebody does. It is woken only where nobody waits: two threads of a rank that take
+ * turns cost more than one, and a thread too many takes a core from another rank for milliseconds.
+ * Every few milliseconds it looks in, so that peers that connect or die are noticed, and drives if
+ * nobody has since, as while the one who waits runs a completion that takes long.
  *
  * <p>A driver lets go of the lock when another thread {@linkplain WantedLock#isWanted wants} it, so
  * that a call can always be submitted.
@@ -46,6 +49,7 @@ final class Driver implements StatusSource, AutoCloseable {
   /** The looks for a message between two polls, which take about as long as a poll. */
   private static final int LOOKS = 32;
 
+  private static final long IDLE_LOOK_NANOS = 5_000_000;
   private static final long TAKE_OVER_NANOS = 50_000;
   private static final String INTERRUPTED = "a thread that waited for a call was interrupted";
   private static final long CLOSE_JOIN_MILLIS = 2_000;
@@ -61,12 +65,23 @@ final class Driver implements StatusSource, AutoCloseable {
   private final RequestedTrace requestedTrace = new RequestedTrace(this);
   private final WantedLock lock;
   private final Thread background;
-  private final ProgressPace pace = new ProgressPace();
+
+  /** Calls with completions under way; changed under the lock. */
+  private volatile int asynchronous;
+
+  /** Threads that wait and drive, or would if another one did not. */
+  private final AtomicInteger waiting = new AtomicInteger();
 
   private volatile boolean closed;
 
   /** True while the background thread drives. */
   private volatile boolean inBackground;
+
+  /** The number of polls of this rank; used with the lock held. */
+  private long polls;
+
+  /** Of the background thread. */
+  private long pollsSeen;
 
   /** Of the background thread. */
   private int failuresSeen;
@@ -201,7 +216,10 @@ final class Driver implements StatusSource, AutoCloseable {
 
   /** To be called with the lock held, when a call with a completion was submitted. */
   void submittedAsynchronous() {
-    pace.begun();
+    asynchronous++;
+    if (waiting.get() == 0) {
+      LockSupport.unpark(background);
+    }
   }
 
   /** Why no call can be made in a group any more; nothing while it is whole. */
@@ -247,6 +265,27 @@ final class Driver implements StatusSource, AutoCloseable {
 
   /** Drives, or lets others drive, until the call has ended. */
   void await(Call call) {
+    beginWaiting();
+    try {
+      drive(call);
+    } finally {
+      endWaiting();
+    }
+  }
+
+  /** Keeps the background thread asleep until {@link #endWaiting}. */
+  void beginWaiting() {
+    waiting.incrementAndGet();
+  }
+
+  /** The background thread goes on with what is left. */
+  void endWaiting() {
+    if (waiting.decrementAndGet() == 0 && asynchronous > 0) {
+      LockSupport.unpark(background);
+    }
+  }
+
+  private void drive(Call call) {
     do {
       if (tryToDrive()) {
         boolean hasCompletions;
@@ -287,6 +326,7 @@ final class Driver implements StatusSource, AutoCloseable {
     if (Jfr.recordsCalls()) {
       return false;
     }
+    beginWaiting();
     try {
       driveLocked(call);
       boolean isOver =
@@ -306,11 +346,12 @@ final class Driver implements StatusSource, AutoCloseable {
         throw e;
       }
       return false; // As in end.
+    } finally {
+      endWaiting();
     }
   }
 
   private void driveLocked(Call call) {
-    pace.polled();
     idle.begin();
     try {
       while (!call.isDone()
@@ -416,6 +457,15 @@ final class Driver implements StatusSource, AutoCloseable {
    * @return whether it holds
    */
   boolean await(Group group, BooleanSupplier condition, @Nullable Long deadlineNanos) {
+    beginWaiting();
+    try {
+      return drive(group, condition, deadlineNanos);
+    } finally {
+      endWaiting();
+    }
+  }
+
+  private boolean drive(Group group, BooleanSupplier condition, @Nullable Long deadlineNanos) {
     while (!condition.getAsBoolean()) {
       if (deadlineNanos != null && System.nanoTime() - deadlineNanos >= 0) {
         return false;
@@ -448,7 +498,7 @@ final class Driver implements StatusSource, AutoCloseable {
   }
 
   private int poll() {
-    pace.polled();
+    polls++;
     try {
       return engine.poll();
     } catch (RuntimeException | Error e) {
@@ -526,7 +576,7 @@ final class Driver implements StatusSource, AutoCloseable {
 
   /** Runs what waits for the end of calls, without the lock, so that it may make calls itself. */
   void runCompletions() {
-    while (pace.hasCalls()) {
+    while (asynchronous > 0) {
       @Nullable Call call;
       @Nullable Service service = null;
       lock();
@@ -538,7 +588,7 @@ final class Driver implements StatusSource, AutoCloseable {
             return;
           }
         }
-        pace.ended();
+        asynchronous--;
       } finally {
         unlock();
       }
@@ -563,17 +613,22 @@ final class Driver implements StatusSource, AutoCloseable {
   }
 
   private void run() {
+    boolean goesOn = false;
     while (!closed) {
-      boolean isLeftToMe = pace.rest();
+      if (!goesOn) {
+        LockSupport.parkNanos(this, isLeftToMe() ? TAKE_OVER_NANOS : IDLE_LOOK_NANOS);
+      }
       if (engine.failures() != failuresSeen) {
         failuresSeen = engine.failures();
         logFailures();
       }
       raiseAlarm();
-      while (isLeftToMe && !closed && driveInBackground()) {
-        isLeftToMe = pace.hasCalls();
-      }
+      goesOn = !closed && driveInBackground() && isLeftToMe();
     }
+  }
+
+  private boolean isLeftToMe() {
+    return asynchronous > 0 && waiting.get() == 0;
   }
 
   /** Drives until somebody else wants to or nothing is left to do; returns whether it did. */
@@ -582,9 +637,13 @@ final class Driver implements StatusSource, AutoCloseable {
       return false;
     }
     try {
+      if (waiting.get() > 0 && polls != pollsSeen) {
+        pollsSeen = polls;
+        return false;
+      }
       inBackground = true;
       poll();
-      while (pace.hasCalls() && !engine.hasCompletions() && !closed && !lock.isWanted()) {
+      while (asynchronous > 0 && !engine.hasCompletions() && !closed && !lock.isWanted()) {
         idle.idle(poll());
       }
       if (!memoryFaults.settle()) {
@@ -595,7 +654,7 @@ final class Driver implements StatusSource, AutoCloseable {
       LOG.error("rank {}: the progress thread hit an error", transport.rank(), e);
     } finally {
       inBackground = false;
-      pace.drove();
+      pollsSeen = polls;
       lock.unlock();
     }
     runCompletions();

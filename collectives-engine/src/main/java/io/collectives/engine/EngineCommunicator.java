@@ -27,6 +27,7 @@ import io.collectives.engine.report.RunReporter;
 import io.collectives.engine.run.Agreement;
 import io.collectives.engine.run.Group;
 import io.collectives.engine.run.Program;
+import io.collectives.internal.DrivenByWaiters;
 import io.collectives.internal.StepListener;
 import io.collectives.internal.Traceable;
 import io.collectives.spi.InlineExchange;
@@ -42,7 +43,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** A communicator of a group, with settings for its calls. */
-final class EngineCommunicator implements Communicator, Traceable, StepListener.Source {
+final class EngineCommunicator
+    implements Communicator, Traceable, StepListener.Source, DrivenByWaiters {
 
   /** The thing that closing a communicator ends. */
   enum Owns {
@@ -430,6 +432,16 @@ final class EngineCommunicator implements Communicator, Traceable, StepListener.
   @Override
   public void mark(String name) {
     context.driver.engine().trace().mark(name);
+  }
+
+  @Override
+  public void beginWaiting() {
+    context.driver.beginWaiting();
+  }
+
+  @Override
+  public void endWaiting() {
+    context.driver.endWaiting();
   }
 
   @Override
