@@ -21,7 +21,6 @@ import io.collectives.spi.Transport;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -33,10 +32,8 @@ import org.jspecify.annotations.Nullable;
  * until its call is over, which saves the hand-over to another thread (two wake-ups, tens of
  * microseconds). Threads that find the lock taken wait for their call and take over when the first
  * driver leaves. Asynchronous calls that nobody waits for are driven by a daemon thread, which lets
- * go as soon as somebody does. It is woken only where nobody waits: two threads of a rank that take
- * turns cost more than one, and a thread too many takes a core from another rank for milliseconds.
- * Every few milliseconds it looks in, so that peers that connect or die are noticed, and drives if
- * nobody has since, as while the one who waits runs a completion that takes long.
+ * go as soon as somebody does; {@link ProgressPace} says when it looks. Every few milliseconds it
+ * looks in, so that peers that connect or die are noticed.
  *
  * <p>A driver lets go of the lock when another thread {@linkplain WantedLock#isWanted wants} it, so
  * that a call can always be submitted.
@@ -49,7 +46,6 @@ final class Driver implements StatusSource, AutoCloseable {
   /** The looks for a message between two polls, which take about as long as a poll. */
   private static final int LOOKS = 32;
 
-  private static final long IDLE_LOOK_NANOS = 5_000_000;
   private static final long TAKE_OVER_NANOS = 50_000;
   private static final String INTERRUPTED = "a thread that waited for a call was interrupted";
   private static final long CLOSE_JOIN_MILLIS = 2_000;
@@ -65,23 +61,12 @@ final class Driver implements StatusSource, AutoCloseable {
   private final RequestedTrace requestedTrace = new RequestedTrace(this);
   private final WantedLock lock;
   private final Thread background;
-
-  /** Calls with completions under way; changed under the lock. */
-  private volatile int asynchronous;
-
-  /** Threads that wait and drive, or would if another one did not. */
-  private final AtomicInteger waiting = new AtomicInteger();
+  private final ProgressPace pace;
 
   private volatile boolean closed;
 
   /** True while the background thread drives. */
   private volatile boolean inBackground;
-
-  /** The number of polls of this rank; used with the lock held. */
-  private long polls;
-
-  /** Of the background thread. */
-  private long pollsSeen;
 
   /** Of the background thread. */
   private int failuresSeen;
@@ -105,6 +90,7 @@ final class Driver implements StatusSource, AutoCloseable {
     this.idle = new Idle(engine, transport, oversubscribed);
     engine.lookForCallSites(calls.callSites());
     this.background = new Thread(this::run, "collectives-rank" + transport.rank() + "-progress");
+    this.pace = new ProgressPace(background);
     background.setDaemon(true);
     background.start();
   }
@@ -214,12 +200,13 @@ final class Driver implements StatusSource, AutoCloseable {
     lock.unlock();
   }
 
-  /** To be called with the lock held, when a call with a completion was submitted. */
-  void submittedAsynchronous() {
-    asynchronous++;
-    if (waiting.get() == 0) {
-      LockSupport.unpark(background);
-    }
+  /**
+   * To be called with the lock held, when a call with a completion was started, or a service.
+   *
+   * @param byFrames false if the call goes inline
+   */
+  void submittedAsynchronous(boolean byFrames) {
+    pace.begun(byFrames);
   }
 
   /** Why no call can be made in a group any more; nothing while it is whole. */
@@ -265,24 +252,22 @@ final class Driver implements StatusSource, AutoCloseable {
 
   /** Drives, or lets others drive, until the call has ended. */
   void await(Call call) {
-    beginWaiting();
+    pace.beginWaiting();
     try {
       drive(call);
     } finally {
-      endWaiting();
+      pace.endWaiting();
     }
   }
 
   /** Keeps the background thread asleep until {@link #endWaiting}. */
   void beginWaiting() {
-    waiting.incrementAndGet();
+    pace.beginWaiting();
   }
 
   /** The background thread goes on with what is left. */
   void endWaiting() {
-    if (waiting.decrementAndGet() == 0 && asynchronous > 0) {
-      LockSupport.unpark(background);
-    }
+    pace.endWaiting();
   }
 
   private void drive(Call call) {
@@ -326,7 +311,7 @@ final class Driver implements StatusSource, AutoCloseable {
     if (Jfr.recordsCalls()) {
       return false;
     }
-    beginWaiting();
+    pace.beginWaiting();
     try {
       driveLocked(call);
       boolean isOver =
@@ -347,7 +332,7 @@ final class Driver implements StatusSource, AutoCloseable {
       }
       return false; // As in end.
     } finally {
-      endWaiting();
+      pace.endWaiting();
     }
   }
 
@@ -457,11 +442,11 @@ final class Driver implements StatusSource, AutoCloseable {
    * @return whether it holds
    */
   boolean await(Group group, BooleanSupplier condition, @Nullable Long deadlineNanos) {
-    beginWaiting();
+    pace.beginWaiting();
     try {
       return drive(group, condition, deadlineNanos);
     } finally {
-      endWaiting();
+      pace.endWaiting();
     }
   }
 
@@ -498,7 +483,7 @@ final class Driver implements StatusSource, AutoCloseable {
   }
 
   private int poll() {
-    polls++;
+    pace.polled();
     try {
       return engine.poll();
     } catch (RuntimeException | Error e) {
@@ -576,7 +561,7 @@ final class Driver implements StatusSource, AutoCloseable {
 
   /** Runs what waits for the end of calls, without the lock, so that it may make calls itself. */
   void runCompletions() {
-    while (asynchronous > 0) {
+    while (pace.hasCalls()) {
       @Nullable Call call;
       @Nullable Service service = null;
       lock();
@@ -588,7 +573,7 @@ final class Driver implements StatusSource, AutoCloseable {
             return;
           }
         }
-        asynchronous--;
+        pace.ended(call == null || !call.isInline());
       } finally {
         unlock();
       }
@@ -616,34 +601,26 @@ final class Driver implements StatusSource, AutoCloseable {
     boolean goesOn = false;
     while (!closed) {
       if (!goesOn) {
-        LockSupport.parkNanos(this, isLeftToMe() ? TAKE_OVER_NANOS : IDLE_LOOK_NANOS);
+        pace.rest();
       }
       if (engine.failures() != failuresSeen) {
         failuresSeen = engine.failures();
         logFailures();
       }
       raiseAlarm();
-      goesOn = !closed && driveInBackground() && isLeftToMe();
+      goesOn = !closed && driveInBackground() && pace.isLeft();
     }
-  }
-
-  private boolean isLeftToMe() {
-    return asynchronous > 0 && waiting.get() == 0;
   }
 
   /** Drives until somebody else wants to or nothing is left to do; returns whether it did. */
   private boolean driveInBackground() {
-    if (lock.isWanted() || !lock.tryLock()) {
+    if (lock.isWanted() || !pace.isItsTurn() || !lock.tryLock()) {
       return false;
     }
     try {
-      if (waiting.get() > 0 && polls != pollsSeen) {
-        pollsSeen = polls;
-        return false;
-      }
       inBackground = true;
       poll();
-      while (asynchronous > 0 && !engine.hasCompletions() && !closed && !lock.isWanted()) {
+      while (pace.hasCalls() && !engine.hasCompletions() && !closed && !lock.isWanted()) {
         idle.idle(poll());
       }
       if (!memoryFaults.settle()) {
@@ -654,7 +631,7 @@ final class Driver implements StatusSource, AutoCloseable {
       LOG.error("rank {}: the progress thread hit an error", transport.rank(), e);
     } finally {
       inBackground = false;
-      pollsSeen = polls;
+      pace.drove();
       lock.unlock();
     }
     runCompletions();

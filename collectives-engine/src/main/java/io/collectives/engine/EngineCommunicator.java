@@ -262,7 +262,7 @@ final class EngineCommunicator
       driver
           .engine()
           .serve(context.group, program, programs::served, userOps, submitter.options(), handle);
-      driver.submittedAsynchronous();
+      driver.submittedAsynchronous(true);
     } finally {
       driver.unlock();
     }

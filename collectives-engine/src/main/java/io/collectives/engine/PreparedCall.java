@@ -78,7 +78,7 @@ final class PreparedCall implements PersistentCall, Handle {
     driver.lock();
     try {
       begin(this);
-      driver.submittedAsynchronous();
+      driver.submittedAsynchronous(!Objects.requireNonNull(call).isInline());
     } finally {
       driver.unlock();
     }

@@ -645,7 +645,7 @@ final class Submitter {
     if (handle == null) {
       return !context.driver.runAtOnce(call);
     }
-    context.driver.submittedAsynchronous();
+    context.driver.submittedAsynchronous(!call.isInline());
     return false;
   }
 

@@ -189,6 +189,11 @@ public final class Call extends CallRun {
     stopped = true;
   }
 
+  /** Returns whether this call, since its start, goes without frames. */
+  public boolean isInline() {
+    return isInline;
+  }
+
   /** Returns whether this call goes on by messages of an inline exchange. */
   public boolean isInlineUnderWay() {
     return isInline && !stopped;
