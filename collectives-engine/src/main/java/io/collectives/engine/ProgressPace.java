@@ -10,7 +10,7 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>A call by frames takes long enough to be hidden behind what its program does, so it is moved
  * on at once where nobody waits. A call without frames is over as soon as all ranks have begun it
- * and one of its own threads looks, which is usually the one that awaits it a moment later: a
+ * and a thread of this rank looks, which is usually the one that awaits it a moment later: a
  * progress thread that is woken for each of them costs more than the call, and takes a processor
  * from another rank where there are more ranks than processors. So where there are only such calls
  * the progress thread rests for some tens of microseconds, drives if nobody else has polled
