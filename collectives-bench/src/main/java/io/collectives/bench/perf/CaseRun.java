@@ -2,6 +2,7 @@ package io.collectives.bench.perf;
 
 import io.collectives.Algorithm;
 import io.collectives.Communicator;
+import io.collectives.Payload;
 import io.collectives.ReduceOp;
 import io.collectives.Statistics;
 import io.collectives.bench.network.MeshLinks;
@@ -32,6 +33,10 @@ public final class CaseRun implements AutoCloseable {
   private static final int MOST_ITERATIONS = 100_000;
 
   private static final int FIRST_ITERATIONS = 3;
+
+  /** The times that are combined by a call, few enough that it goes as short ones do. */
+  private static final int COMBINED = 1_000;
+
   private static final int MOST_TUNINGS = 3;
 
   /**
@@ -80,23 +85,30 @@ public final class CaseRun implements AutoCloseable {
   }
 
   /**
-   * Repeats a case for {@code nanos} and at least three times; the job is tuned then if that
-   * matters. Every call of a measurement is made, too: after one that compiled code has not met
-   * ranks compile for many seconds.
+   * Repeats a case for {@code nanos} and at least three times; the job is tuned halfway if that
+   * matters. Every call of a measurement is made, too, and after the tuning calls are repeated:
+   * after one that compiled code has not met ranks compile for many seconds.
    */
   public static void warmUp(Communicator world, PerfCase work, long nanos) {
     try (CaseRun run = new CaseRun(world, work)) {
       run.checked();
-      long start = System.nanoTime();
-      int batch = FIRST_ITERATIONS;
-      do {
-        run.slowest(batch);
-        batch = Math.min(2 * batch, 1_000);
-      } while (run.rankZeroSays(System.nanoTime() - start < nanos ? 1 : 0) == 1);
       if (run.isTuned() && !run.isPartOfJob()) {
+        run.repeat(nanos / 2);
         tune(world);
+        run.repeat(nanos / 2);
+      } else {
+        run.repeat(nanos);
       }
     }
+  }
+
+  private void repeat(long nanos) {
+    long start = System.nanoTime();
+    int batch = FIRST_ITERATIONS;
+    do {
+      timedAndCombined(batch);
+      batch = Math.min(2 * batch, COMBINED);
+    } while (rankZeroSays(System.nanoTime() - start < nanos ? 1 : 0) == 1);
   }
 
   /** Until what was measured is believed: in code that has just begun a second is too short. */
@@ -162,7 +174,7 @@ public final class CaseRun implements AutoCloseable {
     Optional<HostTraffic> traffic = timedAndCounted(nanos, linkBytes);
     String chosen = chosenSince(before);
     messages = (operation == null ? 0 : operation.negotiationMessages()) - messages;
-    world.allReduce(nanos, ReduceOp.MAX);
+    combine(world, nanos);
     wrong += checked();
     return new CaseResult(
         CaseResult.Times.of(nanos),
@@ -229,12 +241,19 @@ public final class CaseRun implements AutoCloseable {
     timed(new long[iterations]);
   }
 
-  /** Returns the times of the slowest ranks. */
-  private long[] slowest(int iterations) {
+  /** Times iterations as a measurement does. */
+  private void timedAndCombined(int iterations) {
     long[] nanos = new long[iterations];
     timed(nanos);
-    world.allReduce(nanos, ReduceOp.MAX);
-    return nanos;
+    combine(world, nanos);
+  }
+
+  /** Leaves the times of the slowest ranks. */
+  static void combine(Communicator world, long[] nanos) {
+    for (int from = 0; from < nanos.length; from += COMBINED) {
+      int count = Math.min(COMBINED, nanos.length - from);
+      world.allReduce(Payload.of(nanos, from, count), ReduceOp.MAX);
+    }
   }
 
   private void timed(long[] nanos) {
