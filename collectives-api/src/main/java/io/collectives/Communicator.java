@@ -469,8 +469,10 @@ public interface Communicator extends AutoCloseable {
    * the shipped ones; {@link Explanation#tuned} tells whether anything was measured well enough. To
    * be called by all ranks of the group, at the same place in the order of its calls; the figures
    * are agreed on, so that all ranks choose the same ever after. Best called when some seconds of
-   * calls have been made: while the just-in-time compiler is at work anything may seem fastest. A
-   * second time it measures anew.
+   * calls have been made: while the just-in-time compiler is at work anything may seem fastest.
+   * Afterwards that compiler works for some seconds, on what the measured calls brought it, and
+   * calls may take several times as long where ranks outnumber the processors. A second time it
+   * measures anew.
    */
   void tune();
 
